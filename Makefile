@@ -1,0 +1,85 @@
+# Solvent: everything a newcomer or a contributor runs.
+#
+# The virtual environment is made once, in `.venv`. Stamp files in it say what has been installed: `.runtime`
+# (the package alone, enough for `make run`), `.installed` (with the development tools), `.bench` and `.fuzz`.
+# A change of pyproject.toml makes them stale.
+
+PYTHON       ?= python3
+FUZZ_SECONDS ?= 60
+
+VENV := .venv
+BIN  := $(VENV)/bin
+PIP  := $(BIN)/python -m pip --disable-pip-version-check -q
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+# Two pips at work in one environment would spoil it.
+.NOTPARALLEL:
+.PHONY: help run test check format bench soak fuzz clean
+
+help:  ## show this list
+	@grep -E '^[a-z]+:.*##' $(firstword $(MAKEFILE_LIST)) \
+	  | awk -F ':.*## ' '{ printf "  make %-8s %s\n", $$1, $$2 }'
+
+run: $(VENV)/.runtime  ## run a small program and show every reaction
+	@$(BIN)/solvent trace examples/hocl/maximum/maximum.hocl
+
+test: $(VENV)/.installed  ## run all tests but the long ones
+	@$(BIN)/python -m pytest
+
+check: $(VENV)/.installed  ## lint, types, layers, and the snippets of the documentation
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+	@$(BIN)/python -m pytest tests/repo
+
+format: $(VENV)/.installed  ## put the sources into the common form
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+bench: $(VENV)/.installed  ## compare speed with other engines
+	@$(MAKE) --no-print-directory $(VENV)/.bench \
+	  || echo "Some engines could not be installed; the comparison goes on without them."
+	@$(BIN)/python -m bench
+
+soak: $(VENV)/.installed  ## run the long tests, with fresh random programs
+	@$(BIN)/python -m pytest tests -m soak --timeout=3600 --hypothesis-profile=soak
+
+fuzz: $(VENV)/.fuzz  ## fuzz the parser, guided by coverage (FUZZ_SECONDS=60)
+	@$(BIN)/python tests/fuzz/fuzz_parser.py -max_total_time=$(FUZZ_SECONDS)
+
+clean:  ## remove everything that make and the tools have made
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# ------------------------------------------------------------------------------------------- the environment
+
+$(VENV)/.made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "Solvent needs Python 3.11 or newer, and \`$(PYTHON)\` is not."; \
+	  echo "Name another one: make PYTHON=/path/to/python3.12"; \
+	  exit 1; }
+	@echo "Making the virtual environment $(VENV) ..."
+	@$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.runtime: pyproject.toml | $(VENV)/.made
+	@echo "Installing Solvent into $(VENV) ..."
+	@$(PIP) install -e .
+	@touch $@
+
+$(VENV)/.installed: pyproject.toml | $(VENV)/.made
+	@echo "Installing Solvent and its development tools into $(VENV) ..."
+	@$(PIP) install -e '.[dev]'
+	@touch $(VENV)/.runtime $@
+
+$(VENV)/.bench: pyproject.toml $(VENV)/.installed
+	@echo "Installing the engines to compare with ..."
+	@$(PIP) install -e '.[bench]'
+	@touch $@
+
+$(VENV)/.fuzz: pyproject.toml $(VENV)/.installed
+	@echo "Installing the fuzzer ..."
+	@$(PIP) install -e '.[fuzz]'
+	@touch $@

@@ -1,0 +1,87 @@
+"""Solvent: programs and workflows without a conductor.
+
+    import solvent
+
+    program = solvent.parse("let max = replace x, y by x if x >= y in <2, 3, 5, 8, 9, max>")
+    solution = program.solution()
+    solvent.run(solution)
+    print(solvent.show(solution))        # <9, max>
+
+Names are imported when first used, so `import solvent` alone costs nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from solvent.chemistry import (
+        Endless,
+        Functions,
+        List,
+        Opaque,
+        Rule,
+        Solution,
+        Symbol,
+        molecule_from_python,
+        python_from_molecule,
+    )
+    from solvent.chemistry.printer import print_molecule as show
+    from solvent.engine import Reaction
+    from solvent.errors import LimitReached, Misuse, NameProblem, ProgramError, ReactionFailed, SolventError, SyntaxProblem
+    from solvent.running import Outcome, Program, Run, load, molecules, parse, rule, run, run_async, step
+
+_HOMES = {
+    "solvent.chemistry": (
+        "Endless Functions List Opaque Rule Solution Symbol molecule_from_python python_from_molecule"
+    ),
+    "solvent.engine": "Reaction",
+    "solvent.errors": "LimitReached Misuse NameProblem ProgramError ReactionFailed SolventError SyntaxProblem",
+    "solvent.running": "Outcome Program Run load molecules parse rule run run_async step",
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
+_RENAMED = {"show": ("solvent.chemistry.printer", "print_molecule")}
+__version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    module, inside = _RENAMED.get(name) or (_HOME.get(name), name)
+    if module is None:
+        raise AttributeError(f"module 'solvent' has no attribute {name!r}")
+    from importlib import import_module  # noqa: PLC0415
+
+    value = getattr(import_module(module), inside)
+    globals()[name] = value
+    return value
+
+
+__all__ = [
+    "Endless",
+    "Functions",
+    "LimitReached",
+    "List",
+    "Misuse",
+    "NameProblem",
+    "Opaque",
+    "Outcome",
+    "Program",
+    "ProgramError",
+    "Reaction",
+    "ReactionFailed",
+    "Rule",
+    "Run",
+    "Solution",
+    "SolventError",
+    "Symbol",
+    "SyntaxProblem",
+    "load",
+    "molecule_from_python",
+    "molecules",
+    "parse",
+    "python_from_molecule",
+    "rule",
+    "run",
+    "run_async",
+    "show",
+    "step",
+]

@@ -1,0 +1,76 @@
+"""Rules as molecules: a rule's tree together with the values it closed over."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from solvent.chemistry.molecule import Molecule, copied, equal, order_key
+
+if TYPE_CHECKING:
+    from solvent.chemistry.syntax import RuleNode
+
+
+class Rule:
+    """A rule in a solution. It never changes, so one object may stand in many places."""
+
+    __slots__ = ("captured", "node")
+
+    def __init__(self, node: RuleNode, captured: tuple[Molecule, ...] = ()) -> None:
+        self.node = node
+        self.captured = captured
+
+    @property
+    def name(self) -> str | None:
+        """What a `let` or `(name = replace ...)` calls it."""
+        return self.node.name
+
+    @property
+    def one_shot(self) -> bool:
+        """Whether its reaction consumes it."""
+        return self.node.one_shot
+
+    def copied(self) -> Rule:
+        """Give a rule that shares no captured solution with this one."""
+        if not self.captured:
+            return self
+        captured = tuple(map(copied, self.captured))
+        return self if all(map(_is, captured, self.captured)) else Rule(self.node, captured)
+
+    def order_key(self) -> tuple[Any, ...]:
+        """Order rules by name, then by what they say, then by what they captured."""
+        return (7, self.node.name or "", _signature(self.node), tuple(map(order_key, self.captured)))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Rule):
+            return NotImplemented
+        return (
+            (self.node is other.node or _signature(self.node) == _signature(other.node))
+            and len(self.captured) == len(other.captured)
+            and all(map(equal, self.captured, other.captured))
+        )
+
+    def __hash__(self) -> int:
+        return hash(self.node.name)
+
+    def __repr__(self) -> str:
+        return f"Rule({self.node.name or 'anonymous'})"
+
+
+def closed_rule(node: RuleNode) -> Rule:
+    """Give the one molecule of a rule that captures nothing."""
+    if node.molecule is None:
+        node.molecule = Rule(node)
+    rule: Rule = node.molecule
+    return rule
+
+
+def _is(one: object, other: object) -> bool:
+    return one is other
+
+
+def _signature(node: RuleNode) -> str:
+    """Give the tree as text, with the trees of the rules it names, so that equal texts mean equal rules."""
+    if not node.signature:
+        named = "".join(f" {name}={_signature(rule)}" for name, rule in sorted(node.rules.items()))
+        node.signature = f"{node!r}{named}"
+    return node.signature

@@ -1,0 +1,112 @@
+"""Python text in the making: lines, indentation, constants, and which node each line came from."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+from solvent.chemistry import operators
+from solvent.chemistry.molecule import ATOMS, Endless, List, Symbol, copied, equal
+from solvent.chemistry.rule import Rule
+from solvent.chemistry.solution import Solution
+from solvent.engine import support
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from solvent.chemistry.syntax import Node
+
+ERRORS = (operators.Incomputable, ZeroDivisionError)
+"""What a condition may raise where it cannot be computed."""
+
+_GLOBALS: dict[str, Any] = {
+    "_ATOMS": ATOMS,
+    "_ERRORS": ERRORS,
+    "_Endless": Endless,
+    "_List": List,
+    "_Rule": Rule,
+    "_Solution": Solution,
+    "_add": operators.add,
+    "_copied": copied,
+    "_divide": operators.divide,
+    "_equal": equal,
+    "_less": operators.less,
+    "_less_equal": operators.less_equal,
+    "_member": operators.member,
+    "_multiply": operators.multiply,
+    "_negate": operators.negate,
+    "_remainder": operators.remainder,
+    "_subtract": operators.subtract,
+    "_truth": operators.truth,
+    "_answer": support.answer,
+    "_drain": support.drain,
+    "_rest": support.rest,
+    "_store": support.store_of,
+    "_times": support.times,
+    "_each_row": support.each_row,
+    "_count": support.count,
+}
+_PLAIN = {int: int.__repr__, bool: bool.__repr__, str: str.__repr__}
+_SMALL = 10**18
+_names = itertools.count(1)
+
+
+class Code:
+    """The text of one compiled rule, and the objects it refers to."""
+
+    def __init__(self, title: str) -> None:
+        self.file = f"<rule {title} #{next(_names)}>"
+        self.names: dict[str, Any] = dict(_GLOBALS)
+        self.nodes: dict[int, Node] = {}
+        self._lines: list[str] = []
+        self._depth = 0
+        self._constants: dict[tuple[type, Any], str] = {}
+
+    def line(self, text: str, node: Node | None = None) -> None:
+        """Add a line at the current depth, made for a node."""
+        self._lines.append("    " * self._depth + text)
+        if node is not None:
+            self.nodes[len(self._lines)] = node
+
+    def open(self, text: str) -> None:
+        """Add a line that begins a block."""
+        self.line(text)
+        self._depth += 1
+
+    def close(self, depth: int | None = None) -> None:
+        """End the innermost block, or all down to a depth."""
+        self._depth = self._depth - 1 if depth is None else depth
+
+    def mark(self) -> int:
+        """Give the place where `insert` can put a line later."""
+        return len(self._lines)
+
+    def insert(self, mark: int, text: str) -> None:
+        """Put a line at a place marked before, one block deep; only searches do, which record no nodes above it."""
+        self._lines.insert(mark, f"    {text}")
+
+    @property
+    def depth(self) -> int:
+        """How many blocks are open."""
+        return self._depth
+
+    def constant(self, value: Any, prefix: str = "K") -> str:
+        """Give an expression for a constant: itself where Python's text is exact, a name otherwise."""
+        kind = type(value)
+        if kind in _PLAIN and (kind is not int or abs(value) < _SMALL):
+            return str(_PLAIN[kind](value))
+        key = (kind, value) if kind in (Symbol, int, str) else (kind, id(value))
+        name = self._constants.get(key)
+        if name is None:
+            name = self._constants[key] = f"{prefix}{len(self._constants)}"
+            self.names[name] = value
+        return name
+
+    def text(self) -> str:
+        """Give the text so far."""
+        return "\n".join(self._lines) + "\n"
+
+    def made(self) -> dict[str, Callable[..., Any]]:
+        """Compile the text and give what it defines."""
+        exec(compile(self.text(), self.file, "exec"), self.names)  # noqa: S102 - the text is our own, from a checked tree
+        return self.names

@@ -1,0 +1,139 @@
+"""A rule's tree to code that runs: its plan at once, its searches and its reaction when first needed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from solvent.engine.builder import Builder
+from solvent.engine.code import Code
+from solvent.engine.matcher import Matcher
+from solvent.engine.plan import Plan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from solvent.chemistry.functions import Functions
+    from solvent.chemistry.rule import Rule
+    from solvent.chemistry.syntax import RuleNode
+    from solvent.engine.index import Cell
+    from solvent.engine.plan import Element
+
+
+class RuleCode:
+    """The compiled form of a rule's tree; every rule made from the tree shares it."""
+
+    def __init__(self, node: RuleNode) -> None:
+        self.node = node
+        self.functions: Functions = node.functions
+        self.plan = Plan(node)
+        self.one_shot = self.plan.one_shot
+        self.is_late = self.plan.is_late
+        self.elements = self.plan.top.elements
+        self.keys = [self.plan.keys(element) for element in self.elements]
+        self._builder: Builder | None = None
+        self._fields: list[str] = []
+        self._reaction_code: Code | None = None
+        self._functions: dict[str, Callable[..., Any]] = {}
+
+    @property
+    def title(self) -> str:
+        """What messages call the rule."""
+        return self.node.name or "anonymous"
+
+    @property
+    def is_async(self) -> bool:
+        """Whether its product waits for an external call."""
+        self.reaction()
+        assert self._builder is not None
+        return self._builder.is_async
+
+    def reaction(self) -> Callable[..., Any]:
+        """Give `react`, compiled when first asked for."""
+        react = self._functions.get("react")
+        if react is None:
+            code = self._reaction_code = Code(self.title)
+            self._builder = Builder(code, self.plan, self.functions)
+            self._fields = self._builder.write()
+            made = code.made()
+            react = self._functions["react"] = made["react"]
+            if self._builder.is_async:
+                self._functions["consume"] = made["consume"]
+        return react
+
+    def consumption(self) -> Callable[..., Any]:
+        """Give `consume`, which a rule with an asynchronous product has."""
+        self.reaction()
+        return self._functions["consume"]
+
+    def search(self, element: Element | None) -> Callable[..., Any]:
+        """Give the search that starts at an element, or at none."""
+        name = "find_all" if element is None else f"find_{element.number}"
+        found = self._functions.get(name)
+        if found is None:
+            self.reaction()
+            code = Code(self.title)
+            Matcher(code, self.plan, self.functions, self._fields).write(name, element)
+            found = self._functions[name] = code.made()[name]
+        return found
+
+    def texts(self) -> dict[str, str]:
+        """Give the Python text of everything, for people who want to see it."""
+        self.reaction()
+        assert self._reaction_code is not None
+        found = {"react": self._reaction_code.text()}
+        for element in (*self.elements, None):
+            name = "find_all" if element is None else f"find_{element.number}"
+            code = Code(self.title)
+            Matcher(code, self.plan, self.functions, self._fields).write(name, element)
+            found[name] = code.text()
+        return found
+
+    def node_at(self, error: BaseException) -> Any:
+        """Give the node whose line raised an error, if the reaction's text did."""
+        code = self._reaction_code
+        trace = error.__traceback__
+        found = None
+        while trace is not None and code is not None:
+            if trace.tb_frame.f_code.co_filename == code.file:
+                found = code.nodes.get(trace.tb_lineno, found)
+            trace = trace.tb_next
+        return found
+
+
+class Entry:
+    """One way into a registered rule: through one of its elements."""
+
+    __slots__ = ("cell", "code", "consumes", "element", "find", "keys", "react", "rule")
+
+    def __init__(self, cell: Cell, rule: Rule, code: RuleCode, at: int | None) -> None:
+        self.cell = cell
+        self.rule = rule
+        self.code = code
+        self.element = None if at is None else code.elements[at]
+        self.keys = () if at is None else code.keys[at]
+        # Whether the reaction takes the molecule the search started with.
+        self.consumes = self.element is not None and not self.element.kept
+        self.find: Callable[..., Any] | None = None
+        self.react: Callable[..., Any] | None = None
+
+    def prepare(self) -> Callable[..., Any]:
+        """Compile what a search from here needs, and give the search."""
+        self.react = self.code.reaction()
+        self.find = self.code.search(self.element)
+        return self.find
+
+
+def code_of(node: RuleNode) -> RuleCode:
+    """Give the compiled form of a rule's tree, made once."""
+    code: RuleCode | None = node.code
+    if code is None:
+        code = node.code = RuleCode(node)
+    return code
+
+
+def entries_of(cell: Cell, rule: Rule) -> list[Entry]:
+    """Give all the ways into a rule that a cell holds."""
+    code = code_of(rule.node)
+    if code.is_late or not code.elements:
+        return [Entry(cell, rule, code, None)]
+    return [Entry(cell, rule, code, at) for at in range(len(code.elements))]

@@ -1,0 +1,40 @@
+"""What to raise when a product cannot be computed: the rule, the place, the reactants and the cause."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from solvent.chemistry.operators import Incomputable
+from solvent.chemistry.printer import print_molecule
+from solvent.errors import ReactionFailed, SolventError
+from solvent.source import Span
+
+if TYPE_CHECKING:
+    from solvent.engine.compile import Entry
+
+
+def reaction_failed(
+    error: BaseException, entry: Entry, match: Any, molecule: Any, reactants: list[Any] | None = None
+) -> SolventError:
+    """Give the error to raise for one that came out of a rule's product."""
+    if isinstance(error, SolventError):
+        return error
+    code = entry.code
+    node = code.node_at(error) or code.node
+    span = Span(code.node.source, node.start, node.end) if code.node.source is not None and node.start >= 0 else None
+    if reactants is None:
+        cells = match[: len(code.elements)]
+        reactants = [molecule if cell is None else cell.molecule for cell in cells]
+    known = isinstance(error, Incomputable | ZeroDivisionError)
+    said = str(error) or type(error).__name__
+    message = said if known else f"a function raised {type(error).__name__}: {said}"
+    if isinstance(error, ZeroDivisionError):
+        message = "division by zero"
+    return ReactionFailed(
+        "H401" if known else "H402",
+        message,
+        rule=code.title,
+        reactants=[print_molecule(one) for one in reactants],
+        span=span,
+        hint="guard it with a condition: `if ...`" if known else "",
+    )

@@ -1,0 +1,408 @@
+"""Writes the searches of a rule: generators that give one match after the other.
+
+For each element of the rule's own solution there is a search that starts with a molecule already in hand
+(`find_0(molecule, ...)`), which is how new molecules are tried, and one that starts with none (`find_all`), for new
+rules and for the strategies that look at all enabled reactions. A search is nested loops, one for each element still
+to be found. The next element is always the one about which most is known: constants and bound variables become
+the key of an index, an equation in the condition gives a key too, and every part of the condition is tested in the
+outermost loop where its variables are bound.
+
+After each match the reaction may happen before the search goes on, so loops look whether the cells they hold are
+still alive. Python allows twenty nested blocks; deeper searches go on in an inner generator.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from solvent.chemistry.molecule import Symbol
+from solvent.chemistry.rule import Rule, closed_rule
+from solvent.chemistry.syntax import (
+    Binary,
+    Expression,
+    ListPattern,
+    LiteralPattern,
+    Name,
+    Pattern,
+    RestPattern,
+    RulePattern,
+    SolutionPattern,
+    TuplePattern,
+    VariablePattern,
+)
+from solvent.engine.expressions import ExpressionWriter, Text, names_in
+
+if TYPE_CHECKING:
+    from solvent.chemistry.functions import Functions
+    from solvent.engine.code import Code
+    from solvent.engine.plan import Element, Plan, Site
+
+_BLOCKS_MAX = 15
+
+
+class Matcher:
+    """Writes one search."""
+
+    def __init__(self, code: Code, plan: Plan, functions: Functions, fields: list[str]) -> None:
+        self.code = code
+        self.plan = plan
+        self.fields = fields
+        self.writer = ExpressionWriter(code, plan.rule, functions, self._variable, self._spread)
+        self._reset()
+
+    def _reset(self) -> None:
+        self.bound: set[str] = set()
+        self.goals: list[Element] = list(self.plan.top.elements)
+        self.tests = list(self.plan.conjuncts)
+        self.held: list[Element] = []
+        self.fail = "return"
+        self.blocks = 0
+        self.temporaries = 0
+        self.inner = 0
+        self.goes_on = True
+        self.indexes: dict[tuple[int, tuple[int, ...]], str] = {}
+        # Calls of inner generators, to be written after their definitions, with the depth at which they stand.
+        self.afterwards: list[tuple[int, str]] = []
+
+    def write(self, name: str, active: Element | None) -> None:
+        """Write the search that starts with `active` in hand, or with nothing."""
+        self._reset()
+        code, plan = self.code, self.plan
+        self.goes_on = active is None or active.kept
+        code.open(f"def {name}(m, s0, own, scan, rule):")
+        captures = list(plan.rule.captures)
+        if captures:
+            code.line(f"{', '.join(f'k{at}' for at in range(len(captures)))}, = rule.captured")
+        self.top_line = code.mark()
+        if active is not None:
+            self.goals.remove(active)
+            code.line(f"{active.cell} = None")
+            self._take("m", active.pattern, known=frozenset(), shape_known=True)
+        else:
+            self._check_own_rest()
+            self._test_ready()
+        while self.goals:
+            self._next_goal()
+        for test in self.tests:
+            self._test(test)
+        code.line(f"yield ({''.join(field + ', ' for field in self.fields)})")
+        for depth, call in reversed(self.afterwards):
+            code.close(depth)
+            code.line(call)
+        code.close(0)
+
+    def _check_own_rest(self) -> None:
+        top = self.plan.top
+        if any(rest.at_least_one for rest in top.rests):
+            # The rule's own cell is in the store too.
+            self.code.line(f"if s0.size < {len(top.elements) + 2}: return")
+
+    # --- Which element next.
+
+    def _next_goal(self) -> None:
+        goal = min(self.goals, key=self._cost)
+        self.goals.remove(goal)
+        self._loop(goal)
+
+    def _cost(self, goal: Element) -> float:
+        pattern = goal.pattern
+        inside = -0.5 if goal.site.number else 0.0
+        match pattern:
+            case LiteralPattern():
+                return 0 + inside
+            case VariablePattern():
+                if pattern.name in self.bound or self._equation(pattern.name) is not None:
+                    return 0.1 + inside
+                return (5 if self.plan.kinds.get(pattern.name) else 8) + inside
+            case TuplePattern():
+                known = len(self._known(pattern))
+                return (2 - known / (len(pattern.parts) + 1) if known else 5) + inside
+            case RulePattern():
+                return 2 + inside
+        return 4 + inside
+
+    def _known(self, pattern: TuplePattern) -> dict[int, Text]:
+        """Give the parts of a tuple pattern whose values are known before looking."""
+        found: dict[int, Text] = {}
+        for at, part in enumerate(pattern.parts):
+            if isinstance(part, LiteralPattern):
+                found[at] = Text(self.code.constant(part.value), type(part.value))
+            elif isinstance(part, VariablePattern):
+                if part.name in self.bound:
+                    found[at] = Text(self.plan.variables[part.name], self.plan.kind(part.name))
+                else:
+                    equation = self._equation(part.name)
+                    if equation is not None:
+                        found[at] = equation
+        return found
+
+    def _equation(self, name: str) -> Text | None:
+        """Give the value that the condition demands of a variable, where it can be computed already."""
+        for test in self.tests:
+            if isinstance(test, Binary) and test.operator == "==":
+                for side, other in ((test.left, test.right), (test.right, test.left)):
+                    if isinstance(side, Name) and side.text == name and self._ready(other):
+                        text = self.writer.write(other)
+                        if not text.may_raise:
+                            return text
+        return None
+
+    # --- Loops.
+
+    def _loop(self, goal: Element) -> None:
+        code, pattern, store = self.code, goal.pattern, goal.site.store
+        if self.blocks >= _BLOCKS_MAX:
+            self._go_on_in_inner()
+        known: frozenset[int] = frozenset()
+        if isinstance(pattern, TuplePattern):
+            parts = self._known(pattern)
+            cells = self._tuple_cells(pattern, goal.site, parts)
+            known = frozenset(at for at, text in parts.items() if text.kind in (Symbol, str))
+        else:
+            cells = self._cells(pattern, store)
+        code.open(f"for {goal.cell} in {cells}:")
+        self.blocks += 1
+        self.fail = "continue"
+        self._skip(goal)
+        molecule = f"m{goal.number}"
+        code.line(f"{molecule} = {goal.cell}.molecule")
+        self._take(molecule, pattern, known=known, shape_known=True)
+
+    def _go_on_in_inner(self) -> None:
+        self.inner += 1
+        name = f"g{self.inner}"
+        self.afterwards.append((self.code.depth, f"yield from {name}()"))
+        self.code.open(f"def {name}():")
+        self.blocks = 0
+        self.fail = "return"
+
+    def _skip(self, goal: Element) -> None:
+        """Pass over cells that are dead, taken by this match already, or the rule itself."""
+        tests = [f"not {goal.cell}.alive"]
+        for other in self.held:
+            if other.site is goal.site and _may_meet(other.pattern, goal.pattern):
+                tests.append(f"({goal.cell} is {other.cell} and not {goal.cell}.endless)")
+        if goal.site.number == 0 and isinstance(goal.pattern, VariablePattern | RulePattern):
+            tests.append(f"{goal.cell} is own")
+        self.code.line(f"if {' or '.join(tests)}: continue")
+        if self.goes_on:
+            taken = [other.cell for other in self.held if not other.kept and other.site.number == 0]
+            if taken:
+                self.code.line(f"if not ({' and '.join(f'{cell}.alive' for cell in taken)}): break")
+        self.held.append(goal)
+
+    def _tuple_cells(self, pattern: TuplePattern, site: Site, known: dict[int, Text]) -> str:
+        size = len(pattern.parts)
+        if not known:
+            return f"scan({site.store}.row({size}))"
+        positions = tuple(known)
+        texts = [text.text for text in known.values()]
+        key = texts[0] if len(texts) == 1 else f"({', '.join(texts)})"
+        if site.number == 0:
+            index = self.indexes.get((size, positions))
+            if index is None:
+                index = self.indexes[size, positions] = f"i{len(self.indexes)}"
+                self.code.insert(self.top_line, f"{index} = s0.index({size}, {positions!r})")
+        else:
+            index = f"{site.store}.index({size}, {positions!r})"
+        row = self._temporary("r")
+        self.code.line(f"{row} = {index}.get({key})")
+        self.code.line(f"if {row} is None: {self.fail}")
+        return f"scan({row})"
+
+    def _cells(self, pattern: Pattern, store: str) -> str:
+        match pattern:
+            case LiteralPattern():
+                return self._same(store, self.code.constant(pattern.value))
+            case VariablePattern():
+                if pattern.name in self.bound:
+                    return self._same(store, self.plan.variables[pattern.name])
+                equation = self._equation(pattern.name)
+                if equation is not None:
+                    return self._same(store, equation.text)
+                kinds = self.plan.kinds.get(pattern.name)
+                if kinds is None:
+                    return f"_each_row({store}.all_rows(), scan)"
+                if kinds == {tuple}:
+                    return f"_each_row({store}.all_rows(tuples_only=True), scan)"
+                types = [self.code.constant(kind, "T") for kind in sorted(kinds, key=repr)]
+                if len(types) == 1:
+                    return f"scan({store}.row({types[0]}))"
+                return f"_each_row(({', '.join(f'{store}.row({kind})' for kind in types)}), scan)"
+            case RulePattern():
+                return f"scan({store}.row(_Rule))"
+            case ListPattern():
+                return f"scan({store}.row(_List))"
+            case SolutionPattern():
+                return f"scan({store}.row(_Solution))"
+        raise AssertionError(pattern)
+
+    def _same(self, store: str, value: str) -> str:
+        row = self._temporary("r")
+        self.code.line(f"{row} = {store}.same({value})")
+        self.code.line(f"if {row} is None: {self.fail}")
+        return f"scan({row})"
+
+    def _temporary(self, prefix: str) -> str:
+        self.temporaries += 1
+        return f"{prefix}_{self.temporaries}"
+
+    # --- Testing one molecule.
+
+    def _take(self, text: str, pattern: Pattern, *, known: frozenset[int], shape_known: bool = False) -> None:
+        code = self.code
+        match pattern:
+            case LiteralPattern():
+                self._require(_is_literal(text, code.constant(pattern.value), pattern.value))
+            case VariablePattern():
+                self._bind(pattern, text, type_known=shape_known)
+            case RulePattern():
+                check = "" if shape_known else f"type({text}) is _Rule and "
+                self._require(f"{check}{text}.name == {pattern.rule!r}")
+                self._bind(VariablePattern(pattern.name), text, type_known=True)
+            case TuplePattern():
+                if not shape_known:
+                    self._require(f"type({text}) is tuple and len({text}) == {len(pattern.parts)}")
+                for at, part in enumerate(pattern.parts):
+                    if at not in known:
+                        self._part(f"{text}[{at}]", part)
+            case ListPattern():
+                self._take_list(text, pattern)
+            case SolutionPattern():
+                self._take_solution(text, pattern)
+            case RestPattern():
+                raise AssertionError(pattern)
+
+    def _part(self, text: str, pattern: Pattern) -> None:
+        if not isinstance(pattern, LiteralPattern | VariablePattern):
+            name = self._temporary("p")
+            self.code.line(f"{name} = {text}")
+            text = name
+        self._take(text, pattern, known=frozenset())
+
+    def _bind(self, pattern: VariablePattern, text: str, *, type_known: bool) -> None:
+        name = self.plan.variables[pattern.name]
+        if pattern.name in self.bound:
+            kind = self.plan.kind(pattern.name)
+            if kind in (Symbol, str):
+                self._require(f"{text} == {name}")
+            else:
+                self._require(f"({text} is {name} or _equal({text}, {name}))")
+            return
+        self.code.line(f"{name} = {text}")
+        kinds = self.plan.kinds.get(pattern.name)
+        if kinds and not type_known:
+            types = [self.code.constant(kind, "T") for kind in sorted(kinds, key=repr)]
+            check = f"type({name}) is {types[0]}" if len(types) == 1 else f"type({name}) in ({', '.join(types)})"
+            self._require(check)
+        self.bound.add(pattern.name)
+        self._test_ready()
+
+    def _take_list(self, text: str, pattern: ListPattern) -> None:
+        at = next((at for at, item in enumerate(pattern.items) if isinstance(item, RestPattern)), None)
+        count = len(pattern.items)
+        if at is None:
+            self._require(f"type({text}) is _List and len({text}) == {count}")
+            after = 0
+        else:
+            rest = pattern.items[at]
+            assert isinstance(rest, RestPattern)
+            least = count - 1 + rest.at_least_one
+            self._require(f"type({text}) is _List and len({text}) >= {least}")
+            after = count - at - 1
+            name = self.plan.variables[rest.name]
+            self.code.line(f"{name} = {text}[{at}:len({text}) - {after}]")
+            self.bound.add(rest.name)
+        for position, item in enumerate(pattern.items):
+            if position != at:
+                place = position if at is None or position < at else position - count
+                self._part(f"{text}[{place}]", item)
+
+    def _take_solution(self, text: str, pattern: SolutionPattern) -> None:
+        site = self.plan.site_of_pattern[id(pattern)]
+        self._require(f"type({text}) is _Solution and {text}.inert")
+        self.code.line(f"{site.solution} = {text}")
+        self.code.line(f"{site.store} = _store({text})")
+        least = len(site.elements) + any(rest.at_least_one for rest in site.rests)
+        self._require(f"{site.store}.size {'>=' if site.rests else '=='} {least}")
+        self.goals += site.elements
+
+    def _require(self, test: str) -> None:
+        self.code.line(f"if not ({test}): {self.fail}")
+
+    # --- Conditions.
+
+    def _ready(self, node: Expression) -> bool:
+        return all(name in self.bound or self._is_outer(name) for name in names_in(node))
+
+    def _is_outer(self, name: str) -> bool:
+        return name not in self.plan.variables and name not in self.plan.rest_sites
+
+    def _test_ready(self) -> None:
+        for test in [test for test in self.tests if self._ready(test)]:
+            self.tests.remove(test)
+            self._test(test)
+
+    def _test(self, test: Expression) -> None:
+        text = self.writer.write(test)
+        truth = text.text if text.kind is bool else f"_truth({text.text})"
+        if text.may_raise or text.kind is not bool:
+            self.code.open("try:")
+            self.code.line(f"if not {truth}: {self.fail}", test)
+            self.code.close()
+            self.code.line(f"except _ERRORS: {self.fail}")
+        else:
+            self.code.line(f"if not {truth}: {self.fail}")
+
+    def _variable(self, node: Name) -> Text:
+        name = node.text
+        if name in self.plan.variables:
+            return Text(self.plan.variables[name], self.plan.kind(name))
+        return outer_text(self.plan, self.code, name)
+
+    def _spread(self, node: Name) -> str | None:
+        return rest_text(self.plan, node.text)
+
+
+def outer_text(plan: Plan, code: Code, name: str) -> Text:
+    """Give the text for a name that a rule takes from around it."""
+    captures = list(plan.rule.captures)
+    if name in captures:
+        return Text(f"k{captures.index(name)}")
+    if name in plan.rule.rules:
+        return Text(code.constant(closed_rule(plan.rule.rules[name]), "R"), Rule)
+    return Text("rule", Rule)
+
+
+def rest_text(plan: Plan, name: str) -> str | None:
+    """Give the text for the molecules of a rest, in a condition or an argument; None for other names."""
+    if name in plan.rest_sites:
+        site = plan.rest_sites[name]
+        if site is None:
+            return plan.variables[name]
+        if site.rests[0].name != name:
+            return "()"
+        cells = "".join(f"{element.cell}, " for element in site.elements)
+        return f"_rest({site.store}, ({cells}{'own, ' if site.number == 0 else ''}))"
+    if plan.rule.captures.get(name) == "rest":
+        return f"k{list(plan.rule.captures).index(name)}"
+    return None
+
+
+def _is_literal(text: str, constant: str, value: object) -> str:
+    if type(value) is Symbol:
+        return f"{text} is {constant}"
+    if type(value) is str:
+        return f"{text} == {constant}"
+    return f"type({text}) is {type(value).__name__} and {text} == {constant}"
+
+
+def _may_meet(one: Pattern, other: Pattern) -> bool:
+    """Say whether two patterns could take the same molecule."""
+    if isinstance(one, VariablePattern) or isinstance(other, VariablePattern):
+        return True
+    if isinstance(one, TuplePattern) and isinstance(other, TuplePattern):
+        return len(one.parts) == len(other.parts) and all(map(_may_meet, one.parts, other.parts))
+    if isinstance(one, LiteralPattern) and isinstance(other, LiteralPattern):
+        return one == other
+    return type(one) is type(other)

@@ -1,0 +1,325 @@
+"""What a rule asks for, laid out for the compiler.
+
+A rule's left side is a set of `Element`s (patterns that each take one molecule) in `Site`s (the rule's own solution,
+and every sub-solution pattern). The plan says which elements a reaction leaves as they are, which variables can only
+hold certain types, and by which keys the store finds the rule.
+
+An element is *kept* when the product puts back exactly what it took: `replace x, y by x` takes only `y`. At least
+one element of an n-shot rule is not kept, or else a reaction would change nothing that the next search could notice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from solvent.chemistry.kinds import KINDS
+from solvent.chemistry.molecule import ATOMS, List, Symbol
+from solvent.chemistry.rule import Rule
+from solvent.chemistry.solution import Solution
+from solvent.chemistry.syntax import (
+    Binary,
+    Call,
+    Expression,
+    LetNode,
+    ListNode,
+    ListPattern,
+    Literal,
+    LiteralPattern,
+    Multiplet,
+    Name,
+    Pattern,
+    RestPattern,
+    RuleNode,
+    RulePattern,
+    SolutionNode,
+    SolutionPattern,
+    TupleNode,
+    TuplePattern,
+    Unary,
+    VariablePattern,
+)
+from solvent.engine.expressions import conjuncts, names_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_ORDERED = frozenset({int, float, str})
+_NUMBERS = frozenset({int, float})
+_HEADS = (Symbol, str, int)
+
+
+@dataclass(slots=True, eq=False)
+class Element:
+    """A pattern that takes one molecule of a site."""
+
+    number: int
+    pattern: Pattern
+    site: Site
+    kept: bool = False
+
+    @property
+    def cell(self) -> str:
+        """The name of its cell in the compiled text."""
+        return f"c{self.number}"
+
+
+@dataclass(slots=True, eq=False)
+class Site:
+    """A solution that a rule looks into: its own (number 0) or a sub-solution it matches."""
+
+    number: int
+    elements: list[Element] = field(default_factory=list)
+    rests: list[RestPattern] = field(default_factory=list)
+    holder: Element | None = None
+
+    @property
+    def solution(self) -> str:
+        """The name of the solution in the compiled text."""
+        return f"q{self.number}"
+
+    @property
+    def store(self) -> str:
+        """The name of its store in the compiled text."""
+        return f"s{self.number}"
+
+
+class Plan:
+    """Everything the compiler knows about a rule before it writes a line."""
+
+    def __init__(self, rule: RuleNode) -> None:
+        self.rule = rule
+        self.elements: list[Element] = []
+        self.sites: list[Site] = []
+        self.site_of_pattern: dict[int, Site] = {}
+        self.variables: dict[str, str] = {}
+        self.kinds: dict[str, frozenset[type]] = {}
+        # Which element or which site binds a name: a variable's element, a rest's site (None: a list's rest).
+        self.element_of: dict[str, Element] = {}
+        self.rest_sites: dict[str, Site | None] = {}
+        self.conjuncts = list(conjuncts(rule.condition))
+        self.product = list(rule.product)
+        self.top = self._site(rule.patterns, None)
+        self._infer_kinds()
+        self.one_shot = rule.one_shot and not self._recreates_itself()
+        self.is_late = self._needs_rest_of_own_solution()
+        self._keep()
+
+    # --- Layout.
+
+    def _site(self, patterns: list[Pattern], holder: Element | None) -> Site:
+        site = Site(len(self.sites), holder=holder)
+        self.sites.append(site)
+        for pattern in patterns:
+            if isinstance(pattern, RestPattern):
+                site.rests.append(pattern)
+                self.rest_sites[pattern.name] = site
+            else:
+                element = Element(len(self.elements), pattern, site)
+                self.elements.append(element)
+                site.elements.append(element)
+                self._enter(pattern, element)
+        return site
+
+    def _enter(self, pattern: Pattern, element: Element) -> None:
+        match pattern:
+            case VariablePattern() | RulePattern():
+                kinds = frozenset({Rule}) if isinstance(pattern, RulePattern) else _kinds(pattern)
+                self._bind(pattern.name, kinds, element)
+            case TuplePattern():
+                for part in pattern.parts:
+                    self._enter(part, element)
+            case ListPattern():
+                for item in pattern.items:
+                    if isinstance(item, RestPattern):
+                        self.variables.setdefault(item.name, f"v{len(self.variables)}")
+                        self.rest_sites[item.name] = None
+                        self.element_of[item.name] = element
+                    else:
+                        self._enter(item, element)
+            case SolutionPattern():
+                self.site_of_pattern[id(pattern)] = self._site(pattern.items, element)
+
+    def _bind(self, name: str, kinds: frozenset[type], element: Element) -> None:
+        self.variables.setdefault(name, f"v{len(self.variables)}")
+        self.element_of.setdefault(name, element)
+        if kinds:
+            known = self.kinds.get(name)
+            self.kinds[name] = known & kinds if known else kinds
+
+    # --- Types.
+
+    def kind(self, name: str) -> type | None:
+        """Give the only type a variable can have, if there is one."""
+        kinds = self.kinds.get(name)
+        return next(iter(kinds)) if kinds and len(kinds) == 1 else None
+
+    def may_hold_solution(self, name: str) -> bool:
+        """Say whether a variable could hold a solution or a rule that captured one."""
+        kinds = self.kinds.get(name)
+        return not kinds or not kinds <= ATOMS
+
+    def _infer_kinds(self) -> None:
+        """Narrow variables by what the condition needs of them: it is false for all other types."""
+        for part in self.conjuncts:
+            if isinstance(part, Binary) and part.operator in ("<", ">", "<=", ">="):
+                numbers = any(self._is_number(side) for side in (part.left, part.right))
+                for side in (part.left, part.right):
+                    self._narrow(side, _NUMBERS if numbers else _ORDERED)
+            elif isinstance(part, Binary) and part.operator in ("==", "!="):
+                self._narrow(part.left, None)
+                self._narrow(part.right, None)
+
+    def _is_number(self, node: Expression) -> bool:
+        if isinstance(node, Name):
+            kinds = self.kinds.get(node.text)
+            return bool(kinds) and kinds is not None and kinds <= _NUMBERS
+        if isinstance(node, Literal):
+            return type(node.value) in _NUMBERS
+        return isinstance(node, Binary) and node.operator in "-*/%"
+
+    def _narrow(self, node: Expression, kinds: frozenset[type] | None) -> None:
+        if isinstance(node, Name):
+            if kinds and node.text in self.element_of and node.text not in self.rest_sites:
+                known = self.kinds.get(node.text)
+                narrowed = known & kinds if known else kinds
+                self.kinds[node.text] = narrowed or kinds
+        elif isinstance(node, Binary) and node.operator in ("-", "*", "/", "%"):
+            self._narrow(node.left, _NUMBERS)
+            self._narrow(node.right, _NUMBERS)
+
+    # --- What a reaction leaves.
+
+    def _recreates_itself(self) -> bool:
+        """A one-shot `let rec` rule that puts itself back is an n-shot rule."""
+        name = self.rule.name
+        if not self.rule.is_recursive or name in self.variables or name in self.rest_sites:
+            return False
+        for at, item in enumerate(self.product):
+            if isinstance(item, Name) and item.text == name:
+                del self.product[at]
+                return True
+        return False
+
+    def _needs_rest_of_own_solution(self) -> bool:
+        rests = self.top.rests
+        if not rests:
+            return False
+        only = rests[0]
+        if len(rests) == 1 and not only.at_least_one:
+            at_top = [item for item in self.product if isinstance(item, Name) and item.text == only.name]
+            used = sum(uses(item, only.name) for item in self.product)
+            in_condition = any(only.name in names_in(part) for part in self.conjuncts)
+            if len(at_top) == 1 and used == 1 and not in_condition:
+                # `replace x, ?w by y, w` leaves the rest alone: the same as without it.
+                self.product.remove(at_top[0])
+                self.top.rests = []
+                del self.rest_sites[only.name]
+                return False
+        return True
+
+    def _keep(self) -> None:
+        if self.rule.is_inject:
+            for element in self.elements:
+                element.kept = True
+            return
+        items = list(self.product)
+        for element in self.top.elements:
+            at = next((at for at, item in enumerate(items) if says(element.pattern, item)), None)
+            if at is not None:
+                element.kept = True
+                self.product.remove(items.pop(at))
+        if not self.one_shot and self.top.elements and all(element.kept for element in self.top.elements):
+            first = self.top.elements[0]
+            first.kept = False
+            self.product.insert(0, expression_of(first.pattern))
+
+    # --- Dispatch.
+
+    def keys(self, element: Element) -> list[Any]:
+        """Give the keys under which the store finds molecules for an element of the rule's own solution."""
+        pattern = element.pattern
+        match pattern:
+            case VariablePattern():
+                kinds = self.kinds.get(pattern.name)
+                return sorted(kinds, key=repr) if kinds else [object]
+            case LiteralPattern():
+                return [(type(pattern.value), pattern.value)]
+            case RulePattern():
+                return [Rule]
+            case TuplePattern():
+                head = pattern.parts[0]
+                if isinstance(head, LiteralPattern) and type(head.value) in _HEADS:
+                    return [(len(pattern.parts), head.value)]
+                return [len(pattern.parts)]
+            case ListPattern():
+                return [List]
+            case SolutionPattern():
+                return [Solution]
+        raise AssertionError(pattern)
+
+
+def _kinds(pattern: VariablePattern) -> frozenset[type]:
+    return frozenset(KINDS[pattern.kind]) if pattern.kind else frozenset()
+
+
+def says(pattern: Pattern, item: Expression) -> bool:
+    """Say whether a product item is exactly what a pattern took."""
+    match pattern, item:
+        case (VariablePattern() | RulePattern(), Name()):
+            return pattern.name == item.text
+        case (LiteralPattern(), Literal()):
+            return type(pattern.value) is type(item.value) and bool(pattern.value == item.value)
+        case (TuplePattern(), TupleNode()):
+            return len(pattern.parts) == len(item.parts) and all(map(says, pattern.parts, item.parts))
+        case (ListPattern(), ListNode()):
+            return len(pattern.items) == len(item.items) and all(map(says, pattern.items, item.items))
+    return False
+
+
+def expression_of(pattern: Pattern) -> Expression:
+    """Give the expression that puts back what a pattern without rests took."""
+    match pattern:
+        case VariablePattern() | RulePattern():
+            return Name(pattern.name, start=pattern.start, end=pattern.end)
+        case LiteralPattern():
+            return Literal(pattern.value, start=pattern.start, end=pattern.end)
+        case TuplePattern():
+            return TupleNode([expression_of(part) for part in pattern.parts], start=pattern.start, end=pattern.end)
+        case ListPattern():
+            return ListNode([expression_of(item) for item in pattern.items], start=pattern.start, end=pattern.end)
+    raise AssertionError(pattern)
+
+
+def uses(node: Expression, name: str) -> int:
+    """Count how often an expression uses a name."""
+    match node:
+        case Name():
+            return int(node.text == name)
+        case RuleNode():
+            return int(name in node.captures)
+    return sum(uses(child, name) for child in children(node))
+
+
+def children(node: Expression) -> Iterator[Expression]:
+    """Give the expressions directly inside an expression; a rule's own are not among them."""
+    match node:
+        case TupleNode():
+            yield from node.parts
+        case ListNode() | SolutionNode():
+            yield from node.items
+        case Unary():
+            yield node.operand
+        case Binary():
+            yield node.left
+            yield node.right
+        case Call():
+            yield from node.arguments
+        case Multiplet():
+            yield node.item
+            if node.count is not None:
+                yield node.count
+        case LetNode():
+            for binding in node.bindings:
+                yield binding.rule
+            yield from node.body

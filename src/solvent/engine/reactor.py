@@ -1,0 +1,315 @@
+"""Runs solutions until they are inert.
+
+Fresh molecules are tried one after the other, first come, first served. A molecule in hand is matched, through every
+rule that could want it, against the settled molecules only; if it survives, it settles. So each combination is
+looked at once, when its last member arrives, and a solution is inert the moment nothing is fresh. Sub-solutions of a
+molecule run first: a rule only ever meets inert ones.
+
+Whatever interrupts a run (a limit, an error in a product, Ctrl-C through `should_stop`) leaves every molecule in its
+solution, and a later run goes on from there. Reactions whose product awaits an external call become `Flight`s: the
+reactants are gone, the products arrive by `land`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from solvent.chemistry.molecule import ATOMS, Endless, Molecule, sub_solutions
+from solvent.chemistry.rule import Rule
+from solvent.engine.compile import Entry, entries_of
+from solvent.engine.failure import reaction_failed
+from solvent.engine.index import Cell, Row, Store
+from solvent.engine.support import store_of
+from solvent.engine.sweep import sweep
+from solvent.errors import LimitReached
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Iterator
+
+    from solvent.chemistry.solution import Solution
+
+LEVELS_MAX = 200
+_PLACED = object()
+_POLL_MASK = 0xFF
+
+
+class Reaction:
+    """One rule applied once."""
+
+    __slots__ = ("kept", "products", "reactants", "rule", "solution")
+
+    def __init__(
+        self, rule: Rule, solution: Solution, reactants: list[Molecule], kept: list[Molecule], products: list[Molecule]
+    ) -> None:
+        self.rule = rule
+        self.solution = solution
+        self.reactants = reactants
+        self.kept = kept
+        self.products = products
+
+
+class Flight:
+    """A reaction that waits for an external call."""
+
+    __slots__ = ("coroutine", "entry", "reactants", "solution")
+
+    def __init__(self, coroutine: Coroutine[Any, Any, list[Molecule]], solution: Solution, entry: Entry) -> None:
+        self.coroutine = coroutine
+        self.solution = solution
+        self.entry = entry
+        self.reactants: list[Molecule] = []
+
+
+class Stopped(Exception):  # noqa: N818 - not an error: the run was asked to stop
+    """A run was asked to stop before its solution was inert."""
+
+
+class Reactor:
+    """Runs solutions, and counts, limits and reports their reactions."""
+
+    def __init__(
+        self,
+        *,
+        reactions_max: int | None = None,
+        should_stop: Callable[[], bool] | None = None,
+        observe: Callable[[Reaction], None] | None = None,
+    ) -> None:
+        self.reactions = 0
+        self.reactions_max = reactions_max
+        self.should_stop = should_stop
+        self.observe = observe
+        self.flights: list[Flight] = []
+        self.scan: Callable[[Row], Any] = Row.scan
+        # Whether anything must be looked at after every reaction.
+        self._is_watched = reactions_max is not None or should_stop is not None
+
+    def run(self, solution: Solution) -> None:
+        """React until the solution is inert, or only calls in flight are left to wait for."""
+        self._run(solution, 1)
+        while solution.inert and solution.host is not None:
+            # An answer that arrived deep inside may have made the solutions around it ready to go on.
+            host = solution.host
+            ready = [one for one in host.waiting if all(sub.inert for sub in sub_solutions(one))]
+            host.waiting = [one for one in host.waiting if not any(one is other for other in ready)]
+            if ready:
+                host.extend(ready)
+            self._run(host, 1)
+            solution = host
+
+    def _run(self, solution: Solution, level: int) -> None:
+        if solution.inert:
+            return
+        if level > LEVELS_MAX:
+            raise LimitReached("H503", f"solutions are nested more than {LEVELS_MAX} levels deep")
+        store = store_of(solution)
+        while True:
+            fresh = solution.fresh
+            if fresh:
+                solution.fresh = []
+                self._try_all(solution, store, fresh, level)
+            elif not (store.late and not solution.waiting and self._run_late(solution, store)):
+                break
+        solution.inert = not solution.waiting and not solution.flight
+
+    def _try_all(self, solution: Solution, store: Store, fresh: list[Molecule], level: int) -> None:
+        """Try every fresh molecule: rules first, so that no molecule settles before it has met them."""
+        rules, others = _rules_apart(fresh)
+        left: Iterator[Molecule] = iter(rules)
+        active: Any = _PLACED
+        try:
+            for active in left:
+                if not self._enter(solution, store, active):
+                    self._settle_rule(solution, store, active)
+                active = _PLACED
+            if self.observe is None and len(others) > 1:
+                others = sweep(self, solution, store, others)
+            left = iter(others)
+            others = []
+            for active in left:
+                if type(active) not in ATOMS and not self._is_ready(solution, active, level):
+                    solution.waiting.append(active)
+                elif not self._enter(solution, store, active):
+                    store.add(active)
+                active = _PLACED
+        except BaseException:
+            # `_enter` sets `solution.host`-free state only; what it did not place is put back here.
+            back = [] if active is _PLACED or self._placed is active else [active]
+            solution.fresh = [*back, *left, *others, *solution.fresh]
+            raise
+
+    _placed: Any = None
+
+    def _is_ready(self, solution: Solution, molecule: Molecule, level: int) -> bool:
+        """Run the solutions inside a molecule; say whether all of them are inert."""
+        self._placed = None
+        ready = True
+        for sub in sub_solutions(molecule):
+            if not sub.inert:
+                self._run(sub, level + 1)
+                if not sub.inert:
+                    sub.host = solution
+                    ready = False
+        return ready
+
+    def _enter(self, solution: Solution, store: Store, molecule: Molecule) -> bool:
+        """Let a molecule react through every rule that could want it; say whether it is gone or placed."""
+        self._placed = None
+        if type(molecule) is Endless:
+            return self._enter_endless(solution, store, molecule)
+        for entry in store.entries_for(molecule):
+            if not entry.cell.alive:
+                continue
+            find = entry.find or entry.prepare()
+            for match in find(molecule, store, entry.cell, self.scan, entry.rule):
+                stays = self._react(entry, match, molecule, solution, store)
+                if entry.consumes:
+                    return True
+                if not stays:
+                    # The same match is possible again, so the molecule is tried again.
+                    self._placed = molecule
+                    solution.fresh.append(molecule)
+                    return True
+                if not entry.cell.alive:
+                    break
+        return False
+
+    def _enter_endless(self, solution: Solution, store: Store, molecule: Endless) -> bool:
+        cell = store.add(molecule)
+        store.has_endless = True
+        self._placed = molecule
+        inner = molecule.molecule
+        for entry in store.entries_for(inner):
+            if not entry.cell.alive:
+                continue
+            find = entry.find or entry.prepare()
+            for match in find(inner, store, entry.cell, self.scan, entry.rule):
+                if not self._react(entry, match, inner, solution, store):
+                    store.delete(cell)
+                    solution.fresh.append(molecule)
+                    return True
+                if not entry.cell.alive:
+                    break
+        return True
+
+    def _settle_rule(self, solution: Solution, store: Store, rule: Rule) -> None:
+        """Register a rule, and let it react with what has settled before it came."""
+        cell = store.add(rule)
+        self._placed = rule
+        entries = entries_of(cell, rule)
+        store.register(cell, entries)
+        code = entries[0].code
+        if code.is_late or (code.elements and store.size == len(store.rules) and not _wants_rules(entries)):
+            return
+        entry = Entry(cell, rule, code, None)
+        for match in entry.prepare()(None, store, cell, self.scan, rule):
+            if not self._react(entry, match, None, solution, store):
+                store.delete(cell)
+                solution.fresh.append(rule)
+                return
+            if not cell.alive:
+                return
+
+    def _run_late(self, solution: Solution, store: Store) -> bool:
+        """Let one rule react that takes the rest of its own solution; say whether one did."""
+        for entry in list(store.late):
+            find = entry.find or entry.prepare()
+            for match in find(None, store, entry.cell, self.scan, entry.rule):
+                self._react(entry, match, None, solution, store)
+                return True
+        return False
+
+    def _react(self, entry: Entry, match: Any, molecule: Any, solution: Solution, store: Store) -> bool:
+        """Make one reaction happen; say whether it changed anything that made its match impossible."""
+        code = entry.code
+        react = entry.react
+        assert react is not None
+        if self._is_watched:
+            self._check_limits()
+        if code.is_async:
+            self._take_off(entry, match, molecule, solution, store)
+            products: list[Molecule] = []
+        else:
+            try:
+                products = react(match, entry.rule, solution, store, entry.cell)
+            except Exception as error:
+                raise reaction_failed(error, entry, match, molecule) from error
+            solution.fresh += products
+        self.reactions += 1
+        if code.one_shot:
+            store.delete(entry.cell)
+        if entry.consumes:
+            self._placed = molecule
+        if self.observe is not None:
+            reactants, kept = _reactants(entry, match, molecule)
+            self.observe(Reaction(entry.rule, solution, reactants, kept, products))
+        return code.one_shot or entry.consumes or not store.has_endless or _took_any(entry, match)
+
+    def _check_limits(self) -> None:
+        if self.reactions_max is not None and self.reactions >= self.reactions_max:
+            raise LimitReached("H501", f"not inert after {self.reactions} reactions", hint="raise --reactions-max")
+        if self.should_stop is not None and not self.reactions & _POLL_MASK and self.should_stop():
+            raise Stopped
+
+    # --- Calls in flight.
+
+    def _take_off(self, entry: Entry, match: Any, molecule: Any, solution: Solution, store: Store) -> None:
+        react = entry.react
+        assert react is not None
+        flight = Flight(react(match, entry.rule, solution, store, entry.cell), solution, entry)
+        flight.reactants = _reactants(entry, match, molecule)[0]
+        entry.code.consumption()(match, store)
+        solution.flight += 1
+        self.flights.append(flight)
+
+    def land(self, flight: Flight, products: list[Molecule]) -> None:
+        """Put in what a call that has answered produced, and go on."""
+        flight.solution.flight -= 1
+        flight.solution.extend(products)
+        flight.solution.inert = False
+        if self.observe is not None:
+            self.observe(Reaction(flight.entry.rule, flight.solution, flight.reactants, [], products))
+        self.run(flight.solution)
+
+    def crash(self, flight: Flight, error: BaseException) -> Exception:
+        """Put the reactants of a call that failed back, and give the error to raise."""
+        flight.solution.flight -= 1
+        flight.solution.extend(flight.reactants)
+        if flight.entry.code.one_shot:
+            flight.solution.add(flight.entry.rule)
+        return reaction_failed(error, flight.entry, (), None, flight.reactants)
+
+
+def _rules_apart(molecules: list[Molecule]) -> tuple[list[Molecule], list[Molecule]]:
+    """Split rules from other molecules; they mostly stand at one end."""
+    size = len(molecules)
+    start, end = 0, size
+    while start < size and type(molecules[start]) is Rule:
+        start += 1
+    while end > start and type(molecules[end - 1]) is Rule:
+        end -= 1
+    rules, others = molecules[:start] + molecules[end:], molecules[start:end]
+    if Rule in set(map(type, others)):
+        rules += [one for one in others if type(one) is Rule]
+        others = [one for one in others if type(one) is not Rule]
+    return rules, others
+
+
+def _wants_rules(entries: list[Entry]) -> bool:
+    return any(key is Rule or key is object for entry in entries for key in entry.keys)
+
+
+def _took_any(entry: Entry, match: Any) -> bool:
+    """Say whether a match took a molecule of which there are not endlessly many."""
+    cells: list[Cell | None] = [
+        match[at] for at, element in enumerate(entry.code.elements) if not element.kept and element is not entry.element
+    ]
+    return any(cell is not None and not cell.endless for cell in cells)
+
+
+def _reactants(entry: Entry, match: Any, molecule: Any) -> tuple[list[Molecule], list[Molecule]]:
+    taken, kept = [], []
+    for at, element in enumerate(entry.code.elements):
+        cell = match[at]
+        one = molecule if cell is None else cell.molecule
+        (kept if element.kept else taken).append(one)
+    return taken, kept

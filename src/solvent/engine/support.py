@@ -1,0 +1,70 @@
+"""What compiled rules call besides operators: taking the rest of a solution, copying, counting."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from solvent.chemistry.functions import Function, molecule_from_python, python_from_molecule
+from solvent.chemistry.molecule import Endless, Molecule, copied
+from solvent.chemistry.operators import Incomputable, kind_name
+from solvent.engine.index import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from solvent.chemistry.solution import Solution
+    from solvent.engine.index import Cell, Row
+
+MULTIPLET_MAX = 10_000_000
+
+
+def rest(store: Store, taken: tuple[Cell | None, ...]) -> list[Molecule]:
+    """Give the molecules of a store that a match leaves, and leave them there."""
+    return [
+        Endless(cell.molecule) if cell.endless else cell.molecule for cell in store.cells() if cell not in taken
+    ]
+
+
+def drain(solution: Solution, store: Store, taken: tuple[Cell | None, ...]) -> list[Molecule]:
+    """Take all molecules but the taken cells out of a solution that goes on."""
+    cells = [cell for cell in store.cells() if cell not in taken]
+    for cell in cells:
+        store.delete(cell)
+    found = [Endless(cell.molecule) if cell.endless else cell.molecule for cell in cells]
+    found += solution.fresh
+    solution.fresh.clear()
+    return found
+
+
+def count(value: Molecule) -> int:
+    """Check the count of a multiplet."""
+    if type(value) is not int:
+        raise Incomputable(f"a multiplet's count is an int, not {kind_name(value)}")
+    if not 0 <= value <= MULTIPLET_MAX:
+        raise Incomputable(f"a multiplet of {value} molecules: allowed are 0 to {MULTIPLET_MAX}")
+    return value
+
+
+def times(molecule: Molecule, number: int) -> list[Molecule]:
+    """Give a molecule several times."""
+    return [molecule, *(copied(molecule) for _ in range(number - 1))] if number else []
+
+
+def each_row(rows: Iterable[Row], scan: Any) -> Iterator[Cell]:
+    """Go through several rows in the order that `scan` gives."""
+    for row in rows:
+        yield from scan(row)
+
+
+def store_of(solution: Solution) -> Store:
+    """Give the store of a solution; a solution that was always empty gets one now."""
+    store = solution.settled
+    if store is None:
+        store = solution.settled = Store()
+    assert type(store) is Store
+    return store
+
+
+async def answer(function: Function, *arguments: Molecule) -> Molecule:
+    """Call an asynchronous function and wait for its answer."""
+    return molecule_from_python(await function.call(*map(python_from_molecule, arguments)))

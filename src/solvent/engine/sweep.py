@@ -1,0 +1,4 @@
+"""Placeholder."""
+
+def sweep(reactor, solution, store, others):
+    return others

@@ -1,0 +1,107 @@
+"""Every error Solvent raises on purpose.
+
+    SolventError
+    ├── ProgramError          the text is wrong                       exit code 2
+    │   ├── SyntaxProblem       H1xx  it does not read as HOCL
+    │   └── NameProblem         H2xx  it reads, but a name, a type or a number of arguments is wrong
+    ├── Misuse                H3xx  Solvent was called wrongly        exit code 2
+    ├── ReactionFailed        H4xx  a product could not be computed   exit code 1
+    └── LimitReached          H5xx  a limit the user set was met      exit code 3
+
+Errors hold fields; the words are put together when one is shown. Whatever a run raises, the molecules are
+in the solution: a reaction happens entirely or not at all.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from solvent.source import excerpt
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from solvent.source import Span
+
+
+class SolventError(Exception):
+    """What every deliberate error is: a code, a message, perhaps a place and a hint."""
+
+    exit_code = 2
+
+    def __init__(self, code: str, message: str, *, span: Span | None = None, note: str = "", hint: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.span = span
+        self.note = note
+        self.hint = hint
+
+    @property
+    def place(self) -> str:
+        """`file:line:column`, or nothing where no text is at fault."""
+        return self.span.place if self.span is not None else ""
+
+    def details(self) -> Sequence[str]:
+        """Give further lines to show under the excerpt."""
+        return ()
+
+    def show(self) -> str:
+        """Put the whole error into words: code, message, place, excerpt, details and hint."""
+        lines = [f"error[{self.code}]: {self.message}"]
+        if self.span is not None:
+            lines += [f"  {self.span.place}", excerpt(self.span, self.note)]
+        lines += [f"  {line}" for line in self.details()]
+        if self.hint:
+            lines.append(f"  hint: {self.hint}")
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.show()
+
+
+class ProgramError(SolventError):
+    """The program's text is wrong."""
+
+
+class SyntaxProblem(ProgramError):
+    """The text does not read as HOCL."""
+
+
+class NameProblem(ProgramError):
+    """A name, a type or a number of arguments is wrong."""
+
+
+class Misuse(SolventError):
+    """Solvent was called in a way it does not allow."""
+
+
+class ReactionFailed(SolventError):
+    """A product could not be computed; the reactants are back in the solution."""
+
+    exit_code = 1
+
+    def __init__(  # noqa: PLR0913 - an error is its fields
+        self,
+        code: str,
+        message: str,
+        *,
+        rule: str,
+        reactants: Sequence[str],
+        span: Span | None = None,
+        note: str = "",
+        hint: str = "",
+    ) -> None:
+        super().__init__(code, message, span=span, note=note, hint=hint)
+        self.rule = rule
+        self.reactants = tuple(reactants)
+
+    def details(self) -> Sequence[str]:
+        """Name the rule and what it had taken."""
+        return (f"rule: {self.rule}", f"reactants, back in the solution: {', '.join(self.reactants) or 'none'}")
+
+
+class LimitReached(SolventError):
+    """A limit on the work was met before the solution was inert."""
+
+    exit_code = 3

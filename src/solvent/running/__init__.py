@@ -1,0 +1,9 @@
+"""Puts a program on a host: this process.
+
+Reading order: program, embedded.
+"""
+
+from solvent.running.embedded import Outcome, Run, run, run_async, step
+from solvent.running.program import Program, load, molecules, parse, rule
+
+__all__ = ["Outcome", "Program", "Run", "load", "molecules", "parse", "rule", "run", "run_async", "step"]

@@ -1,0 +1,180 @@
+"""Running a solution in this process, to inertia or step by step."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from solvent.engine.reactor import Flight, Reaction, Reactor, Stopped
+from solvent.errors import LimitReached, Misuse, SolventError
+from solvent.running.program import Program, deep_stack
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable
+
+    from solvent.chemistry.solution import Solution
+
+
+class Outcome:
+    """How a run ended."""
+
+    __slots__ = ("inert", "reactions", "seconds")
+
+    def __init__(self, *, inert: bool, reactions: int, seconds: float) -> None:
+        self.inert = inert
+        self.reactions = reactions
+        self.seconds = seconds
+
+    def __repr__(self) -> str:
+        return f"Outcome(inert={self.inert}, reactions={self.reactions}, seconds={self.seconds:.3f})"
+
+
+class Run:
+    """One run of a solution: how it chooses, what limits it, who watches."""
+
+    def __init__(
+        self,
+        solution: Solution,
+        *,
+        seed: int | None = None,
+        reactions_max: int | None = None,
+        seconds_max: float | None = None,
+        observe: Callable[[Reaction], None] | None = None,
+        should_stop: Callable[[], bool] | None = None,
+    ) -> None:
+        self.solution = solution
+        self.started = time.perf_counter()
+        self.seconds_max = seconds_max
+        self._asked_to_stop = should_stop
+        stop = self._should_stop if seconds_max is not None or should_stop is not None else None
+        options: dict[str, Any] = {"reactions_max": reactions_max, "should_stop": stop, "observe": observe}
+        if seed is None:
+            self.reactor = Reactor(**options)
+        else:
+            import random  # noqa: PLC0415 - only a seeded run needs it
+
+            from solvent.engine.choice import Stepper  # noqa: PLC0415
+
+            with deep_stack():
+                self.reactor = Stepper(solution, chance=random.Random(seed), **options)  # noqa: S311 - not a secret
+
+    def _should_stop(self) -> bool:
+        if self._asked_to_stop is not None and self._asked_to_stop():
+            return True
+        return self.seconds_max is not None and time.perf_counter() - self.started > self.seconds_max
+
+    def outcome(self) -> Outcome:
+        """Say how it stands."""
+        seconds = time.perf_counter() - self.started
+        return Outcome(inert=self.solution.inert, reactions=self.reactor.reactions, seconds=seconds)
+
+    def to_inertia(self) -> Outcome:
+        """Run until the solution is inert."""
+        self._react()
+        if self.reactor.flights:
+            import asyncio  # noqa: PLC0415 - most programs call nothing asynchronous, and it is slow to import
+
+            asyncio.run(self._wait_for_flights())
+        return self.outcome()
+
+    async def to_inertia_async(self) -> Outcome:
+        """Run until the solution is inert, without holding up the event loop while calls are out."""
+        self._react()
+        await self._wait_for_flights()
+        return self.outcome()
+
+    def _react(self) -> None:
+        with deep_stack():
+            try:
+                self.reactor.run(self.solution)
+            except Stopped:
+                self._raise_stopped()
+
+    def _raise_stopped(self) -> None:
+        seconds = time.perf_counter() - self.started
+        if self.seconds_max is not None and seconds > self.seconds_max:
+            message = f"not inert after {self.seconds_max:g} seconds"
+            raise LimitReached("H502", message, hint="raise --seconds-max") from None
+        raise LimitReached("H504", "interrupted before the solution was inert") from None
+
+    async def _wait_for_flights(self) -> None:
+        import asyncio  # noqa: PLC0415
+
+        tasks: dict[asyncio.Task[Any], Flight] = {}
+        try:
+            while self.reactor.flights or tasks:
+                for flight in self.reactor.flights:
+                    tasks[asyncio.ensure_future(flight.coroutine)] = flight  # type: ignore[assignment, index]
+                self.reactor.flights = []
+                done, _ = await asyncio.wait(tasks, timeout=0.1, return_when=asyncio.FIRST_COMPLETED)
+                if not done and self._should_stop():
+                    self._raise_stopped()
+                for task in done:
+                    self._land(tasks.pop(task), task)
+        finally:
+            await self._bring_back(tasks)
+
+    def _land(self, flight: Flight, task: asyncio.Task[Any]) -> None:
+        error = task.exception()
+        if error is not None:
+            raise self.reactor.crash(flight, error)
+        with deep_stack():
+            try:
+                self.reactor.land(flight, task.result())
+            except Stopped:
+                self._raise_stopped()
+
+    async def _bring_back(self, tasks: dict[asyncio.Task[Any], Flight]) -> None:
+        """Cancel what is still out and put its reactants back, so that nothing is lost."""
+        import asyncio  # noqa: PLC0415
+
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+        for flight in tasks.values():
+            self.reactor.crash(flight, asyncio.CancelledError())
+        for flight in self.reactor.flights:
+            flight.coroutine.close()
+            self.reactor.crash(flight, asyncio.CancelledError())
+        self.reactor.flights = []
+
+
+def run(solution: Solution | Program, **options: Any) -> Outcome:
+    """Run a solution until it is inert; see `Run` for the options.
+
+    Raises `LimitReached` when a limit is met first and `ReactionFailed` when a product cannot be computed; the
+    solution then stands as it is and can be run again.
+    """
+    return Run(_solution(solution), **options).to_inertia()
+
+
+async def run_async(solution: Solution | Program, **options: Any) -> Outcome:
+    """Run a solution until it is inert, from asynchronous code."""
+    return await Run(_solution(solution), **options).to_inertia_async()
+
+
+def _solution(given: Solution | Program) -> Solution:
+    if isinstance(given, Program):
+        message = "a program is not a solution"
+        raise Misuse("H306", message, hint="keep `solution = program.solution()` and run that")
+    return given
+
+
+def step(solution: Solution, *, seed: int | None = None) -> Reaction | None:
+    """Make one reaction happen and give it; None when the solution is inert."""
+    from solvent.engine.choice import Stepper  # noqa: PLC0415
+
+    seen: list[Reaction] = []
+    chance = None
+    if seed is not None:
+        import random  # noqa: PLC0415
+
+        chance = random.Random(seed)  # noqa: S311
+    with deep_stack():
+        Stepper(solution, chance=chance, observe=seen.append).step()
+    return seen[0] if seen else None
+
+
+__all__ = ["Outcome", "Run", "SolventError", "run", "run_async", "step"]

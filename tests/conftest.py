@@ -1,0 +1,41 @@
+"""What all tests share: the `--rewrite` option and the profiles of hypothesis.
+
+`pytest --rewrite` makes transcript tests write what they saw into their expected files instead of comparing;
+the difference is then reviewed like any other change. `make test` draws the same examples every time, so that
+a failure is a failure for everyone; `make soak` draws fresh ones, and more of them. Only the order of tests
+is random, and a failing run ends with the option that repeats it.
+"""
+
+from __future__ import annotations
+
+import hypothesis
+import pytest
+
+hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None, print_blob=True)
+hypothesis.settings.register_profile("soak", max_examples=10_000, deadline=None, print_blob=True)
+hypothesis.settings.load_profile("repeatable")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--rewrite`."""
+    parser.addoption(
+        "--rewrite",
+        action="store_true",
+        default=False,
+        help="write expected files anew from what the tests see, instead of comparing",
+    )
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config
+) -> None:
+    """Say after a failure how to get the same order of tests again; the quiet header does not."""
+    seed = config.getoption("randomly_seed", None)
+    if exitstatus == pytest.ExitCode.TESTS_FAILED and seed is not None:
+        terminalreporter.write_line(f"the same order again: --randomly-seed={seed}")
+
+
+@pytest.fixture(scope="session")
+def rewrite(pytestconfig: pytest.Config) -> bool:
+    """Say whether expected files are to be written anew."""
+    return bool(pytestconfig.getoption("--rewrite"))
