@@ -13,7 +13,7 @@ from solvent.chemistry.molecule import ATOMS, Endless, Molecule, sub_solutions
 from solvent.chemistry.rule import Rule
 from solvent.engine.compile import Entry, entries_of
 from solvent.engine.index import Cell, Row, Store
-from solvent.engine.reactor import LEVELS_MAX, Flight, Reactor
+from solvent.engine.reactor import LEVELS_MAX, Reactor, reopen
 from solvent.engine.support import store_of
 from solvent.errors import LimitReached
 
@@ -41,6 +41,7 @@ class Stepper(Reactor):
         self.open: list[Solution] = []
         if chance is not None:
             self.scan = self._shuffled
+        reopen(solution)
         self.settle(solution, 1)
 
     def settle(self, solution: Solution, level: int) -> None:
@@ -97,7 +98,7 @@ class Stepper(Reactor):
         for entry in self._in_order(all_entries(store)):
             if entry.code.is_late and solution.waiting:
                 continue
-            for match in entry.prepare()(None, store, entry.cell, self.scan, entry.rule):
+            for match in entry.matches(store, self.scan):
                 solution.inert = False
                 self._react(entry, match, None, solution, store)
                 return True
@@ -109,9 +110,9 @@ class Stepper(Reactor):
         while self.step():
             pass
 
-    def land(self, flight: Flight, products: list[Molecule]) -> None:
-        """Put in what a call that has answered produced, and go on."""
-        super().land(flight, products)
+    def go_on(self, solution: Solution) -> None:
+        """React in a solution into which something new has come, and everywhere else."""
+        self.run(solution)
 
     def _in_order(self, entries: list[Entry]) -> list[Entry]:
         if self.chance is None:

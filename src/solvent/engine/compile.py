@@ -10,12 +10,12 @@ from solvent.engine.matcher import Matcher
 from solvent.engine.plan import Plan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from solvent.chemistry.functions import Functions
     from solvent.chemistry.rule import Rule
     from solvent.chemistry.syntax import RuleNode
-    from solvent.engine.index import Cell
+    from solvent.engine.index import Cell, Row, Store
     from solvent.engine.plan import Element
 
 
@@ -103,7 +103,7 @@ class RuleCode:
 class Entry:
     """One way into a registered rule: through one of its elements."""
 
-    __slots__ = ("cell", "code", "consumes", "element", "find", "keys", "react", "rule")
+    __slots__ = ("cell", "code", "consumes", "element", "find", "is_async", "keys", "one_shot", "react", "rule")
 
     def __init__(self, cell: Cell, rule: Rule, code: RuleCode, at: int | None) -> None:
         self.cell = cell
@@ -115,12 +115,21 @@ class Entry:
         self.consumes = self.element is not None and not self.element.kept
         self.find: Callable[..., Any] | None = None
         self.react: Callable[..., Any] | None = None
+        self.is_async = False
+        self.one_shot = code.one_shot
 
-    def prepare(self) -> Callable[..., Any]:
-        """Compile what a search from here needs, and give the search."""
+    def prepare(self, store: Store, scan: Callable[[Row], Any]) -> Callable[[Any], Any]:
+        """Compile what a search from here needs, and give the search in a store."""
         self.react = self.code.reaction()
-        self.find = self.code.search(self.element)
+        self.is_async = self.code.is_async
+        self.find = self.code.search(self.element)(store, self.cell, scan, self.rule)
         return self.find
+
+    def matches(self, store: Store, scan: Callable[[Row], Any]) -> Iterator[Any]:
+        """Give every match, one after the other; only an entry without an element can."""
+        assert self.element is None
+        found: Iterator[Any] = self.prepare(store, scan)(None)
+        return found
 
 
 def code_of(node: RuleNode) -> RuleCode:

@@ -11,13 +11,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from solvent.chemistry.molecule import ATOMS, List, Symbol
+from solvent.chemistry.rule import Rule
+from solvent.chemistry.solution import Solution
 from solvent.chemistry.syntax import (
     Binary,
     Call,
     Expression,
+    LetNode,
     ListNode,
     Literal,
+    Multiplet,
     Name,
+    RuleNode,
+    SolutionNode,
     TupleNode,
     Unary,
 )
@@ -28,7 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from solvent.chemistry.functions import Functions
-    from solvent.chemistry.syntax import RuleNode
     from solvent.engine.code import Code
 
 _NUMBERS = (int, float)
@@ -84,10 +89,24 @@ class ExpressionWriter:
             case ListNode():
                 items = [self._argument(item) for item in node.items]
                 return Text(f"_List(({''.join(item.text + ', ' for item in items)}))", List, any(i.may_raise for i in items))
-            case _:
+            case SolutionNode():
+                items = [self._argument(item) for item in node.items]
+                made = "".join(f"*map(_copied, {i.text[1:]}), " if i.text[:1] == "*" else f"_copied({i.text}), " for i in items)
+                return Text(f"_Solution([{made}])", Solution, any(i.may_raise for i in items))
+            case RuleNode():
+                return self._rule(node)
+            case LetNode() | Multiplet():
                 span = Span(self.rule.source, node.start, node.end) if self.rule.source else None
-                message = "a solution or a rule cannot be computed with"
-                raise Misuse("H302", message, span=span, hint="match it with a pattern instead")
+                raise Misuse("H302", "this cannot be computed with", span=span, hint="put it into the product itself")
+
+    def _rule(self, node: RuleNode) -> Text:
+        """Give a rule made for a function or a comparison, with copies of what it captures."""
+        captured = ""
+        for name in node.captures:
+            spread = self._spread(Name(name))
+            text = f"_List(map(_copied, {spread}))" if spread else f"_copied({self._variable(Name(name)).text})"
+            captured += f"{text}, "
+        return Text(f"_Rule({self.code.constant(node, 'N')}, ({captured}))", Rule)
 
     def _argument(self, node: Expression) -> Text:
         if isinstance(node, Name):
@@ -200,6 +219,8 @@ def names_in(node: Expression) -> set[str]:
             return set().union(*map(names_in, node.arguments))
         case TupleNode():
             return set().union(*map(names_in, node.parts))
-        case ListNode():
+        case ListNode() | SolutionNode():
             return set().union(*map(names_in, node.items))
+        case RuleNode():
+            return set(node.captures)
     return set()

@@ -15,12 +15,13 @@ rules that do not concern a molecule cost nothing.
 from __future__ import annotations
 
 from itertools import islice
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from solvent.chemistry.molecule import ATOMS, Endless, Molecule, Symbol, equal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from solvent.engine.compile import Entry
 
@@ -36,7 +37,7 @@ class Cell:
 
     __slots__ = ("alive", "endless", "molecule", "rows")
 
-    def __init__(self, molecule: Molecule, rows: tuple[Row, ...], endless: bool) -> None:  # noqa: FBT001
+    def __init__(self, molecule: Molecule, rows: Sequence[Row], endless: bool) -> None:  # noqa: FBT001
         self.molecule = molecule
         self.alive = True
         self.endless = endless
@@ -60,8 +61,11 @@ class Row:
 
     def note_death(self, cell: Cell) -> None:
         """Count a dead cell; clean up when they are many."""
-        self.dead += 1
         cells = self.cells
+        if len(cells) == 1:
+            self.cells = []
+            return
+        self.dead += 1
         if cells[self.head] is cell:
             head = self.head + 1
             size = len(cells)
@@ -77,12 +81,14 @@ class Row:
 class _Bucket:
     """The cells of one shape, and their indexes by positions."""
 
-    __slots__ = ("indexes", "row", "rows")
+    __slots__ = ("indexes", "keyed", "row", "rows")
 
     def __init__(self) -> None:
         self.row = Row()
         self.rows = (self.row,)
         self.indexes: dict[tuple[int, ...], dict[Any, Row]] = {}
+        # The same tables, each with the function that gives a molecule's key in it.
+        self.keyed: list[tuple[Callable[[Molecule], Any], dict[Any, Row]]] = []
 
 
 class Store:
@@ -115,20 +121,18 @@ class Store:
         bucket = self._buckets.get(shape)
         if bucket is None:
             bucket = self._buckets[shape] = _Bucket()
-        if not bucket.indexes:
-            cell = Cell(molecule, bucket.rows, endless)
-            bucket.row.cells.append(cell)
-        else:
+        cell = Cell(molecule, bucket.rows, endless)
+        bucket.row.cells.append(cell)
+        if bucket.keyed:
             rows = [bucket.row]
-            for positions, table in bucket.indexes.items():
-                key = _key(molecule, positions)
+            for key_of, table in bucket.keyed:
+                key = key_of(molecule)
                 row = table.get(key)
                 if row is None:
                     row = table[key] = Row()
-                rows.append(row)
-            cell = Cell(molecule, tuple(rows), endless)
-            for row in rows:
                 row.cells.append(cell)
+                rows.append(row)
+            cell.rows = rows
         self.size += 1
         return cell
 
@@ -155,11 +159,13 @@ class Store:
         table = bucket.indexes.get(positions)
         if table is None:
             table = bucket.indexes[positions] = {}
+            key_of: Callable[[Molecule], Any] = itemgetter(*positions) if positions else _whole
+            bucket.keyed.append((key_of, table))
             for cell in bucket.row.cells:
                 if cell.alive:
-                    row = table.setdefault(_key(cell.molecule, positions), Row())
+                    row = table.setdefault(key_of(cell.molecule), Row())
                     row.cells.append(cell)
-                    cell.rows = (*cell.rows, row)
+                    cell.rows = [*cell.rows, row]
         return table
 
     def row(self, shape: Any) -> Row:
@@ -258,9 +264,5 @@ class Store:
         return tuple(entry for one in keys for entry in self._tables.get(one, ()))
 
 
-def _key(molecule: Molecule, positions: tuple[int, ...]) -> Any:
-    if len(positions) == 1:
-        return molecule[positions[0]]
-    if not positions:
-        return molecule
-    return tuple([molecule[at] for at in positions])
+def _whole(molecule: Molecule) -> Molecule:
+    return molecule

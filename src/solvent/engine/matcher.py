@@ -1,21 +1,21 @@
-"""Writes the searches of a rule: generators that give one match after the other.
+"""Writes the searches of a rule.
 
-For each element of the rule's own solution there is a search that starts with a molecule already in hand
-(`find_0(molecule, ...)`), which is how new molecules are tried, and one that starts with none (`find_all`), for new
+For each element of the rule's own solution there is a search that starts with a molecule already in hand, which is how new molecules are tried, and one that starts with none (`find_all`), for new
 rules and for the strategies that look at all enabled reactions. A search is nested loops, one for each element still
 to be found. The next element is always the one about which most is known: constants and bound variables become
 the key of an index, an equation in the condition gives a key too, and every part of the condition is tested in the
 outermost loop where its variables are bound.
 
-After each match the reaction may happen before the search goes on, so loops look whether the cells they hold are
-still alive. Python allows twenty nested blocks; deeper searches go on in an inner generator.
+A search whose reaction takes the molecule in hand ends with its first match, so it is a plain function. Others are
+generators, and the reaction happens before the search goes on, so loops look whether the cells they hold are still
+alive. Python allows twenty nested blocks; deeper searches go on in an inner function.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from solvent.chemistry.molecule import Symbol
+from solvent.chemistry.molecule import ATOMS, Symbol
 from solvent.chemistry.rule import Rule, closed_rule
 from solvent.chemistry.syntax import (
     Binary,
@@ -60,6 +60,7 @@ class Matcher:
         self.temporaries = 0
         self.inner = 0
         self.goes_on = True
+        self.by_key: dict[int, Text] = {}
         self.indexes: dict[tuple[int, tuple[int, ...]], str] = {}
         # Calls of inner generators, to be written after their definitions, with the depth at which they stand.
         self.afterwards: list[tuple[int, str]] = []
@@ -69,11 +70,12 @@ class Matcher:
         self._reset()
         code, plan = self.code, self.plan
         self.goes_on = active is None or active.kept
-        code.open(f"def {name}(m, s0, own, scan, rule):")
+        code.open(f"def {name}(s0, own, scan, rule):")
         captures = list(plan.rule.captures)
         if captures:
             code.line(f"{', '.join(f'k{at}' for at in range(len(captures)))}, = rule.captured")
         self.top_line = code.mark()
+        code.open("def find(m):")
         if active is not None:
             self.goals.remove(active)
             code.line(f"{active.cell} = None")
@@ -85,10 +87,13 @@ class Matcher:
             self._next_goal()
         for test in self.tests:
             self._test(test)
-        code.line(f"yield ({''.join(field + ', ' for field in self.fields)})")
+        word = "yield" if self.goes_on else "return"
+        code.line(f"{word} ({''.join(field + ', ' for field in self.fields)})")
         for depth, call in reversed(self.afterwards):
             code.close(depth)
             code.line(call)
+        code.close(1)
+        code.line("return find")
         code.close(0)
 
     def _check_own_rest(self) -> None:
@@ -113,7 +118,7 @@ class Matcher:
             case VariablePattern():
                 if pattern.name in self.bound or self._equation(pattern.name) is not None:
                     return 0.1 + inside
-                return (5 if self.plan.kinds.get(pattern.name) else 8) + inside
+                return (8 if self.plan.kinds.get(pattern.name) is None else 5) + inside
             case TuplePattern():
                 known = len(self._known(pattern))
                 return (2 - known / (len(pattern.parts) + 1) if known else 5) + inside
@@ -157,7 +162,8 @@ class Matcher:
         if isinstance(pattern, TuplePattern):
             parts = self._known(pattern)
             cells = self._tuple_cells(pattern, goal.site, parts)
-            known = frozenset(at for at, text in parts.items() if text.kind in (Symbol, str))
+            known = frozenset(parts)
+            self.by_key = parts
         else:
             cells = self._cells(pattern, store)
         code.open(f"for {goal.cell} in {cells}:")
@@ -171,7 +177,10 @@ class Matcher:
     def _go_on_in_inner(self) -> None:
         self.inner += 1
         name = f"g{self.inner}"
-        self.afterwards.append((self.code.depth, f"yield from {name}()"))
+        if self.goes_on:
+            self.afterwards.append((self.code.depth, f"yield from {name}()"))
+        else:
+            self.afterwards.append((self.code.depth, f"found = {name}()\n{'    ' * self.code.depth}if found: return found"))
         self.code.open(f"def {name}():")
         self.blocks = 0
         self.fail = "return"
@@ -228,7 +237,7 @@ class Matcher:
                 types = [self.code.constant(kind, "T") for kind in sorted(kinds, key=repr)]
                 if len(types) == 1:
                     return f"scan({store}.row({types[0]}))"
-                return f"_each_row(({', '.join(f'{store}.row({kind})' for kind in types)}), scan)"
+                return f"_each_row([{', '.join(f'{store}.row({kind})' for kind in types)}], scan)"
             case RulePattern():
                 return f"scan({store}.row(_Rule))"
             case ListPattern():
@@ -264,7 +273,9 @@ class Matcher:
                 if not shape_known:
                     self._require(f"type({text}) is tuple and len({text}) == {len(pattern.parts)}")
                 for at, part in enumerate(pattern.parts):
-                    if at not in known:
+                    if at in known:
+                        self._check_key(f"{text}[{at}]", part, self.by_key[at])
+                    else:
                         self._part(f"{text}[{at}]", part)
             case ListPattern():
                 self._take_list(text, pattern)
@@ -272,6 +283,19 @@ class Matcher:
                 self._take_solution(text, pattern)
             case RestPattern():
                 raise AssertionError(pattern)
+
+    def _check_key(self, text: str, pattern: Pattern, value: Text) -> None:
+        """Check a part that an index found: it equals the value for Python, perhaps as `1` equals `True`."""
+        if isinstance(pattern, VariablePattern) and pattern.name not in self.bound:
+            self._part(text, pattern)
+        elif value.kind in (Symbol, str):
+            pass
+        elif value.kind in ATOMS:
+            self._require(f"type({text}) is {self.code.constant(value.kind, 'T')}")
+        else:
+            other = value.text
+            same = f"(type({text}) is type({other}) and type({other}) in _ATOMS)"
+            self._require(f"{text} is {other} or {same} or _equal({text}, {other})")
 
     def _part(self, text: str, pattern: Pattern) -> None:
         if not isinstance(pattern, LiteralPattern | VariablePattern):
@@ -291,9 +315,9 @@ class Matcher:
             return
         self.code.line(f"{name} = {text}")
         kinds = self.plan.kinds.get(pattern.name)
-        if kinds and not type_known:
+        if kinds is not None and not type_known:
             types = [self.code.constant(kind, "T") for kind in sorted(kinds, key=repr)]
-            check = f"type({name}) is {types[0]}" if len(types) == 1 else f"type({name}) in ({', '.join(types)})"
+            check = f"type({name}) is {types[0]}" if len(types) == 1 else f"type({name}) in [{', '.join(types)}]"
             self._require(check)
         self.bound.add(pattern.name)
         self._test_ready()

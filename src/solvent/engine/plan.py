@@ -140,24 +140,28 @@ class Plan:
             case SolutionPattern():
                 self.site_of_pattern[id(pattern)] = self._site(pattern.items, element)
 
-    def _bind(self, name: str, kinds: frozenset[type], element: Element) -> None:
+    def _bind(self, name: str, kinds: frozenset[type] | None, element: Element) -> None:
         self.variables.setdefault(name, f"v{len(self.variables)}")
         self.element_of.setdefault(name, element)
-        if kinds:
-            known = self.kinds.get(name)
-            self.kinds[name] = known & kinds if known else kinds
+        if kinds is not None:
+            self._restrict(name, kinds)
+
+    def _restrict(self, name: str, kinds: frozenset[type]) -> None:
+        """Note that a variable has one of these types; none left means that the rule never reacts."""
+        known = self.kinds.get(name)
+        self.kinds[name] = kinds if known is None else known & kinds
 
     # --- Types.
 
     def kind(self, name: str) -> type | None:
         """Give the only type a variable can have, if there is one."""
         kinds = self.kinds.get(name)
-        return next(iter(kinds)) if kinds and len(kinds) == 1 else None
+        return next(iter(kinds)) if kinds is not None and len(kinds) == 1 else None
 
     def may_hold_solution(self, name: str) -> bool:
         """Say whether a variable could hold a solution or a rule that captured one."""
         kinds = self.kinds.get(name)
-        return not kinds or not kinds <= ATOMS
+        return kinds is None or not kinds <= ATOMS
 
     def _infer_kinds(self) -> None:
         """Narrow variables by what the condition needs of them: it is false for all other types."""
@@ -173,17 +177,15 @@ class Plan:
     def _is_number(self, node: Expression) -> bool:
         if isinstance(node, Name):
             kinds = self.kinds.get(node.text)
-            return bool(kinds) and kinds is not None and kinds <= _NUMBERS
+            return kinds is not None and kinds <= _NUMBERS
         if isinstance(node, Literal):
             return type(node.value) in _NUMBERS
         return isinstance(node, Binary) and node.operator in "-*/%"
 
     def _narrow(self, node: Expression, kinds: frozenset[type] | None) -> None:
         if isinstance(node, Name):
-            if kinds and node.text in self.element_of and node.text not in self.rest_sites:
-                known = self.kinds.get(node.text)
-                narrowed = known & kinds if known else kinds
-                self.kinds[node.text] = narrowed or kinds
+            if kinds is not None and node.text in self.element_of and node.text not in self.rest_sites:
+                self._restrict(node.text, kinds)
         elif isinstance(node, Binary) and node.operator in ("-", "*", "/", "%"):
             self._narrow(node.left, _NUMBERS)
             self._narrow(node.right, _NUMBERS)
@@ -242,7 +244,7 @@ class Plan:
         match pattern:
             case VariablePattern():
                 kinds = self.kinds.get(pattern.name)
-                return sorted(kinds, key=repr) if kinds else [object]
+                return [object] if kinds is None else sorted(kinds, key=repr)
             case LiteralPattern():
                 return [(type(pattern.value), pattern.value)]
             case RulePattern():
@@ -259,8 +261,8 @@ class Plan:
         raise AssertionError(pattern)
 
 
-def _kinds(pattern: VariablePattern) -> frozenset[type]:
-    return frozenset(KINDS[pattern.kind]) if pattern.kind else frozenset()
+def _kinds(pattern: VariablePattern) -> frozenset[type] | None:
+    return frozenset(KINDS[pattern.kind]) if pattern.kind else None
 
 
 def says(pattern: Pattern, item: Expression) -> bool:

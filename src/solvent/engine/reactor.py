@@ -82,9 +82,16 @@ class Reactor:
         self.scan: Callable[[Row], Any] = Row.scan
         # Whether anything must be looked at after every reaction.
         self._is_watched = reactions_max is not None or should_stop is not None
+        # The molecule in hand once it needs no place any more: it has reacted, or stands in the store.
+        self._placed: Any = None
 
     def run(self, solution: Solution) -> None:
         """React until the solution is inert, or only calls in flight are left to wait for."""
+        reopen(solution)
+        self.go_on(solution)
+
+    def go_on(self, solution: Solution) -> None:
+        """React in a solution, and in those around it that waited for it."""
         self._run(solution, 1)
         while solution.inert and solution.host is not None:
             # An answer that arrived deep inside may have made the solutions around it ready to go on.
@@ -126,18 +133,20 @@ class Reactor:
             left = iter(others)
             others = []
             for active in left:
-                if type(active) not in ATOMS and not self._is_ready(solution, active, level):
+                kind = type(active)
+                if (
+                    kind not in ATOMS
+                    and not (kind is tuple and ATOMS.issuperset(map(type, active)))
+                    and not self._is_ready(solution, active, level)
+                ):
                     solution.waiting.append(active)
                 elif not self._enter(solution, store, active):
                     store.add(active)
                 active = _PLACED
         except BaseException:
-            # `_enter` sets `solution.host`-free state only; what it did not place is put back here.
             back = [] if active is _PLACED or self._placed is active else [active]
             solution.fresh = [*back, *left, *others, *solution.fresh]
             raise
-
-    _placed: Any = None
 
     def _is_ready(self, solution: Solution, molecule: Molecule, level: int) -> bool:
         """Run the solutions inside a molecule; say whether all of them are inert."""
@@ -159,12 +168,16 @@ class Reactor:
         for entry in store.entries_for(molecule):
             if not entry.cell.alive:
                 continue
-            find = entry.find or entry.prepare()
-            for match in find(molecule, store, entry.cell, self.scan, entry.rule):
-                stays = self._react(entry, match, molecule, solution, store)
-                if entry.consumes:
+            find = entry.find or entry.prepare(store, self.scan)
+            if entry.consumes:
+                match = find(molecule)
+                if match is not None:
+                    self._react(entry, match, molecule, solution, store)
                     return True
-                if not stays:
+                continue
+            for match in find(molecule):
+                self._react(entry, match, molecule, solution, store)
+                if store.has_endless and not entry.one_shot and not _took_any(entry, match):
                     # The same match is possible again, so the molecule is tried again.
                     self._placed = molecule
                     solution.fresh.append(molecule)
@@ -181,51 +194,61 @@ class Reactor:
         for entry in store.entries_for(inner):
             if not entry.cell.alive:
                 continue
-            find = entry.find or entry.prepare()
-            for match in find(inner, store, entry.cell, self.scan, entry.rule):
-                if not self._react(entry, match, inner, solution, store):
+            find = entry.find or entry.prepare(store, self.scan)
+            match = None
+            while entry.cell.alive:
+                # It is never used up, so a search that ends with its first match begins anew.
+                match = find(inner) if entry.consumes else next(find(inner), None)
+                if match is None:
+                    break
+                self._react(entry, match, inner, solution, store)
+                if not entry.one_shot and not _took_any(entry, match):
                     store.delete(cell)
                     solution.fresh.append(molecule)
                     return True
-                if not entry.cell.alive:
-                    break
         return True
 
     def _settle_rule(self, solution: Solution, store: Store, rule: Rule) -> None:
         """Register a rule, and let it react with what has settled before it came."""
         cell = store.add(rule)
-        self._placed = rule
         entries = entries_of(cell, rule)
         store.register(cell, entries)
         code = entries[0].code
         if code.is_late or (code.elements and store.size == len(store.rules) and not _wants_rules(entries)):
             return
         entry = Entry(cell, rule, code, None)
-        for match in entry.prepare()(None, store, cell, self.scan, rule):
-            if not self._react(entry, match, None, solution, store):
+        try:
+            for match in entry.matches(store, self.scan):
+                self._react(entry, match, None, solution, store)
+                if not cell.alive:
+                    return
+                if not _took_any(entry, match):
+                    store.delete(cell)
+                    solution.fresh.append(rule)
+                    return
+        except BaseException:
+            # The rule has not met everything yet, so it must come in again.
+            if cell.alive:
                 store.delete(cell)
-                solution.fresh.append(rule)
-                return
-            if not cell.alive:
-                return
+            else:
+                self._placed = rule
+            raise
 
     def _run_late(self, solution: Solution, store: Store) -> bool:
         """Let one rule react that takes the rest of its own solution; say whether one did."""
         for entry in list(store.late):
-            find = entry.find or entry.prepare()
-            for match in find(None, store, entry.cell, self.scan, entry.rule):
+            for match in entry.matches(store, self.scan):
                 self._react(entry, match, None, solution, store)
                 return True
         return False
 
-    def _react(self, entry: Entry, match: Any, molecule: Any, solution: Solution, store: Store) -> bool:
-        """Make one reaction happen; say whether it changed anything that made its match impossible."""
-        code = entry.code
+    def _react(self, entry: Entry, match: Any, molecule: Any, solution: Solution, store: Store) -> None:
+        """Make one reaction happen."""
         react = entry.react
         assert react is not None
         if self._is_watched:
             self._check_limits()
-        if code.is_async:
+        if entry.is_async:
             self._take_off(entry, match, molecule, solution, store)
             products: list[Molecule] = []
         else:
@@ -235,14 +258,13 @@ class Reactor:
                 raise reaction_failed(error, entry, match, molecule) from error
             solution.fresh += products
         self.reactions += 1
-        if code.one_shot:
+        if entry.one_shot:
             store.delete(entry.cell)
         if entry.consumes:
             self._placed = molecule
         if self.observe is not None:
             reactants, kept = _reactants(entry, match, molecule)
             self.observe(Reaction(entry.rule, solution, reactants, kept, products))
-        return code.one_shot or entry.consumes or not store.has_endless or _took_any(entry, match)
 
     def _check_limits(self) -> None:
         if self.reactions_max is not None and self.reactions >= self.reactions_max:
@@ -268,7 +290,7 @@ class Reactor:
         flight.solution.inert = False
         if self.observe is not None:
             self.observe(Reaction(flight.entry.rule, flight.solution, flight.reactants, [], products))
-        self.run(flight.solution)
+        self.go_on(flight.solution)
 
     def crash(self, flight: Flight, error: BaseException) -> Exception:
         """Put the reactants of a call that failed back, and give the error to raise."""
@@ -277,6 +299,17 @@ class Reactor:
         if flight.entry.code.one_shot:
             flight.solution.add(flight.entry.rule)
         return reaction_failed(error, flight.entry, (), None, flight.reactants)
+
+
+def reopen(solution: Solution) -> None:
+    """Make what waits in a solution fresh again: a run that was broken off may have left solutions unfinished."""
+    if solution.inert or not solution.waiting:
+        return
+    waiting, solution.waiting = solution.waiting, []
+    for molecule in waiting:
+        for sub in sub_solutions(molecule):
+            reopen(sub)
+    solution.fresh += waiting
 
 
 def _rules_apart(molecules: list[Molecule]) -> tuple[list[Molecule], list[Molecule]]:
@@ -299,11 +332,11 @@ def _wants_rules(entries: list[Entry]) -> bool:
 
 
 def _took_any(entry: Entry, match: Any) -> bool:
-    """Say whether a match took a molecule of which there are not endlessly many."""
-    cells: list[Cell | None] = [
-        match[at] for at, element in enumerate(entry.code.elements) if not element.kept and element is not entry.element
-    ]
-    return any(cell is not None and not cell.endless for cell in cells)
+    """Say whether a match took, besides the molecule in hand, one of which there are not endlessly many."""
+    for element, cell in zip(entry.code.elements, match, strict=False):
+        if not element.kept and cell is not None and not cell.endless:
+            return True
+    return False
 
 
 def _reactants(entry: Entry, match: Any, molecule: Any) -> tuple[list[Molecule], list[Molecule]]:

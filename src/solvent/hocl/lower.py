@@ -2,29 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
-from solvent.chemistry.functions import Functions
+from solvent.chemistry.evaluate import evaluate
 from solvent.chemistry.molecule import Endless, List, Molecule, copied
-from solvent.chemistry.operators import (
-    Incomputable,
-    add,
-    divide,
-    less,
-    less_equal,
-    member,
-    multiply,
-    negate,
-    remainder,
-    subtract,
-    truth,
-)
-from solvent.chemistry.molecule import equal
+from solvent.chemistry.operators import Incomputable
 from solvent.chemistry.rule import Rule, closed_rule
 from solvent.chemistry.solution import Solution
 from solvent.chemistry.syntax import (
-    Binary,
-    Call,
     Expression,
     LetNode,
     ListNode,
@@ -35,20 +20,14 @@ from solvent.chemistry.syntax import (
     RuleNode,
     SolutionNode,
     TupleNode,
-    Unary,
 )
 from solvent.errors import ProgramError
 from solvent.source import Source, Span
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from solvent.chemistry.functions import Functions
 
 MULTIPLET_MAX = 10_000_000
-_OPERATORS: dict[str, Callable[[Molecule, Molecule], Molecule]] = {
-    "+": add, "-": subtract, "*": multiply, "/": divide, "%": remainder, "in": member, "==": equal,
-    "!=": lambda left, right: not equal(left, right), "<": less, "<=": less_equal,
-    ">": lambda left, right: less(right, left), ">=": lambda left, right: less_equal(right, left),
-}  # fmt: skip
 
 
 def lower_program(program: ProgramNode, source: Source, functions: Functions) -> Solution:
@@ -114,32 +93,11 @@ class _Lowering:
             case LetNode():
                 return self._let(node, names)[0]
         try:
-            return self._computed(node, names)
+            return evaluate(node, names, self.functions, lambda inner: self._molecule(inner, names))
         except (Incomputable, ZeroDivisionError) as error:
             self._fail(node, str(error))
         except Exception as error:  # noqa: BLE001 - a registered function may raise anything
             self._fail(node, f"a function raised {type(error).__name__}: {error}")
 
-    def _computed(self, node: Expression, names: dict[str, Rule]) -> Molecule:
-        match node:
-            case Unary():
-                value = self._molecule(node.operand, names)
-                return negate(value) if node.operator == "-" else not truth(value)
-            case Binary():
-                left = self._molecule(node.left, names)
-                if node.operator in ("&&", "||"):
-                    if truth(left) is (node.operator == "||"):
-                        return left
-                    return truth(self._molecule(node.right, names))
-                return _OPERATORS[node.operator](left, self._molecule(node.right, names))
-            case Call():
-                function = self.functions.find(node.function)
-                assert function is not None
-                if function.is_async:
-                    self._fail(node, "an asynchronous function can be called only in a rule")
-                arguments = self.items(node.arguments, names)
-                return function.call(*arguments) if function.is_builtin else function(*arguments)
-        raise AssertionError(node)
-
-    def _fail(self, node: Expression, message: str) -> None:
+    def _fail(self, node: Expression, message: str) -> NoReturn:
         raise ProgramError("H210", message, span=Span(self.source, node.start, node.end))

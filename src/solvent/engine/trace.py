@@ -1,0 +1,152 @@
+"""Every reaction of a run, and where each molecule came from.
+
+A `Recorder` watches a reactor. Molecules get numbers: those of the first solution at the start, every other one when a
+reaction makes it. Equal molecules are the same to a rule, so when one of several equal molecules is taken, which number
+it had does not matter; a molecule that holds a solution is known by that solution, which may change inside.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from solvent.chemistry.molecule import Endless, Molecule, order_key, sub_solutions
+from solvent.chemistry.printer import print_molecule, short_rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from solvent.chemistry.solution import Solution
+    from solvent.engine.reactor import Reaction
+
+
+class Made:
+    """A molecule of a run: its number, its text when it was made, and what made it."""
+
+    __slots__ = ("molecule", "moved", "number", "reaction", "text")
+
+    def __init__(self, number: int, molecule: Molecule, reaction: int | None, moved: Made | None) -> None:
+        self.number = number
+        self.molecule = molecule
+        self.text = print_molecule(molecule)
+        # The reaction that made it; None for the molecules the run started with.
+        self.reaction = reaction
+        # The same molecule inside the sub-solution it was taken from.
+        self.moved = moved
+
+
+class Record:
+    """One reaction: the rule, what it took and kept, what it made, and how deep inside the solution it happened."""
+
+    __slots__ = ("kept", "level", "number", "products", "reactants", "rule")
+
+    def __init__(self, number: int, rule: str, level: int) -> None:
+        self.number = number
+        self.rule = rule
+        self.level = level
+        self.reactants: list[Made] = []
+        self.kept: list[Made] = []
+        self.products: list[Made] = []
+
+
+class Recorder:
+    """Keeps the records of a run."""
+
+    def __init__(self, solution: Solution) -> None:
+        self.solution = solution
+        self.records: list[Record] = []
+        self.molecules: list[Made] = []
+        self._held: dict[int, dict[Any, list[Made]]] = {}
+        self._levels: dict[int, int] = {}
+        # Solutions are known by identity, so none may be forgotten while the run lasts.
+        self._seen: list[Solution] = []
+        self._sync(solution, None, 0, [])
+
+    def __call__(self, reaction: Reaction) -> None:
+        """Record a reaction."""
+        where = id(reaction.solution)
+        if where not in self._held:
+            self._sync(reaction.solution, None, 1, [])
+        record = Record(len(self.records) + 1, short_rule(reaction.rule), self._levels.get(where, 0))
+        self.records.append(record)
+        held = self._held[where]
+        record.reactants = [self._taken(held, one) for one in reaction.reactants]
+        record.kept = [self._kept(held, one) for one in reaction.kept]
+        inside = [made for one in reaction.reactants for made in self._inside(one)]
+        for product in reaction.products:
+            made = self._make(product, record.number, self._find(inside, product))
+            held.setdefault(_key(product), []).append(made)
+            record.products.append(made)
+            for sub in sub_solutions(product):
+                self._sync(sub, record.number, record.level + 1, inside)
+
+    def why(self, molecule: Molecule) -> Made | None:
+        """Give the record of a molecule: one that is there at the end if possible, else the last one made."""
+        key = _key(molecule)
+        for solution in self._everywhere(self.solution):
+            found = self._held.get(id(solution), {}).get(key)
+            if found:
+                return found[-1]
+        same = [made for made in self.molecules if print_molecule(molecule) == made.text]
+        return same[-1] if same else None
+
+    def _everywhere(self, solution: Solution) -> Iterator[Solution]:
+        yield solution
+        for molecule in solution:
+            for sub in sub_solutions(molecule):
+                yield from self._everywhere(sub)
+
+    def _make(self, molecule: Molecule, reaction: int | None, moved: Made | None = None) -> Made:
+        made = Made(len(self.molecules) + 1, molecule, reaction, moved)
+        self.molecules.append(made)
+        return made
+
+    def _taken(self, held: dict[Any, list[Made]], molecule: Molecule) -> Made:
+        known = held.get(_key(molecule))
+        if known:
+            return known.pop(0) if type(known[0].molecule) is not Endless else known[0]
+        return self._make(molecule, None)
+
+    def _kept(self, held: dict[Any, list[Made]], molecule: Molecule) -> Made:
+        known = held.get(_key(molecule))
+        return known[0] if known else self._make(molecule, None)
+
+    def _inside(self, molecule: Molecule) -> list[Made]:
+        """Give the molecules known inside the solutions of a reactant."""
+        return [
+            made
+            for sub in sub_solutions(molecule)
+            for several in self._held.get(id(sub), {}).values()
+            for made in several
+        ]
+
+    @staticmethod
+    def _find(inside: list[Made], molecule: Molecule) -> Made | None:
+        key = _key(molecule)
+        for at, made in enumerate(inside):
+            if _key(made.molecule) == key:
+                return inside.pop(at)
+        return None
+
+    def _sync(self, solution: Solution, reaction: int | None, level: int, inside: list[Made]) -> None:
+        """Number what is new in a solution, forget what is gone."""
+        if id(solution) not in self._held:
+            self._seen.append(solution)
+        self._levels[id(solution)] = level
+        known = self._held.get(id(solution), {})
+        now: dict[Any, list[Made]] = {}
+        for molecule in solution:
+            key = _key(molecule)
+            mine = known.get(key)
+            made = mine.pop(0) if mine else self._make(molecule, reaction, self._find(inside, molecule))
+            now.setdefault(key, []).append(made)
+            for sub in sub_solutions(molecule):
+                self._sync(sub, reaction, level + 1, inside)
+        self._held[id(solution)] = now
+
+
+def _key(molecule: Molecule) -> Any:
+    if type(molecule) is Endless:
+        molecule = molecule.molecule
+    for sub in sub_solutions(molecule):
+        return id(sub)
+    return order_key(molecule)

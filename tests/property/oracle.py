@@ -1,0 +1,294 @@
+"""A naive interpreter that tries everything: the oracle the engine is compared with.
+
+It walks the trees of rules (`chemistry.syntax`, after names are resolved), shares nothing with the engine, and is
+as slow as it is simple. A solution is never changed here: each reaction builds a new one, so equal states are
+merged by `order_key` and the search visits each once.
+
+    search(solution)     every state that can be reached, which of them are final, which can fail
+
+Inner and outer reactions interleave in all orders; a rule may take a molecule only if every solution inside it is
+inert. A rest takes all that is left (the first one, if there are two). Only values are borrowed from the
+chemistry: operators, functions and molecules.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from solvent.chemistry import Endless, List, Molecule, Rule, Solution, equal, operators, order_key
+from solvent.chemistry import syntax as tree
+from solvent.chemistry.builtin import BUILTIN
+from solvent.chemistry.kinds import KINDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+Bindings: TypeAlias = dict[str, Any]
+Key: TypeAlias = tuple[Any, ...]
+FAILURES = (operators.Incomputable, ZeroDivisionError)
+OPERATORS = {
+    "+": operators.add, "-": operators.subtract, "*": operators.multiply, "/": operators.divide,
+    "%": operators.remainder, "in": operators.member, "==": equal, "!=": lambda one, other: not equal(one, other),
+    "<": operators.less, "<=": operators.less_equal, ">": lambda one, other: operators.less(other, one),
+    ">=": lambda one, other: operators.less_equal(other, one),
+}  # fmt: skip
+
+
+class TooMany(Exception):  # noqa: N818 - not an error: the program is too large for an oracle
+    """The search has met more states than it may."""
+
+
+class Rest(tuple[Any, ...]):
+    """What a rest is bound to."""
+
+    __slots__ = ()
+
+
+@dataclass
+class Outcomes:
+    """What a program can do: its states by key, those without a reaction, those where a product fails."""
+
+    states: dict[Key, Solution] = field(default_factory=dict)
+    finals: dict[Key, Solution] = field(default_factory=dict)
+    failures: set[Key] = field(default_factory=set)
+    followers: dict[Key, set[Key]] = field(default_factory=dict)
+
+    def always_ends(self) -> bool:
+        """Say whether no state can be met twice in one run."""
+        left = {key: set(after) for key, after in self.followers.items()}
+        while left:
+            done = {key for key, after in left.items() if not after & left.keys()}
+            if not done:
+                return False
+            left = {key: after for key, after in left.items() if key not in done}
+        return True
+
+
+def search(solution: Solution, *, states_max: int = 300) -> Outcomes:
+    """Find everything that a solution can become."""
+    found = Outcomes()
+    oracle = _Oracle()
+    left = [solution.copied()]
+    while left:
+        state = left.pop()
+        key = order_key(state)
+        if key in found.states:
+            continue
+        if len(found.states) >= states_max or oracle.work > 40 * states_max:
+            raise TooMany
+        found.states[key] = state
+        after, fails = oracle.reactions(state)
+        found.followers[key] = {order_key(one) for one in after}
+        left += after
+        if fails:
+            found.failures.add(key)
+        elif not after:
+            found.finals[key] = state
+    return found
+
+
+class _Oracle:
+    def __init__(self) -> None:
+        self.work = 0
+        self._known: dict[Key, tuple[list[Solution], bool]] = {}
+
+    def reactions(self, solution: Solution) -> tuple[list[Solution], bool]:
+        """Give what one reaction anywhere in a solution can make of it, and whether one can fail."""
+        key = order_key(solution)
+        if key not in self._known:
+            after: dict[Key, Solution] = {}
+            fails = False
+            for made in self._all_reactions(list(solution)):
+                self.work += 1
+                if made is None:
+                    fails = True
+                else:
+                    after[order_key(made)] = made
+            self._known[key] = list(after.values()), fails
+        return self._known[key]
+
+    def _all_reactions(self, held: list[Molecule]) -> Iterator[Solution | None]:
+        for at, molecule in enumerate(held):
+            others = held[:at] + held[at + 1 :]
+            for made in self._inside(molecule):
+                yield None if made is None else Solution([*others, made])
+            endless = type(molecule) is Endless
+            rule = molecule.molecule if endless else molecule
+            if type(rule) is Rule:
+                for made in self._by_rule(rule, others):
+                    back = [molecule] if endless or not rule.one_shot else []
+                    yield None if made is None else Solution([*back, *made])
+
+    def _inside(self, molecule: Molecule) -> Iterator[Molecule | None]:
+        """Give what one reaction inside a molecule can make of it; None where one fails."""
+        if isinstance(molecule, Solution):
+            after, fails = self.reactions(molecule)
+            yield from after
+            if fails:
+                yield None
+        elif isinstance(molecule, tuple):
+            for at, part in enumerate(molecule):
+                for made in self._inside(part):
+                    yield None if made is None else type(molecule)([*molecule[:at], made, *molecule[at + 1 :]])
+
+    def _is_inert(self, molecule: Molecule) -> bool:
+        return not any(True for _ in self._inside(molecule))
+
+    def _by_rule(self, rule: Rule, others: list[Molecule]) -> Iterator[list[Molecule] | None]:
+        """Give what a rule can make of the other molecules of its solution."""
+        node = rule.node
+        outer: Bindings = {name: Rule(one) for name, one in node.rules.items()}
+        for (name, meaning), value in zip(node.captures.items(), rule.captured, strict=True):
+            outer[name] = Rest(value) if meaning == "rest" else value
+        if node.is_recursive and node.name:
+            outer[node.name] = rule
+        for found, left in self._fill(node.patterns, others, {}):
+            names = {**outer, **found}
+            if node.condition is not None and not _holds(node.condition, names):
+                continue
+            try:
+                yield [*(others if node.is_inject else left), *_items(node.product, names)]
+            except FAILURES:
+                yield None
+
+    def _fill(
+        self, patterns: Sequence[tree.Pattern], held: list[Molecule], found: Bindings
+    ) -> Iterator[tuple[Bindings, list[Molecule]]]:
+        """Give every way to fill patterns from a solution, with what is left of it."""
+        rests = [one for one in patterns if isinstance(one, tree.RestPattern)]
+        singles = [one for one in patterns if not isinstance(one, tree.RestPattern)]
+        if singles:
+            later = [*singles[1:], *rests]
+            for at, molecule in enumerate(held):
+                endless = type(molecule) is Endless
+                left = held if endless else held[:at] + held[at + 1 :]
+                one = molecule.molecule if endless else molecule
+                if self._is_inert(one):
+                    for more in self._fit(singles[0], one, found):
+                        yield from self._fill(later, left, more)
+        elif rests:
+            if held or not rests[0].at_least_one:
+                yield {**found, **dict.fromkeys((one.name for one in rests), Rest()), rests[0].name: Rest(held)}, []
+        else:
+            yield found, held
+
+    def _fit(self, pattern: tree.Pattern, molecule: Molecule, found: Bindings) -> Iterator[Bindings]:
+        """Give the bindings under which one molecule fits a pattern."""
+        match pattern:
+            case tree.LiteralPattern():
+                if equal(pattern.value, molecule):
+                    yield found
+            case tree.VariablePattern():
+                if pattern.kind is None or type(molecule) in KINDS[pattern.kind]:
+                    yield from _bound(pattern.name, molecule, found)
+            case tree.RulePattern():
+                if type(molecule) is Rule and molecule.name == pattern.rule:
+                    yield from _bound(pattern.name, molecule, found)
+            case tree.TuplePattern():
+                if type(molecule) is tuple:
+                    yield from self._fit_each(pattern.parts, molecule, found)
+            case tree.ListPattern():
+                if type(molecule) is List:
+                    yield from self._fit_list(pattern.items, molecule, found)
+            case tree.SolutionPattern():
+                if type(molecule) is Solution:
+                    yield from (more for more, left in self._fill(pattern.items, list(molecule), found) if not left)
+
+    def _fit_each(
+        self, patterns: Sequence[tree.Pattern], parts: Sequence[Molecule], found: Bindings
+    ) -> Iterator[Bindings]:
+        if len(patterns) == len(parts):
+            if not patterns:
+                yield found
+            else:
+                for more in self._fit(patterns[0], parts[0], found):
+                    yield from self._fit_each(patterns[1:], parts[1:], more)
+
+    def _fit_list(self, patterns: Sequence[tree.Pattern], held: List, found: Bindings) -> Iterator[Bindings]:
+        at = next((at for at, one in enumerate(patterns) if isinstance(one, tree.RestPattern)), None)
+        if at is None:
+            yield from self._fit_each(patterns, held, found)
+            return
+        rest, size = patterns[at], len(held) - len(patterns) + 1
+        assert isinstance(rest, tree.RestPattern)
+        if size >= rest.at_least_one:
+            others = [*patterns[:at], *patterns[at + 1 :]]
+            more = {**found, rest.name: Rest(held[at : at + size])}
+            yield from self._fit_each(others, [*held[:at], *held[at + size :]], more)
+
+
+def _bound(name: str, molecule: Molecule, found: Bindings) -> Iterator[Bindings]:
+    if name not in found:
+        yield {**found, name: molecule}
+    elif equal(found[name], molecule):
+        yield found
+
+
+def _holds(condition: tree.Expression, names: Bindings) -> bool:
+    try:
+        return operators.truth(_value(condition, names))
+    except FAILURES:
+        return False
+
+
+def _items(nodes: Sequence[tree.Expression], names: Bindings) -> list[Molecule]:
+    """Give the molecules that stand for expressions in a solution or a product."""
+    made: list[Molecule] = []
+    for node in nodes:
+        match node:
+            case tree.Name() if type(names[node.text]) is Rest:
+                made += names[node.text]
+            case tree.Multiplet():
+                item = _value(node.item, names)
+                made += [Endless(item)] if node.count is None else [item] * _count(_value(node.count, names))
+            case tree.LetNode():
+                made += _items(node.body, _with_lets(node, names))
+            case _:
+                made.append(_value(node, names))
+    return made
+
+
+def _count(value: Molecule) -> int:
+    if type(value) is not int or value < 0:
+        raise operators.Incomputable("not a count")
+    return value
+
+
+def _with_lets(node: tree.LetNode, names: Bindings) -> Bindings:
+    inner = dict(names)
+    for binding in node.bindings:
+        inner[binding.name] = _value(binding.rule, inner)
+    return inner
+
+
+def _value(node: tree.Expression, names: Bindings) -> Molecule:
+    """Give the one molecule that an expression stands for."""
+    match node:
+        case tree.Literal():
+            return node.value
+        case tree.Name():
+            return names[node.text]
+        case tree.TupleNode():
+            return tuple(_value(part, names) for part in node.parts)
+        case tree.ListNode():
+            return List(_items(node.items, names))
+        case tree.SolutionNode():
+            return Solution(_items(node.items, names))
+        case tree.RuleNode():
+            captured = (names[name] for name in node.captures)
+            return Rule(node, tuple(List(one) if type(one) is Rest else one for one in captured))
+        case tree.LetNode():
+            return _items(node.body, _with_lets(node, names))[0]
+        case tree.Unary():
+            value = _value(node.operand, names)
+            return operators.negate(value) if node.operator == "-" else not operators.truth(value)
+        case tree.Binary() if node.operator in ("&&", "||"):
+            left = operators.truth(_value(node.left, names))
+            return left if left is (node.operator == "||") else operators.truth(_value(node.right, names))
+        case tree.Binary():
+            return OPERATORS[node.operator](_value(node.left, names), _value(node.right, names))
+        case tree.Call():
+            return BUILTIN[node.function](*_items(node.arguments, names))
+        case tree.Multiplet():
+            raise AssertionError(node)
