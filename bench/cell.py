@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -9,13 +10,15 @@ import tempfile
 import threading
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import IO, Any
+from typing import Any
 
 from bench.problems import Order
 
 LOADING_SECONDS_MAX = 180.0
 # The limit is on CPU time; a busy machine may need a little longer by the clock.
 CLOCK_ALLOWANCE = 1.25
+
+STACK_BYTES = 1 << 30
 
 
 class Ending(StrEnum):
@@ -47,6 +50,15 @@ class Limits:
 
     seconds_max: float
     order: Order = Order.RANDOM
+
+
+@dataclass(frozen=True)
+class _Told:
+    """What a worker said before it ended."""
+
+    messages: list[dict[str, Any]]
+    is_late: bool
+    complaint: str
 
 
 class _Watch:
@@ -82,22 +94,56 @@ def kill_group(process: subprocess.Popen[str]) -> None:
         return
 
 
+def raise_stack_limit() -> None:
+    """Give workers a large stack: Maude's parser needs it for terms of 100,000 molecules."""
+    _, hard = resource.getrlimit(resource.RLIMIT_STACK)
+    soft = STACK_BYTES if hard == resource.RLIM_INFINITY else min(STACK_BYTES, hard)
+    resource.setrlimit(resource.RLIMIT_STACK, (soft, hard))
+
+
 def measure(system: str, problem: str, size: int, limits: Limits) -> Cell:
-    """Run a worker and collect what it says."""
+    """Run a worker and turn what it says into a cell."""
+    told = _run_worker(system, problem, size, limits)
+    times = [float(message["seconds"]) for message in told.messages if "seconds" in message]
+    if not times and told.is_late:
+        note = "" if told.messages else "while loading"
+        return Cell(system, problem, size, Ending.OUT_OF_TIME, note=note)
+    if not times:
+        return Cell(system, problem, size, Ending.FAILED, note=told.complaint)
+    if min(times) > limits.seconds_max:
+        return Cell(system, problem, size, Ending.OUT_OF_TIME)
+    (first,) = (message for message in told.messages if "digest" in message)
+    return Cell(
+        system,
+        problem,
+        size,
+        Ending.MEASURED,
+        seconds=min(times),
+        runs=len(times),
+        digest=first["digest"],
+        note=f"{first['count']} molecules, from {first['sample']}",
+    )
+
+
+def _run_worker(system: str, problem: str, size: int, limits: Limits) -> _Told:
+    raise_stack_limit()
     command = [sys.executable, "-m", "bench.worker", system, problem, str(size), limits.order]
     with tempfile.TemporaryFile(mode="w+", encoding="utf-8") as complaints:
-        process = subprocess.Popen(  # noqa: S603 - our own worker
+        process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=complaints, text=True, start_new_session=True
         )
         watch = _Watch(process)
         try:
             messages = _listen(process, watch, limits)
+            process.wait()
         finally:
             watch.stop()
             kill_group(process)
             process.wait()
         complaints.seek(0)
-        return _cell(system, problem, size, messages, watch, complaints, limits)
+        lines = [line.strip() for line in complaints if line.strip()]
+    complaint = lines[-1] if lines else f"exit code {process.returncode}"
+    return _Told(messages, is_late=watch.has_rung, complaint=complaint)
 
 
 def _listen(process: subprocess.Popen[str], watch: _Watch, limits: Limits) -> list[dict[str, Any]]:
@@ -111,30 +157,7 @@ def _listen(process: subprocess.Popen[str], watch: _Watch, limits: Limits) -> li
         messages.append(message)
         if "end" in message:
             break
-        watch.set(limits.seconds_max * CLOCK_ALLOWANCE + (LOADING_SECONDS_MAX if "seconds" in message else 1))
+        # After a run the next one is prepared, which may take as long as loading.
+        preparing = LOADING_SECONDS_MAX if "seconds" in message else 1.0
+        watch.set(limits.seconds_max * CLOCK_ALLOWANCE + preparing)
     return messages
-
-
-def _cell(
-    system: str,
-    problem: str,
-    size: int,
-    messages: list[dict[str, Any]],
-    watch: _Watch,
-    complaints: IO[str],
-    limits: Limits,
-) -> Cell:
-    times = [float(message["seconds"]) for message in messages if "seconds" in message]
-    if not times and watch.has_rung:
-        note = "" if messages else "while loading"
-        return Cell(system, problem, size, Ending.OUT_OF_TIME, note=note)
-    if not times:
-        lines = [line for line in complaints.read().splitlines() if line.strip()]
-        return Cell(system, problem, size, Ending.FAILED, note=lines[-1].strip() if lines else "no word why")
-    if min(times) > limits.seconds_max:
-        return Cell(system, problem, size, Ending.OUT_OF_TIME)
-    (first,) = (message for message in messages if "digest" in message)
-    note = f"{first['count']} molecules, from {first['sample']}"
-    return Cell(
-        system, problem, size, Ending.MEASURED, seconds=min(times), runs=len(times), digest=first["digest"], note=note
-    )

@@ -1,7 +1,7 @@
 """The eight programs: their inputs, made from a seed, and what of the final solution is their result.
 
-Inputs are records in the order in which they are put into every system. All but the numbers of `primes` (2..n, as the
-program is always given) are in random order; `--order` arranges the numbers of `max` and `sum`.
+Inputs are records in the order in which they are put into every system. All but the numbers of `primes`
+(2..n, as the program is always given) are in random order; `--order` arranges the numbers of `max` and `sum`.
 """
 
 import random
@@ -52,7 +52,7 @@ class Problem:
 
     def records(self, size: int, order: Order) -> list[Record]:
         """Make the input of a size; the same one in every process."""
-        return self.make(size, random.Random(SEED + size), order)  # noqa: S311 - no secrets here
+        return self.make(size, random.Random(SEED + size), order)
 
 
 def make_numbers(size: int, rng: random.Random, order: Order) -> list[Record]:
@@ -148,8 +148,16 @@ PROBLEMS: dict[str, Problem] = {
         ),
         Problem("paths", "shortest paths over n edges", make_graph, (("dist", 2),)),
         Problem(
-            "philosophers", "n dining philosophers, 3 meals each", make_table, (("think", 3), ("fork", 1), ("eat", 3))
+            "philosophers",
+            "n dining philosophers, 3 meals each",
+            make_table,
+            (("think", 3), ("fork", 1), ("eat", 3)),
         ),
-        Problem("workflow", "workflow-shaped graph of n tasks", make_workflow, (("done", 2), ("task", 3), ("edge", 2))),
+        Problem(
+            "workflow",
+            "workflow-shaped graph of n tasks",
+            make_workflow,
+            (("done", 2), ("task", 3), ("edge", 2)),
+        ),
     )
 }

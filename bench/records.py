@@ -1,8 +1,8 @@
 """The neutral form of molecules: a record is a head and its arguments, `("edge", 3, 7, 12)`.
 
-Every system gets its own notation from it and gives it back, so that what they leave can be compared. In HOCL and in
-the hand-written loops a `num` is a bare integer, a `count` or a `cell` a tuple without a head, and any other record a
-tuple that begins with a symbol.
+Every system gets its own notation from it and gives it back, so that what they leave can be compared. In HOCL
+and in the hand-written loops a `num` is a bare integer, a `count` or a `cell` a tuple without a head, and any
+other record a tuple that begins with a symbol.
 """
 
 import hashlib

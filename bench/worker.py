@@ -1,7 +1,7 @@
 """The measured child process: one system, one problem, one size.
 
-It prints JSON lines: `{"ready": true}` when everything is loaded, `{"seconds": …, "digest": …}` after the first run,
-and one `{"seconds": …}` for each repetition; quick runs are repeated, slow ones are not.
+It prints JSON lines: `{"ready": true}` when everything is loaded, `{"seconds": …, "digest": …}` after the
+first run, and one `{"seconds": …}` for each repetition; quick runs are repeated, slow ones are not.
 
     python -m bench.worker SYSTEM PROBLEM SIZE ORDER
 """
@@ -22,7 +22,7 @@ REPEATS_MIN = 3
 
 def say(**message: object) -> None:
     """Print one line for the parent, at once."""
-    print(json.dumps(message), flush=True)  # noqa: T201 - the parent reads it
+    print(json.dumps(message), flush=True)
 
 
 def repeat(trial: Trial, first_seconds: float) -> None:
@@ -48,7 +48,12 @@ def main(system: str, problem_name: str, size: str, order: str) -> None:
     say(ready=True)
     seconds = trial.run()
     final = trial.final()
-    say(seconds=seconds, digest=digest(final), count=len(final), sample=[list(part) for part in canonical(final)[:5]])
+    say(
+        seconds=seconds,
+        digest=digest(final),
+        count=len(final),
+        sample=[list(part) for part in canonical(final)[:5]],
+    )
     repeat(trial, seconds)
     say(end=True)
 

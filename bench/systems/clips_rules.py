@@ -1,9 +1,9 @@
 """CLIPS, through `clipspy`: asserting the facts and running the rules are measured, both inside CLIPS.
 
-The facts are compiled into functions, so that no call from Python is measured for each of them. CLIPS joins every fact
-with all others as soon as it is asserted: programs in which any two facts may react need memory for n squared
-activations if the rules run only at the end, and next to none if they run after each fact. Each program is given the
-way of posting and the conflict strategy with which it was fastest.
+The facts are compiled into functions, so that no call from Python is measured for each of them. CLIPS joins
+every fact with all others as soon as it is asserted: programs in which any two facts may react need memory
+for n squared activations if the rules run only at the end, and next to none if they run after each fact. Each
+program is given the way of posting and the conflict strategy with which it was fastest.
 """
 
 import importlib

@@ -1,8 +1,8 @@
 """Maude, through its Python package: only `rewrite` (or `reduce`) is measured, parsing the term is not.
 
-The programs are rules over a multiset, as in the papers. Where the result does not depend on the order a Maude user may
-also write equations; that is much faster for `max` and `sum` and slower for all the others, so these two have a second
-program, shown as a system of its own.
+The programs are rules over a multiset, as in the papers. Where the result does not depend on the order a
+Maude user may also write equations; that is much faster for `max` and `sum` and slower for all the others, so
+these two have a second program, shown as a system of its own.
 """
 
 import importlib

@@ -12,7 +12,7 @@ from bench.systems.trial import Trial, cpu_seconds
 class SolventTrial:
     """A parsed program and its molecules as Python values."""
 
-    repeats_max = 50
+    repeats_max = 200
 
     def __init__(self, problem: Problem, records: list[Record]) -> None:
         self._solvent: Any = importlib.import_module("solvent")
@@ -53,7 +53,7 @@ class SolventTrial:
         if not isinstance(molecule, tuple):
             return None
         if isinstance(molecule[0], self._solvent.Symbol):
-            return (str(molecule[0]).lower(), *molecule[1:])
+            return (molecule[0].name.lower(), *molecule[1:])
         (head,) = self._heads
         return (head, *molecule)
 

@@ -1,7 +1,7 @@
 """SWI-Prolog's CHR, in a process of its own for each run: posting the constraints is measured, inside Prolog.
 
-A fresh process is fairer than undoing a run by backtracking: with a choice point behind it every change of the
-constraint store would be recorded on the trail.
+A fresh process is fairer than undoing a run by backtracking: with a choice point behind it every change of
+the constraint store would be recorded on the trail.
 """
 
 import shutil
@@ -31,7 +31,7 @@ class ChrTrial:
     def prepare(self) -> None:
         """Start Prolog and wait until it has loaded everything."""
         self.close()
-        self._process = subprocess.Popen(  # noqa: S603 - our own program
+        self._process = subprocess.Popen(
             self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
         self._expect("ready")

@@ -28,16 +28,26 @@ if TYPE_CHECKING:
     )
     from solvent.chemistry.printer import print_molecule as show
     from solvent.engine import Reaction
+    from solvent.engine.explain import why_not
+    from solvent.engine.explore import explore
+    from solvent.engine.trace import Recorder
     from solvent.errors import LimitReached, Misuse, NameProblem, ProgramError, ReactionFailed, SolventError, SyntaxProblem
     from solvent.running import Outcome, Program, Run, load, molecules, parse, rule, run, run_async, step
+    from solvent.running.recording import record
+    from solvent.running.saving import load_solution, program_text, save
 
 _HOMES = {
     "solvent.chemistry": (
         "Endless Functions List Opaque Rule Solution Symbol molecule_from_python python_from_molecule"
     ),
     "solvent.engine": "Reaction",
+    "solvent.engine.explain": "why_not",
+    "solvent.engine.explore": "explore",
+    "solvent.engine.trace": "Recorder",
     "solvent.errors": "LimitReached Misuse NameProblem ProgramError ReactionFailed SolventError SyntaxProblem",
     "solvent.running": "Outcome Program Run load molecules parse rule run run_async step",
+    "solvent.running.recording": "record",
+    "solvent.running.saving": "load_solution program_text save",
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
 _RENAMED = {"show": ("solvent.chemistry.printer", "print_molecule")}
@@ -68,20 +78,27 @@ __all__ = [
     "ProgramError",
     "Reaction",
     "ReactionFailed",
+    "Recorder",
     "Rule",
     "Run",
     "Solution",
     "SolventError",
     "Symbol",
     "SyntaxProblem",
+    "explore",
     "load",
+    "load_solution",
     "molecule_from_python",
     "molecules",
     "parse",
+    "program_text",
     "python_from_molecule",
+    "record",
     "rule",
     "run",
     "run_async",
+    "save",
     "show",
     "step",
+    "why_not",
 ]

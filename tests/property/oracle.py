@@ -35,8 +35,12 @@ OPERATORS = {
 }  # fmt: skip
 
 
+MOLECULES_MAX = 14
+"""How many molecules one solution may hold; permutations of more take too long."""
+
+
 class TooMany(Exception):  # noqa: N818 - not an error: the program is too large for an oracle
-    """The search has met more states than it may."""
+    """The search has met more states or molecules than it may."""
 
 
 class Rest(tuple[Any, ...]):
@@ -99,6 +103,8 @@ class _Oracle:
         if key not in self._known:
             after: dict[Key, Solution] = {}
             fails = False
+            if len(solution) > MOLECULES_MAX:
+                raise TooMany
             for made in self._all_reactions(list(solution)):
                 self.work += 1
                 if made is None:

@@ -7,7 +7,7 @@ trees are in `trees.py`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from hypothesis import strategies as st
 
@@ -17,9 +17,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 Value = TypeVar("Value")
+Both: TypeAlias = tuple[str, ...]
+"""A pattern, and a molecule that fits it."""
 
-ATOMS = ("0", "1", "2", "3", "-1", '"a"', '"b"', "A", "B", "true", "1.0", "2.5")
-KINDS = ("int", "int", "int", "number", "string", "symbol", "bool", "tuple", "list", "solution", "rule", "float")
+ATOMS = ("1", "2", "0", "1", "2", "3", '"a"', "A", "A", "B", '"b"', "true", "1.0", "-1")
+KINDS = ("int",) * 6 + ("number", "string", "symbol", "bool", "tuple", "list", "solution", "rule", "float")
+INSTANCES = {
+    "int": "1", "number": "2", "string": '"a"', "symbol": "A", "bool": "true", "tuple": "(1 : A)", "list": "(1, A)",
+    "solution": "<1>", "float": "1.0",
+}  # fmt: skip
+"""For each kind a molecule of it."""
 COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 
 
@@ -29,6 +36,8 @@ class Writer:
     def __init__(self, draw: Callable[[st.SearchStrategy[Value]], Value]) -> None:
         self.draw = draw
         self.names: list[str] = []
+        # Molecules that fit the patterns written so far.
+        self.offered: list[str] = []
         self.reset()
 
     def reset(self) -> None:
@@ -36,7 +45,7 @@ class Writer:
         self.variables: dict[str, str] = {}
         self.rests: list[str] = []
         self.outer: dict[str, str] = {}
-        self.taken = 0
+        self.values: dict[str, str] = {}
 
     def chance(self, percent: int) -> bool:
         """Say yes so often."""
@@ -64,49 +73,57 @@ class Writer:
             return f"list({items[0]})" if len(items) == 1 else f"({', '.join(items)})"
         return self.pick(self.names) if what == "rule" and self.names else self.pick(ATOMS)
 
-    # --- Patterns.
+    # --- Patterns, each with a molecule that fits it.
 
-    def pattern(self, depth: int = 0) -> str:
+    def pattern(self, depth: int = 0) -> Both:
         """Write a pattern that takes one molecule."""
         what = self.pick(("variable", "variable", "typed", "typed", "atom", "tuple", "solution", "list", "rule"))
         if what == "tuple" and depth < 2:
-            return f"({' : '.join(self.pattern(depth + 1) for _ in range(self.count(2, 3)))})"
+            parts = [self.pattern(depth + 1) for _ in range(self.count(2, 3))]
+            return tuple(f"({' : '.join(texts)})" for texts in zip(*parts, strict=True))
         if what == "solution" and depth < 2:
-            return f"<{', '.join(self.patterns(depth + 1, self.count(0, 2), rest=70))}>"
+            items, held = self.patterns(depth + 1, self.count(0, 2), rest=70)
+            return f"<{', '.join(items)}>", f"<{', '.join(held)}>"
         if what == "list" and depth < 2:
-            items = self.patterns(depth + 1, self.count(0, 2), rest=50)
-            return f"list({items[0]})" if len(items) == 1 and items[0][0] not in "?+" else f"({', '.join(items)})"
+            items, held = self.patterns(depth + 1, self.count(0, 2), rest=50)
+            alone = len(items) == 1 and items[0][0] not in "?+"
+            text = f"list({items[0]})" if alone else f"({', '.join(items)})"
+            return text, f"list({held[0]})" if len(held) == 1 else f"({', '.join(held)})"
         if what == "atom":
-            return self.pick(ATOMS)
+            atom = self.pick(ATOMS)
+            return atom, atom
         if what == "rule" and self.names:
-            name = self.pick(("m", "n"))
+            name, rule = self.pick(("m", "n")), self.pick(self.names)
             self.variables[name] = "rule"
-            return f"{self.pick(self.names)} = {name}"
-        name = self.pick(("x", "y", "z"))
-        if what == "variable":
-            self.variables.setdefault(name, "")
-            return name
-        kind = self.pick(KINDS)
-        self.variables[name] = kind
-        return f"{name}::{kind}"
+            return f"{rule} = {name}", rule
+        return self.variable(typed=what == "typed")
 
-    def patterns(self, depth: int, count: int, *, rest: int) -> list[str]:
+    def variable(self, *, typed: bool) -> Both:
+        """Write a variable, perhaps one that was there before."""
+        name = self.pick(("x", "y", "z"))
+        kind = self.pick(KINDS) if typed else ""
+        self.variables[name] = kind or self.variables.get(name, "")
+        value = self.values.setdefault(name, INSTANCES.get(kind) or self.pick(ATOMS))
+        return f"{name}::{kind}" if kind else name, value
+
+    def patterns(self, depth: int, count: int, *, rest: int) -> tuple[list[str], list[str]]:
         """Write patterns that take several molecules, perhaps with a rest among them."""
-        found = []
-        for _ in range(count):
-            self.taken += 1
-            found.append(self.pattern(depth))
-        name = f"w{len(self.rests)}"
+        both = [self.pattern(depth) for _ in range(count)]
+        found, held = [one for one, _ in both], [other for _, other in both]
         if self.chance(rest):
+            name = f"w{len(self.rests)}"
             self.rests.append(name)
             found.append(f"{'+' if self.chance(15) else '?'}{name}")
-        return found
+            held += [self.molecule(depth + 1) for _ in range(self.count(0, 2))]
+        return found, held
 
     # --- Conditions.
 
     def number(self) -> str:
         """Write something that is likely to be a number."""
-        names = [name for name, kind in self.variables.items() if kind in ("int", "number", "float")] or ["1"]
+        names = [name for name, kind in self.variables.items() if kind in ("int", "number", "float")]
+        if not names or self.chance(10):
+            names = [*self.variables, "1"]
         what = self.pick(("name", "name", "atom", "sum", "negative"))
         if what == "sum":
             return f"{self.pick(names)} {self.pick('+-*/%')} {self.pick((*names, '1', '2', '0'))}"
@@ -156,16 +173,17 @@ class Writer:
 
     def closure(self) -> str:
         """Write a rule that may use the variables of the rule around it."""
-        before = self.variables, self.rests, self.outer, self.taken
+        before = self.variables, self.rests, self.outer, self.values
         self.outer = {**self.outer, **{name: kind for name, kind in self.variables.items() if name != "z"}}
         outer_rests = [name for name in self.rests if self.chance(50)]
-        self.variables, self.rests = {}, [f"w{at}" for at in range(len(self.rests))]
-        patterns = self.patterns(1, self.count(1, 2), rest=0)
+        self.variables, self.values = {}, dict(self.values)
+        self.rests = list(self.rests)
+        patterns, _ = self.patterns(1, self.count(1, 2), rest=0)
         self.rests = outer_rests
         self.outer = {name: kind for name, kind in self.outer.items() if name not in self.variables}
         product = [self.item(1, grows=False) for _ in range(self.count(0, 2))]
         text = f"replace-one {', '.join(patterns)} by {', '.join(product)}{self.maybe_condition()}"
-        self.variables, self.rests, self.outer, self.taken = before
+        self.variables, self.rests, self.outer, self.values = before
         return f"(inner = {text})" if self.chance(50) else f"({text})"
 
     def maybe_condition(self) -> str:
@@ -176,11 +194,13 @@ class Writer:
         """Write a rule."""
         self.reset()
         if self.chance(10):
-            patterns = self.patterns(0, self.count(0, 2), rest=0)
+            patterns, held = self.patterns(0, self.count(0, 2), rest=0)
+            self.offered += held
             product = ", ".join(self.item(0, grows=True) for _ in range(self.count(1, 2)))
             return f"inject {product}{' with ' + ', '.join(patterns) if patterns else ''}{self.maybe_condition()}"
         one_shot = self.chance(40)
-        patterns = self.patterns(0, self.count(1, 3), rest=10 if one_shot else 0)
+        patterns, held = self.patterns(0, self.count(1, 3), rest=10 if one_shot else 0)
+        self.offered += held
         most = 3 if one_shot or self.chance(10) else max(0, min(3, len(patterns) - 1))
         product = [self.item(0, grows=one_shot) for _ in range(self.count(0, most))]
         if self.chance(70):
@@ -192,11 +212,11 @@ class Writer:
         """Write a whole program."""
         lets = []
         for name in ("one", "two", "three")[: self.count(1, 3)]:
-            self.names = self.names or []
             lets.append(f"let r{name} = {self.rule()} in")
             self.names.append(f"r{name}")
         self.reset()
-        molecules = [self.molecule() for _ in range(self.count(1, 4))] + self.names
+        molecules = [self.molecule() for _ in range(self.count(0, 2))] + self.names
+        molecules += [one for one in self.offered[:6] if self.chance(70)]
         if self.chance(15):
             molecules.append(f"{self.pick(ATOMS)}^{self.pick(('2', 'inf'))}")
         return "\n".join([*lets, f"<{', '.join(molecules)}>"])

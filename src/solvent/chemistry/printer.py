@@ -131,7 +131,11 @@ class TreePrinter:
 
     def __init__(self, rule: Rule | None = None, known: dict[str, RuleNode] | None = None) -> None:
         self.values: dict[str, str] = {}
-        # The rules that lets around the text name; None: all names are known.
+        # The rules that lets around the text name; None: all names are known. What a pattern or a let inside the rule
+        # calls the same is left out, because there the name would mean that.
+        if rule is not None and known:
+            hidden = _names_inside(rule.node)
+            known = {name: node for name, node in known.items() if name not in hidden}
         self.known = known
         self.rules: dict[str, RuleNode] = {}
         if rule is not None:
@@ -158,10 +162,9 @@ class TreePrinter:
 
     def rule_parts(self, node: RuleNode) -> list[str]:
         """Write a rule's clauses."""
-        outer = self.rules
-        self.rules = {**outer, **node.rules}
-        values = self.values
+        outer, values = self.rules, self.values
         hidden = _bound_names(node.patterns)
+        self.rules = {name: rule for name, rule in {**outer, **node.rules}.items() if name not in hidden}
         self.values = {name: text for name, text in values.items() if name not in hidden}
         patterns = ", ".join(map(print_pattern, node.patterns))
         product = self.items(node.product)
@@ -227,7 +230,16 @@ class TreePrinter:
 
     def let(self, node: LetNode) -> str:
         """Write lets and what they are for, without parentheses."""
-        return f"{''.join(self.binding(one) + ' ' for one in node.bindings)}{self.items(node.body)}"
+        outer, values = self.rules, self.values
+        text = ""
+        for one in node.bindings:
+            text += f"{self.binding(one)} "
+            # From here on the name means this rule, whatever it meant before.
+            self.rules = {name: rule for name, rule in self.rules.items() if name != one.name}
+            self.values = {name: value for name, value in self.values.items() if name != one.name}
+        text += self.items(node.body)
+        self.rules, self.values = outer, values
+        return text
 
     def binding(self, binding: Any) -> str:
         """Write `let name = rule in`."""
@@ -295,4 +307,32 @@ def _bound_names(patterns: list[Pattern]) -> set[str]:
                 found |= _bound_names(pattern.parts)
             case ListPattern() | SolutionPattern():
                 found |= _bound_names(pattern.items)
+    return found
+
+
+def _names_inside(node: RuleNode) -> set[str]:
+    """Give every name that a pattern or a let binds anywhere in a rule."""
+    found: set[str] = set()
+    work: list[Any] = [node]
+    while work:
+        one = work.pop()
+        match one:
+            case RuleNode():
+                found |= _bound_names(one.patterns)
+                work += [*one.product, one.condition]
+            case LetNode():
+                found |= {binding.name for binding in one.bindings}
+                work += [*(binding.rule for binding in one.bindings), *one.body]
+            case SolutionNode() | ListNode():
+                work += one.items
+            case TupleNode():
+                work += one.parts
+            case Multiplet():
+                work += [one.item, one.count]
+            case Call():
+                work += one.arguments
+            case Binary():
+                work += [one.left, one.right]
+            case Unary():
+                work.append(one.operand)
     return found

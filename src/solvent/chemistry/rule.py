@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from solvent.chemistry.molecule import Molecule, copied, equal, order_key
+from solvent.chemistry.molecule import Molecule, copied, equal
 
 if TYPE_CHECKING:
     from solvent.chemistry.syntax import RuleNode
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 class Rule:
     """A rule in a solution. It never changes, so one object may stand in many places."""
 
-    __slots__ = ("captured", "node")
+    __slots__ = ("_text", "captured", "node")
 
     def __init__(self, node: RuleNode, captured: tuple[Molecule, ...] = ()) -> None:
         self.node = node
@@ -36,18 +36,28 @@ class Rule:
         captured = tuple(map(copied, self.captured))
         return self if all(map(_is, captured, self.captured)) else Rule(self.node, captured)
 
+    @property
+    def text(self) -> str:
+        """The rule in full: captured values and the rules it names stand in place of their names."""
+        try:
+            return self._text
+        except AttributeError:
+            from solvent.chemistry.printer import TreePrinter
+
+            self._text = TreePrinter(self, {}).rule(self.node)
+            return self._text
+
     def order_key(self) -> tuple[Any, ...]:
-        """Order rules by name, then by what they say, then by what they captured."""
-        return (7, self.node.name or "", _signature(self.node), tuple(map(order_key, self.captured)))
+        """Order rules by name, then by what they say."""
+        return (7, self.node.name or "", self.text)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Rule):
             return NotImplemented
-        return (
-            (self.node is other.node or _signature(self.node) == _signature(other.node))
-            and len(self.captured) == len(other.captured)
-            and all(map(equal, self.captured, other.captured))
-        )
+        if self.node is other.node:
+            return all(map(equal, self.captured, other.captured))
+        # A value captured and the same value written are the same to a reader, so they are to `==`.
+        return self.node.name == other.node.name and self.text == other.text
 
     def __hash__(self) -> int:
         return hash(self.node.name)
@@ -66,11 +76,3 @@ def closed_rule(node: RuleNode) -> Rule:
 
 def _is(one: object, other: object) -> bool:
     return one is other
-
-
-def _signature(node: RuleNode) -> str:
-    """Give the tree as text, with the trees of the rules it names, so that equal texts mean equal rules."""
-    if not node.signature:
-        named = "".join(f" {name}={_signature(rule)}" for name, rule in sorted(node.rules.items()))
-        node.signature = f"{node!r}{named}"
-    return node.signature

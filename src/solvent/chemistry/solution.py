@@ -38,13 +38,13 @@ class Solution:
     def __init__(self, molecules: Iterable[Molecule] = ()) -> None:
         self.fresh: list[Molecule] = list(molecules)
         self.settled: Settled | None = None
-        # Molecules whose sub-solutions are still reacting; only asynchronous calls leave any.
-        self.waiting: list[Molecule] = []
+        # Molecules, by identity, whose sub-solutions are still reacting; only asynchronous calls leave any.
+        self.waiting: dict[int, Molecule] = {}
         # How many reactions of this solution wait for an external call to answer.
         self.flight = 0
         self.inert = not self.fresh
-        # The solution this one is part of, once the engine has seen it there.
-        self.host: Any = None
+        # While it is not inert: the solution it is part of, and the molecule there that waits for it.
+        self.host: tuple[Solution, Molecule] | None = None
 
     def add(self, molecule: Molecule, count: int = 1) -> None:
         """Put a molecule in, `count` times."""
@@ -58,11 +58,14 @@ class Solution:
 
     def remove(self, molecule: Molecule) -> bool:
         """Take one molecule equal to this out; say whether there was one."""
-        for part in (self.fresh, self.waiting):
-            for at, held in enumerate(part):
-                if equal(held, molecule):
-                    del part[at]
-                    return True
+        for at, held in enumerate(self.fresh):
+            if equal(held, molecule):
+                del self.fresh[at]
+                return True
+        for key, held in self.waiting.items():
+            if equal(held, molecule):
+                del self.waiting[key]
+                return True
         return self.settled is not None and self.settled.discard(molecule)
 
     def count(self, molecule: Molecule) -> int:
@@ -81,7 +84,7 @@ class Solution:
         if self.settled is not None:
             yield from self.settled
         yield from self.fresh
-        yield from self.waiting
+        yield from self.waiting.values()
 
     def __len__(self) -> int:
         settled = len(self.settled) if self.settled is not None else 0

@@ -173,11 +173,9 @@ class RuleNode(Node):
     captures: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
     is_recursive: bool = field(default=False, compare=False, repr=False)
     rules: dict[str, RuleNode] = field(default_factory=dict, compare=False, repr=False)
-    # Made when first asked for: the compiled form (by the engine), the one molecule of a rule that captures nothing,
-    # and the tree as text (to order rules by).
+    # Made when first asked for: the compiled form (by the engine), and the one molecule of a rule that captures nothing.
     code: Any = field(default=None, compare=False, repr=False)
     molecule: Any = field(default=None, compare=False, repr=False)
-    signature: str = field(default="", compare=False, repr=False)
 
 
 @dataclass(slots=True)

@@ -115,7 +115,8 @@ class Builder:
     def _consume(self) -> None:
         for element in self.plan.top.elements:
             if not element.kept:
-                self.code.line(f"if {element.cell} is not None: s0.remove({element.cell})")
+                cell = element.cell
+                self.code.line(f"if {cell} is not None and not {cell}.endless: s0.delete({cell})")
 
     # --- Products.
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from solvent.chemistry.molecule import ATOMS, Endless, Molecule, sub_solutions
+from solvent.chemistry.molecule import ATOMS, Molecule, sub_solutions
 from solvent.chemistry.rule import Rule
 from solvent.engine.compile import Entry, entries_of
 from solvent.engine.index import Cell, Row, Store
-from solvent.engine.reactor import LEVELS_MAX, Reactor, reopen
+from solvent.engine.reactor import LEVELS_MAX, Reactor, go_out, reopen
 from solvent.engine.support import store_of
 from solvent.errors import LimitReached
 
@@ -54,7 +54,7 @@ class Stepper(Reactor):
         fresh, solution.fresh = solution.fresh, []
         for molecule in fresh:
             if type(molecule) not in ATOMS and not self._settle_inside(solution, molecule, level):
-                solution.waiting.append(molecule)
+                solution.waiting[id(molecule)] = molecule
             else:
                 put(store, molecule)
         if solution not in _Identity(self.open):
@@ -64,7 +64,7 @@ class Stepper(Reactor):
         ready = True
         for sub in sub_solutions(molecule):
             if not sub.inert:
-                sub.host = solution
+                sub.host = (solution, molecule)
                 self.settle(sub, level + 1)
                 ready = ready and sub.inert
         return ready
@@ -84,14 +84,8 @@ class Stepper(Reactor):
     def _close(self, solution: Solution) -> None:
         """Note that a solution has no reaction enabled; if it is inert, its host can go on."""
         solution.inert = not solution.waiting and not solution.flight
-        host = solution.host
-        if not solution.inert or host is None:
-            return
-        ready = [one for one in host.waiting if all(sub.inert for sub in sub_solutions(one))]
-        if ready:
-            host.waiting = [one for one in host.waiting if not any(one is other for other in ready)]
-            host.extend(ready)
-            self.settle(host, 1)
+        if solution.inert and solution.host is not None:
+            self.settle(go_out(solution), 1)
 
     def _step_in(self, solution: Solution) -> bool:
         store = store_of(solution)
@@ -134,10 +128,8 @@ class Stepper(Reactor):
 def put(store: Store, molecule: Molecule) -> None:
     """Settle a molecule; a rule is registered."""
     cell = store.add(molecule)
-    if type(molecule) is Endless:
-        store.has_endless = True
-    if type(molecule) is Rule:
-        store.register(cell, entries_of(cell, molecule))
+    if type(cell.molecule) is Rule:
+        store.register(cell, entries_of(cell, cell.molecule))
 
 
 def all_entries(store: Store) -> list[Entry]:

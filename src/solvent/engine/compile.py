@@ -8,6 +8,7 @@ from solvent.engine.builder import Builder
 from solvent.engine.code import Code
 from solvent.engine.matcher import Matcher
 from solvent.engine.plan import Plan
+from solvent.engine.sweep_code import can_sweep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,6 +31,9 @@ class RuleCode:
         self.is_late = self.plan.is_late
         self.elements = self.plan.top.elements
         self.keys = [self.plan.keys(element) for element in self.elements]
+        # The loops of its sweeps, by the types of the molecules they are for (see `sweep_code`).
+        self.sweeps: dict[Any, Any] = {}
+        self.cannot_sweep = not can_sweep(self)
         self._builder: Builder | None = None
         self._fields: list[str] = []
         self._reaction_code: Code | None = None
@@ -103,7 +107,7 @@ class RuleCode:
 class Entry:
     """One way into a registered rule: through one of its elements."""
 
-    __slots__ = ("cell", "code", "consumes", "element", "find", "is_async", "keys", "one_shot", "react", "rule")
+    __slots__ = ("cell", "code", "consumes", "element", "find", "is_async", "is_special", "keys", "one_shot", "react", "rule")
 
     def __init__(self, cell: Cell, rule: Rule, code: RuleCode, at: int | None) -> None:
         self.cell = cell
@@ -114,14 +118,18 @@ class Entry:
         # Whether the reaction takes the molecule the search started with.
         self.consumes = self.element is not None and not self.element.kept
         self.find: Callable[..., Any] | None = None
-        self.react: Callable[..., Any] | None = None
+        self.react: Callable[..., Any] = _unprepared
         self.is_async = False
-        self.one_shot = code.one_shot
+        # Of an endless rule there are more after each reaction.
+        self.one_shot = code.one_shot and not cell.endless
+        # Whether its reaction needs more than to be called.
+        self.is_special = True
 
     def prepare(self, store: Store, scan: Callable[[Row], Any]) -> Callable[[Any], Any]:
         """Compile what a search from here needs, and give the search in a store."""
         self.react = self.code.reaction()
         self.is_async = self.code.is_async
+        self.is_special = self.is_async or self.one_shot
         self.find = self.code.search(self.element)(store, self.cell, scan, self.rule)
         return self.find
 
@@ -130,6 +138,10 @@ class Entry:
         assert self.element is None
         found: Iterator[Any] = self.prepare(store, scan)(None)
         return found
+
+
+def _unprepared(*_: Any) -> Any:
+    raise AssertionError("an entry is prepared before it reacts")
 
 
 def code_of(node: RuleNode) -> RuleCode:

@@ -254,7 +254,8 @@ def _inside(
 ) -> Iterator[Bindings]:
     if not elements:
         if (free and rests) or (not free and not any(rest.at_least_one for rest in rests)):
-            taken = {rest.name: Spread(free if at == 0 else []) for at, rest in enumerate(rests)}
+            greedy = sorted(rests, key=lambda rest: not rest.at_least_one)
+            taken = {rest.name: Spread(free if at == 0 else []) for at, rest in enumerate(greedy)}
             yield {**bindings, **taken}
         return
     for at, molecule in enumerate(free):

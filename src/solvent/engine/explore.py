@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from solvent.chemistry.solution import Solution
 
+STATES_MAX = 100_000
+"""How many states are looked at unless the caller says otherwise."""
 _Step = tuple[int, int, int]
 """A reaction by its place: which open solution, which rule in it, which of the rule's matches."""
 
@@ -88,11 +90,33 @@ class Exploration:
             came = self.came_from[came[0]]
         return steps[::-1]
 
+    def divergence(self) -> tuple[int, int]:
+        """Give two states whose runs can never meet again; only where the program is not confluent."""
+        # The states were found in order of distance, so the first ones have the shortest runs.
+        ends = self.finals
+        if len(ends) < 2:
+            ends = sorted(min(trap) for trap in self.traps())
+        return ends[0], ends[1]
+
     def run_to(self, state: int) -> list[Record]:
         """Give the records of a shortest run to a state."""
-        solution = self.states[0].copied()
+        return self._replay(0, self.path(state))
+
+    def run_round(self, cycle: list[int]) -> list[Record]:
+        """Give the records of a run through the states of a cycle and back to the first."""
+        records: list[Record] = []
+        for state, after in zip(cycle, [*cycle[1:], cycle[0]], strict=True):
+            wanted = order_key(self.states[after])
+            step = next(step for step, reached in _successors(self.states[state]) if order_key(reached) == wanted)
+            records += self._replay(state, [step])
+        for number, record in enumerate(records, 1):
+            record.number = number
+        return records
+
+    def _replay(self, state: int, steps: list[_Step]) -> list[Record]:
+        solution = self.states[state].copied()
         recorder = Recorder(solution)
-        for step in self.path(state):
+        for step in steps:
             _take(solution, step, recorder)
             solution = solution.copied()
             recorder = _continued(recorder, solution)
@@ -107,10 +131,14 @@ def _continued(recorder: Recorder, solution: Solution) -> Recorder:
 
 
 def explore(
-    solution: Solution, *, states_max: int = 100_000, should_stop: Callable[[], bool] | None = None
+    solution: Solution,
+    *,
+    states_max: int = STATES_MAX,
+    should_stop: Callable[[], bool] | None = None,
+    into: Exploration | None = None,
 ) -> Exploration:
-    """Explore every order of reactions from a solution, which is left as it is."""
-    found = Exploration()
+    """Explore every order of reactions from a solution, which is left as it is; `into` can be watched as it grows."""
+    found = into if into is not None else Exploration()
     first = solution.copied()
     numbers: dict[Any, int] = {order_key(first): 0}
     _add_state(found, first, None)

@@ -153,6 +153,11 @@ class ExpressionWriter:
             return Text(f"({left.text} + {right.text})", str, raises)
         if operator == "+" and str in (left.kind, right.kind):
             kind = str
+        if operator in "/%" and kind is int and right.text.isdigit() and int(right.text):
+            # Toward zero and downwards agree where nothing is negative.
+            call = f"{_CALLS[operator]}(_q, {right.text})"
+            python = "//" if operator == "/" else "%"
+            return Text(f"(_q {python} {right.text} if (_q := {left.text}) >= 0 else {call})", int, raises)
         return Text(f"{_CALLS[operator]}({left.text}, {right.text})", kind, may_raise=True)
 
     def _equality(self, node: Binary, left: Text, right: Text, *, raises: bool) -> Text:

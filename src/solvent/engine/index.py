@@ -19,6 +19,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from solvent.chemistry.molecule import ATOMS, Endless, Molecule, Symbol, equal
+from solvent.chemistry.rule import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -35,13 +36,20 @@ WHOLE = ()
 class Cell:
     """The place of one settled molecule."""
 
-    __slots__ = ("alive", "endless", "molecule", "rows")
+    __slots__ = ("alive", "molecule", "rows")
+    endless = False
 
-    def __init__(self, molecule: Molecule, rows: Sequence[Row], endless: bool) -> None:  # noqa: FBT001
+    def __init__(self, molecule: Molecule, rows: Sequence[Row]) -> None:
         self.molecule = molecule
         self.alive = True
-        self.endless = endless
         self.rows = rows
+
+
+class EndlessCell(Cell):
+    """The place of a molecule of which there are always more."""
+
+    __slots__ = ()
+    endless = True
 
 
 class Row:
@@ -49,8 +57,8 @@ class Row:
 
     __slots__ = ("cells", "dead", "head")
 
-    def __init__(self) -> None:
-        self.cells: list[Cell] = []
+    def __init__(self, cells: list[Cell]) -> None:
+        self.cells = cells
         self.dead = 0
         # The cells before `head` are dead: reactions often take the oldest, and no search should pass them again.
         self.head = 0
@@ -59,20 +67,15 @@ class Row:
         """Give the cells, perhaps with dead ones among them."""
         return islice(self.cells, self.head, None) if self.head else self.cells
 
-    def note_death(self, cell: Cell) -> None:
-        """Count a dead cell; clean up when they are many."""
+    def tidy(self) -> None:
+        """Pass over the dead cells at the beginning; clean up when dead cells are many."""
         cells = self.cells
-        if len(cells) == 1:
-            self.cells = []
-            return
-        self.dead += 1
-        if cells[self.head] is cell:
-            head = self.head + 1
-            size = len(cells)
-            while head < size and not cells[head].alive:
-                head += 1
-            self.head = head
-        if (self.dead > _DEAD_MIN and self.dead * 2 > len(cells)) or self.head > _HEAD_MAX or self.head >= len(cells):
+        size = len(cells)
+        head = self.head
+        while head < size and not cells[head].alive:
+            head += 1
+        self.head = head
+        if self.dead * 2 > size or head > _HEAD_MAX:
             # A new list: whoever is going through the old one goes on undisturbed.
             self.cells = [one for one in cells if one.alive]
             self.dead = self.head = 0
@@ -84,7 +87,7 @@ class _Bucket:
     __slots__ = ("indexes", "keyed", "row", "rows")
 
     def __init__(self) -> None:
-        self.row = Row()
+        self.row = Row([])
         self.rows = (self.row,)
         self.indexes: dict[tuple[int, ...], dict[Any, Row]] = {}
         # The same tables, each with the function that gives a molecule's key in it.
@@ -113,15 +116,18 @@ class Store:
 
     def add(self, molecule: Molecule) -> Cell:
         """Settle a molecule."""
-        endless = type(molecule) is Endless
-        if endless:
-            molecule = molecule.molecule
         kind = type(molecule)
+        make = Cell
+        if kind is Endless:
+            molecule = molecule.molecule
+            kind = type(molecule)
+            make = EndlessCell
+            self.has_endless = True
         shape = len(molecule) if kind is tuple else kind
         bucket = self._buckets.get(shape)
         if bucket is None:
             bucket = self._buckets[shape] = _Bucket()
-        cell = Cell(molecule, bucket.rows, endless)
+        cell = make(molecule, bucket.rows)
         bucket.row.cells.append(cell)
         if bucket.keyed:
             rows = [bucket.row]
@@ -129,8 +135,9 @@ class Store:
                 key = key_of(molecule)
                 row = table.get(key)
                 if row is None:
-                    row = table[key] = Row()
-                row.cells.append(cell)
+                    row = table[key] = Row([cell])
+                else:
+                    row.cells.append(cell)
                 rows.append(row)
             cell.rows = rows
         self.size += 1
@@ -138,17 +145,22 @@ class Store:
 
     def remove(self, cell: Cell) -> None:
         """Take a molecule out; of an endless one there are more."""
-        if cell.endless or not cell.alive:
-            return
-        self.delete(cell)
+        if not cell.endless:
+            self.delete(cell)
 
     def delete(self, cell: Cell) -> None:
         """Take a molecule out even if it is endless."""
         cell.alive = False
         self.size -= 1
         for row in cell.rows:
-            row.note_death(cell)
-        if cell in self.rules:
+            cells = row.cells
+            if len(cells) == 1:
+                row.cells = []
+            else:
+                row.dead += 1
+                if cells[row.head] is cell or row.dead > _DEAD_MIN:
+                    row.tidy()
+        if type(cell.molecule) is Rule and cell in self.rules:
             self.unregister(cell)
 
     def index(self, shape: Any, positions: tuple[int, ...]) -> dict[Any, Row]:
@@ -163,7 +175,7 @@ class Store:
             bucket.keyed.append((key_of, table))
             for cell in bucket.row.cells:
                 if cell.alive:
-                    row = table.setdefault(key_of(cell.molecule), Row())
+                    row = table.setdefault(key_of(cell.molecule), Row([]))
                     row.cells.append(cell)
                     cell.rows = [*cell.rows, row]
         return table
@@ -185,6 +197,21 @@ class Store:
         return [
             bucket.row for shape, bucket in self._buckets.items() if not tuples_only or type(shape) is int
         ]
+
+    def count(self, shape: Any) -> int:
+        """Count the living cells of a shape."""
+        bucket = self._buckets.get(shape)
+        return 0 if bucket is None else len(bucket.row.cells) - bucket.row.dead
+
+    def clear(self, shape: Any) -> None:
+        """Take all molecules of a shape out."""
+        for cell in [cell for cell in self.row(shape).cells if cell.alive]:
+            self.delete(cell)
+
+    def add_all(self, molecules: Iterable[Molecule]) -> None:
+        """Settle molecules that are known not to react."""
+        for molecule in molecules:
+            self.add(molecule)
 
     def cells(self) -> Iterator[Cell]:
         """Give every living cell."""
@@ -244,6 +271,10 @@ class Store:
         if kind is tuple:
             head = molecule[0]
             key = (len(molecule), head)
+            # `True` finds what is meant for `1` here, and its search will say no.
+            found = self._cache.get(key)
+            if found is not None:
+                return found
             if type(head) not in _HEADS or key not in self._heads:
                 key = len(molecule)
         else:
@@ -254,6 +285,19 @@ class Store:
         if found is None:
             found = self._cache[key] = self._collect(key, kind)
         return found
+
+    def only_reader(self, shape: Any) -> Rule | None:
+        """Give the rule that alone looks at molecules of a shape, and only at them, if it is one."""
+        wide: tuple[Any, ...] = (object, tuple) if type(shape) is int else (object,)
+        entries: list[Entry] = []
+        for key, table in self._tables.items():
+            if table and (key in wide or key == shape or (type(key) is tuple and key[0] == shape)):
+                entries += table
+        if len(entries) != 2 or entries[0].cell is not entries[1].cell or entries[0] is entries[1]:  # noqa: PLR2004
+            return None
+        if any(shape not in entry.keys for entry in entries):
+            return None
+        return entries[0].rule
 
     def _collect(self, key: Any, kind: type) -> tuple[Entry, ...]:
         keys = [key, object]

@@ -119,6 +119,8 @@ class Plan:
                 self.elements.append(element)
                 site.elements.append(element)
                 self._enter(pattern, element)
+        # The first rest takes everything, so one that must not be empty comes first.
+        site.rests.sort(key=lambda rest: not rest.at_least_one)
         return site
 
     def _enter(self, pattern: Pattern, element: Element) -> None:

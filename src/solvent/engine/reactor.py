@@ -12,6 +12,8 @@ reactants are gone, the products arrive by `land`.
 
 from __future__ import annotations
 
+from itertools import chain
+from operator import countOf
 from typing import TYPE_CHECKING, Any
 
 from solvent.chemistry.molecule import ATOMS, Endless, Molecule, sub_solutions
@@ -30,7 +32,9 @@ if TYPE_CHECKING:
 
 LEVELS_MAX = 200
 _PLACED = object()
+_FIRST = frozenset({Rule, Endless})
 _POLL_MASK = 0xFF
+_POLL_EVERY = 256
 
 
 class Reaction:
@@ -81,7 +85,9 @@ class Reactor:
         self.flights: list[Flight] = []
         self.scan: Callable[[Row], Any] = Row.scan
         # Whether anything must be looked at after every reaction.
-        self._is_watched = reactions_max is not None or should_stop is not None
+        self._is_watched = reactions_max is not None or observe is not None
+        # Set by a sweep that was broken off.
+        self.is_stopping = False
         # The molecule in hand once it needs no place any more: it has reacted, or stands in the store.
         self._placed: Any = None
 
@@ -95,13 +101,8 @@ class Reactor:
         self._run(solution, 1)
         while solution.inert and solution.host is not None:
             # An answer that arrived deep inside may have made the solutions around it ready to go on.
-            host = solution.host
-            ready = [one for one in host.waiting if all(sub.inert for sub in sub_solutions(one))]
-            host.waiting = [one for one in host.waiting if not any(one is other for other in ready)]
-            if ready:
-                host.extend(ready)
-            self._run(host, 1)
-            solution = host
+            solution = go_out(solution)
+            self._run(solution, 1)
 
     def _run(self, solution: Solution, level: int) -> None:
         if solution.inert:
@@ -120,32 +121,53 @@ class Reactor:
 
     def _try_all(self, solution: Solution, store: Store, fresh: list[Molecule], level: int) -> None:
         """Try every fresh molecule: rules first, so that no molecule settles before it has met them."""
-        rules, others = _rules_apart(fresh)
+        rules, others, kinds = _rules_apart(fresh)
         left: Iterator[Molecule] = iter(rules)
         active: Any = _PLACED
         try:
             for active in left:
-                if not self._enter(solution, store, active):
-                    self._settle_rule(solution, store, active)
+                if type(active) is Endless:
+                    self._enter_endless(solution, store, active, level)
+                else:
+                    entries = store.entries_for(active)
+                    if not entries or not self._enter(entries, solution, store, active):
+                        self._settle_rule(solution, store, active)
                 active = _PLACED
             if self.observe is None and len(others) > 1:
-                others = sweep(self, solution, store, others)
-            left = iter(others)
-            others = []
-            for active in left:
-                kind = type(active)
-                if (
-                    kind not in ATOMS
-                    and not (kind is tuple and ATOMS.issuperset(map(type, active)))
-                    and not self._is_ready(solution, active, level)
-                ):
-                    solution.waiting.append(active)
-                elif not self._enter(solution, store, active):
-                    store.add(active)
-                active = _PLACED
+                others = sweep(self, solution, store, others, kinds)
+                if self.is_stopping:
+                    self.is_stopping = False
+                    raise Stopped
         except BaseException:
             back = [] if active is _PLACED or self._placed is active else [active]
             solution.fresh = [*back, *left, *others, *solution.fresh]
+            raise
+        if others:
+            self._try_molecules(solution, store, others, level)
+
+    def _try_molecules(self, solution: Solution, store: Store, molecules: list[Molecule], level: int) -> None:
+        """Try molecules one by one; this loop is what a run spends its time in."""
+        entries_for, add, enter = store.entries_for, store.add, self._enter
+        may_nest = not _are_flat(molecules)
+        left = iter(molecules)
+        active: Any = _PLACED
+        until_poll = _POLL_EVERY
+        try:
+            for active in left:
+                until_poll -= 1
+                if not until_poll:
+                    until_poll = _POLL_EVERY
+                    self._placed = None
+                    self._poll()
+                if may_nest and type(active) not in ATOMS and not self._is_ready(solution, active, level):
+                    solution.waiting[id(active)] = active
+                    continue
+                entries = entries_for(active)
+                if not entries or not enter(entries, solution, store, active):
+                    add(active)
+        except BaseException:
+            back = [] if active is _PLACED or self._placed is active else [active]
+            solution.fresh = [*back, *left, *solution.fresh]
             raise
 
     def _is_ready(self, solution: Solution, molecule: Molecule, level: int) -> bool:
@@ -156,27 +178,33 @@ class Reactor:
             if not sub.inert:
                 self._run(sub, level + 1)
                 if not sub.inert:
-                    sub.host = solution
+                    sub.host = (solution, molecule)
                     ready = False
         return ready
 
-    def _enter(self, solution: Solution, store: Store, molecule: Molecule) -> bool:
+    def _enter(self, entries: tuple[Entry, ...], solution: Solution, store: Store, molecule: Molecule) -> bool:
         """Let a molecule react through every rule that could want it; say whether it is gone or placed."""
         self._placed = None
-        if type(molecule) is Endless:
-            return self._enter_endless(solution, store, molecule)
-        for entry in store.entries_for(molecule):
+        for entry in entries:
             if not entry.cell.alive:
                 continue
             find = entry.find or entry.prepare(store, self.scan)
+            is_plain = not (entry.is_special or self._is_watched)
             if entry.consumes:
                 match = find(molecule)
-                if match is not None:
+                if match is None:
+                    continue
+                if is_plain:
+                    self._react_plainly(entry, match, molecule, solution, store)
+                    self._placed = molecule
+                else:
                     self._react(entry, match, molecule, solution, store)
-                    return True
-                continue
+                return True
             for match in find(molecule):
-                self._react(entry, match, molecule, solution, store)
+                if is_plain:
+                    self._react_plainly(entry, match, molecule, solution, store)
+                else:
+                    self._react(entry, match, molecule, solution, store)
                 if store.has_endless and not entry.one_shot and not _took_any(entry, match):
                     # The same match is possible again, so the molecule is tried again.
                     self._placed = molecule
@@ -186,11 +214,18 @@ class Reactor:
                     break
         return False
 
-    def _enter_endless(self, solution: Solution, store: Store, molecule: Endless) -> bool:
-        cell = store.add(molecule)
-        store.has_endless = True
-        self._placed = molecule
+    def _enter_endless(self, solution: Solution, store: Store, molecule: Endless, level: int) -> None:
+        """Settle a molecule of which there are always more, and let it react as long as others last."""
         inner = molecule.molecule
+        if not self._is_ready(solution, molecule, level):
+            solution.waiting[id(molecule)] = molecule
+            self._placed = molecule
+            return
+        if type(inner) is Rule:
+            self._settle_rule(solution, store, molecule)
+            return
+        cell = store.add(molecule)
+        self._placed = molecule
         for entry in store.entries_for(inner):
             if not entry.cell.alive:
                 continue
@@ -205,12 +240,12 @@ class Reactor:
                 if not entry.one_shot and not _took_any(entry, match):
                     store.delete(cell)
                     solution.fresh.append(molecule)
-                    return True
-        return True
+                    return
 
-    def _settle_rule(self, solution: Solution, store: Store, rule: Rule) -> None:
+    def _settle_rule(self, solution: Solution, store: Store, molecule: Rule | Endless) -> None:
         """Register a rule, and let it react with what has settled before it came."""
-        cell = store.add(rule)
+        cell = store.add(molecule)
+        rule: Rule = cell.molecule
         entries = entries_of(cell, rule)
         store.register(cell, entries)
         code = entries[0].code
@@ -224,14 +259,14 @@ class Reactor:
                     return
                 if not _took_any(entry, match):
                     store.delete(cell)
-                    solution.fresh.append(rule)
+                    solution.fresh.append(molecule)
                     return
         except BaseException:
             # The rule has not met everything yet, so it must come in again.
             if cell.alive:
                 store.delete(cell)
             else:
-                self._placed = rule
+                self._placed = molecule
             raise
 
     def _run_late(self, solution: Solution, store: Store) -> bool:
@@ -242,12 +277,21 @@ class Reactor:
                 return True
         return False
 
+    def _react_plainly(self, entry: Entry, match: Any, molecule: Any, solution: Solution, store: Store) -> None:
+        """Make a reaction happen that nobody watches, limits or waits for."""
+        try:
+            solution.fresh += entry.react(match, entry.rule, solution, store, entry.cell)
+        except Exception as error:
+            raise reaction_failed(error, entry, match, molecule) from error
+        self.reactions += 1
+
     def _react(self, entry: Entry, match: Any, molecule: Any, solution: Solution, store: Store) -> None:
         """Make one reaction happen."""
         react = entry.react
-        assert react is not None
         if self._is_watched:
             self._check_limits()
+        if not self.reactions & _POLL_MASK:
+            self._poll()
         if entry.is_async:
             self._take_off(entry, match, molecule, solution, store)
             products: list[Molecule] = []
@@ -269,15 +313,15 @@ class Reactor:
     def _check_limits(self) -> None:
         if self.reactions_max is not None and self.reactions >= self.reactions_max:
             raise LimitReached("H501", f"not inert after {self.reactions} reactions", hint="raise --reactions-max")
-        if self.should_stop is not None and not self.reactions & _POLL_MASK and self.should_stop():
+
+    def _poll(self) -> None:
+        if self.should_stop is not None and self.should_stop():
             raise Stopped
 
     # --- Calls in flight.
 
     def _take_off(self, entry: Entry, match: Any, molecule: Any, solution: Solution, store: Store) -> None:
-        react = entry.react
-        assert react is not None
-        flight = Flight(react(match, entry.rule, solution, store, entry.cell), solution, entry)
+        flight = Flight(entry.react(match, entry.rule, solution, store, entry.cell), solution, entry)
         flight.reactants = _reactants(entry, match, molecule)[0]
         entry.code.consumption()(match, store)
         solution.flight += 1
@@ -296,7 +340,7 @@ class Reactor:
         """Put the reactants of a call that failed back, and give the error to raise."""
         flight.solution.flight -= 1
         flight.solution.extend(flight.reactants)
-        if flight.entry.code.one_shot:
+        if flight.entry.one_shot:
             flight.solution.add(flight.entry.rule)
         return reaction_failed(error, flight.entry, (), None, flight.reactants)
 
@@ -305,26 +349,54 @@ def reopen(solution: Solution) -> None:
     """Make what waits in a solution fresh again: a run that was broken off may have left solutions unfinished."""
     if solution.inert or not solution.waiting:
         return
-    waiting, solution.waiting = solution.waiting, []
-    for molecule in waiting:
+    waiting, solution.waiting = solution.waiting, {}
+    for molecule in waiting.values():
         for sub in sub_solutions(molecule):
             reopen(sub)
-    solution.fresh += waiting
+    solution.fresh += waiting.values()
 
 
-def _rules_apart(molecules: list[Molecule]) -> tuple[list[Molecule], list[Molecule]]:
-    """Split rules from other molecules; they mostly stand at one end."""
+def go_out(solution: Solution) -> Solution:
+    """Give the solution that an inert solution is part of; the molecule that held it there goes on if it can."""
+    host, molecule = solution.host
+    solution.host = None
+    if id(molecule) in host.waiting and all(sub.inert for sub in sub_solutions(molecule)):
+        del host.waiting[id(molecule)]
+        host.add(molecule)
+    found: Solution = host
+    return found
+
+
+def _are_flat(molecules: list[Molecule]) -> bool:
+    """Say whether none of these molecules can hold a solution; looks at all parts at once."""
+    kinds = set(map(type, molecules))
+    if kinds == {tuple}:
+        return ATOMS.issuperset(map(type, chain.from_iterable(molecules)))
+    return kinds <= ATOMS
+
+
+def _rules_apart(molecules: list[Molecule]) -> tuple[list[Molecule], list[Molecule], frozenset[type]]:
+    """Split rules, and endless molecules, from the others; give the types of the others too.
+
+    They mostly stand at one end, and a large solution should not be gone through for them.
+    """
     size = len(molecules)
     start, end = 0, size
-    while start < size and type(molecules[start]) is Rule:
+    while start < size and type(molecules[start]) in _FIRST:
         start += 1
-    while end > start and type(molecules[end - 1]) is Rule:
+    while end > start and type(molecules[end - 1]) in _FIRST:
         end -= 1
     rules, others = molecules[:start] + molecules[end:], molecules[start:end]
-    if Rule in set(map(type, others)):
-        rules += [one for one in others if type(one) is Rule]
-        others = [one for one in others if type(one) is not Rule]
-    return rules, others
+    if not others:
+        return rules, others, frozenset()
+    kind = type(others[0])
+    if countOf(map(type, others), kind) == len(others):
+        return rules, others, frozenset({kind})
+    kinds = frozenset(map(type, others))
+    if kinds & _FIRST:
+        rules += [one for one in others if type(one) in _FIRST]
+        others = [one for one in others if type(one) not in _FIRST]
+    return rules, others, kinds - _FIRST
 
 
 def _wants_rules(entries: list[Entry]) -> bool:

@@ -7,9 +7,10 @@ it had does not matter; a molecule that holds a solution is known by that soluti
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
-from solvent.chemistry.molecule import Endless, Molecule, order_key, sub_solutions
+from solvent.chemistry.molecule import ATOMS, Endless, Molecule, order_key, sub_solutions
 from solvent.chemistry.printer import print_molecule, short_rule
 
 if TYPE_CHECKING:
@@ -35,14 +36,16 @@ class Made:
 
 
 class Record:
-    """One reaction: the rule, what it took and kept, what it made, and how deep inside the solution it happened."""
+    """One reaction: the rule, what it took and kept, what it made, and where inside the solution it happened."""
 
-    __slots__ = ("kept", "level", "number", "products", "reactants", "rule")
+    __slots__ = ("kept", "level", "number", "place", "products", "reactants", "rule")
 
-    def __init__(self, number: int, rule: str, level: int) -> None:
+    def __init__(self, number: int, rule: str, level: int, place: str = "") -> None:
         self.number = number
         self.rule = rule
+        # How many solutions stand around the one it happened in, and the tuples among them: `T1:SRC`.
         self.level = level
+        self.place = place
         self.reactants: list[Made] = []
         self.kept: list[Made] = []
         self.products: list[Made] = []
@@ -57,6 +60,7 @@ class Recorder:
         self.molecules: list[Made] = []
         self._held: dict[int, dict[Any, list[Made]]] = {}
         self._levels: dict[int, int] = {}
+        self._places: dict[int, str] = {}
         # Solutions are known by identity, so none may be forgotten while the run lasts.
         self._seen: list[Solution] = []
         self._sync(solution, None, 0, [])
@@ -66,7 +70,8 @@ class Recorder:
         where = id(reaction.solution)
         if where not in self._held:
             self._sync(reaction.solution, None, 1, [])
-        record = Record(len(self.records) + 1, short_rule(reaction.rule), self._levels.get(where, 0))
+        level, place = self._levels.get(where, 0), self._places.get(where, "")
+        record = Record(len(self.records) + 1, short_rule(reaction.rule), level, place)
         self.records.append(record)
         held = self._held[where]
         record.reactants = [self._taken(held, one) for one in reaction.reactants]
@@ -77,7 +82,12 @@ class Recorder:
             held.setdefault(_key(product), []).append(made)
             record.products.append(made)
             for sub in sub_solutions(product):
+                self._places[id(sub)] = _place(record.place, product)
                 self._sync(sub, record.number, record.level + 1, inside)
+
+    def note_additions(self) -> None:
+        """Number what was put into the solution from outside since the last reaction."""
+        self._sync(self.solution, None, 0, [])
 
     def why(self, molecule: Molecule) -> Made | None:
         """Give the record of a molecule: one that is there at the end if possible, else the last one made."""
@@ -140,8 +150,17 @@ class Recorder:
             made = mine.pop(0) if mine else self._make(molecule, reaction, self._find(inside, molecule))
             now.setdefault(key, []).append(made)
             for sub in sub_solutions(molecule):
+                self._places[id(sub)] = _place(self._places.get(id(solution), ""), molecule)
                 self._sync(sub, reaction, level + 1, inside)
         self._held[id(solution)] = now
+
+
+def _place(around: str, molecule: Molecule) -> str:
+    """Name a sub-solution by the atoms that stand before it in its tuple."""
+    if type(molecule) is not tuple:
+        return around
+    atoms = ":".join(print_molecule(one) for one in takewhile(lambda part: type(part) in ATOMS, molecule))
+    return f"{around} / {atoms}" if around and atoms else around or atoms
 
 
 def _key(molecule: Molecule) -> Any:

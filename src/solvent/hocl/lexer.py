@@ -14,12 +14,12 @@ from solvent.source import Source, Span
 _LEXEME = re.compile(
     r"""
     (?P<space>[ \t\r\n\f\u00a0\ufeff]+)
-  | (?P<comment>//[^\n]*|\#[^\n]*|/\*(?:[^*]|\*(?!/))*\*/)
+  | (?P<comment>//[^\n]*|\#[^\n]*|/\*[\s\S]*?\*/)
   | (?P<float>\d+\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+)
   | (?P<int>\d+)
   | (?P<string>"(?:[^"\\\n]|\\[^\n])*")
   | (?P<word>(?:replace-one\b)|[^\W\d]\w*'*)
-  | (?P<mark>::|==|!=|>=|<=|&&|\|\||[<>(),:=+\-*/%!?.;^]|[⟨⟩≥≤≠∧∨¬∈∉∞])
+  | (?P<mark>::|==|!=|>=|<=|&&|\|\||[<>(),:=+\-*%!?.;^]|/(?!\*)|[⟨⟩≥≤≠∧∨¬∈∉∞])
     """,
     re.VERBOSE,
 )

@@ -108,7 +108,7 @@ class Parser(PatternReader):
         if lexeme.kind == "keyword":
             if lexeme.text == "let":
                 return self._let()
-            if lexeme.text in _RULE_WORDS:
+            if lexeme.text in _RULE_WORDS and not self.is_plain_one():
                 return self._rule()
         found = self._tuple()
         if self.next.text == "^" and self.next.kind == "mark":
@@ -217,12 +217,21 @@ class Parser(PatternReader):
             power = _POWER.get(word, 0) if lexeme.kind in ("mark", "keyword") else 0
             if power < least or (word == "in" and self._in_let) or (self._in_solution and word in ("<", ">")):
                 return left
+            if word in ("<", ">", "in") and not self._can_compare(left, word):
+                return left
             chain += 1
             if chain > CHAIN_MAX:
                 self.fail("H110", f"more than {CHAIN_MAX} operators follow each other", hint="use parentheses or a list")
             self.take()
             right = self._operators(self._operand(), power + 1)
             left = self._binary(word, left, right)
+
+    def _can_compare(self, left: Expression, word: str) -> bool:
+        """Say whether `<`, `>` or `in` stands between two operands; else it is a bracket or a let's `in` gone astray."""
+        if isinstance(left, SolutionNode) and word != "in":
+            return False
+        after = self.peek()
+        return self._begins_operand(after) or after.text in ("<", "true", "false", "not")
 
     def _binary(self, operator: str, left: Expression, right: Expression) -> Expression:
         if operator == "∉":
@@ -259,6 +268,8 @@ class Parser(PatternReader):
         if lexeme.text in ("true", "false"):
             self.take()
             return Literal(lexeme.text == "true", start=lexeme.start, end=lexeme.end)
+        if lexeme.text == "one":
+            return self._name(self.take())
         self.fail_expected("a molecule")
 
     def _marked(self, lexeme: Lexeme) -> Expression:
@@ -365,6 +376,9 @@ class Parser(PatternReader):
             self.fail_expected("the end of the program", hint=self._hint_at_end())
 
     def _hint_at_end(self) -> str:
+        comparison = "a comparison inside a solution needs parentheses: `(x > y)`"
         if self.next.text == ">":
-            return "there are more `>` than `<`; a comparison inside a solution needs parentheses: `(x > y)`"
-        return "molecules are separated by commas" if self._begins_operand(self.next) else ""
+            return f"there are more `>` than `<`; {comparison}"
+        if self._begins_operand(self.next) or self.next.text == "<":
+            return f"molecules are separated by commas; {comparison}"
+        return ""

@@ -133,6 +133,13 @@ class LexemeReader:
             hint = f"end the rule `{name.text}` with `in` before the next `let`"
         self.fail_expected(f"`in` after the rule `{name.text}`", hint=hint)
 
+    def is_plain_one(self) -> bool:
+        """Say whether the next lexeme is the name `one`, not the keyword, which patterns follow."""
+        if self.next.text != "one":
+            return False
+        after = self.peek()
+        return after.kind in ("end", "keyword") or (after.kind == "mark" and after.text not in ("<", "(", "?"))
+
     @staticmethod
     def _begins_operand(lexeme: Lexeme) -> bool:
         return lexeme.kind in ("int", "float", "string", "name", "symbol") or lexeme.text in ("(", "-", "!")
@@ -168,7 +175,7 @@ class PatternReader(LexemeReader):
     def _part(self) -> Pattern:
         lexeme = self.next
         kind, text = lexeme.kind, lexeme.text
-        if kind == "name":
+        if kind == "name" or text == "one":
             return self._named(self.take())
         if kind == "mark":
             if text in ("?", "+"):
@@ -205,7 +212,7 @@ class PatternReader(LexemeReader):
 
     def _rest(self, mark: Lexeme) -> RestPattern:
         name = self.next
-        if name.kind != "name":
+        if name.kind != "name" and name.text != "one":
             self.fail_expected(f"a name after `{mark.text}`")
         self.take()
         return RestPattern(name.text, mark.text == "+", start=mark.start, end=name.end)
@@ -222,7 +229,7 @@ class PatternReader(LexemeReader):
             if after.text == "=":
                 self.take()
                 variable = self.next
-                if variable.kind != "name":
+                if variable.kind != "name" and variable.text != "one":
                     self.fail_expected(f"a variable for the rule `{name.text}`")
                 self.take()
                 return RulePattern(name.text, variable.text, start=name.start, end=variable.end)
@@ -259,6 +266,8 @@ class PatternReader(LexemeReader):
             self.fail_unclosed(opening, ">")
         self.take()
         self.shallower()
+        if sum(isinstance(item, RestPattern) and item.at_least_one for item in items) > 1:
+            self.fail_at(opening, "H133", "a solution pattern has at most one rest that must not be empty (`+w`)")
         return SolutionPattern(items, start=opening.start, end=self.before)
 
     def _grouped(self) -> Pattern:

@@ -1,6 +1,6 @@
 """Puts a program on a host: this process.
 
-Reading order: program, embedded.
+Reading order: program, embedded, recording, saving, formatting. The last three are imported when they are used.
 """
 
 from solvent.running.embedded import Outcome, Run, run, run_async, step

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -23,17 +24,25 @@ if TYPE_CHECKING:
 CHARACTERS_MAX = 32_000_000
 """How long a program's text may be. Larger data comes from Python: `solution.extend(values)`."""
 _FRAMES = 20_000
+_YOUNG_MAX = 200_000
 
 
 @contextmanager
 def deep_stack() -> Iterator[None]:
-    """Let Python recurse as deep as the nesting we allow needs; it allows itself too little for 200 levels."""
-    before = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(before, _FRAMES))
+    """Let Python recurse as deep as the nesting we allow needs, and look for garbage less often.
+
+    Python allows itself too little recursion for 200 levels. Its collector goes through all young objects every few
+    hundred new ones; a solution is made of many small objects that live long and hold no cycles.
+    """
+    frames, thresholds = sys.getrecursionlimit(), gc.get_threshold()
+    sys.setrecursionlimit(max(frames, _FRAMES))
+    if thresholds[0]:
+        gc.set_threshold(max(thresholds[0], _YOUNG_MAX), *thresholds[1:])
     try:
         yield
     finally:
-        sys.setrecursionlimit(before)
+        sys.setrecursionlimit(frames)
+        gc.set_threshold(*thresholds)
 
 
 class Program:
@@ -50,11 +59,16 @@ class Program:
             return lower_program(self.tree, self.source, self.functions)
 
 
-def parse(text: str, *, name: str = "<text>", functions: Functions | None = None) -> Program:
-    """Read and check a program."""
+def check_length(text: str, name: str) -> None:
+    """Refuse a text that is too long."""
     if len(text) > CHARACTERS_MAX:
         message = f"{name} has {len(text):,} characters; a program may have {CHARACTERS_MAX:,}"
         raise SyntaxProblem("H100", message, hint="put large data into the solution from Python: solution.extend(values)")
+
+
+def parse(text: str, *, name: str = "<text>", functions: Functions | None = None) -> Program:
+    """Read and check a program."""
+    check_length(text, name)
     functions = functions if functions is not None else Functions()
     source = Source(text, name)
     with deep_stack():

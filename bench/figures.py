@@ -1,0 +1,65 @@
+"""Figures drawn from the cells: times, ratios and growth exponents."""
+
+import math
+from dataclasses import dataclass, field
+
+from bench.cell import Cell, Ending
+
+
+@dataclass
+class Figures:
+    """All cells of a run, found by system, problem and size."""
+
+    seconds_max: float
+    cells: dict[tuple[str, str, int], Cell] = field(default_factory=dict)
+
+    def add(self, cell: Cell) -> None:
+        """Keep a cell."""
+        self.cells[cell.system, cell.problem, cell.size] = cell
+
+    def cell(self, system: str, problem: str, size: int) -> Cell | None:
+        """Find a cell."""
+        return self.cells.get((system, problem, size))
+
+    def seconds(self, system: str, problem: str, size: int) -> float | None:
+        """Give the time of a cell that was measured."""
+        cell = self.cell(system, problem, size)
+        return cell.seconds if cell else None
+
+    def seconds_least(self, system: str, problem: str, size: int) -> float | None:
+        """Give the time of a cell, or the limit if it ran out of it, now or already at a smaller size."""
+        cell = self.cell(system, problem, size)
+        if cell is None or cell.ending is Ending.FAILED:
+            return None
+        return cell.seconds if cell.ending is Ending.MEASURED else self.seconds_max
+
+    def has_ended(self, system: str, problem: str, size: int) -> bool:
+        """Tell whether the cell was measured."""
+        return self.seconds(system, problem, size) is not None
+
+    def sizes(self, problem: str) -> list[int]:
+        """Give the sizes that were tried, in order."""
+        return sorted({size for _, name, size in self.cells if name == problem})
+
+    def growth(self, system: str, problem: str, *, beside: str | None = None) -> float | None:
+        """Give the growth exponent over the larger sizes, with `beside` only over those that both ended."""
+        points = [
+            (size, seconds)
+            for size in self.sizes(problem)
+            if (seconds := self.seconds(system, problem, size)) is not None
+            and (beside is None or self.has_ended(beside, problem, size))
+        ]
+        return growth_exponent(points)
+
+
+def growth_exponent(points: list[tuple[int, float]]) -> float | None:
+    """Fit log time over log n by least squares to the larger half of the sizes, two of them at least."""
+    larger = sorted(points)[len(points) // 2 if len(points) > 3 else max(0, len(points) - 2) :]
+    if len(larger) < 2:
+        return None
+    abscissae = [math.log(size) for size, _ in larger]
+    ordinates = [math.log(seconds) for _, seconds in larger]
+    middle = sum(abscissae) / len(larger)
+    height = sum(ordinates) / len(larger)
+    rise = sum((x - middle) * (y - height) for x, y in zip(abscissae, ordinates, strict=True))
+    return rise / sum((x - middle) ** 2 for x in abscissae)

@@ -1,0 +1,126 @@
+"""Finds the command, runs it, and turns every way it can end into an exit code.
+
+    0  done                  2  wrong usage or bad input
+    1  the program failed    3  a limit was reached, or Ctrl-C
+
+A command's module is imported when it is used, because the start-up of `solvent run` is paid at every run. Each has
+`main(arguments) -> int`. What goes wrong on purpose is a `SolventError`, shown without a traceback.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from solvent.errors import SolventError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+COMMANDS = {
+    "run": "run a program until it is inert and print its solution",
+    "trace": "run a program and show every reaction",
+    "why": "show the reactions that made a molecule",
+    "why-not": "show what stops a rule from reacting",
+    "explore": "try every order of reactions",
+    "check": "look for errors without running",
+    "fmt": "put programs into the common layout",
+    "repl": "add molecules and watch them react, at a prompt",
+}
+_FRAMES = 20_000
+_OVERVIEW = """\
+usage: solvent COMMAND [OPTIONS] FILE
+
+Runs HOCL programs: solutions of molecules and the rules by which they react.
+
+commands:
+{commands}
+
+examples:
+  solvent run max.hocl                  the final solution, on standard output
+  solvent run max.hocl --seed 7         another order of reactions
+  solvent trace max.hocl                every reaction, step by step
+  solvent why max.hocl '9'              how the molecule 9 came about
+  solvent explore forks.hocl            does it always end, and always alike?
+  echo '<1, 2, replace x, y by x + y>' | solvent run -
+
+`solvent COMMAND --help` tells more about a command; `solvent --version` the version.
+exit codes: 0 done, 1 the program failed, 2 wrong usage or bad input, 3 a limit was reached or Ctrl-C"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and give its exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show a character must not cost the user the result.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), _FRAMES))
+    return _guarded(lambda: _dispatch(arguments))
+
+
+def _dispatch(arguments: list[str]) -> int:
+    name = arguments[0] if arguments else ""
+    if name in COMMANDS:
+        from importlib import import_module
+
+        command: Callable[[list[str]], int] = import_module(f"solvent.cli.{name.replace('-', '_')}").main
+        return command(arguments[1:])
+    if name in ("-h", "--help", "help"):
+        print(_overview())
+        return 0
+    if name in ("-V", "--version", "version"):
+        from solvent import __version__
+
+        print(f"solvent {__version__}")
+        return 0
+    return _unknown(name)
+
+
+def _overview() -> str:
+    return _OVERVIEW.format(commands="\n".join(f"  {name:<9} {says}" for name, says in COMMANDS.items()))
+
+
+def _unknown(name: str) -> int:
+    if not name:
+        print(_overview(), file=sys.stderr)
+        return 2
+    from solvent.hocl.nearest import nearest
+
+    hint = nearest(name, COMMANDS) or "`solvent --help` lists the commands"
+    if name.endswith(".hocl"):
+        hint = f"to run a program: `solvent run {name}`"
+    print(f"solvent: there is no command `{name}`\n  hint: {hint}", file=sys.stderr)
+    return 2
+
+
+def _guarded(command: Callable[[], int]) -> int:
+    """Run a command; whatever ends it becomes a message and an exit code."""
+    from solvent.cli.render import complain, show_error
+
+    try:
+        try:
+            code = command()
+            sys.stdout.flush()
+        except SolventError as error:
+            sys.stdout.flush()
+            show_error(error)
+            code = error.exit_code
+        except SystemExit as stop:
+            code = stop.code if isinstance(stop.code, int) else 2
+        except KeyboardInterrupt:
+            complain("interrupted")
+            code = 3
+        except MemoryError:
+            complain("error[H505]: there is not enough memory for this program")
+            code = 3
+        except RecursionError:
+            complain("error[H503]: something is nested too deeply to go on", hint="keep long data flat, in a solution")
+            code = 3
+    except BrokenPipeError:
+        # Whoever reads our output has seen enough. Python would complain once more when it closes the stream.
+        import os
+
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    return code

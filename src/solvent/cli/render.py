@@ -1,0 +1,136 @@
+"""What people see: coloured on a terminal, plain on a pipe.
+
+A line is written from pieces; a piece is a text, or a text with a style. `rich` is imported only where it can be seen.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from solvent.engine.trace import Made, Record
+    from solvent.errors import SolventError
+
+Piece: TypeAlias = str | tuple[str, str]
+_TEXT_MAX = 300
+_RULE_MAX = 32
+_consoles: dict[int, Any] = {}
+
+
+def write(*pieces: Piece, to: TextIO | None = None) -> None:
+    """Write one line."""
+    stream = to if to is not None else sys.stdout
+    if not stream.isatty():
+        stream.write("".join(one if isinstance(one, str) else one[0] for one in pieces) + "\n")
+        return
+    from rich.text import Text
+
+    text = Text()
+    for one in pieces:
+        text.append(*(one,) if isinstance(one, str) else one)
+    _console(stream).print(text, soft_wrap=True, highlight=False)
+
+
+def _console(stream: TextIO) -> Any:
+    if id(stream) not in _consoles:
+        from rich.console import Console
+
+        _consoles[id(stream)] = Console(file=stream)
+    return _consoles[id(stream)]
+
+
+def write_json(value: Any) -> None:
+    """Write a value as one line of JSON."""
+    import json
+
+    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+
+
+def complain(message: str, *, hint: str = "") -> None:
+    """Write a message to standard error."""
+    write((message, "bold red"), to=sys.stderr)
+    if hint:
+        write(f"  hint: {hint}", to=sys.stderr)
+
+
+def show_error(error: SolventError) -> None:
+    """Write an error to standard error: what, where, the marked line, the hint."""
+    first, *others = error.show().split("\n")
+    write((first, "bold red"), to=sys.stderr)
+    for line in others:
+        style = "cyan" if line.startswith("  hint:") else "red" if line.lstrip().startswith("| ") else ""
+        write((line, style), to=sys.stderr)
+
+
+def error_as_json(error: SolventError) -> dict[str, Any]:
+    """Give an error's fields."""
+    fields: dict[str, Any] = {"code": error.code, "message": error.message}
+    if error.span is not None:
+        fields |= {"file": error.span.source.name, "line": error.span.line, "column": error.span.column}
+    for name in ("rule", "reactants"):
+        if hasattr(error, name):
+            value = getattr(error, name)
+            fields[name] = value if isinstance(value, str) else list(value)
+    if error.hint:
+        fields["hint"] = error.hint
+    return fields
+
+
+# --- Reactions.
+
+
+def shortened(text: str, length_max: int = _TEXT_MAX) -> str:
+    """Cut a long text in its middle."""
+    if len(text) <= length_max:
+        return text
+    return f"{text[: length_max - length_max // 4]} … {text[-length_max // 4 :]}"
+
+
+def molecules_text(molecules: Sequence[Made]) -> str:
+    """Write molecules with commas between them."""
+    return ", ".join(shortened(one.text) for one in molecules) or "nothing"
+
+
+def write_reaction(record: Record, *, width: int = 4, to: TextIO | None = None) -> None:
+    """Write one reaction: number, rule, what it took and what it left; deeper solutions further to the right."""
+    margin = "  " * record.level
+    number: Piece = (f"{record.number:>{width}}  ", "dim")
+    change = reaction_pieces(record)
+    place: list[Piece] = [(f"   in {record.place}", "dim")] if record.place else []
+    if len(record.rule) <= _RULE_MAX:
+        write(number, margin, (record.rule, "bold cyan"), ": ", *change, *place, to=to)
+        return
+    write(number, margin, (shortened(record.rule), "bold cyan"), to=to)
+    write(" " * (width + 6), margin, *change, *place, to=to)
+
+
+def reaction_pieces(record: Record) -> list[Piece]:
+    """Give what a reaction took and what it left; what it only looked at stands on both sides."""
+    before = molecules_text([*record.kept, *record.reactants])
+    after = molecules_text([*record.kept, *record.products])
+    return [before, (" -> ", "bold"), (after, "green")]
+
+
+def reaction_as_json(record: Record) -> dict[str, Any]:
+    """Give a reaction's fields."""
+    return {
+        "number": record.number,
+        "rule": record.rule,
+        "level": record.level,
+        "place": record.place,
+        "reactants": _texts(record.reactants),
+        "kept": _texts(record.kept),
+        "products": _texts(record.products),
+    }
+
+
+def _texts(molecules: Iterable[Made]) -> list[str]:
+    return [one.text for one in molecules]
+
+
+def counted(count: int, noun: str) -> str:
+    """Write a number with its noun: `1 reaction`, `2 reactions`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

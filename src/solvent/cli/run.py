@@ -1,0 +1,117 @@
+"""`solvent run`: a program's final solution."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from solvent.chemistry.printer import print_molecule
+from solvent.cli.loading import add_format, add_limits, add_program, add_seed, load_program, parser_for
+from solvent.cli.render import counted, error_as_json, show_error, write, write_json, write_reaction
+from solvent.cli.watching import Watch
+from solvent.errors import ReactionFailed, SolventError
+from solvent.running.embedded import Run
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Callable
+
+    from solvent.chemistry.solution import Solution
+
+
+def main(arguments: list[str]) -> int:
+    """Run a program until it is inert; print its solution, however the run ended."""
+    options = _options(arguments)
+    solution = load_program(options).solution()
+    observe = _tracer(solution) if options.trace else None
+    error: SolventError | None = None
+    with Watch(lambda: run.reactor.reactions) as watch:
+        run = Run(
+            solution,
+            seed=options.seed,
+            reactions_max=options.reactions_max,
+            seconds_max=options.seconds_max,
+            observe=observe,
+            should_stop=watch.should_stop,
+        )
+        try:
+            run.to_inertia()
+        except SolventError as raised:
+            error = raised
+    # Saved first: printing may fail where the reader has gone away.
+    try:
+        _save(solution, options.save)
+    finally:
+        _report(run, error, options)
+    return error.exit_code if error is not None else 0
+
+
+def _options(arguments: list[str]) -> Namespace:
+    parser = parser_for(
+        "run", "Run a program until it is inert and print its solution.", example="solvent run max.hocl --seed 7"
+    )
+    add_program(parser)
+    add_seed(parser)
+    add_limits(parser)
+    parser.add_argument("--stats", action="store_true", help="say on standard error what the run cost")
+    parser.add_argument("--trace", action="store_true", help="write every reaction to standard error")
+    parser.add_argument("--save", metavar="FILE", help="write the solution as a program that can be run on")
+    add_format(parser)
+    return parser.parse_args(arguments)
+
+
+def _tracer(solution: Solution) -> Callable[[Any], None]:
+    from solvent.engine.trace import Recorder
+
+    recorder = Recorder(solution)
+
+    def observe(reaction: Any) -> None:
+        recorder(reaction)
+        write_reaction(recorder.records[-1], to=sys.stderr)
+
+    return observe
+
+
+def _save(solution: Solution, path: str | None) -> None:
+    if path is not None:
+        from solvent.running.saving import save
+
+        save(solution, path)
+
+
+def _report(run: Run, error: SolventError | None, options: Namespace) -> None:
+    outcome = run.outcome()
+    text = print_molecule(run.solution)
+    if options.format == "json":
+        found: dict[str, Any] = {
+            "solution": text,
+            "inert": outcome.inert,
+            "reactions": outcome.reactions,
+            "seconds": round(outcome.seconds, 6),
+        }
+        if isinstance(error, ReactionFailed):
+            found["error"] = error_as_json(error)
+        write_json(found)
+    else:
+        print(text)
+    sys.stdout.flush()
+    if error is not None:
+        show_error(error)
+    if options.stats:
+        _write_stats(run)
+
+
+def _write_stats(run: Run) -> None:
+    from resource import RUSAGE_SELF, getrusage
+
+    outcome = run.outcome()
+    rate = outcome.reactions / outcome.seconds if outcome.seconds else 0
+    # Linux counts in kilobytes, macOS in bytes.
+    memory = getrusage(RUSAGE_SELF).ru_maxrss / (1024 if sys.platform != "darwin" else 1024 * 1024)
+    for line in (
+        f"reactions  {outcome.reactions:,}",
+        f"seconds    {outcome.seconds:.3f} ({rate:,.0f} reactions a second)",
+        f"solution   {counted(len(run.solution), 'molecule')}, {'inert' if outcome.inert else 'not inert'}",
+        f"memory     {memory:.0f} MB at most",
+    ):
+        write(line, to=sys.stderr)

@@ -1,0 +1,69 @@
+"""Ctrl-C and progress: what happens beside a run.
+
+The first Ctrl-C (or a request to terminate) asks the run to stop at its next reaction, so that the solution as it
+stands can be printed and saved; the second ends at once. The run asks `Watch.should_stop` now and then, and that is
+also when progress is shown, on a terminal only.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_REFRESH_SECONDS = 0.25
+_QUIET_SECONDS = 1.0
+
+
+class Watch:
+    """Watches a run for Ctrl-C and shows how far it is; a context for the time the run takes."""
+
+    def __init__(self, count: Callable[[], int] | None = None, *, noun: str = "reactions") -> None:
+        self.count = count
+        self.noun = noun
+        self.is_interrupted = False
+        self._before: dict[int, Any] = {}
+        self._started = self._shown_at = time.monotonic()
+        self._shown = False
+        self._is_visible = count is not None and sys.stderr.isatty()
+
+    def __enter__(self) -> Self:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self._before[number] = signal.signal(number, self._on_signal)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, before in self._before.items():
+            signal.signal(number, before)
+        self.clear()
+
+    def _on_signal(self, number: int, _frame: object) -> None:
+        self.is_interrupted = True
+        signal.signal(number, signal.default_int_handler)
+
+    def should_stop(self) -> bool:
+        """Say whether the user wants the run to stop."""
+        if self._is_visible:
+            self._show()
+        return self.is_interrupted
+
+    def _show(self) -> None:
+        now = time.monotonic()
+        if now - self._started < _QUIET_SECONDS or now - self._shown_at < _REFRESH_SECONDS:
+            return
+        self._shown_at = now
+        self._shown = True
+        count = self.count() if self.count is not None else 0
+        sys.stderr.write(f"\r\x1b[K{count:,} {self.noun}, {now - self._started:.1f} s (Ctrl-C stops)")
+        sys.stderr.flush()
+
+    def clear(self) -> None:
+        """Take the progress off the terminal."""
+        if self._shown:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+            self._shown = False

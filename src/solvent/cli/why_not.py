@@ -1,0 +1,122 @@
+"""`solvent why-not`: how far a rule's patterns get in the inert solution, and what stops them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from solvent.chemistry.molecule import sub_solutions
+from solvent.chemistry.rule import Rule
+from solvent.cli.loading import add_format, add_limits, add_program, add_seed, load_program, parser_for
+from solvent.cli.render import complain, counted, reaction_pieces, show_error, shortened, write, write_json
+from solvent.cli.why import record_run
+from solvent.engine.explain import Report, rules_named, why_not
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Iterator
+
+    from solvent.chemistry.solution import Solution
+    from solvent.engine.trace import Record, Recorder
+
+
+def main(arguments: list[str]) -> int:
+    """Run a program to inertia and show what stops a rule."""
+    options = _options(arguments)
+    solution = load_program(options).solution()
+    recorder, error = record_run(solution, options)
+    if error is not None:
+        show_error(error)
+    code = explain(solution, recorder, options.rule, is_json=options.format == "json")
+    return error.exit_code if error is not None else code
+
+
+def _options(arguments: list[str]) -> Namespace:
+    parser = parser_for("why-not", "Show what stops a rule from reacting.", example="solvent why-not max.hocl max")
+    add_program(parser)
+    parser.add_argument("rule", metavar="RULE", help="the rule's name")
+    add_seed(parser)
+    add_limits(parser)
+    add_format(parser)
+    return parser.parse_args(arguments)
+
+
+def explain(solution: Solution, recorder: Recorder, name: str, *, is_json: bool = False) -> int:
+    """Report on every rule of a name, or say where it has gone."""
+    reports = [why_not(place, rule) for place, rule in rules_named(solution, name)]
+    taken = None if reports else taken_by(recorder, name)
+    existed = bool(reports) or taken is not None or name in _names(recorder)
+    if is_json:
+        taken_fields = {"number": taken.number, "rule": taken.rule} if taken is not None else None
+        found = [_report_as_json(one) for one in reports]
+        write_json({"rule": name, "present": bool(reports), "existed": existed, "taken_by": taken_fields, "reports": found})
+    elif reports:
+        for report in reports:
+            write_report(report)
+    elif existed:
+        write(f"`{name}` is not in the final solution")
+        if taken is not None:
+            own = "its own reaction consumed it, a one-shot rule" if taken.rule == name else f"`{shortened(taken.rule)}` took it"
+            write(f"  reaction {taken.number}: {own}: ", *reaction_pieces(taken))
+    else:
+        _complain_unknown(solution, recorder, name)
+    return 0 if existed else 1
+
+
+def taken_by(recorder: Recorder, name: str) -> Record | None:
+    """Find the last reaction that took a rule, or a molecule with it inside."""
+    word = re.compile(rf"(?<!\w){re.escape(name)}(?![\w'])")
+    for record in reversed(recorder.records):
+        if record.rule == name and not record.kept:
+            return record
+        if any(word.search(one.text) for one in record.reactants):
+            return record
+    return None
+
+
+def write_report(report: Report) -> None:
+    """Write how far a rule gets."""
+    write(("rule", "bold"), f"      {report.text}")
+    write(("solution", "bold"), f"  {shortened(report.solution)}")
+    for at, pattern in enumerate(report.patterns, 1):
+        fits = f"{counted(pattern.fit, 'molecule')} fit{'s' if pattern.fit == 1 else ''} it"
+        if pattern.fit and not pattern.fits_together:
+            fits += ", but none beside the patterns before it"
+        near = f"; nearest: {', '.join(shortened(one, 80) for one in pattern.nearest)}" if pattern.nearest else ""
+        style = "green" if pattern.fits_together else "red"
+        write(f"  pattern {at}  ", (pattern.pattern, style), f"  {fits}{near}")
+    for condition in report.conditions:
+        if condition.failures:
+            times = f"false {counted(condition.failures, 'time')}"
+            write("  condition  ", (condition.condition, "red"), f"  {times}, first for {shortened(condition.example)}")
+        elif report.combinations:
+            write("  condition  ", (condition.condition, "green"), "  not what stops it")
+    if not report.is_complete:
+        write("  the search was cut short: there are too many combinations")
+    write(("so", "bold"), f"        {report.verdict}")
+
+
+def _report_as_json(report: Report) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return {**asdict(report), "verdict": report.verdict}
+
+
+def _names(recorder: Recorder) -> set[str]:
+    return {name for made in recorder.molecules for name in _rule_names(made.molecule)}
+
+
+def _rule_names(molecule: Any) -> Iterator[str]:
+    if type(molecule) is Rule and molecule.name:
+        yield molecule.name
+    for sub in sub_solutions(molecule):
+        for one in sub:
+            yield from _rule_names(one)
+
+
+def _complain_unknown(solution: Solution, recorder: Recorder, name: str) -> None:
+    from solvent.hocl.nearest import nearest
+
+    known = sorted({*_names(recorder), *_rule_names(solution)})
+    hint = nearest(name, known) or (f"there were: {', '.join(known)}" if known else "no rule has a name")
+    complain(f"no rule `{name}` was ever in the solution", hint=hint)

@@ -1,0 +1,64 @@
+"""What is printed reads back as what it was."""
+
+from __future__ import annotations
+
+from hypothesis import given, note, settings
+from hypothesis import strategies as st
+
+import solvent
+from solvent.chemistry import Molecule, Solution, order_key
+from solvent.chemistry import syntax as tree
+from solvent.chemistry.printer import TreePrinter
+from solvent.hocl import parse_molecules, parse_program
+from solvent.source import Source
+from tests.property.strategies import molecule_values, programs
+from tests.property.trees import expressions
+
+
+def parsed(text: str) -> list[tree.Expression]:
+    """Read molecules, and show the text where that fails."""
+    note(text)
+    return parse_molecules(Source(text))
+
+
+@settings(max_examples=300)
+@given(st.lists(expressions(), min_size=1, max_size=2))
+def test_printing_then_parsing_molecules_is_identity(trees: list[tree.Expression]) -> None:
+    """Any tree, printed and parsed, is the same tree."""
+    assert parsed(TreePrinter().items(trees)) == trees
+
+
+@settings(max_examples=200)
+@given(programs())
+def test_parsing_then_printing_then_parsing_programs_is_identity(text: str) -> None:
+    """A program, parsed and printed, parses to the same program."""
+    program = parse_program(Source(text))
+    printed = TreePrinter().items(program.body)
+    note(printed)
+    assert parse_program(Source(printed)) == program
+
+
+@settings(max_examples=200)
+@given(programs())
+def test_printing_twice_changes_nothing(text: str) -> None:
+    """What has been printed, parsed and printed again is the same text."""
+    printed = TreePrinter().items(parsed(text))
+    assert TreePrinter().items(parsed(printed)) == printed
+
+
+@settings(max_examples=300)
+@given(molecule_values())
+def test_shown_molecules_read_back_equal(molecule: Molecule) -> None:
+    """Any molecule without named rules and opaque values, shown, reads back equal."""
+    (back,) = solvent.molecules(solvent.show(molecule))
+    assert order_key(back) == order_key(molecule)
+
+
+@settings(max_examples=200)
+@given(st.lists(molecule_values(), max_size=4), st.randoms())
+def test_order_of_molecules_means_nothing(molecules: list[Molecule], chance: object) -> None:
+    """Solutions of the same molecules in another order are equal and are shown the same."""
+    other = list(molecules)
+    chance.shuffle(other)  # type: ignore[attr-defined]
+    assert Solution(molecules) == Solution(other)
+    assert solvent.show(Solution(molecules)) == solvent.show(Solution(other))
