@@ -27,11 +27,16 @@ class Figures:
         return cell.seconds if cell else None
 
     def seconds_least(self, system: str, problem: str, size: int) -> float | None:
-        """Give the time of a cell, or the limit if it ran out of it, now or already at a smaller size."""
-        cell = self.cell(system, problem, size)
-        if cell is None or cell.ending is Ending.FAILED:
-            return None
-        return cell.seconds if cell.ending is Ending.MEASURED else self.seconds_max
+        """Give the time of a cell, or the limit if it ran out of it, at this size or a smaller one.
+
+        A system that failed, or was skipped because it had failed, has no time: it proves nothing.
+        """
+        seconds = self.seconds(system, problem, size)
+        if seconds is not None:
+            return seconds
+        cells = (self.cell(system, problem, tried) for tried in self.sizes(problem) if tried <= size)
+        is_late = any(cell is not None and cell.ending is Ending.OUT_OF_TIME for cell in cells)
+        return self.seconds_max if is_late else None
 
     def has_ended(self, system: str, problem: str, size: int) -> bool:
         """Tell whether the cell was measured."""

@@ -31,7 +31,15 @@ if TYPE_CHECKING:
     from solvent.engine.explain import why_not
     from solvent.engine.explore import explore
     from solvent.engine.trace import Recorder
-    from solvent.errors import LimitReached, Misuse, NameProblem, ProgramError, ReactionFailed, SolventError, SyntaxProblem
+    from solvent.errors import (
+        LimitReached,
+        Misuse,
+        NameProblem,
+        ProgramError,
+        ReactionFailed,
+        SolventError,
+        SyntaxProblem,
+    )
     from solvent.running import Outcome, Program, Run, load, molecules, parse, rule, run, run_async, step
     from solvent.running.recording import record
     from solvent.running.saving import load_solution, program_text, save
@@ -44,7 +52,9 @@ _HOMES = {
     "solvent.engine.explain": "why_not",
     "solvent.engine.explore": "explore",
     "solvent.engine.trace": "Recorder",
-    "solvent.errors": "LimitReached Misuse NameProblem ProgramError ReactionFailed SolventError SyntaxProblem",
+    "solvent.errors": (
+        "LimitReached Misuse NameProblem ProgramError ReactionFailed SolventError SyntaxProblem"
+    ),
     "solvent.running": "Outcome Program Run load molecules parse rule run run_async step",
     "solvent.running.recording": "record",
     "solvent.running.saving": "load_solution program_text save",
@@ -58,7 +68,7 @@ def __getattr__(name: str) -> Any:
     module, inside = _RENAMED.get(name) or (_HOME.get(name), name)
     if module is None:
         raise AttributeError(f"module 'solvent' has no attribute {name!r}")
-    from importlib import import_module  # noqa: PLC0415
+    from importlib import import_module
 
     value = getattr(import_module(module), inside)
     globals()[name] = value

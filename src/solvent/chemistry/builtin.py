@@ -193,7 +193,10 @@ def square_root(value: Molecule) -> float:
     """`sqrt(x)`."""
     if _number(value) < 0:
         raise Incomputable("a negative number has no square root")
-    return math.sqrt(value)
+    try:
+        return math.sqrt(value)
+    except OverflowError:
+        raise Incomputable("an integer too large for a square root") from None
 
 
 def absolute(value: Molecule) -> Molecule:

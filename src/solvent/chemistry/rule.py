@@ -14,6 +14,7 @@ class Rule:
     """A rule in a solution. It never changes, so one object may stand in many places."""
 
     __slots__ = ("_text", "captured", "node")
+    _text: str
 
     def __init__(self, node: RuleNode, captured: tuple[Molecule, ...] = ()) -> None:
         self.node = node

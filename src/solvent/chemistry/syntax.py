@@ -1,213 +1,394 @@
 """The tree of a program: expressions, patterns and rules.
 
 The parser makes it, the printer writes it, `hocl.scope` resolves its names, the engine compiles it. A node
-knows where it stands (`start`, `end`), which takes no part in equality: two texts that read the same are the same.
+knows where it stands (`start`, `end`), which takes no part in equality: two texts that read the same are
+the same.
+
+The classes are written out: making them with `dataclasses` took a fifth of the start-up of `solvent run`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-from solvent.source import Source
+if TYPE_CHECKING:
+    from solvent.source import Source
 
 
-@dataclass(slots=True)
 class Node:
-    """A place in the text."""
+    """A place in the text. `fields` names what a node says, in the order in which it is given."""
 
-    start: int = field(default=-1, compare=False, repr=False, kw_only=True)
-    end: int = field(default=-1, compare=False, repr=False, kw_only=True)
+    __slots__ = ("end", "start")
+    fields: ClassVar[tuple[str, ...]] = ()
+    start: int
+    end: int
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        return all(_same_value(getattr(self, name), getattr(other, name)) for name in self.fields)
+
+    # A node changes while it is read and resolved, so it cannot be a key.
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        said = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.fields)
+        return f"{type(self).__name__}({said})"
 
 
 # --- Patterns: what a left side may say.
 
 
-@dataclass(slots=True)
 class VariablePattern(Node):
     """`x` or `x::int`: any one molecule, of that kind. The same name twice asks for equal molecules."""
 
-    name: str
-    kind: str | None = None
+    __slots__ = ("kind", "name")
+    fields = ("name", "kind")
+
+    def __init__(self, name: str, kind: str | None = None, *, start: int = -1, end: int = -1) -> None:
+        self.name = name
+        self.kind = kind
+        self.start = start
+        self.end = end
 
 
-@dataclass(slots=True)
 class LiteralPattern(Node):
     """`3`, `"a"`, `SRC`: this very atom."""
 
-    value: Any
+    __slots__ = ("value",)
+    fields = ("value",)
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, LiteralPattern) and _same_value(self.value, other.value)
+    def __init__(self, value: Any, *, start: int = -1, end: int = -1) -> None:
+        self.value = value
+        self.start = start
+        self.end = end
 
 
-@dataclass(slots=True)
 class RestPattern(Node):
     """`?w`, or `+w` where at least one must be left: all that the other patterns leave."""
 
-    name: str
-    at_least_one: bool = False
+    __slots__ = ("at_least_one", "name")
+    fields = ("name", "at_least_one")
+
+    def __init__(self, name: str, at_least_one: bool = False, *, start: int = -1, end: int = -1) -> None:  # noqa: FBT001, FBT002
+        self.name = name
+        self.at_least_one = at_least_one
+        self.start = start
+        self.end = end
 
 
-@dataclass(slots=True)
 class RulePattern(Node):
     """`max = m`: a rule of that name, bound to `m`."""
 
-    rule: str
-    name: str
+    __slots__ = ("name", "rule")
+    fields = ("rule", "name")
+
+    def __init__(self, rule: str, name: str, *, start: int = -1, end: int = -1) -> None:
+        self.rule = rule
+        self.name = name
+        self.start = start
+        self.end = end
 
 
-@dataclass(slots=True)
 class TuplePattern(Node):
     """`a : b : c`."""
 
-    parts: list[Pattern]
+    __slots__ = ("parts",)
+    fields = ("parts",)
+
+    def __init__(self, parts: list[Pattern], *, start: int = -1, end: int = -1) -> None:
+        self.parts = parts
+        self.start = start
+        self.end = end
 
 
-@dataclass(slots=True)
 class ListPattern(Node):
     """`()`, `(x, ?rest)`; a rest may stand anywhere, once."""
 
-    items: list[Pattern]
+    __slots__ = ("items",)
+    fields = ("items",)
+
+    def __init__(self, items: list[Pattern], *, start: int = -1, end: int = -1) -> None:
+        self.items = items
+        self.start = start
+        self.end = end
 
 
-@dataclass(slots=True)
 class SolutionPattern(Node):
     """`<a, b, ?w>`: an inert sub-solution."""
 
-    items: list[Pattern]
+    __slots__ = ("items",)
+    fields = ("items",)
+
+    def __init__(self, items: list[Pattern], *, start: int = -1, end: int = -1) -> None:
+        self.items = items
+        self.start = start
+        self.end = end
 
 
 Pattern: TypeAlias = (
-    VariablePattern | LiteralPattern | RestPattern | RulePattern | TuplePattern | ListPattern | SolutionPattern
+    VariablePattern
+    | LiteralPattern
+    | RestPattern
+    | RulePattern
+    | TuplePattern
+    | ListPattern
+    | SolutionPattern
 )
 
 # --- Expressions: conditions and products.
 
 
-@dataclass(slots=True)
 class Literal(Node):
     """`3`, `"a"`, `true`, `SRC`."""
 
-    value: Any
+    __slots__ = ("value",)
+    fields = ("value",)
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Literal) and _same_value(self.value, other.value)
+    def __init__(self, value: Any, *, start: int = -1, end: int = -1) -> None:
+        self.value = value
+        self.start = start
+        self.end = end
 
 
-@dataclass(slots=True)
 class Name(Node):
     """A lower-case name: a variable, a rest, or a rule that a `let` names."""
 
-    text: str
+    __slots__ = ("text",)
+    fields = ("text",)
+
+    def __init__(self, text: str, *, start: int = -1, end: int = -1) -> None:
+        self.text = text
+        self.start = start
+        self.end = end
 
 
-@dataclass(slots=True)
 class TupleNode(Node):
     """`a : b : c`."""
 
-    parts: list[Expression]
+    __slots__ = ("parts",)
+    fields = ("parts",)
+
+    def __init__(self, parts: list[Expression], *, start: int = -1, end: int = -1) -> None:
+        self.parts = parts
+        self.start = start
+        self.end = end
 
 
-@dataclass(slots=True)
 class ListNode(Node):
     """`()`, `(1, 2)`."""
 
-    items: list[Expression]
+    __slots__ = ("items",)
+    fields = ("items",)
+
+    def __init__(self, items: list[Expression], *, start: int = -1, end: int = -1) -> None:
+        self.items = items
+        self.start = start
+        self.end = end
 
 
-@dataclass(slots=True)
 class SolutionNode(Node):
     """`<a, b>`."""
 
-    items: list[Expression]
+    __slots__ = ("items",)
+    fields = ("items",)
+
+    def __init__(self, items: list[Expression], *, start: int = -1, end: int = -1) -> None:
+        self.items = items
+        self.start = start
+        self.end = end
 
 
-@dataclass(slots=True)
 class Multiplet(Node):
     """`m^4`; `m^inf` has no count."""
 
-    item: Expression
-    count: Expression | None
+    __slots__ = ("count", "item")
+    fields = ("item", "count")
+
+    def __init__(self, item: Expression, count: Expression | None, *, start: int = -1, end: int = -1) -> None:
+        self.item = item
+        self.count = count
+        self.start = start
+        self.end = end
 
 
-@dataclass(slots=True)
 class Unary(Node):
     """`-x`, `!x`."""
 
-    operator: str
-    operand: Expression
+    __slots__ = ("operand", "operator")
+    fields = ("operator", "operand")
+
+    def __init__(self, operator: str, operand: Expression, *, start: int = -1, end: int = -1) -> None:
+        self.operator = operator
+        self.operand = operand
+        self.start = start
+        self.end = end
 
 
-@dataclass(slots=True)
 class Binary(Node):
     """`x + y`, `x >= y`, `x && y`, `x in l`."""
 
-    operator: str
-    left: Expression
-    right: Expression
+    __slots__ = ("left", "operator", "right")
+    fields = ("operator", "left", "right")
+
+    def __init__(
+        self, operator: str, left: Expression, right: Expression, *, start: int = -1, end: int = -1
+    ) -> None:
+        self.operator = operator
+        self.left = left
+        self.right = right
+        self.start = start
+        self.end = end
 
 
-@dataclass(slots=True)
 class Call(Node):
     """`f(x, y)`, also written `x.f(y)`."""
 
-    function: str
-    arguments: list[Expression]
-    method: bool = False
+    __slots__ = ("arguments", "function", "method")
+    fields = ("function", "arguments", "method")
+
+    def __init__(
+        self,
+        function: str,
+        arguments: list[Expression],
+        method: bool = False,  # noqa: FBT001, FBT002
+        *,
+        start: int = -1,
+        end: int = -1,
+    ) -> None:
+        self.function = function
+        self.arguments = arguments
+        self.method = method
+        self.start = start
+        self.end = end
 
 
-@dataclass(slots=True)
 class RuleNode(Node):
-    """A rule as written. `inject M with P` is kept as such (`catalysts`), so it prints as it was read."""
+    """A rule as written. `inject M with P` is kept as such, so it prints as it was read."""
 
-    patterns: list[Pattern]
-    product: list[Expression]
-    condition: Expression | None = None
-    one_shot: bool = False
-    name: str | None = None
-    is_inject: bool = False
-    # Filled in by `hocl.scope`: the text it stands in, the functions it may call, and what its names mean.
-    functions: Any = field(default=None, compare=False, repr=False)
-    source: Source | None = field(default=None, compare=False, repr=False)
-    captures: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
-    is_recursive: bool = field(default=False, compare=False, repr=False)
-    rules: dict[str, RuleNode] = field(default_factory=dict, compare=False, repr=False)
-    # Made when first asked for: the compiled form (by the engine), and the one molecule of a rule that captures nothing.
-    code: Any = field(default=None, compare=False, repr=False)
-    molecule: Any = field(default=None, compare=False, repr=False)
+    __slots__ = (
+        "captures",
+        "code",
+        "condition",
+        "functions",
+        "is_inject",
+        "is_recursive",
+        "molecule",
+        "name",
+        "one_shot",
+        "patterns",
+        "product",
+        "rules",
+        "source",
+    )
+    fields = ("patterns", "product", "condition", "one_shot", "name", "is_inject")
+
+    def __init__(
+        self,
+        patterns: list[Pattern],
+        product: list[Expression],
+        condition: Expression | None = None,
+        *,
+        one_shot: bool = False,
+        name: str | None = None,
+        is_inject: bool = False,
+        start: int = -1,
+        end: int = -1,
+    ) -> None:
+        self.patterns = patterns
+        self.product = product
+        self.condition = condition
+        self.one_shot = one_shot
+        self.name = name
+        self.is_inject = is_inject
+        self.start = start
+        self.end = end
+        # Filled in by `hocl.scope`: the text it stands in, the functions it may call, what its names mean.
+        self.functions: Any = None
+        self.source: Source | None = None
+        self.captures: dict[str, str] = {}
+        self.is_recursive = False
+        self.rules: dict[str, RuleNode] = {}
+        # Made when first asked for: the compiled form (by the engine), and the one molecule of a rule that
+        # captures nothing.
+        self.code: Any = None
+        self.molecule: Any = None
 
 
-@dataclass(slots=True)
 class Binding(Node):
     """`let [rec] name = rule in`."""
 
-    name: str
-    rule: RuleNode
-    recursive: bool = False
+    __slots__ = ("name", "recursive", "rule")
+    fields = ("name", "rule", "recursive")
+
+    def __init__(
+        self,
+        name: str,
+        rule: RuleNode,
+        recursive: bool = False,  # noqa: FBT001, FBT002
+        *,
+        start: int = -1,
+        end: int = -1,
+    ) -> None:
+        self.name = name
+        self.rule = rule
+        self.recursive = recursive
+        self.start = start
+        self.end = end
 
 
-@dataclass(slots=True)
 class LetNode(Node):
     """Lets that follow each other, and the molecules they are for."""
 
-    bindings: list[Binding]
-    body: list[Expression]
+    __slots__ = ("bindings", "body")
+    fields = ("bindings", "body")
+
+    def __init__(
+        self, bindings: list[Binding], body: list[Expression], *, start: int = -1, end: int = -1
+    ) -> None:
+        self.bindings = bindings
+        self.body = body
+        self.start = start
+        self.end = end
 
 
 Expression: TypeAlias = (
-    Literal | Name | TupleNode | ListNode | SolutionNode | Multiplet | Unary | Binary | Call | RuleNode | LetNode
+    Literal
+    | Name
+    | TupleNode
+    | ListNode
+    | SolutionNode
+    | Multiplet
+    | Unary
+    | Binary
+    | Call
+    | RuleNode
+    | LetNode
 )
 
 
-@dataclass(slots=True)
 class ProgramNode(Node):
-    """A whole file: what its lets name, and the molecules after them."""
+    """A whole file: what its lets name, the molecules after them, comments with their places, headers."""
 
-    body: list[Expression]
-    comments: list[tuple[int, str]] = field(default_factory=list, compare=False, repr=False)
-    header: list[str] = field(default_factory=list, compare=False, repr=False)
+    __slots__ = ("body", "comments", "header")
+    fields = ("body",)
+
+    def __init__(
+        self,
+        body: list[Expression],
+        comments: list[tuple[int, str]] | None = None,
+        header: list[str] | None = None,
+        *,
+        start: int = -1,
+        end: int = -1,
+    ) -> None:
+        self.body = body
+        self.comments = comments if comments is not None else []
+        self.header = header if header is not None else []
+        self.start = start
+        self.end = end
 
 
 def _same_value(one: object, other: object) -> bool:
+    """Compare what nodes say: `1`, `1.0` and `true` are three different things, and a NaN is itself."""
     return type(one) is type(other) and (one == other or (one != one and other != other))  # noqa: PLR0124

@@ -61,7 +61,13 @@ def _as_json(file: str, error: SolventError | None, found: list[Doubt]) -> dict[
         "ok": error is None,
         "errors": [error_as_json(error)] if error is not None else [],
         "warnings": [
-            {"code": one.code, "message": one.message, "line": one.span.line, "column": one.span.column, "hint": one.hint}
+            {
+                "code": one.code,
+                "message": one.message,
+                "line": one.span.line,
+                "column": one.span.column,
+                "hint": one.hint,
+            }
             for one in found
         ],
     }

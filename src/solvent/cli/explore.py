@@ -140,5 +140,3 @@ def _write_records(records: list[Record], first: int | None = None) -> None:
         if first is not None:
             record.number = first + at
         write_reaction(record, width=6)
-
-

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from solvent.chemistry.functions import Functions
     from solvent.running.program import Program
 
+_WIDTH = 100
+
 
 def parser_for(command: str, says: str, *, example: str = "") -> ArgumentParser:
     """Give the parser of one command's arguments."""
@@ -22,7 +24,8 @@ def parser_for(command: str, says: str, *, example: str = "") -> ArgumentParser:
         prog=f"solvent {command}",
         description=says,
         epilog=f"example:\n  {example}" if example else None,
-        formatter_class=RawDescriptionHelpFormatter,
+        # Asked for the terminal's width, argparse imports a module that takes as long to load as the engine.
+        formatter_class=lambda prog: RawDescriptionHelpFormatter(prog, width=_WIDTH),
         # An abbreviation that works today would break when a longer option of that beginning is added.
         allow_abbrev=False,
     )
@@ -41,7 +44,9 @@ def add_functions(parser: ArgumentParser) -> None:
 
 def add_format(parser: ArgumentParser) -> None:
     """Add --format."""
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="what to print (default: text)")
+    parser.add_argument(
+        "--format", choices=("text", "json"), default="text", help="what to print (default: text)"
+    )
 
 
 def add_seed(parser: ArgumentParser) -> None:
@@ -136,6 +141,6 @@ def _module(path: str) -> ModuleType:
         spec.loader.exec_module(module)
     except SolventError:
         raise
-    except (Exception, SystemExit) as error:
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a user's module may raise anything
         raise Misuse("H307", f"{path} cannot be imported: {type(error).__name__}: {error}") from None
     return module

@@ -3,8 +3,9 @@
     0  done                  2  wrong usage or bad input
     1  the program failed    3  a limit was reached, or Ctrl-C
 
-A command's module is imported when it is used, because the start-up of `solvent run` is paid at every run. Each has
-`main(arguments) -> int`. What goes wrong on purpose is a `SolventError`, shown without a traceback.
+A command's module is imported when it is used, because the start-up of `solvent run` is paid at every run.
+Each has `main(arguments) -> int`. What goes wrong on purpose is a `SolventError`, shown without a
+traceback.
 """
 
 from __future__ import annotations
@@ -115,7 +116,10 @@ def _guarded(command: Callable[[], int]) -> int:
             complain("error[H505]: there is not enough memory for this program")
             code = 3
         except RecursionError:
-            complain("error[H503]: something is nested too deeply to go on", hint="keep long data flat, in a solution")
+            complain(
+                "error[H503]: something is nested too deeply to go on",
+                hint="keep long data flat, in a solution",
+            )
             code = 3
     except BrokenPipeError:
         # Whoever reads our output has seen enough. Python would complain once more when it closes the stream.

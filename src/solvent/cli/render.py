@@ -1,6 +1,7 @@
 """What people see: coloured on a terminal, plain on a pipe.
 
-A line is written from pieces; a piece is a text, or a text with a style. `rich` is imported only where it can be seen.
+A line is written from pieces; a piece is a text, or a text with a style. `rich` is imported only where it
+can be seen.
 """
 
 from __future__ import annotations
@@ -9,9 +10,7 @@ import sys
 from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from solvent.engine.trace import Made, Record
+    from solvent.engine.trace import Record
     from solvent.errors import SolventError
 
 Piece: TypeAlias = str | tuple[str, str]
@@ -89,13 +88,8 @@ def shortened(text: str, length_max: int = _TEXT_MAX) -> str:
     return f"{text[: length_max - length_max // 4]} … {text[-length_max // 4 :]}"
 
 
-def molecules_text(molecules: Sequence[Made]) -> str:
-    """Write molecules with commas between them."""
-    return ", ".join(shortened(one.text) for one in molecules) or "nothing"
-
-
 def write_reaction(record: Record, *, width: int = 4, to: TextIO | None = None) -> None:
-    """Write one reaction: number, rule, what it took and what it left; deeper solutions further to the right."""
+    """Write one reaction: number, rule, what it took and left; deeper solutions further to the right."""
     margin = "  " * record.level
     number: Piece = (f"{record.number:>{width}}  ", "dim")
     change = reaction_pieces(record)
@@ -109,8 +103,7 @@ def write_reaction(record: Record, *, width: int = 4, to: TextIO | None = None) 
 
 def reaction_pieces(record: Record) -> list[Piece]:
     """Give what a reaction took and what it left; what it only looked at stands on both sides."""
-    before = molecules_text([*record.kept, *record.reactants])
-    after = molecules_text([*record.kept, *record.products])
+    before, after = (", ".join(map(shortened, texts)) or "nothing" for texts in (record.before, record.after))
     return [before, (" -> ", "bold"), (after, "green")]
 
 
@@ -121,14 +114,10 @@ def reaction_as_json(record: Record) -> dict[str, Any]:
         "rule": record.rule,
         "level": record.level,
         "place": record.place,
-        "reactants": _texts(record.reactants),
-        "kept": _texts(record.kept),
-        "products": _texts(record.products),
+        "reactants": record.before[len(record.kept) :],
+        "kept": record.before[: len(record.kept)],
+        "products": [one.text for one in record.products],
     }
-
-
-def _texts(molecules: Iterable[Made]) -> list[str]:
-    return [one.text for one in molecules]
 
 
 def counted(count: int, noun: str) -> str:

@@ -48,7 +48,9 @@ def main(arguments: list[str]) -> int:
 
 def _options(arguments: list[str]) -> Namespace:
     parser = parser_for(
-        "run", "Run a program until it is inert and print its solution.", example="solvent run max.hocl --seed 7"
+        "run",
+        "Run a program until it is inert and print its solution.",
+        example="solvent run max.hocl --seed 7",
     )
     add_program(parser)
     add_seed(parser)

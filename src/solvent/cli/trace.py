@@ -43,11 +43,17 @@ def main(arguments: list[str]) -> int:
 
 
 def _options(arguments: list[str]) -> Namespace:
-    parser = parser_for("trace", "Run a program and show every reaction.", example="solvent trace max.hocl --limit 20")
+    parser = parser_for(
+        "trace", "Run a program and show every reaction.", example="solvent trace max.hocl --limit 20"
+    )
     add_program(parser)
     add_seed(parser)
     parser.add_argument(
-        "--limit", type=at_least(0), default=LIMIT, metavar="N", help=f"stop after N reactions (default: {LIMIT})"
+        "--limit",
+        type=at_least(0),
+        default=LIMIT,
+        metavar="N",
+        help=f"stop after N reactions (default: {LIMIT})",
     )
     add_format(parser)
     return parser.parse_args(arguments)
@@ -64,7 +70,11 @@ def _record(
             write_reaction(recorder.records[-1])
 
     run = Run(
-        solution, seed=options.seed, reactions_max=options.limit, observe=observe, should_stop=watch.should_stop
+        solution,
+        seed=options.seed,
+        reactions_max=options.limit,
+        observe=observe,
+        should_stop=watch.should_stop,
     )
     try:
         run.to_inertia()

@@ -1,8 +1,8 @@
 """Ctrl-C and progress: what happens beside a run.
 
-The first Ctrl-C (or a request to terminate) asks the run to stop at its next reaction, so that the solution as it
-stands can be printed and saved; the second ends at once. The run asks `Watch.should_stop` now and then, and that is
-also when progress is shown, on a terminal only.
+The first Ctrl-C (or a request to terminate) asks the run to stop at its next reaction, so that the solution
+as it stands can be printed and saved; the second ends at once. The run asks `Watch.should_stop` now and
+then, and that is also when progress is shown, on a terminal only.
 """
 
 from __future__ import annotations

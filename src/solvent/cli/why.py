@@ -1,16 +1,25 @@
 """`solvent why`: the tree of reactions that made a molecule.
 
-A molecule's children are what its reaction took and looked at. A reaction is told once; where it comes up again the
-tree points back to it.
+A molecule's children are what its reaction took and looked at. A reaction is told once; where it comes up
+again the tree points back to it.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from solvent.chemistry.molecule import sub_solutions
 from solvent.chemistry.printer import print_molecule
-from solvent.cli.loading import add_format, add_limits, add_program, add_seed, at_least, load_program, parser_for
-from solvent.cli.render import Piece, complain, show_error, shortened, write, write_json
+from solvent.cli.loading import (
+    add_format,
+    add_limits,
+    add_program,
+    add_seed,
+    at_least,
+    load_program,
+    parser_for,
+)
+from solvent.cli.render import Piece, complain, shortened, show_error, write, write_json
 from solvent.cli.watching import Watch
 from solvent.engine.trace import Recorder
 from solvent.errors import Misuse, SolventError
@@ -20,10 +29,11 @@ from solvent.running.program import molecules
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from solvent.chemistry.functions import Functions
     from solvent.chemistry.molecule import Molecule
+    from solvent.chemistry.rule import Rule
     from solvent.chemistry.solution import Solution
     from solvent.engine.trace import Made, Record
-    from solvent.running.program import Program
 
 DEPTH = 30
 _NEAR_MAX = 5
@@ -33,7 +43,7 @@ def main(arguments: list[str]) -> int:
     """Run a program and show how a molecule came about."""
     options = _options(arguments)
     program = load_program(options)
-    molecule = read_molecule(options.molecule, program)
+    molecule = read_molecule(options.molecule, program.functions, program.rules())
     solution = program.solution()
     recorder, error = record_run(solution, options)
     if error is not None:
@@ -81,12 +91,12 @@ def record_run(solution: Solution, options: Namespace) -> tuple[Recorder, Solven
     return recorder, None
 
 
-def read_molecule(text: str, program: Program | None) -> Molecule | None:
-    """Read the molecule asked about; None for what can only be found by its text, such as a rule's name."""
+def read_molecule(text: str, functions: Functions, rules: dict[str, Rule]) -> Molecule | None:
+    """Read the molecule asked about; None for what only its text can find: the name of an inner rule."""
     try:
-        found = molecules(text, functions=program.functions if program is not None else None)
+        found = molecules(text, functions=functions, rules=rules)
     except SolventError as error:
-        if error.code in ("H201", "H106"):
+        if error.code == "H201":
             return None
         raise
     if len(found) != 1:
@@ -111,38 +121,59 @@ def complain_unmade(recorder: Recorder, text: str) -> None:
 
     known = list(dict.fromkeys(made.text for made in recorder.molecules))
     near = get_close_matches(text, known, n=_NEAR_MAX, cutoff=0.5) or known[-_NEAR_MAX:]
-    hint = f"there were: {', '.join(shortened(one, 60) for one in near)}" if near else "the solution was always empty"
+    hint = (
+        f"there were: {', '.join(shortened(one, 60) for one in near)}"
+        if near
+        else "the solution was always empty"
+    )
     complain(f"`{text}` was never in the solution", hint=hint)
 
 
 def write_tree(recorder: Recorder, made: Made, *, depth_max: int = DEPTH) -> None:
     """Write the tree of reactions that made a molecule."""
-    told: set[int] = set()
+    told: set[tuple[int, int]] = set()
     # Without recursion, since a chain of reactions can be longer than Python recurses.
     work: list[tuple[Made, str, str]] = [(made, "", "")]
     while work:
         one, lead, margin = work.pop()
         record = recorder.records[one.reaction - 1] if one.reaction is not None else None
         write((lead, "dim"), (shortened(one.text), "bold"), *_origin(one, record, told))
-        if record is None or record.number in told:
+        if record is None or _told(one) in told:
             continue
-        told.add(record.number)
-        children = [*record.kept, *record.reactants]
+        told.add(_told(one))
+        children = _children(one, record)
         if len(margin) >= 3 * depth_max:
             write((f"{margin}└─ …", "dim"), f" {len(children)} more, deeper than --depth {depth_max}")
             continue
         branches = [(child, margin + ("└─ " if child is children[-1] else "├─ ")) for child in children]
         work += [
-            (child, branch, margin + ("   " if branch.endswith("└─ ") else "│  ")) for child, branch in reversed(branches)
+            (child, branch, margin + ("   " if branch.endswith("└─ ") else "│  "))
+            for child, branch in reversed(branches)
         ]
 
 
-def _origin(made: Made, record: Record | None, told: set[int]) -> list[Piece]:
+def _told(made: Made) -> tuple[int, int]:
+    """Name what is told about a molecule: its reaction, and what was set free."""
+    return made.reaction or 0, made.moved.number if made.moved is not None else 0
+
+
+def _children(made: Made, record: Record) -> list[Made]:
+    """Give what a molecule comes from: of a solution it was set free from, only the molecule itself."""
+    found = [*record.kept, *record.reactants]
+    if made.moved is None:
+        return found
+    return [made.moved, *(one for one in found if not sub_solutions(one.molecule))]
+
+
+def _origin(made: Made, record: Record | None, told: set[tuple[int, int]]) -> list[Piece]:
     if record is None:
         return [("  from the start", "dim")]
     verb = "set free by" if made.moved is not None else "made by"
-    pieces: list[Piece] = [(f"  {verb} reaction {record.number}, ", "dim"), (shortened(record.rule, 60), "cyan")]
-    if record.number in told:
+    pieces: list[Piece] = [
+        (f"  {verb} reaction {record.number}, ", "dim"),
+        (shortened(record.rule, 60), "cyan"),
+    ]
+    if _told(made) in told:
         pieces.append((" (told above)", "dim"))
     elif not record.kept and not record.reactants:
         pieces.append((", from nothing", "dim"))
@@ -161,12 +192,13 @@ def tree_as_json(recorder: Recorder, made: Made) -> dict[str, Any]:
         known[one.number] = one
         if one.reaction is not None:
             record = reactions[one.reaction] = recorder.records[one.reaction - 1]
-            work += [*record.kept, *record.reactants]
+            work += _children(one, record)
     return {
         "molecule": made.text,
         "id": made.number,
         "molecules": [
-            {"id": one.number, "molecule": one.text, "reaction": one.reaction} for _, one in sorted(known.items())
+            {"id": one.number, "molecule": one.text, "reaction": one.reaction}
+            for _, one in sorted(known.items())
         ],
         "reactions": [_as_json(record) for _, record in sorted(reactions.items())],
     }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from solvent.chemistry.molecule import sub_solutions
 from solvent.chemistry.rule import Rule
 from solvent.cli.loading import add_format, add_limits, add_program, add_seed, load_program, parser_for
-from solvent.cli.render import complain, counted, reaction_pieces, show_error, shortened, write, write_json
+from solvent.cli.render import complain, counted, reaction_pieces, shortened, show_error, write, write_json
 from solvent.cli.why import record_run
 from solvent.engine.explain import Report, rules_named, why_not
 
@@ -32,7 +32,9 @@ def main(arguments: list[str]) -> int:
 
 
 def _options(arguments: list[str]) -> Namespace:
-    parser = parser_for("why-not", "Show what stops a rule from reacting.", example="solvent why-not max.hocl max")
+    parser = parser_for(
+        "why-not", "Show what stops a rule from reacting.", example="solvent why-not max.hocl max"
+    )
     add_program(parser)
     parser.add_argument("rule", metavar="RULE", help="the rule's name")
     add_seed(parser)
@@ -49,14 +51,26 @@ def explain(solution: Solution, recorder: Recorder, name: str, *, is_json: bool 
     if is_json:
         taken_fields = {"number": taken.number, "rule": taken.rule} if taken is not None else None
         found = [_report_as_json(one) for one in reports]
-        write_json({"rule": name, "present": bool(reports), "existed": existed, "taken_by": taken_fields, "reports": found})
+        write_json(
+            {
+                "rule": name,
+                "present": bool(reports),
+                "existed": existed,
+                "taken_by": taken_fields,
+                "reports": found,
+            }
+        )
     elif reports:
         for report in reports:
             write_report(report)
     elif existed:
         write(f"`{name}` is not in the final solution")
         if taken is not None:
-            own = "its own reaction consumed it, a one-shot rule" if taken.rule == name else f"`{shortened(taken.rule)}` took it"
+            own = (
+                "its own reaction consumed it, a one-shot rule"
+                if taken.rule == name
+                else f"`{shortened(taken.rule)}` took it"
+            )
             write(f"  reaction {taken.number}: {own}: ", *reaction_pieces(taken))
     else:
         _complain_unknown(solution, recorder, name)
@@ -82,13 +96,21 @@ def write_report(report: Report) -> None:
         fits = f"{counted(pattern.fit, 'molecule')} fit{'s' if pattern.fit == 1 else ''} it"
         if pattern.fit and not pattern.fits_together:
             fits += ", but none beside the patterns before it"
-        near = f"; nearest: {', '.join(shortened(one, 80) for one in pattern.nearest)}" if pattern.nearest else ""
+        near = (
+            f"; nearest: {', '.join(shortened(one, 80) for one in pattern.nearest)}"
+            if pattern.nearest
+            else ""
+        )
         style = "green" if pattern.fits_together else "red"
         write(f"  pattern {at}  ", (pattern.pattern, style), f"  {fits}{near}")
     for condition in report.conditions:
         if condition.failures:
             times = f"false {counted(condition.failures, 'time')}"
-            write("  condition  ", (condition.condition, "red"), f"  {times}, first for {shortened(condition.example)}")
+            write(
+                "  condition  ",
+                (condition.condition, "red"),
+                f"  {times}, first for {shortened(condition.example)}",
+            )
         elif report.combinations:
             write("  condition  ", (condition.condition, "green"), "  not what stops it")
     if not report.is_complete:

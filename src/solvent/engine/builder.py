@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from solvent.chemistry.rule import closed_rule
+from solvent.chemistry.rule import Rule, closed_rule
 from solvent.chemistry.syntax import (
     Binary,
     Call,
@@ -24,12 +24,14 @@ from solvent.chemistry.syntax import (
     Name,
     Node,
     RuleNode,
+    RulePattern,
     SolutionNode,
     TupleNode,
     Unary,
+    VariablePattern,
 )
 from solvent.engine.expressions import ExpressionWriter, Text
-from solvent.engine.matcher import outer_text, rest_text
+from solvent.engine.names import outer_text, rest_text
 from solvent.engine.plan import children, says
 
 if TYPE_CHECKING:
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
 
     from solvent.chemistry.functions import Functions
     from solvent.engine.code import Code
-    from solvent.engine.plan import Plan, Site
+    from solvent.engine.plan import Element, Plan, Site
 
 
 class Builder:
@@ -106,6 +108,35 @@ class Builder:
         code.close()
         return fields
 
+    def write_inline(self, active: Element | None) -> str:
+        """Write the reaction where its match was found, and give the text of its products."""
+        code, plan = self.code, self.plan
+        self._plan_reuse(plan.product)
+        items = self._items(plan.product, top=True)
+        for text, node in self.computed:
+            code.line(text, node)
+        for text in self.copies:
+            code.line(text)
+        gone = [element for element in plan.top.elements if not element.kept and element is not active]
+        plain = [element.cell for element in gone if not may_be_rule(plan, element)]
+        if plain:
+            dead = "".join(f"{cell}.alive = " for cell in plain)
+            code.open("if s0.has_endless:")
+            for cell in plain:
+                code.line(f"s0.remove({cell})")
+            code.close()
+            code.open("else:")
+            code.line(f"{dead}False")
+            code.line(f"s0.size -= {len(plain)}")
+            code.line(f"s0.deaths += {len(plain)}")
+            code.close()
+        for element in gone:
+            if element.cell not in plain:
+                code.line(f"s0.remove({element.cell})")
+        for text in self.changes:
+            code.line(text)
+        return f"[{', '.join(items)}]"
+
     def _all_fields(self) -> set[str]:
         names = {element.cell for element in self.plan.elements} | set(self.plan.variables.values())
         for site in self.plan.sites[1:]:
@@ -116,7 +147,7 @@ class Builder:
         for element in self.plan.top.elements:
             if not element.kept:
                 cell = element.cell
-                self.code.line(f"if {cell} is not None and not {cell}.endless: s0.delete({cell})")
+                self.code.line(f"if {cell} is not None: s0.remove({cell})")
 
     # --- Products.
 
@@ -318,6 +349,15 @@ class Builder:
         if items:
             self.changes.append(f"{site.solution}.extend(({''.join(item + ', ' for item in items)}))")
         return site.solution
+
+
+def may_be_rule(plan: Plan, element: Element) -> bool:
+    """Say whether an element could take a rule, which must be unregistered."""
+    pattern = element.pattern
+    if isinstance(pattern, VariablePattern):
+        kinds = plan.kinds.get(pattern.name)
+        return kinds is None or Rule in kinds
+    return isinstance(pattern, RulePattern)
 
 
 def _words(lines: list[str]) -> set[str]:

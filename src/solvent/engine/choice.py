@@ -51,6 +51,7 @@ class Stepper(Reactor):
         if solution.inert:
             return
         store = store_of(solution)
+        store.untried = True
         fresh, solution.fresh = solution.fresh, []
         for molecule in fresh:
             if type(molecule) not in ATOMS and not self._settle_inside(solution, molecule, level):
@@ -92,7 +93,7 @@ class Stepper(Reactor):
         for entry in self._in_order(all_entries(store)):
             if entry.code.is_late and solution.waiting:
                 continue
-            for match in entry.matches(store, self.scan):
+            for match in entry.matches(store, self.scan, solution):
                 solution.inert = False
                 self._react(entry, match, None, solution, store)
                 return True
@@ -117,7 +118,7 @@ class Stepper(Reactor):
     def _shuffled(self, row: Row) -> Iterator[Cell]:
         """Go through a row in random order, drawing as far as the search goes."""
         assert self.chance is not None
-        cells = [cell for cell in row.cells if cell.alive]
+        cells = [cell for cell in row if cell.alive]
         randrange = self.chance.randrange
         for size in range(len(cells), 0, -1):
             at = randrange(size)

@@ -10,13 +10,14 @@ from solvent.chemistry.molecule import ATOMS, Endless, List, Symbol, copied, equ
 from solvent.chemistry.rule import Rule
 from solvent.chemistry.solution import Solution
 from solvent.engine import support
+from solvent.engine.index import trim
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from solvent.chemistry.syntax import Node
 
-ERRORS = (operators.Incomputable, ZeroDivisionError)
+ERRORS = (operators.Incomputable, ArithmeticError)
 """What a condition may raise where it cannot be computed."""
 
 _GLOBALS: dict[str, Any] = {
@@ -43,6 +44,7 @@ _GLOBALS: dict[str, Any] = {
     "_rest": support.rest,
     "_store": support.store_of,
     "_times": support.times,
+    "_trim": trim,
     "_each_row": support.each_row,
     "_count": support.count,
 }

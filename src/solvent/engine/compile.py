@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from solvent.chemistry.functions import Functions
     from solvent.chemistry.rule import Rule
+    from solvent.chemistry.solution import Solution
     from solvent.chemistry.syntax import RuleNode
     from solvent.engine.index import Cell, Row, Store
     from solvent.engine.plan import Element
@@ -37,6 +38,7 @@ class RuleCode:
         self._builder: Builder | None = None
         self._fields: list[str] = []
         self._reaction_code: Code | None = None
+        self._attempt_codes: list[Code] = []
         self._functions: dict[str, Callable[..., Any]] = {}
 
     @property
@@ -69,15 +71,16 @@ class RuleCode:
         self.reaction()
         return self._functions["consume"]
 
-    def search(self, element: Element | None) -> Callable[..., Any]:
-        """Give the search that starts at an element, or at none."""
-        name = "find_all" if element is None else f"find_{element.number}"
+    def search(self, element: Element | None, *, reacts: bool = False) -> Callable[..., Any]:
+        """Give the search that starts at an element, or at none; one that `reacts` gives products, not matches."""
+        name = f"{'react' if reacts else 'find'}_{'all' if element is None else element.number}"
         found = self._functions.get(name)
         if found is None:
             self.reaction()
             code = Code(self.title)
-            Matcher(code, self.plan, self.functions, self._fields).write(name, element)
+            Matcher(code, self.plan, self.functions, self._fields).write(name, element, reacts=reacts)
             found = self._functions[name] = code.made()[name]
+            self._attempt_codes.append(code)
         return found
 
     def texts(self) -> dict[str, str]:
@@ -86,20 +89,25 @@ class RuleCode:
         assert self._reaction_code is not None
         found = {"react": self._reaction_code.text()}
         for element in (*self.elements, None):
-            name = "find_all" if element is None else f"find_{element.number}"
-            code = Code(self.title)
-            Matcher(code, self.plan, self.functions, self._fields).write(name, element)
-            found[name] = code.text()
+            for reacts in (False, True):
+                name = f"{'react' if reacts else 'find'}_{'all' if element is None else element.number}"
+                if self.is_async and reacts:
+                    continue
+                code = Code(self.title)
+                Matcher(code, self.plan, self.functions, self._fields).write(name, element, reacts=reacts)
+                found[name] = code.text()
         return found
 
     def node_at(self, error: BaseException) -> Any:
         """Give the node whose line raised an error, if the reaction's text did."""
-        code = self._reaction_code
+        codes = [self._reaction_code, *self._attempt_codes]
+        nodes = {code.file: code.nodes for code in codes if code is not None}
         trace = error.__traceback__
         found = None
-        while trace is not None and code is not None:
-            if trace.tb_frame.f_code.co_filename == code.file:
-                found = code.nodes.get(trace.tb_lineno, found)
+        while trace is not None:
+            mine = nodes.get(trace.tb_frame.f_code.co_filename)
+            if mine is not None:
+                found = mine.get(trace.tb_lineno, found)
             trace = trace.tb_next
         return found
 
@@ -107,7 +115,7 @@ class RuleCode:
 class Entry:
     """One way into a registered rule: through one of its elements."""
 
-    __slots__ = ("cell", "code", "consumes", "element", "find", "is_async", "is_special", "keys", "one_shot", "react", "rule")
+    __slots__ = ("attempt", "cell", "code", "consumes", "element", "find", "is_async", "is_special", "keys", "one_shot", "react", "rule")
 
     def __init__(self, cell: Cell, rule: Rule, code: RuleCode, at: int | None) -> None:
         self.cell = cell
@@ -118,6 +126,8 @@ class Entry:
         # Whether the reaction takes the molecule the search started with.
         self.consumes = self.element is not None and not self.element.kept
         self.find: Callable[..., Any] | None = None
+        # The search that makes its reaction happen at once: where nobody watches, limits or waits for it.
+        self.attempt: Callable[..., Any] | None = None
         self.react: Callable[..., Any] = _unprepared
         self.is_async = False
         # Of an endless rule there are more after each reaction.
@@ -125,18 +135,21 @@ class Entry:
         # Whether its reaction needs more than to be called.
         self.is_special = True
 
-    def prepare(self, store: Store, scan: Callable[[Row], Any]) -> Callable[[Any], Any]:
+    def prepare(self, store: Store, scan: Callable[[Row], Any], solution: Solution) -> Callable[[Any], Any]:
         """Compile what a search from here needs, and give the search in a store."""
         self.react = self.code.reaction()
         self.is_async = self.code.is_async
         self.is_special = self.is_async or self.one_shot
-        self.find = self.code.search(self.element)(store, self.cell, scan, self.rule)
+        self.find = self.code.search(self.element)(store, self.cell, scan, self.rule, solution)
+        if not self.is_special and not self.code.is_late:
+            search = self.code.search(self.element, reacts=True)
+            self.attempt = search(store, self.cell, scan, self.rule, solution)
         return self.find
 
-    def matches(self, store: Store, scan: Callable[[Row], Any]) -> Iterator[Any]:
+    def matches(self, store: Store, scan: Callable[[Row], Any], solution: Solution) -> Iterator[Any]:
         """Give every match, one after the other; only an entry without an element can."""
         assert self.element is None
-        found: Iterator[Any] = self.prepare(store, scan)(None)
+        found: Iterator[Any] = self.prepare(store, scan, solution)(None)
         return found
 
 

@@ -163,7 +163,7 @@ class _Search:
             try:
                 holds = truth(evaluate(part, bindings, self.rule.node.functions))
                 why = ""
-            except (Incomputable, ZeroDivisionError) as error:
+            except (Incomputable, ArithmeticError) as error:
                 holds, why = False, f" ({error})"
             if not holds:
                 report.failures += 1

@@ -1,8 +1,8 @@
 """Every order of reactions, equal states merged.
 
-A state is the whole solution. Its successors are the states after each reaction that is enabled anywhere in it. From
-the graph of states follows what a program can do: the final states, whether every run ends (no cycle), and whether
-all runs can still meet (confluent: exactly one set of states that no run leaves).
+A state is the whole solution. Its successors are the states after each reaction that is enabled anywhere in
+it. From the graph of states follows what a program can do: the final states, whether every run ends (no
+cycle), and whether all runs can still meet (confluent: exactly one set of states that no run leaves).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from solvent.chemistry.molecule import Molecule, order_key
 from solvent.chemistry.printer import print_molecule
 from solvent.engine.choice import Stepper, all_entries
-from solvent.engine.index import Cell, Row, Store
+from solvent.engine.index import Cell, Store, in_order
 from solvent.engine.support import store_of
 from solvent.engine.trace import Record, Recorder
 
@@ -64,7 +64,7 @@ class Exploration:
         return len(self.traps()) == 1
 
     def traps(self) -> list[list[int]]:
-        """Give the sets of states that no run leaves: a final state is one, a cycle without a way out another."""
+        """Give the sets of states that no run leaves: a final state, or a cycle without a way out."""
         components = _components(self.edges)
         number = {state: at for at, component in enumerate(components) for state in component}
         return [
@@ -107,7 +107,9 @@ class Exploration:
         records: list[Record] = []
         for state, after in zip(cycle, [*cycle[1:], cycle[0]], strict=True):
             wanted = order_key(self.states[after])
-            step = next(step for step, reached in _successors(self.states[state]) if order_key(reached) == wanted)
+            step = next(
+                step for step, reached in _successors(self.states[state]) if order_key(reached) == wanted
+            )
             records += self._replay(state, [step])
         for number, record in enumerate(records, 1):
             record.number = number
@@ -137,7 +139,7 @@ def explore(
     should_stop: Callable[[], bool] | None = None,
     into: Exploration | None = None,
 ) -> Exploration:
-    """Explore every order of reactions from a solution, which is left as it is; `into` can be watched as it grows."""
+    """Explore every order of reactions from a solution, which stays; `into` can be watched as it grows."""
     found = into if into is not None else Exploration()
     first = solution.copied()
     numbers: dict[Any, int] = {order_key(first): 0}
@@ -190,7 +192,7 @@ def _enabled(state: Solution) -> list[_Step]:
             if entry.code.is_late and solution.waiting:
                 continue
             seen: set[Any] = set()
-            for number, match in enumerate(entry.matches(store, Row.scan)):
+            for number, match in enumerate(entry.matches(store, in_order, solution)):
                 signature = tuple(map(_signature, match))
                 if signature not in seen:
                     seen.add(signature)
@@ -202,7 +204,11 @@ def _signature(value: Any) -> Any:
     """Tell matches apart by what they take: equal molecules make equal successors."""
     if type(value) is Cell:
         return order_key(value.molecule)
-    return None if value is None or type(value) is Store or getattr(value, "is_solution", False) else _value_key(value)
+    return (
+        None
+        if value is None or type(value) is Store or getattr(value, "is_solution", False)
+        else _value_key(value)
+    )
 
 
 def _value_key(value: Molecule) -> Any:
@@ -229,7 +235,7 @@ def _has_reaction(solution: Solution) -> bool:
     for entry in all_entries(store):
         if entry.code.is_late and solution.waiting:
             continue
-        for _ in entry.matches(store, Row.scan):
+        for _ in entry.matches(store, in_order, solution):
             return True
     return False
 
@@ -242,7 +248,7 @@ def _take(solution: Solution, step: _Step, recorder: Recorder | None) -> None:
     inner = stepper.open[place]
     store = store_of(inner)
     entry = all_entries(store)[at]
-    matches = entry.matches(store, Row.scan)
+    matches = entry.matches(store, in_order, solution)
     match = next(islice(matches, number, None))
     inner.inert = False
     stepper._react(entry, match, None, inner, store)  # noqa: SLF001 - as above

@@ -7,7 +7,6 @@ and from the operators themselves. With known types the text is Python's own ope
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from solvent.chemistry.molecule import ATOMS, List, Symbol
@@ -41,14 +40,16 @@ _CALLS = {"+": "_add", "-": "_subtract", "*": "_multiply", "/": "_divide", "%": 
 _ORDER = {"<": "_less({0}, {1})", "<=": "_less_equal({0}, {1})", ">": "_less({1}, {0})", ">=": "_less_equal({1}, {0})"}
 
 
-@dataclass(slots=True)
 class Text:
     """An expression in Python, and the one type its value has if that is known."""
 
-    text: str
-    kind: type | None = None
-    # Whether evaluating it can raise: then a condition needs a `try`.
-    may_raise: bool = False
+    __slots__ = ("kind", "may_raise", "text")
+
+    def __init__(self, text: str, kind: type | None = None, may_raise: bool = False) -> None:  # noqa: FBT001, FBT002
+        self.text = text
+        self.kind = kind
+        # Whether evaluating it can raise: then a condition needs a `try`.
+        self.may_raise = may_raise
 
 
 class ExpressionWriter:
@@ -148,7 +149,8 @@ class ExpressionWriter:
         both = left.kind in _NUMBERS and right.kind in _NUMBERS
         kind = (int if left.kind is int and right.kind is int else float) if both else None
         if operator in "+-*" and both:
-            return Text(f"({left.text} {operator} {right.text})", kind, raises)
+            # An integer may be too large to become a float beside one.
+            return Text(f"({left.text} {operator} {right.text})", kind, raises or left.kind is not right.kind)
         if operator == "+" and left.kind is str and right.kind is str:
             return Text(f"({left.text} + {right.text})", str, raises)
         if operator == "+" and str in (left.kind, right.kind):

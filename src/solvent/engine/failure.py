@@ -25,7 +25,7 @@ def reaction_failed(
     if reactants is None:
         cells = match[: len(code.elements)]
         reactants = [molecule if cell is None else cell.molecule for cell in cells]
-    known = isinstance(error, Incomputable | ZeroDivisionError)
+    known = isinstance(error, Incomputable | ArithmeticError)
     said = str(error) or type(error).__name__
     message = said if known else f"a function raised {type(error).__name__}: {said}"
     if isinstance(error, ZeroDivisionError):

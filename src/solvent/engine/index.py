@@ -1,9 +1,11 @@
 """The settled molecules of a solution, indexed so that a rule finds its reactants without looking at the others.
 
-A molecule stands in a `Cell`, and a cell in `Row`s: one for its shape (its type; for a tuple its length), and one for
-each index that some rule has asked for, on the parts of a tuple that the rule knows before it looks (constants,
-variables bound earlier, values a condition fixes). Cells die in place and rows are cleaned now and then, so a
-search that is under way never trips over what a reaction took meanwhile.
+A molecule stands in a `Cell`, and a cell in rows, which are plain lists: one for its shape (its type; for a tuple its
+length), and one for each index that some rule has asked for, on the parts of a tuple that the rule knows before it
+looks (constants, variables bound earlier, values a condition fixes). A molecule that is taken only marks its cell dead;
+dead cells leave the rows when a new cell comes to stand there, when a search meets many of them, and when there are
+more of them than living ones. None of that happens while a search is under way in the row, so a search may go on after
+a reaction.
 
 Index keys are Python's, for which `1`, `1.0` and `True` are one: a row may hold a few cells too many, never one too
 few, and the compiled rule checks what it finds.
@@ -14,20 +16,18 @@ rules that do not concern a molecule cost nothing.
 
 from __future__ import annotations
 
-from itertools import islice
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from solvent.chemistry.molecule import ATOMS, Endless, Molecule, Symbol, equal
 from solvent.chemistry.rule import Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
     from solvent.engine.compile import Entry
 
-_DEAD_MIN = 16
-_HEAD_MAX = 512
+_DEAD_MIN = 64
 _HEADS = frozenset({Symbol, str, int})
 WHOLE = ()
 """The positions of an index on the whole molecule."""
@@ -36,13 +36,12 @@ WHOLE = ()
 class Cell:
     """The place of one settled molecule."""
 
-    __slots__ = ("alive", "molecule", "rows")
+    __slots__ = ("alive", "molecule")
     endless = False
 
-    def __init__(self, molecule: Molecule, rows: Sequence[Row]) -> None:
+    def __init__(self, molecule: Molecule) -> None:
         self.molecule = molecule
         self.alive = True
-        self.rows = rows
 
 
 class EndlessCell(Cell):
@@ -52,57 +51,69 @@ class EndlessCell(Cell):
     endless = True
 
 
-class Row:
-    """Cells that have something in common, dead ones among them."""
+Row: TypeAlias = list[Cell]
+"""Cells that have something in common, dead ones among them."""
 
-    __slots__ = ("cells", "dead", "head")
 
-    def __init__(self, cells: list[Cell]) -> None:
-        self.cells = cells
-        self.dead = 0
-        # The cells before `head` are dead: reactions often take the oldest, and no search should pass them again.
-        self.head = 0
+def in_order(row: Row) -> Row:
+    """Go through a row from the oldest cell to the newest."""
+    return row
 
-    def scan(self) -> Iterable[Cell]:
-        """Give the cells, perhaps with dead ones among them."""
-        return islice(self.cells, self.head, None) if self.head else self.cells
 
-    def tidy(self) -> None:
-        """Pass over the dead cells at the beginning; clean up when dead cells are many."""
-        cells = self.cells
-        size = len(cells)
-        head = self.head
-        while head < size and not cells[head].alive:
-            head += 1
-        self.head = head
-        if self.dead * 2 > size or head > _HEAD_MAX:
-            # A new list: whoever is going through the old one goes on undisturbed.
-            self.cells = [one for one in cells if one.alive]
-            self.dead = self.head = 0
+def trim(row: Row) -> None:
+    """Drop dead cells at the beginning of a row, where most searches end, once they are many."""
+    dead = 0
+    for cell in row:
+        if cell.alive:
+            break
+        dead += 1
+    if dead > _DEAD_MIN or dead == len(row):
+        del row[:dead]
 
 
 class _Bucket:
     """The cells of one shape, and their indexes by positions."""
 
-    __slots__ = ("indexes", "keyed", "row", "rows")
+    __slots__ = ("indexes", "keyed", "row")
 
     def __init__(self) -> None:
-        self.row = Row([])
-        self.rows = (self.row,)
+        self.row: Row = []
         self.indexes: dict[tuple[int, ...], dict[Any, Row]] = {}
         # The same tables, each with the function that gives a molecule's key in it.
         self.keyed: list[tuple[Callable[[Molecule], Any], dict[Any, Row]]] = []
+
+    def tidy(self) -> None:
+        """Drop dead cells from the row of the shape."""
+        self.row[:] = [cell for cell in self.row if cell.alive]
+
+    def tidy_tables(self) -> None:
+        """Drop dead cells from the indexes; the tables stay the same objects."""
+        for table in self.indexes.values():
+            for key, row in list(table.items()):
+                living = [cell for cell in row if cell.alive]
+                if not living:
+                    del table[key]
+                elif len(living) < len(row):
+                    table[key] = living
 
 
 class Store:
     """All settled molecules of one solution, and the rules among them."""
 
-    __slots__ = ("_buckets", "_cache", "_constants", "_heads", "_tables", "has_endless", "late", "rules", "size")
+    __slots__ = (
+        "_buckets", "_cache", "_constants", "_heads", "_tables", "deaths", "deaths_in_tables", "has_endless", "late", "rules", "size",
+        "untried",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self._buckets: dict[Any, _Bucket] = {}
         self.size = 0
+        # Cells that died since the rows were last tidied.
+        self.deaths = 0
+        self.deaths_in_tables = 0
         self.has_endless = False
+        # Set by whoever settles molecules without trying them against each other.
+        self.untried = False
         # The registered rules: the entries of each, by its cell.
         self.rules: dict[Cell, list[Entry]] = {}
         # Rules that take the rest of their own solution: they wait until nothing else is fresh.
@@ -117,31 +128,44 @@ class Store:
     def add(self, molecule: Molecule) -> Cell:
         """Settle a molecule."""
         kind = type(molecule)
-        make = Cell
         if kind is Endless:
             molecule = molecule.molecule
             kind = type(molecule)
-            make = EndlessCell
             self.has_endless = True
+            cell: Cell = EndlessCell(molecule)
+        else:
+            cell = Cell(molecule)
         shape = len(molecule) if kind is tuple else kind
         bucket = self._buckets.get(shape)
         if bucket is None:
             bucket = self._buckets[shape] = _Bucket()
-        cell = make(molecule, bucket.rows)
-        bucket.row.cells.append(cell)
-        if bucket.keyed:
-            rows = [bucket.row]
-            for key_of, table in bucket.keyed:
-                key = key_of(molecule)
-                row = table.get(key)
-                if row is None:
-                    row = table[key] = Row([cell])
-                else:
-                    row.cells.append(cell)
-                rows.append(row)
-            cell.rows = rows
+        row: Row | None = bucket.row
+        row.append(cell)
+        for key_of, table in bucket.keyed:
+            key = key_of(molecule)
+            row = table.get(key)
+            if not row:
+                table[key] = [cell]
+            elif row[-1].alive:
+                row.append(cell)
+            else:
+                row[-1] = cell
         self.size += 1
+        if self.deaths > self.size + _DEAD_MIN:
+            self.tidy()
         return cell
+
+    def tidy(self) -> None:
+        """Drop dead cells from the rows; only when no search is under way."""
+        for bucket in self._buckets.values():
+            bucket.tidy()
+        # In an index a new cell takes the place of a dead one, so little gathers there.
+        self.deaths_in_tables += self.deaths
+        self.deaths = 0
+        if self.deaths_in_tables > 8 * self.size:
+            for bucket in self._buckets.values():
+                bucket.tidy_tables()
+            self.deaths_in_tables = 0
 
     def remove(self, cell: Cell) -> None:
         """Take a molecule out; of an endless one there are more."""
@@ -152,14 +176,7 @@ class Store:
         """Take a molecule out even if it is endless."""
         cell.alive = False
         self.size -= 1
-        for row in cell.rows:
-            cells = row.cells
-            if len(cells) == 1:
-                row.cells = []
-            else:
-                row.dead += 1
-                if cells[row.head] is cell or row.dead > _DEAD_MIN:
-                    row.tidy()
+        self.deaths += 1
         if type(cell.molecule) is Rule and cell in self.rules:
             self.unregister(cell)
 
@@ -173,11 +190,9 @@ class Store:
             table = bucket.indexes[positions] = {}
             key_of: Callable[[Molecule], Any] = itemgetter(*positions) if positions else _whole
             bucket.keyed.append((key_of, table))
-            for cell in bucket.row.cells:
+            for cell in bucket.row:
                 if cell.alive:
-                    row = table.setdefault(key_of(cell.molecule), Row([]))
-                    row.cells.append(cell)
-                    cell.rows = [*cell.rows, row]
+                    table.setdefault(key_of(cell.molecule), []).append(cell)
         return table
 
     def row(self, shape: Any) -> Row:
@@ -198,15 +213,14 @@ class Store:
             bucket.row for shape, bucket in self._buckets.items() if not tuples_only or type(shape) is int
         ]
 
-    def count(self, shape: Any) -> int:
-        """Count the living cells of a shape."""
-        bucket = self._buckets.get(shape)
-        return 0 if bucket is None else len(bucket.row.cells) - bucket.row.dead
-
     def clear(self, shape: Any) -> None:
         """Take all molecules of a shape out."""
-        for cell in [cell for cell in self.row(shape).cells if cell.alive]:
-            self.delete(cell)
+        bucket = self._buckets[shape]
+        for cell in bucket.row:
+            if cell.alive:
+                self.delete(cell)
+        bucket.tidy()
+        bucket.tidy_tables()
 
     def add_all(self, molecules: Iterable[Molecule]) -> None:
         """Settle molecules that are known not to react."""
@@ -216,7 +230,7 @@ class Store:
     def cells(self) -> Iterator[Cell]:
         """Give every living cell."""
         for row in self.all_rows():
-            for cell in row.cells:
+            for cell in row:
                 if cell.alive:
                     yield cell
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from solvent.chemistry.molecule import ATOMS, Symbol
-from solvent.chemistry.rule import Rule, closed_rule
 from solvent.chemistry.syntax import (
     Binary,
     Expression,
@@ -30,7 +29,9 @@ from solvent.chemistry.syntax import (
     TuplePattern,
     VariablePattern,
 )
+from solvent.engine.builder import Builder
 from solvent.engine.expressions import ExpressionWriter, Text, names_in
+from solvent.engine.names import outer_text, rest_text
 
 if TYPE_CHECKING:
     from solvent.chemistry.functions import Functions
@@ -46,7 +47,9 @@ class Matcher:
     def __init__(self, code: Code, plan: Plan, functions: Functions, fields: list[str]) -> None:
         self.code = code
         self.plan = plan
+        self.functions = functions
         self.fields = fields
+        self.reacts = False
         self.writer = ExpressionWriter(code, plan.rule, functions, self._variable, self._spread)
         self._reset()
 
@@ -65,12 +68,13 @@ class Matcher:
         # Calls of inner generators, to be written after their definitions, with the depth at which they stand.
         self.afterwards: list[tuple[int, str]] = []
 
-    def write(self, name: str, active: Element | None) -> None:
-        """Write the search that starts with `active` in hand, or with nothing."""
+    def write(self, name: str, active: Element | None, *, reacts: bool = False) -> None:
+        """Write the search that starts with `active` in hand, or with nothing; one that `reacts` gives products."""
         self._reset()
+        self.reacts = reacts
         code, plan = self.code, self.plan
         self.goes_on = active is None or active.kept
-        code.open(f"def {name}(s0, own, scan, rule):")
+        code.open(f"def {name}(s0, own, scan, rule, solution):")
         captures = list(plan.rule.captures)
         if captures:
             code.line(f"{', '.join(f'k{at}' for at in range(len(captures)))}, = rule.captured")
@@ -88,7 +92,10 @@ class Matcher:
         for test in self.tests:
             self._test(test)
         word = "yield" if self.goes_on else "return"
-        code.line(f"{word} ({''.join(field + ', ' for field in self.fields)})")
+        if reacts:
+            code.line(f"{word} {Builder(code, plan, self.functions).write_inline(active)}")
+        else:
+            code.line(f"{word} ({''.join(field + ', ' for field in self.fields)})")
         for depth, call in reversed(self.afterwards):
             code.close(depth)
             code.line(call)
@@ -180,7 +187,7 @@ class Matcher:
         if self.goes_on:
             self.afterwards.append((self.code.depth, f"yield from {name}()"))
         else:
-            self.afterwards.append((self.code.depth, f"found = {name}()\n{'    ' * self.code.depth}if found: return found"))
+            self.afterwards.append((self.code.depth, f"found = {name}()\n{'    ' * self.code.depth}if found is not None: return found"))
         self.code.open(f"def {name}():")
         self.blocks = 0
         self.fail = "return"
@@ -203,7 +210,7 @@ class Matcher:
     def _tuple_cells(self, pattern: TuplePattern, site: Site, known: dict[int, Text]) -> str:
         size = len(pattern.parts)
         if not known:
-            return f"scan({site.store}.row({size}))"
+            return self._scan(f"{site.store}.row({size})")
         positions = tuple(known)
         texts = [text.text for text in known.values()]
         key = texts[0] if len(texts) == 1 else f"({', '.join(texts)})"
@@ -216,8 +223,20 @@ class Matcher:
             index = f"{site.store}.index({size}, {positions!r})"
         row = self._temporary("r")
         self.code.line(f"{row} = {index}.get({key})")
-        self.code.line(f"if {row} is None: {self.fail}")
-        return f"scan({row})"
+        self.code.line(f"if not {row}: {self.fail}")
+        return self._scan(row)
+
+    def _scan(self, row: str) -> str:
+        """Give the text that goes through a row; only the outermost loop may drop cells from it."""
+        if not self.reacts:
+            return f"scan({row})"
+        if not self.blocks and not self.goes_on:
+            if not row.isidentifier():
+                name = self._temporary("r")
+                self.code.line(f"{name} = {row}")
+                row = name
+            self.code.line(f"if {row} and not {row}[0].alive: _trim({row})")
+        return row
 
     def _cells(self, pattern: Pattern, store: str) -> str:
         match pattern:
@@ -236,21 +255,21 @@ class Matcher:
                     return f"_each_row({store}.all_rows(tuples_only=True), scan)"
                 types = [self.code.constant(kind, "T") for kind in sorted(kinds, key=repr)]
                 if len(types) == 1:
-                    return f"scan({store}.row({types[0]}))"
+                    return self._scan(f"{store}.row({types[0]})")
                 return f"_each_row([{', '.join(f'{store}.row({kind})' for kind in types)}], scan)"
             case RulePattern():
-                return f"scan({store}.row(_Rule))"
+                return self._scan(f"{store}.row(_Rule)")
             case ListPattern():
-                return f"scan({store}.row(_List))"
+                return self._scan(f"{store}.row(_List)")
             case SolutionPattern():
-                return f"scan({store}.row(_Solution))"
+                return self._scan(f"{store}.row(_Solution)")
         raise AssertionError(pattern)
 
     def _same(self, store: str, value: str) -> str:
         row = self._temporary("r")
         self.code.line(f"{row} = {store}.same({value})")
-        self.code.line(f"if {row} is None: {self.fail}")
-        return f"scan({row})"
+        self.code.line(f"if not {row}: {self.fail}")
+        return self._scan(row)
 
     def _temporary(self, prefix: str) -> str:
         self.temporaries += 1
@@ -386,31 +405,6 @@ class Matcher:
 
     def _spread(self, node: Name) -> str | None:
         return rest_text(self.plan, node.text)
-
-
-def outer_text(plan: Plan, code: Code, name: str) -> Text:
-    """Give the text for a name that a rule takes from around it."""
-    captures = list(plan.rule.captures)
-    if name in captures:
-        return Text(f"k{captures.index(name)}")
-    if name in plan.rule.rules:
-        return Text(code.constant(closed_rule(plan.rule.rules[name]), "R"), Rule)
-    return Text("rule", Rule)
-
-
-def rest_text(plan: Plan, name: str) -> str | None:
-    """Give the text for the molecules of a rest, in a condition or an argument; None for other names."""
-    if name in plan.rest_sites:
-        site = plan.rest_sites[name]
-        if site is None:
-            return plan.variables[name]
-        if site.rests[0].name != name:
-            return "()"
-        cells = "".join(f"{element.cell}, " for element in site.elements)
-        return f"_rest({site.store}, ({cells}{'own, ' if site.number == 0 else ''}))"
-    if plan.rule.captures.get(name) == "rest":
-        return f"k{list(plan.rule.captures).index(name)}"
-    return None
 
 
 def _is_literal(text: str, constant: str, value: object) -> str:

@@ -10,7 +10,6 @@ one element of an n-shot rule is not kept, or else a reaction would change nothi
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from solvent.chemistry.kinds import KINDS
@@ -49,14 +48,16 @@ _NUMBERS = frozenset({int, float})
 _HEADS = (Symbol, str, int)
 
 
-@dataclass(slots=True, eq=False)
 class Element:
     """A pattern that takes one molecule of a site."""
 
-    number: int
-    pattern: Pattern
-    site: Site
-    kept: bool = False
+    __slots__ = ("kept", "number", "pattern", "site")
+
+    def __init__(self, number: int, pattern: Pattern, site: Site) -> None:
+        self.number = number
+        self.pattern = pattern
+        self.site = site
+        self.kept = False
 
     @property
     def cell(self) -> str:
@@ -64,14 +65,16 @@ class Element:
         return f"c{self.number}"
 
 
-@dataclass(slots=True, eq=False)
 class Site:
     """A solution that a rule looks into: its own (number 0) or a sub-solution it matches."""
 
-    number: int
-    elements: list[Element] = field(default_factory=list)
-    rests: list[RestPattern] = field(default_factory=list)
-    holder: Element | None = None
+    __slots__ = ("elements", "holder", "number", "rests")
+
+    def __init__(self, number: int, *, holder: Element | None = None) -> None:
+        self.number = number
+        self.elements: list[Element] = []
+        self.rests: list[RestPattern] = []
+        self.holder = holder
 
     @property
     def solution(self) -> str:

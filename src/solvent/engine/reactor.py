@@ -20,10 +20,10 @@ from solvent.chemistry.molecule import ATOMS, Endless, Molecule, sub_solutions
 from solvent.chemistry.rule import Rule
 from solvent.engine.compile import Entry, entries_of
 from solvent.engine.failure import reaction_failed
-from solvent.engine.index import Cell, Row, Store
+from solvent.engine.index import Row, Store, in_order
 from solvent.engine.support import store_of
 from solvent.engine.sweep import sweep
-from solvent.errors import LimitReached
+from solvent.errors import LimitReached, SolventError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
@@ -83,13 +83,17 @@ class Reactor:
         self.should_stop = should_stop
         self.observe = observe
         self.flights: list[Flight] = []
-        self.scan: Callable[[Row], Any] = Row.scan
+        self.scan: Callable[[Row], Any] = in_order
         # Whether anything must be looked at after every reaction.
         self._is_watched = reactions_max is not None or observe is not None
+        # Batches of fresh molecules tried so far: small ones must not put off looking whether to stop.
+        self._batches = 0
         # Set by a sweep that was broken off.
         self.is_stopping = False
-        # The molecule in hand once it needs no place any more: it has reacted, or stands in the store.
-        self._placed: Any = None
+        # Counts the molecules tried one reaction at a time, and the last of them that needs no place any more: it
+        # has reacted, or stands in the store.
+        self._turn = 0
+        self._placed = -1
 
     def run(self, solution: Solution) -> None:
         """React until the solution is inert, or only calls in flight are left to wait for."""
@@ -110,9 +114,16 @@ class Reactor:
         if level > LEVELS_MAX:
             raise LimitReached("H503", f"solutions are nested more than {LEVELS_MAX} levels deep")
         store = store_of(solution)
+        if store.untried:
+            # A stepper settled these without trying them against each other.
+            solution.fresh = [*store, *solution.fresh]
+            store = solution.settled = Store()
         while True:
             fresh = solution.fresh
             if fresh:
+                self._batches += 1
+                if not self._batches & _POLL_MASK:
+                    self._poll()
                 solution.fresh = []
                 self._try_all(solution, store, fresh, level)
             elif not (store.late and not solution.waiting and self._run_late(solution, store)):
@@ -129,8 +140,7 @@ class Reactor:
                 if type(active) is Endless:
                     self._enter_endless(solution, store, active, level)
                 else:
-                    entries = store.entries_for(active)
-                    if not entries or not self._enter(entries, solution, store, active):
+                    if not any(self._enter_by(entry, solution, store, active) for entry in store.entries_for(active)):
                         self._settle_rule(solution, store, active)
                 active = _PLACED
             if self.observe is None and len(others) > 1:
@@ -139,40 +149,72 @@ class Reactor:
                     self.is_stopping = False
                     raise Stopped
         except BaseException:
-            back = [] if active is _PLACED or self._placed is active else [active]
-            solution.fresh = [*back, *left, *others, *solution.fresh]
+            is_placed = active is _PLACED or self._placed == self._turn
+            solution.fresh = [*([] if is_placed else [active]), *left, *others, *solution.fresh]
             raise
         if others:
             self._try_molecules(solution, store, others, level)
 
     def _try_molecules(self, solution: Solution, store: Store, molecules: list[Molecule], level: int) -> None:
         """Try molecules one by one; this loop is what a run spends its time in."""
-        entries_for, add, enter = store.entries_for, store.add, self._enter
+        entries_for, add, enter, is_watched = store.entries_for, store.add, self._enter_by, self._is_watched
+        entry: Any = None
         may_nest = not _are_flat(molecules)
         left = iter(molecules)
         active: Any = _PLACED
+        is_slow = False
         until_poll = _POLL_EVERY
         try:
             for active in left:
+                is_slow = False
                 until_poll -= 1
-                if not until_poll:
+                if until_poll <= 0:
                     until_poll = _POLL_EVERY
-                    self._placed = None
                     self._poll()
                 if may_nest and type(active) not in ATOMS and not self._is_ready(solution, active, level):
                     solution.waiting[id(active)] = active
                     continue
-                entries = entries_for(active)
-                if not entries or not enter(entries, solution, store, active):
+                for entry in entries_for(active):
+                    attempt = entry.attempt
+                    if not entry.cell.alive:
+                        continue
+                    if attempt is None or is_watched or store.has_endless:
+                        is_slow = True
+                        if enter(entry, solution, store, active):
+                            break
+                    elif entry.consumes:
+                        # Most of a run happens in these lines.
+                        products = attempt(active)
+                        if products is not None:
+                            solution.fresh += products
+                            self.reactions += 1
+                            break
+                    else:
+                        for products in attempt(active):
+                            solution.fresh += products
+                            self.reactions += 1
+                            until_poll -= 1
+                else:
                     add(active)
-        except BaseException:
-            back = [] if active is _PLACED or self._placed is active else [active]
-            solution.fresh = [*back, *left, *solution.fresh]
-            raise
+        except BaseException as error:
+            failure = self._failure(error, entry, active)
+            is_placed = active is _PLACED or (is_slow and self._placed == self._turn)
+            solution.fresh = [*([] if is_placed else [active]), *left, *solution.fresh]
+            raise failure from error
+
+    def _failure(self, error: BaseException, entry: Entry | None, molecule: Molecule) -> BaseException:
+        """Give the error to raise for one that came out of an attempt: with the rule, the place and the reactants."""
+        if entry is None or not isinstance(error, Exception) or isinstance(error, SolventError | Stopped):
+            return error
+        try:
+            assert entry.find is not None
+            match = entry.find(molecule) if entry.consumes else next(entry.find(molecule))
+            return reaction_failed(error, entry, match, molecule)
+        except Exception:  # noqa: BLE001 - the search itself fails: a function in the condition raised
+            return reaction_failed(error, entry, (), None, [molecule])
 
     def _is_ready(self, solution: Solution, molecule: Molecule, level: int) -> bool:
         """Run the solutions inside a molecule; say whether all of them are inert."""
-        self._placed = None
         ready = True
         for sub in sub_solutions(molecule):
             if not sub.inert:
@@ -182,54 +224,46 @@ class Reactor:
                     ready = False
         return ready
 
-    def _enter(self, entries: tuple[Entry, ...], solution: Solution, store: Store, molecule: Molecule) -> bool:
-        """Let a molecule react through every rule that could want it; say whether it is gone or placed."""
-        self._placed = None
-        for entry in entries:
-            if not entry.cell.alive:
-                continue
-            find = entry.find or entry.prepare(store, self.scan)
-            is_plain = not (entry.is_special or self._is_watched)
-            if entry.consumes:
-                match = find(molecule)
-                if match is None:
-                    continue
-                if is_plain:
-                    self._react_plainly(entry, match, molecule, solution, store)
-                    self._placed = molecule
-                else:
-                    self._react(entry, match, molecule, solution, store)
+    def _enter_by(self, entry: Entry, solution: Solution, store: Store, molecule: Molecule) -> bool:
+        """Let a molecule react through one entry, one reaction at a time; say whether it is gone or placed."""
+        self._turn += 1
+        if not entry.cell.alive:
+            return False
+        find = entry.find or entry.prepare(store, self.scan, solution)
+        if entry.consumes:
+            match = find(molecule)
+            if match is None:
+                return False
+            self._react(entry, match, molecule, solution, store)
+            return True
+        for match in find(molecule):
+            self._react(entry, match, molecule, solution, store)
+            if store.has_endless and not entry.one_shot and not _took_any(entry, match):
+                # The same match is possible again, so the molecule is tried again.
+                self._placed = self._turn
+                solution.fresh.append(molecule)
                 return True
-            for match in find(molecule):
-                if is_plain:
-                    self._react_plainly(entry, match, molecule, solution, store)
-                else:
-                    self._react(entry, match, molecule, solution, store)
-                if store.has_endless and not entry.one_shot and not _took_any(entry, match):
-                    # The same match is possible again, so the molecule is tried again.
-                    self._placed = molecule
-                    solution.fresh.append(molecule)
-                    return True
-                if not entry.cell.alive:
-                    break
+            if not entry.cell.alive:
+                break
         return False
 
     def _enter_endless(self, solution: Solution, store: Store, molecule: Endless, level: int) -> None:
         """Settle a molecule of which there are always more, and let it react as long as others last."""
+        self._turn += 1
         inner = molecule.molecule
         if not self._is_ready(solution, molecule, level):
             solution.waiting[id(molecule)] = molecule
-            self._placed = molecule
+            self._placed = self._turn
             return
         if type(inner) is Rule:
             self._settle_rule(solution, store, molecule)
             return
         cell = store.add(molecule)
-        self._placed = molecule
+        self._placed = self._turn
         for entry in store.entries_for(inner):
             if not entry.cell.alive:
                 continue
-            find = entry.find or entry.prepare(store, self.scan)
+            find = entry.find or entry.prepare(store, self.scan, solution)
             match = None
             while entry.cell.alive:
                 # It is never used up, so a search that ends with its first match begins anew.
@@ -244,6 +278,7 @@ class Reactor:
 
     def _settle_rule(self, solution: Solution, store: Store, molecule: Rule | Endless) -> None:
         """Register a rule, and let it react with what has settled before it came."""
+        self._turn += 1
         cell = store.add(molecule)
         rule: Rule = cell.molecule
         entries = entries_of(cell, rule)
@@ -253,7 +288,7 @@ class Reactor:
             return
         entry = Entry(cell, rule, code, None)
         try:
-            for match in entry.matches(store, self.scan):
+            for match in entry.matches(store, self.scan, solution):
                 self._react(entry, match, None, solution, store)
                 if not cell.alive:
                     return
@@ -266,24 +301,16 @@ class Reactor:
             if cell.alive:
                 store.delete(cell)
             else:
-                self._placed = molecule
+                self._placed = self._turn
             raise
 
     def _run_late(self, solution: Solution, store: Store) -> bool:
         """Let one rule react that takes the rest of its own solution; say whether one did."""
         for entry in list(store.late):
-            for match in entry.matches(store, self.scan):
+            for match in entry.matches(store, self.scan, solution):
                 self._react(entry, match, None, solution, store)
                 return True
         return False
-
-    def _react_plainly(self, entry: Entry, match: Any, molecule: Any, solution: Solution, store: Store) -> None:
-        """Make a reaction happen that nobody watches, limits or waits for."""
-        try:
-            solution.fresh += entry.react(match, entry.rule, solution, store, entry.cell)
-        except Exception as error:
-            raise reaction_failed(error, entry, match, molecule) from error
-        self.reactions += 1
 
     def _react(self, entry: Entry, match: Any, molecule: Any, solution: Solution, store: Store) -> None:
         """Make one reaction happen."""
@@ -305,7 +332,7 @@ class Reactor:
         if entry.one_shot:
             store.delete(entry.cell)
         if entry.consumes:
-            self._placed = molecule
+            self._placed = self._turn
         if self.observe is not None:
             reactants, kept = _reactants(entry, match, molecule)
             self.observe(Reaction(entry.rule, solution, reactants, kept, products))

@@ -64,10 +64,10 @@ def _sweep_shape(
         return fresh
     # The sweep empties the list it works on; the caller's must stay whole until it is known that there is one.
     mine = fresh if alone else [one for one in fresh if _shape(one) == shape]
-    settled_count = store.count(shape)
-    if len(mine) < max(SIZE_MIN, settled_count // _SETTLED_SHARE):
+    row = store.row(shape)
+    if len(mine) < max(SIZE_MIN, len(row) // _SETTLED_SHARE):
         return fresh
-    settled = [cell.molecule for cell in store.row(shape).cells if cell.alive] if settled_count else []
+    settled = [cell.molecule for cell in row if cell.alive]
     code = _code(rule, shape, mine + settled if settled else mine)
     if code is None:
         return fresh

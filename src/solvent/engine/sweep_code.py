@@ -16,7 +16,7 @@ from solvent.chemistry.syntax import (
 )
 from solvent.engine.code import Code
 from solvent.engine.expressions import ExpressionWriter, Text
-from solvent.engine.matcher import outer_text, rest_text
+from solvent.engine.names import outer_text, rest_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable

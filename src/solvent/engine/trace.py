@@ -1,8 +1,9 @@
 """Every reaction of a run, and where each molecule came from.
 
-A `Recorder` watches a reactor. Molecules get numbers: those of the first solution at the start, every other one when a
-reaction makes it. Equal molecules are the same to a rule, so when one of several equal molecules is taken, which number
-it had does not matter; a molecule that holds a solution is known by that solution, which may change inside.
+A `Recorder` watches a reactor. Molecules get numbers: those of the first solution at the start, every other
+one when a reaction makes it. Equal molecules are the same to a rule, so when one of several equal molecules
+is taken, which number it had does not matter; a molecule that holds a solution is known by that solution,
+which may change inside.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
-from solvent.chemistry.molecule import ATOMS, Endless, Molecule, order_key, sub_solutions
+from solvent.chemistry.molecule import ATOMS, Endless, List, Molecule, order_key, sub_solutions
 from solvent.chemistry.printer import print_molecule, short_rule
 
 if TYPE_CHECKING:
@@ -36,9 +37,9 @@ class Made:
 
 
 class Record:
-    """One reaction: the rule, what it took and kept, what it made, and where inside the solution it happened."""
+    """One reaction: the rule, what it took, kept and made, and where inside the solution it happened."""
 
-    __slots__ = ("kept", "level", "number", "place", "products", "reactants", "rule")
+    __slots__ = ("after", "before", "kept", "level", "number", "place", "products", "reactants", "rule")
 
     def __init__(self, number: int, rule: str, level: int, place: str = "") -> None:
         self.number = number
@@ -49,6 +50,9 @@ class Record:
         self.reactants: list[Made] = []
         self.kept: list[Made] = []
         self.products: list[Made] = []
+        # What it found (kept ones first) and what it left, as text: a solution changes after it was made.
+        self.before: list[str] = []
+        self.after: list[str] = []
 
 
 class Recorder:
@@ -74,8 +78,12 @@ class Recorder:
         record = Record(len(self.records) + 1, short_rule(reaction.rule), level, place)
         self.records.append(record)
         held = self._held[where]
+        kept_texts = [self._text(one) for one in reaction.kept]
+        record.before = [*kept_texts, *map(self._text, reaction.reactants)]
         record.reactants = [self._taken(held, one) for one in reaction.reactants]
         record.kept = [self._kept(held, one) for one in reaction.kept]
+        if reaction.rule.one_shot:
+            self._taken(held, reaction.rule)
         inside = [made for one in reaction.reactants for made in self._inside(one)]
         for product in reaction.products:
             made = self._make(product, record.number, self._find(inside, product))
@@ -84,6 +92,7 @@ class Recorder:
             for sub in sub_solutions(product):
                 self._places[id(sub)] = _place(record.place, product)
                 self._sync(sub, record.number, record.level + 1, inside)
+        record.after = [*kept_texts, *(one.text for one in record.products)]
 
     def note_additions(self) -> None:
         """Number what was put into the solution from outside since the last reaction."""
@@ -119,6 +128,22 @@ class Recorder:
     def _kept(self, held: dict[Any, list[Made]], molecule: Molecule) -> Made:
         known = held.get(_key(molecule))
         return known[0] if known else self._make(molecule, None)
+
+    def _text(self, molecule: Molecule) -> str:
+        """Write a molecule as it was before a reaction took it and perhaps used its solutions up."""
+        return (
+            print_molecule(self._as_held(molecule)) if sub_solutions(molecule) else print_molecule(molecule)
+        )
+
+    def _as_held(self, molecule: Molecule) -> Molecule:
+        kind = type(molecule)
+        if kind is tuple or kind is List:
+            parts = map(self._as_held, molecule)
+            return tuple(parts) if kind is tuple else List(parts)
+        if not getattr(molecule, "is_solution", False) or id(molecule) not in self._held:
+            return molecule
+        held = self._held[id(molecule)]
+        return type(molecule)(self._as_held(made.molecule) for several in held.values() for made in several)
 
     def _inside(self, molecule: Molecule) -> list[Made]:
         """Give the molecules known inside the solutions of a reactant."""

@@ -1,4 +1,4 @@
-"""What reads well but is probably not meant: rules that no solution holds, patterns for rules that nothing names."""
+"""What reads well but is probably not meant: rules in no solution, patterns for rules that nothing names."""
 
 from __future__ import annotations
 
@@ -74,7 +74,9 @@ def _unnamed(program: ProgramNode, source: Source) -> Iterator[Doubt]:
         for pattern in _patterns(node.patterns) if isinstance(node, RuleNode) else ():
             if isinstance(pattern, RulePattern) and pattern.rule not in named:
                 message = f"no rule of this program is named `{pattern.rule}`, so this pattern never fits"
-                yield Doubt("H251", message, Span(source, pattern.start, pattern.end), nearest(pattern.rule, named))
+                yield Doubt(
+                    "H251", message, Span(source, pattern.start, pattern.end), nearest(pattern.rule, named)
+                )
 
 
 def _names(nodes: list[Expression]) -> set[str]:

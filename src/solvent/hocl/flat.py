@@ -32,7 +32,12 @@ class FlatPrinter(TreePrinter):
 
     def expression(self, node: Expression, least: int) -> str:
         """Write an expression; the last rule of a solution needs no parentheses."""
-        if isinstance(node, SolutionNode) and node.items and isinstance(node.items[-1], RuleNode) and is_bare(node.items[-1]):
+        if (
+            isinstance(node, SolutionNode)
+            and node.items
+            and isinstance(node.items[-1], RuleNode)
+            and is_bare(node.items[-1])
+        ):
             return f"<{', '.join([*map(self.item, node.items[:-1]), self.rule(node.items[-1])])}>"
         return super().expression(node, least)
 
@@ -69,7 +74,7 @@ def flat_pattern(pattern: Pattern) -> str:
 
 
 def is_bare(rule: RuleNode) -> bool:
-    """Say whether a rule at the end of a solution can do without parentheses: none of its `<`, `>` would close it."""
+    """Say whether a rule at the end of a solution needs no parentheses: it compares nothing by `<` or `>`."""
     return rule.name is None and not _compares(rule.condition)
 
 

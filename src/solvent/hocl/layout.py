@@ -1,7 +1,7 @@
 """Programs in the common layout.
 
-What an author wrote on one line stays on one line if it fits; what is too long, or was written over several lines, is
-broken like this, each level two spaces further to the right:
+What an author wrote on one line stays on one line if it fits; what is too long, or was written over several
+lines, is broken like this, each level two spaces further to the right:
 
     let greater =
       replace x, y
@@ -15,10 +15,10 @@ broken like this, each level two spaces further to the right:
       by rest
     >
 
-In a broken solution a line holds what the author put on it, as far as it fits; a rule or a long molecule has a line of its
-own. One empty line between two molecules or lets stays. A comment that ended a line ends one again; any other stands
-on a line of its own before what it preceded. Writing goes once through the text in its order, so a comment comes
-out at the first place after it where a line may end.
+In a broken solution a line holds what the author put on it, as far as it fits; a rule or a long molecule
+has a line of its own. One empty line between two molecules or lets stays. A comment that ended a line ends
+one again; any other stands on a line of its own before what it preceded. Writing goes once through the text
+in its order, so a comment comes out at the first place after it where a line may end.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class _Layout:
         return flat_pattern(node) if _is_pattern(node) else self.flat.item(node)  # type: ignore[arg-type]
 
     def _fits(self, node: Expression | Pattern, text: str, after: int = 1) -> bool:
-        """Say whether a node can stand on the current line: the author wrote it so, and it is short enough."""
+        """Say whether a node can stand on the current line: it was written so, and it is short enough."""
         pen = self.pen
         is_whole = not pen.has_break(node.start, node.end) and not pen.has_comment(node.end)
         return is_whole and pen.column + len(text) + after <= WIDTH
@@ -255,7 +255,9 @@ class _Layout:
         if not items:
             return
         text = ", ".join(map(self._flat, items))
-        breaks = any(isinstance(one, RuleNode | LetNode) and pen.has_break(one.start, one.end) for one in items)
+        breaks = any(
+            isinstance(one, RuleNode | LetNode) and pen.has_break(one.start, one.end) for one in items
+        )
         if len(items) == 1:
             pen.write(" ")
             self._node(items[0])

@@ -25,6 +25,8 @@ from solvent.errors import ProgramError
 from solvent.source import Source, Span
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from solvent.chemistry.functions import Functions
 
 MULTIPLET_MAX = 10_000_000
@@ -38,9 +40,11 @@ def lower_program(program: ProgramNode, source: Source, functions: Functions) ->
     return Solution(molecules)
 
 
-def lower_molecules(nodes: list[Expression], source: Source, functions: Functions) -> list[Molecule]:
-    """Give the molecules that expressions outside all rules stand for."""
-    return _Lowering(source, functions).items(nodes, {})
+def lower_molecules(
+    nodes: list[Expression], source: Source, functions: Functions, rules: Mapping[str, Rule] | None = None
+) -> list[Molecule]:
+    """Give the molecules that expressions outside all rules stand for; they may name the given rules."""
+    return _Lowering(source, functions).items(nodes, dict(rules or {}))
 
 
 class _Lowering:
@@ -94,7 +98,7 @@ class _Lowering:
                 return self._let(node, names)[0]
         try:
             return evaluate(node, names, self.functions, lambda inner: self._molecule(inner, names))
-        except (Incomputable, ZeroDivisionError) as error:
+        except (Incomputable, ArithmeticError) as error:
             self._fail(node, str(error))
         except Exception as error:  # noqa: BLE001 - a registered function may raise anything
             self._fail(node, f"a function raised {type(error).__name__}: {error}")

@@ -136,7 +136,9 @@ def _header_spans(text: str, program: ProgramNode) -> list[tuple[int, int]]:
     for header in program.header:
         at = text.index(header, at)
         # A comment may hold the same words.
-        while (comment := bisect_left(offsets, at + 1) - 1) >= 0 and at < offsets[comment] + len(program.comments[comment][1]):
+        while (comment := bisect_left(offsets, at + 1) - 1) >= 0 and at < offsets[comment] + len(
+            program.comments[comment][1]
+        ):
             at = text.index(header, offsets[comment] + len(program.comments[comment][1]))
         spans.append((at, at + len(header)))
         at += len(header)

@@ -39,7 +39,7 @@ from solvent.hocl.nearest import nearest
 from solvent.source import Source, Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from solvent.chemistry.functions import Functions
 
@@ -67,9 +67,13 @@ def resolve(program: ProgramNode, source: Source, functions: Functions) -> None:
     resolve_molecules(program.body, source, functions)
 
 
-def resolve_molecules(body: list[Expression], source: Source, functions: Functions) -> None:
-    """Check molecules that stand in no rule."""
-    _Resolver(source, functions).molecules(body, _Frame(None, None))
+def resolve_molecules(
+    body: list[Expression], source: Source, functions: Functions, rules: Mapping[str, RuleNode] | None = None
+) -> None:
+    """Check molecules that stand in no rule; they may name the given rules, which capture nothing."""
+    frame = _Frame(None, None)
+    frame.names.update(rules or {})
+    _Resolver(source, functions).molecules(body, frame)
 
 
 class _Resolver:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from solvent.engine.reactor import Flight, Reaction, Reactor, Stopped
@@ -11,7 +12,7 @@ from solvent.running.program import Program, deep_stack
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from solvent.chemistry.solution import Solution
 
@@ -47,8 +48,12 @@ class Run:
         self.started = time.perf_counter()
         self.seconds_max = seconds_max
         self._asked_to_stop = should_stop
-        stop = self._should_stop if seconds_max is not None or should_stop is not None else None
-        options: dict[str, Any] = {"reactions_max": reactions_max, "should_stop": stop, "observe": observe}
+        self._is_interrupted = False
+        options: dict[str, Any] = {
+            "reactions_max": reactions_max,
+            "should_stop": self._should_stop,
+            "observe": observe,
+        }
         if seed is None:
             self.reactor = Reactor(**options)
         else:
@@ -60,7 +65,7 @@ class Run:
                 self.reactor = Stepper(solution, chance=random.Random(seed), **options)  # noqa: S311 - not a secret
 
     def _should_stop(self) -> bool:
-        if self._asked_to_stop is not None and self._asked_to_stop():
+        if self._is_interrupted or (self._asked_to_stop is not None and self._asked_to_stop()):
             return True
         return self.seconds_max is not None and time.perf_counter() - self.started > self.seconds_max
 
@@ -85,13 +90,38 @@ class Run:
         return self.outcome()
 
     def _react(self) -> None:
-        with deep_stack():
+        with deep_stack(), self._interruptible():
             try:
                 self.reactor.run(self.solution)
             except Stopped:
                 self._raise_stopped()
 
+    @contextmanager
+    def _interruptible(self) -> Iterator[None]:
+        """Let Ctrl-C stop the run between two reactions: raised anywhere, it could lose molecules."""
+        import signal  # noqa: PLC0415
+
+        def note(_number: int, _frame: Any) -> None:
+            if self._is_interrupted:
+                raise KeyboardInterrupt
+            self._is_interrupted = True
+
+        try:
+            is_default = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+            before = signal.signal(signal.SIGINT, note) if is_default else None
+        except ValueError:
+            # Only the main thread can; in others no Ctrl-C arrives.
+            before = None
+        try:
+            yield
+        finally:
+            if before is not None:
+                signal.signal(signal.SIGINT, before)
+
     def _raise_stopped(self) -> None:
+        if self._is_interrupted:
+            self._is_interrupted = False
+            raise KeyboardInterrupt from None
         seconds = time.perf_counter() - self.started
         if self.seconds_max is not None and seconds > self.seconds_max:
             message = f"not inert after {self.seconds_max:g} seconds"

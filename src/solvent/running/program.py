@@ -8,13 +8,14 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from solvent.chemistry.functions import Functions
-from solvent.chemistry.rule import Rule
+from solvent.chemistry.rule import Rule, closed_rule
+from solvent.chemistry.syntax import LetNode
 from solvent.errors import Misuse, ProgramError, SyntaxProblem
 from solvent.hocl import lower_molecules, lower_program, parse_molecules, parse_program, resolve, resolve_molecules
 from solvent.source import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from solvent.chemistry.molecule import Molecule
@@ -58,6 +59,11 @@ class Program:
         with deep_stack():
             return lower_program(self.tree, self.source, self.functions)
 
+    def rules(self) -> dict[str, Rule]:
+        """Give the rules that its outermost lets name."""
+        lets = [node for node in self.tree.body if isinstance(node, LetNode)]
+        return {binding.name: closed_rule(binding.rule) for let in lets for binding in let.bindings}
+
 
 def check_length(text: str, name: str) -> None:
     """Refuse a text that is too long."""
@@ -96,14 +102,17 @@ def read_text(path: str | Path) -> str:
         raise ProgramError("H100", message, hint="programs are UTF-8 text files") from None
 
 
-def molecules(text: str, *, functions: Functions | None = None) -> list[Molecule]:
-    """Read molecules with commas between them, such as `1, "a":2, <3>`."""
+def molecules(
+    text: str, *, functions: Functions | None = None, rules: Mapping[str, Rule] | None = None
+) -> list[Molecule]:
+    """Read molecules with commas between them, such as `1, "a":2, <3>`; they may name the given rules."""
     functions = functions if functions is not None else Functions()
     source = Source(text, "<text>")
+    rules = {name: rule for name, rule in (rules or {}).items() if not rule.captured}
     with deep_stack():
         tree = parse_molecules(source)
-        resolve_molecules(tree, source, functions)
-        return lower_molecules(tree, source, functions)
+        resolve_molecules(tree, source, functions, {name: rule.node for name, rule in rules.items()})
+        return lower_molecules(tree, source, functions, rules)
 
 
 def rule(text: str, *, name: str | None = None, functions: Functions | None = None) -> Rule:

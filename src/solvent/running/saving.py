@@ -1,7 +1,7 @@
 """A solution as a program: what `solvent run` can go on with.
 
-A named rule that captured nothing becomes a `let`, after the rules it names. A rule that captured values is written in
-place, with the values instead of their names; so is a second, different rule of a name.
+A named rule that captured nothing becomes a `let`, after the rules it names. A rule that captured values is
+written in place, with the values instead of their names; so is a second, different rule of a name.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def write_whole(path: str | Path, text: str) -> None:
     try:
         handle, name = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".solvent-")  # noqa: PTH120
         try:
-            with open(handle, "w", encoding="utf-8") as file:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
                 file.write(text)
             os.chmod(name, _mode(target))  # noqa: PTH101
             os.replace(name, target)  # noqa: PTH105
@@ -95,7 +95,7 @@ class _Lets:
         if kind in ATOMS:
             return
         if kind is Opaque:
-            message = f"{print_molecule(molecule)} is a Python value that HOCL has no form for, so it cannot be saved"
+            message = f"{print_molecule(molecule)} cannot be saved: HOCL has no form for this Python value"
             raise Misuse("H310", message, hint="take it out of the solution first, or turn it into atoms")
         if kind is Rule:
             for value, meaning in zip(molecule.captured, molecule.node.captures.values(), strict=True):
@@ -114,7 +114,7 @@ class _Lets:
         self._seen.add(id(node))
         for named in node.rules.values():
             self._add(named)
-        # In this order the rules that a let names come before it. Of several rules of a name the first has the let.
+        # So the rules that a let names come before it. Of several rules of a name the first has the let.
         if node.name and not node.captures:
             self.known.setdefault(node.name, node)
 

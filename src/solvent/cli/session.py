@@ -1,0 +1,207 @@
+"""The state of a prompt, and what its commands do.
+
+A session holds a solution, the rules that lines have named, and the records of all reactions. It knows
+nothing of terminals: `handle` takes one complete input and writes what it has to say.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from solvent.chemistry.functions import Functions
+from solvent.chemistry.molecule import sub_solutions
+from solvent.chemistry.printer import print_molecule, print_rule
+from solvent.chemistry.rule import Rule
+from solvent.chemistry.solution import Solution
+from solvent.cli.render import counted, show_error, write, write_reaction
+from solvent.cli.watching import Watch
+from solvent.cli.why import complain_unmade, find, read_molecule, write_tree
+from solvent.cli.why_not import explain
+from solvent.engine.trace import Recorder
+from solvent.errors import Misuse, SolventError
+from solvent.running.embedded import Run, step
+from solvent.running.program import Program, load
+from solvent.running.saving import save
+from solvent.running.typed import read_typed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from solvent.engine import Reaction
+
+COMMANDS = {
+    "step": ("[N]", "let one reaction happen, or N"),
+    "run": ("", "react until the solution is inert (Ctrl-C stops)"),
+    "trace": ("", "show every reaction so far"),
+    "why": ("MOLECULE", "show the reactions that made a molecule"),
+    "why-not": ("RULE", "show what stops a rule"),
+    "load": ("FILE", "begin with a program's solution and rules"),
+    "save": ("FILE", "write the solution as a program"),
+    "show": ("", "show the solution"),
+    "reset": ("", "go back to the start: the program loaded, or nothing"),
+    "rules": ("", "show all rules in full"),
+    "help": ("", "show this list"),
+    "quit": ("", "leave (or Ctrl-D)"),
+}
+
+
+class Session:
+    """What a prompt works on."""
+
+    def __init__(self, functions: Functions | None = None) -> None:
+        self.functions = functions if functions is not None else Functions()
+        self.program: Program | None = None
+        self.named: dict[str, Rule] = {}
+        self.is_over = False
+        self.reset()
+
+    def handle(self, text: str) -> None:
+        """Do what an input says; whatever is wrong with it is said and forgotten."""
+        try:
+            if text.lstrip().startswith(":"):
+                self._command(text.strip()[1:])
+            elif text.strip():
+                self._add(text)
+        except SolventError as error:
+            show_error(error)
+        except RecursionError:
+            show_error(SolventError("H503", "something is nested too deeply to go on"))
+        except MemoryError:
+            show_error(SolventError("H505", "there is not enough memory for this"))
+
+    def names(self) -> set[str]:
+        """Give the names of all rules, for completion."""
+        return {*self.named, *(rule.name for rule in _rules(self.solution) if rule.name)}
+
+    def _command(self, text: str) -> None:
+        name, _, rest = text.partition(" ")
+        rest = rest.strip()
+        if name not in COMMANDS:
+            from solvent.hocl.nearest import nearest
+
+            raise Misuse(
+                "H311", f"there is no command `:{name}`", hint=nearest(name, COMMANDS) or "`:help` lists them"
+            )
+        wanted = COMMANDS[name][0]
+        if wanted and not wanted.startswith("[") and not rest:
+            raise Misuse("H311", f"`:{name}` needs {wanted.lower()}: `:{name} {wanted}`")
+        if rest and not wanted:
+            raise Misuse("H311", f"`:{name}` takes nothing after it")
+        getattr(self, name.replace("-", "_"))(*(rest,) if wanted else ())
+
+    def _add(self, text: str) -> None:
+        named, molecules = read_typed(text, functions=self.functions, rules=self.named)
+        self.named |= named
+        for name in named:
+            write(("let", "dim"), f" {name} = {print_rule(named[name])}")
+        if molecules:
+            # A whole program is a solution in a solution to no one: its molecules are meant.
+            alone = molecules[0] if len(molecules) == 1 and named and type(molecules[0]) is Solution else None
+            self.solution.extend(alone if alone is not None else molecules)
+            self.recorder.note_additions()
+            self.show()
+
+    # --- Commands, by name.
+
+    def step(self, count: str = "") -> None:
+        """Let one reaction happen, or several."""
+        if count and not count.isdecimal():
+            raise Misuse("H311", f"`:step` takes a number, not `{count}`")
+        for _ in range(int(count or 1)):
+            reaction = step(self.solution)
+            if reaction is None:
+                write("inert: nothing can react")
+                break
+            self._observe(reaction)
+        self.show()
+
+    def run(self) -> None:
+        """React until the solution is inert."""
+        before = len(self.recorder.records)
+        with Watch(lambda: len(self.recorder.records) - before) as watch:
+            run = Run(self.solution, observe=self.recorder, should_stop=watch.should_stop)
+            try:
+                run.to_inertia()
+            except SolventError as error:
+                watch.clear()
+                show_error(error)
+        state = "inert" if self.solution.inert else "not inert"
+        write((f"{state} after {counted(len(self.recorder.records) - before, 'reaction')}", "dim"))
+        self.show()
+
+    def trace(self) -> None:
+        """Show every reaction so far."""
+        if not self.recorder.records:
+            write("nothing has reacted yet")
+        for record in self.recorder.records:
+            write_reaction(record)
+
+    def why(self, text: str) -> None:
+        """Show the reactions that made a molecule."""
+        made = find(self.recorder, read_molecule(text, self.functions, self.named), text)
+        if made is None:
+            complain_unmade(self.recorder, text)
+        else:
+            write_tree(self.recorder, made)
+
+    def why_not(self, name: str) -> None:
+        """Show what stops a rule."""
+        if not self.solution.inert:
+            write("the solution is not inert; `:run` goes on")
+        explain(self.solution, self.recorder, name)
+
+    def load(self, path: str) -> None:
+        """Begin with a program's solution and rules."""
+        self.begin(load(path, functions=self.functions))
+        self.show()
+
+    def begin(self, program: Program) -> None:
+        """Begin with a program."""
+        self.program = program
+        self.reset()
+
+    def save(self, path: str) -> None:
+        """Write the solution as a program."""
+        save(self.solution, path)
+        write(f"saved to {path}")
+
+    def show(self) -> None:
+        """Show the solution."""
+        write((print_molecule(self.solution), "green"))
+
+    def reset(self) -> None:
+        """Go back to the start."""
+        self.solution = self.program.solution() if self.program is not None else Solution()
+        self.named = self.program.rules() if self.program is not None else {}
+        self.recorder = Recorder(self.solution)
+
+    def help(self) -> None:
+        """Show what can be typed."""
+        for name, (wanted, says) in COMMANDS.items():
+            write((f"  :{name} {wanted}".ljust(18), "bold"), says)
+        write("  anything else: molecules to add, such as `1, 2, max`,")
+        write("  or a rule for later lines, such as `let max = replace x, y by x if x >= y`")
+
+    def quit(self) -> None:
+        """Leave."""
+        self.is_over = True
+
+    def _observe(self, reaction: Reaction) -> None:
+        self.recorder(reaction)
+        write_reaction(self.recorder.records[-1])
+
+    def rules(self) -> None:
+        """Show all rules in full: those that lines have named, then those in the solution."""
+        shown = {rule.order_key(): rule for rule in (*self.named.values(), *_rules(self.solution))}
+        for rule in shown.values():
+            write((rule.name or "(no name)", "bold cyan"), f" = {print_rule(rule)}")
+        if not shown:
+            write("there are no rules")
+
+
+def _rules(molecule: Solution) -> Iterable[Rule]:
+    for one in molecule:
+        if type(one) is Rule:
+            yield one
+        for sub in sub_solutions(one):
+            yield from _rules(sub)

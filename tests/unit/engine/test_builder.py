@@ -1,0 +1,215 @@
+"""Products: what reactions put in, and that nothing is shared that should not be."""
+
+from __future__ import annotations
+
+import pytest
+
+import solvent
+from solvent.chemistry import Functions, Opaque, Solution
+from tests.unit.engine.soup import final, finals
+
+
+@pytest.mark.parametrize(
+    "product, expected",
+    [
+        ("", "<>"),
+        ("x, x", "<1, 1>"),
+        ("x + 1", "<2>"),
+        ("x : x : A", "<1:1:A>"),
+        ("(x, x)", "<(1, 1)>"),
+        ("list(x)", "<list(1)>"),
+        ("()", "<()>"),
+        ("<x, <x>>", "<<1, <1>>>"),
+        ("x^3", "<1, 1, 1>"),
+        ("x^0", "<>"),
+        ("(x : A)^(x + 1)", "<1:A, 1:A>"),
+        ("x^inf", "<1^inf>"),
+        ("<x^2>", "<<1, 1>>"),
+        ("(x < 2)", "<true>"),
+        ("!(x < 2), -x", "<false, -1>"),
+        ('"a" + x, 2.5 * x', '<2.5, "a1">'),
+        ("max(x, 5), x.equals(1)", "<true, 5>"),
+        ("let r = replace-one A by x in <r, A>", "<<1>>"),
+        ("(r = replace-one A by x), A", "<1>"),
+    ],
+)
+def test_products(product: str, expected: str) -> None:
+    """Every form of molecule can be produced."""
+    assert finals(f"<1, replace-one x::int by {product}>", seeds=2) == {expected}
+
+
+def test_one_shot_rule_is_consumed() -> None:
+    """A one-shot rule reacts once."""
+    assert finals("<1, 1, replace-one x::int by A>") == {"<1, A>"}
+
+
+def test_n_shot_rule_stays() -> None:
+    """An n-shot rule reacts as long as it can, and stays."""
+    assert finals("<1, 1, (r = replace x::int by A)>") == {"<A, A, r>"}
+
+
+def test_inject_adds_once() -> None:
+    """`inject M` adds M once and takes nothing else."""
+    assert finals("<1, <2>, inject A, B>") == {"<1, A, B, <2>>"}
+
+
+def test_inject_in_an_otherwise_empty_solution() -> None:
+    """`inject M` needs no other molecule."""
+    assert finals("<inject A>") == {"<A>"}
+
+
+def test_inject_with_keeps_its_catalyst() -> None:
+    """`inject M with P if C` adds M once, when P is there, and leaves P as it is."""
+    text = "<5, 1, A:<2, 3>, inject x : y with x::int, A:<y::int, ?w> if (x > y && y > 2)>"
+    assert finals(text) == {"<1, 5, 5:3, A:<2, 3>>"}
+    assert finals("<1, (i = inject A with x::string)>") == {"<1, i>"}
+
+
+def test_inject_copies_solutions_of_its_catalyst() -> None:
+    """What an injected molecule takes from its catalyst is a copy."""
+    text = "<A:<1>, (inject <x, (replace-one y::solution by y, Seen)> with A:x)>"
+    assert finals(text, seeds=3) == {"<A:<1>, <Seen, <1>>>"}
+
+
+def test_let_rec_puts_itself_back() -> None:
+    """A one-shot `let rec` rule that names itself in its product is there again."""
+    assert finals("let rec max = replace-one x::int, y::int by x, max if x >= y in <5, 9, 3, 9, max>") == {"<9, max>"}
+
+
+def test_let_rec_may_end() -> None:
+    """A `let rec` rule need not put itself where it was."""
+    assert finals("let rec r = replace-one x::int by <r, x - 1> if x > 0 in <2, r>") == {"<<<0, r>>>"}
+
+
+def test_rest_may_be_used_twice() -> None:
+    """A rest used twice is there twice."""
+    assert finals("<<1, A>, replace-one <x::int, ?w> by w, <w>, x>") == {"<1, A, <A>>"}
+
+
+def test_rest_of_a_list_is_spread() -> None:
+    """The rest of a list spreads in a product, a list or a solution."""
+    assert finals("<(1, 2, 3), replace-one (x, ?r) by r, (r, x), <r>>") == {"<2, 3, (2, 3, 1), <2, 3>>"}
+
+
+def test_rule_closes_over_values() -> None:
+    """A rule made by a reaction keeps the values of the variables around it."""
+    text = "<5, replace-one x::int by (add = replace-one y::string by x : y), A, 7>"
+    assert finals(text.replace("A, 7", '"a"')) == {'<5:"a">'}
+
+
+def test_rule_closes_over_a_rest() -> None:
+    """A rule may capture a rest."""
+    assert finals("<<1, 2>, replace-one <?w> by (replace-one A by w, <w>), A>") == {"<1, 2, <1, 2>>"}
+
+
+def test_closures_of_one_rule_keep_their_own_values() -> None:
+    """Two rules made from one text differ by what they captured."""
+    text = "<1, 2, K:1:A, K:2:B, replace x::int by (replace-one K:x:y by x:y)>"
+    solution = solvent.parse(text).solution()
+    solvent.run(solution)
+    assert solution.count((1, solvent.Symbol("A"))) == 1
+    assert solution.count((2, solvent.Symbol("B"))) == 1
+
+
+def test_closures_nest() -> None:
+    """A rule inside a rule inside a rule uses the variables of all."""
+    text = "<1, replace-one x::int by A, (replace-one y::symbol by 2.5, (replace-one z::float by x : y : z))>"
+    assert finals(text) == {"<1:A:2.5>"}
+
+
+def test_let_inside_a_product_may_capture() -> None:
+    """A `let` inside a product names a rule that closes over the variables around it."""
+    text = "<4, replace-one x::int by let r = replace-one y::symbol by y : x in <r, A>, <r, B>>"
+    assert finals(text) == {"<<A:4>, <B:4>>"}
+
+
+def test_rule_captured_by_another() -> None:
+    """A rule in a variable can be captured and produced."""
+    text = "let up = replace-one x::int by x + 1 in <<up>, replace-one <up = u> by (replace-one A by u, 1), A>"
+    assert finals(text) == {"<2>"}
+
+
+@pytest.mark.parametrize("use", ["x : x", "(x, x)", "A : x, B : x", "<x, x>", "x^2", "A:x, (r = replace-one Go by x), Go"])
+def test_solution_used_twice_is_copied(use: str) -> None:
+    """A solution that a product uses twice is two: what happens in one does not happen in the other."""
+    solution = solvent.parse(f"<<1>, replace-one x::solution by {use}>").solution()
+    solvent.run(solution)
+    found = list(_solutions(solution))
+    inner = [one for one in found if solvent.show(one) == "<1>"]
+    assert len(inner) == 2
+    inner[0].add(7)
+    assert solvent.show(inner[1]) == "<1>"
+
+
+def test_rules_change_one_copy_only() -> None:
+    """Of two copies of a solution, rules change one and leave the other."""
+    text = "<Data:<1, 2>, (replace-one Data:x by One:x, Two:x), (late = replace-one One:<a::int, b::int, ?w> by One:<a + b, w>)>"
+    assert finals(text) == {"<One:<3>, Two:<1, 2>>"}
+
+
+def test_rest_used_twice_shares_no_solution() -> None:
+    """The solutions inside a rest are copied when the rest is used twice."""
+    text = "<A:<<1>>, (replace-one A:<?w> by B:<w>, C:<w>), (replace-one B:<<x::int, ?v>, ?w> by B:<<x + 1, v>, w>)>"
+    assert finals(text) == {"<B:<<2>>, C:<<1>>>"}
+
+
+def test_captured_solution_is_copied_each_time() -> None:
+    """A rule that captured a solution gives a new copy at each reaction."""
+    text = "<A:<1>, Go, Go, (replace-one A:x by (give = replace Go by x)), (replace-one <y::int, ?w> by <y + 1, w>)>"
+    assert finals(text) == {"<<1>, <2>, give>"}
+
+
+def test_kept_reactant_shares_nothing_with_the_product() -> None:
+    """A reactant that the product puts back and uses again is not shared."""
+    text = "<A:<1>, (replace-one A:x by A:x, B:x), (replace-one A:<y::int> by A:<y + 1>)>"
+    assert finals(text) == {"<A:<2>, B:<1>>", "<A:<2>, B:<2>>"}
+
+
+@pytest.mark.parametrize("count", ['"a"', "2.5", "-1", "true"])
+def test_wrong_count_of_a_multiplet(count: str) -> None:
+    """A multiplet's count is a natural number, or the reaction fails."""
+    solution = solvent.parse(f"<A, (r = replace-one A by A^({count}))>").solution()
+    with pytest.raises(solvent.ReactionFailed):
+        solvent.run(solution)
+    assert solvent.show(solution) == "<A, r>"
+
+
+def test_registered_function_in_a_product() -> None:
+    """A function gets plain Python values, and what it returns becomes a molecule."""
+    seen: list[object] = []
+    functions = Functions()
+
+    @functions.register
+    def swap(*values: object) -> object:
+        seen.extend(values)
+        return [values[-1], (1, 2)]
+
+    assert final('<(1, 2), replace-one x::list by swap(x, "a", A:1)>', functions=functions) == "<(A:1, 1:2)>"
+    assert seen == [[1, 2], "a", (solvent.Symbol("A"), 1)]
+
+
+def test_opaque_values_move_and_come_back() -> None:
+    """A Python value that HOCL has no form for is carried, matched and given back."""
+    functions = Functions()
+    functions.register(lambda: {1: 2}, "made")
+    functions.register(lambda value: value[1], "look")
+    text = "<A, replace-one A by B : made(), (replace-one B : x::opaque by look(x), x)>"
+    solution = solvent.parse(text, functions=functions).solution()
+    solvent.run(solution)
+    assert solution == Solution([2, Opaque({1: 2})])
+
+
+def _solutions(solution: Solution) -> list[Solution]:
+    """Give every solution inside a solution, also those that rules captured."""
+    found: list[Solution] = []
+    left = list(solution)
+    while left:
+        one = left.pop()
+        if isinstance(one, Solution):
+            found.append(one)
+            left += list(one)
+        elif isinstance(one, tuple):
+            left += one
+        elif isinstance(one, solvent.Rule):
+            left += one.captured
+    return found

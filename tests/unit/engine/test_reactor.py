@@ -1,0 +1,226 @@
+"""Runs: inertia, nested solutions, endless molecules, errors and limits; nothing is ever lost."""
+
+from __future__ import annotations
+
+import pytest
+
+import solvent
+from solvent.chemistry import Functions, Solution
+from tests.unit.engine.soup import final, finals
+
+SEEDS = (None, 1, 2)
+
+
+def test_solution_without_rules_is_inert() -> None:
+    """Without rules nothing happens."""
+    solution = Solution([1, 2])
+    outcome = solvent.run(solution)
+    assert (outcome.inert, outcome.reactions, solution.inert) == (True, 0, True)
+
+
+def test_reactions_are_counted() -> None:
+    """A run counts its reactions, also those in sub-solutions."""
+    text = "<<1, 2, (replace x::int, y::int by x + y)>, 4, 5, (replace x::int, y::int by x)>"
+    for seed in SEEDS:
+        assert solvent.run(solvent.parse(text).solution(), seed=seed).reactions == 2
+
+
+def test_sub_solutions_run_first() -> None:
+    """A rule sees a sub-solution only when that is inert."""
+    text = "<<1, 2, 3, (sum = replace x::int, y::int by x + y)>, replace-one <x::int, ?w> by x>"
+    assert finals(text) == {"<6>"}
+
+
+def test_variable_takes_only_inert_solutions() -> None:
+    """A plain variable takes a solution, alone or inside a tuple or list, only when that is inert."""
+    for shape in ("{}", "A : {}", "(1, {})"):
+        molecule = shape.format("<1, 2, (sum = replace x::int, y::int by x + y)>")
+        expected = shape.format("<3, sum>").replace(" : ", ":")
+        assert finals(f"<{molecule}, replace-one x by Seen : x>") == {f"<Seen:({expected})>" if ":" in expected else f"<Seen:{expected}>"}
+
+
+def test_molecules_put_into_a_solution_wake_it() -> None:
+    """A rule that puts a molecule into a sub-solution makes that one react again."""
+    text = "<<1, (sum = replace x::int, y::int by x + y)>, A:5, A:7, (replace A:a, <?w> by <a, w>)>"
+    assert {one.replace("sum", "") for one in finals(text)} == {one.replace("sum", "") for one in finals(text, seeds=1)}
+    assert final(text).startswith("<<13, sum>")
+
+
+def test_solutions_nest_deeply() -> None:
+    """Reactions in the innermost of a hundred solutions come out level by level."""
+    text = "1, 2, (replace-one x::int, y::int by x + y)"
+    for _ in range(100):
+        text = f"<{text}>, (replace-one <x::int> by x)"
+    assert final(text) == "<3>"
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_solutions_that_nest_without_end(seed: int | None) -> None:
+    """A rule that nests solutions for ever meets a limit, not Python's."""
+    text = "let rec deeper = replace-one x::int by <deeper, x> in <1, deeper>"
+    with pytest.raises(solvent.LimitReached) as caught:
+        solvent.run(solvent.parse(text).solution(), seed=seed)
+    assert caught.value.code == "H503"
+
+
+def test_run_goes_on_after_new_molecules() -> None:
+    """An inert solution reacts with what is added later."""
+    solution = solvent.parse("<3, 1, (max = replace x::int, y::int by x if (x >= y))>").solution()
+    solvent.run(solution)
+    solution.add(7)
+    solvent.run(solution)
+    assert solvent.show(solution) == "<7, max>"
+
+
+def test_rule_added_later_meets_what_has_settled() -> None:
+    """A rule that comes last still sees all that was there before."""
+    solution = Solution([1, 2, 3])
+    solvent.run(solution)
+    solution.add(solvent.rule("replace x::int, y::int by x + y", name="sum"))
+    solvent.run(solution)
+    assert solvent.show(solution) == "<6, sum>"
+
+
+# --- Rests of the rule's own solution.
+
+
+def test_late_rule_takes_the_rest_of_its_own_solution() -> None:
+    """A rest at the top of a rule takes everything beside the rule."""
+    assert finals("<5, replace-one x::int, ?w by <w>>") == {"<<>>"}
+    assert finals("<5, A, B, replace-one x::int, ?w by x, <w>>") == {"<5, <A, B>>"}
+
+
+def test_rest_that_stays_is_left_alone() -> None:
+    """`replace-one x, ?w by y, w` changes x only."""
+    assert finals("<5, A, <1>, replace-one x::int, ?w by x + 1, w>") == {"<6, A, <1>>"}
+
+
+def test_late_rest_of_at_least_one() -> None:
+    """`+w` at the top needs one molecule beside rule and reactants."""
+    assert finals("<5, (r = replace-one x::int, +w by <w>)>") == {"<5, r>"}
+    assert finals("<5, A, (r = replace-one x::int, +w by <w>)>") == {"<<A>>"}
+
+
+def test_late_rule_takes_other_rules() -> None:
+    """The rest of a solution has the other rules in it, which go on where they are put."""
+    assert finals("<1, 2, A, (sum = replace x::int, y::int by x + y), replace-one A, ?w by <w>>") == {"<<3, sum>>"}
+
+
+# --- Endless molecules.
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_endless_molecule_never_runs_out(seed: int | None) -> None:
+    """A rule that takes one molecule of an endless supply leaves the supply."""
+    text = "<7^inf, A, B, (r = replace x::symbol, y::int by x : y)>"
+    assert final(text, seed=seed) == "<7^inf, A:7, B:7, r>"
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_endless_molecule_fills_several_places(seed: int | None) -> None:
+    """Of an endless molecule there are enough for all places of one pattern."""
+    assert final("<7^inf, replace-one x::int, y::int, z::int by x + y + z>", seed=seed) == "<21, 7^inf>"
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("rule", ["replace x::int by A", "replace x::int, y::int by A", "replace 1 by 1", "replace x by"])
+def test_endless_molecule_alone_feeds_a_rule_for_ever(rule: str, seed: int | None) -> None:
+    """A rule that an endless molecule alone satisfies never ends, so a limit stops it."""
+    solution = solvent.parse(f"<1^inf, (r = {rule})>").solution()
+    with pytest.raises(solvent.LimitReached):
+        solvent.run(solution, seed=seed, reactions_max=50)
+    assert 1 in solution
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_endless_rule_reacts_and_stays(seed: int | None) -> None:
+    """Of a one-shot rule without end there is always one more."""
+    assert final("<1, 2, A, (r = replace-one x::int by B)^inf>", seed=seed) == "<A, B, B, r^inf>"
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_endless_molecule_moves_in_a_rest(seed: int | None) -> None:
+    """A rest carries an endless molecule along as such."""
+    assert final("<<1^inf, A>, replace-one <A, ?w> by w>", seed=seed) == "<1^inf>"
+
+
+def test_endless_molecule_arriving_late() -> None:
+    """An endless molecule reacts with what has settled before it."""
+    assert finals("<A, B, Go, (r = replace x::symbol, y::int by x : y if (x != Go)), replace-one Go by 7^inf>") == {"<7^inf, A:7, B:7, r>"}
+
+
+# --- Reactions that fail.
+
+
+def halves(seed: int | None) -> tuple[Solution, solvent.ReactionFailed]:
+    """Run a program whose product divides by zero once."""
+    solution = solvent.parse("<(half = replace-one N:x::int by 10 / x), N:0, A>", name="h.hocl").solution()
+    with pytest.raises(solvent.ReactionFailed) as caught:
+        solvent.run(solution, seed=seed)
+    return solution, caught.value
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_failed_reaction_names_everything(seed: int | None) -> None:
+    """A division by zero in a product names rule, place and reactants."""
+    _, error = halves(seed)
+    assert (error.code, error.message, error.rule, error.reactants) == ("H401", "division by zero", "half", ("N:0",))
+    assert error.place == "h.hocl:1:37"
+    assert error.exit_code == 1
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_failed_reaction_loses_nothing(seed: int | None) -> None:
+    """The reactants and the one-shot rule are back after a failure."""
+    solution, _ = halves(seed)
+    assert solvent.show(solution) == "<A, N:0, half>"
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_run_can_go_on_after_a_failure(seed: int | None) -> None:
+    """When the cause is gone, the same solution runs to its end."""
+    solution, _ = halves(seed)
+    with pytest.raises(solvent.ReactionFailed):
+        solvent.run(solution, seed=seed)
+    assert solution.remove((solvent.Symbol("N"), 0))
+    solution.add((solvent.Symbol("N"), 5))
+    solvent.run(solution, seed=seed)
+    assert solvent.show(solution) == "<2, A>"
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<1, 2, 3, (r = replace x::int, y::int by x / (y - y))>",
+        "<A:<1, B>, 5, (r = replace A:<x::int, ?w>, y::int by A:<x / 0, w>, y)>",
+        "<<1, (r = replace x::int by x / 0)>, 5, B:<2>>",
+        "<1, (r = replace-one x::int, ?w by <w>, x / 0), A, <3>>",
+        "<1, 2, (r = replace x::int, y::int by x, y / 0)>",
+        "<1, inject 1 / 0>",
+        "<7^inf, A, (r = replace x::int, y by x / 0)>",
+        "<<<1, 2, (r = replace x::int, y::int by x / 0)>, 3>, 4>",
+    ],
+)
+def test_any_failed_reaction_leaves_the_solution_as_it_was(text: str, seed: int | None) -> None:
+    """Wherever a product fails, every molecule is where it was, also after trying again."""
+    solution = solvent.parse(text).solution()
+    before = solvent.show(solution)
+    for _ in range(3):
+        with pytest.raises(solvent.ReactionFailed):
+            solvent.run(solution, seed=seed)
+        assert solvent.show(solution) == before
+        assert not solution.inert
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_function_that_raises(seed: int | None) -> None:
+    """A function that raises fails its reaction, with the cause and nothing lost."""
+    functions = Functions()
+    functions.register(lambda value: {}[value], "broken")
+    solution = solvent.parse("<1, (r = replace x::int by A, broken(x))>", functions=functions).solution()
+    with pytest.raises(solvent.ReactionFailed) as caught:
+        solvent.run(solution, seed=seed)
+    assert (caught.value.code, caught.value.message) == ("H402", "a function raised KeyError: 1")
+    assert isinstance(caught.value.__cause__, KeyError)
+    assert solvent.show(solution) == "<1, r>"
