@@ -288,10 +288,10 @@ class RuleNode(Node):
         patterns: list[Pattern],
         product: list[Expression],
         condition: Expression | None = None,
-        *,
-        one_shot: bool = False,
+        one_shot: bool = False,  # noqa: FBT001, FBT002
         name: str | None = None,
-        is_inject: bool = False,
+        is_inject: bool = False,  # noqa: FBT001, FBT002
+        *,
         start: int = -1,
         end: int = -1,
     ) -> None:

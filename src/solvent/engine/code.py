@@ -10,7 +10,7 @@ from solvent.chemistry.molecule import ATOMS, Endless, List, Symbol, copied, equ
 from solvent.chemistry.rule import Rule
 from solvent.chemistry.solution import Solution
 from solvent.engine import support
-from solvent.engine.index import trim
+from solvent.engine.index import in_order, trim
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,6 +45,7 @@ _GLOBALS: dict[str, Any] = {
     "_store": support.store_of,
     "_times": support.times,
     "_trim": trim,
+    "_in_order": in_order,
     "_each_row": support.each_row,
     "_count": support.count,
 }

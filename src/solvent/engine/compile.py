@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from solvent.engine.builder import Builder
+from solvent.engine.builder import Builder, may_be_rule
 from solvent.engine.code import Code
 from solvent.engine.matcher import Matcher
 from solvent.engine.plan import Plan
@@ -31,6 +31,8 @@ class RuleCode:
         self.one_shot = self.plan.one_shot
         self.is_late = self.plan.is_late
         self.elements = self.plan.top.elements
+        # Whether its reaction may take rules, itself not among them.
+        self.takes_rules = any(may_be_rule(self.plan, one) and not one.kept for one in self.elements)
         self.keys = [self.plan.keys(element) for element in self.elements]
         # The loops of its sweeps, by the types of the molecules they are for (see `sweep_code`).
         self.sweeps: dict[Any, Any] = {}
@@ -97,6 +99,16 @@ class RuleCode:
                 Matcher(code, self.plan, self.functions, self._fields).write(name, element, reacts=reacts)
                 found[name] = code.text()
         return found
+
+    def has_raised(self, error: BaseException) -> bool:
+        """Say whether an error came out of this rule's compiled text."""
+        files = {code.file for code in (self._reaction_code, *self._attempt_codes) if code is not None}
+        trace = error.__traceback__
+        while trace is not None:
+            if trace.tb_frame.f_code.co_filename in files:
+                return True
+            trace = trace.tb_next
+        return False
 
     def node_at(self, error: BaseException) -> Any:
         """Give the node whose line raised an error, if the reaction's text did."""

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from solvent.chemistry.molecule import ATOMS, Endless, Molecule, Symbol, equal
 from solvent.chemistry.rule import Rule
+from solvent.engine.adder import make_adder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -101,7 +102,8 @@ class Store:
     """All settled molecules of one solution, and the rules among them."""
 
     __slots__ = (
-        "_buckets", "_cache", "_constants", "_heads", "_tables", "deaths", "deaths_in_tables", "has_endless", "late", "rules", "size",
+        "_buckets", "_cache", "_constants", "_heads", "_tables", "deaths", "deaths_in_tables", "fast", "has_endless", "late", "reactions",
+        "rules", "size",
         "untried",
     )  # fmt: skip
 
@@ -112,6 +114,10 @@ class Store:
         self.deaths = 0
         self.deaths_in_tables = 0
         self.has_endless = False
+        # Reactions made to happen by attempts, until the reactor counts them.
+        self.reactions = 0
+        # For molecules of a key: the attempts, where a plain loop over them is all there is to do, and the adder.
+        self.fast: dict[Any, tuple[tuple[Callable[[Molecule], Any], ...], Callable[[Molecule], None]]] = {}
         # Set by whoever settles molecules without trying them against each other.
         self.untried = False
         # The registered rules: the entries of each, by its cell.
@@ -132,15 +138,15 @@ class Store:
             molecule = molecule.molecule
             kind = type(molecule)
             self.has_endless = True
+            self.fast.clear()
             cell: Cell = EndlessCell(molecule)
         else:
             cell = Cell(molecule)
-        shape = len(molecule) if kind is tuple else kind
-        bucket = self._buckets.get(shape)
-        if bucket is None:
-            bucket = self._buckets[shape] = _Bucket()
-        row: Row | None = bucket.row
-        row.append(cell)
+        if kind is tuple:
+            bucket = self._buckets.get((len(molecule), molecule[0])) or self._bucket(len(molecule))
+        else:
+            bucket = self._buckets.get(kind) or self._bucket(kind)
+        bucket.row.append(cell)
         for key_of, table in bucket.keyed:
             key = key_of(molecule)
             row = table.get(key)
@@ -182,14 +188,13 @@ class Store:
 
     def index(self, shape: Any, positions: tuple[int, ...]) -> dict[Any, Row]:
         """Give the index of a shape on some positions, made when first asked for."""
-        bucket = self._buckets.get(shape)
-        if bucket is None:
-            bucket = self._buckets[shape] = _Bucket()
+        bucket = self._bucket(shape)
         table = bucket.indexes.get(positions)
         if table is None:
             table = bucket.indexes[positions] = {}
             key_of: Callable[[Molecule], Any] = itemgetter(*positions) if positions else _whole
             bucket.keyed.append((key_of, table))
+            self.fast.clear()
             for cell in bucket.row:
                 if cell.alive:
                     table.setdefault(key_of(cell.molecule), []).append(cell)
@@ -197,21 +202,57 @@ class Store:
 
     def row(self, shape: Any) -> Row:
         """Give the row of a shape."""
+        return self._bucket(shape).row
+
+    def _bucket(self, shape: Any) -> _Bucket:
+        """Give the bucket of a shape; that of a first part takes over the tuples which begin so."""
         bucket = self._buckets.get(shape)
         if bucket is None:
             bucket = self._buckets[shape] = _Bucket()
-        return bucket.row
+            if type(shape) is tuple and shape[0] in self._buckets:
+                general = self._buckets[shape[0]]
+                moving = [cell for cell in general.row if cell.alive and cell.molecule[0] == shape[1]]
+                if moving:
+                    bucket.row += moving
+                    leaving = set(map(id, moving))
+                    general.row[:] = [cell for cell in general.row if id(cell) not in leaving]
+                    for table in general.indexes.values():
+                        for key, row in list(table.items()):
+                            table[key] = [cell for cell in row if id(cell) not in leaving]
+        return bucket
+
+    def lookup(self, size: int, positions: tuple[int, ...], key: Any) -> Row | None:
+        """Give the tuples of a length with certain parts, whatever they begin with."""
+        found = self.index(size, positions).get(key)
+        for shape in self._buckets:
+            if type(shape) is tuple and shape[0] == size:
+                break
+        else:
+            return found
+        rows = [self.index(shape, positions).get(key) for shape in self._tuple_shapes(size)]
+        return [cell for row in rows if row for cell in row]
+
+    def _tuple_shapes(self, size: int | None) -> list[Any]:
+        return [
+            shape
+            for shape in self._buckets
+            if (type(shape) is int and size in (None, shape)) or (type(shape) is tuple and size in (None, shape[0]))
+        ]
+
+    def tuple_rows(self, size: int | None) -> list[Row]:
+        """Give the rows of all tuples, or of those of a length."""
+        return [self._buckets[shape].row for shape in self._tuple_shapes(size)]
 
     def same(self, molecule: Molecule) -> Row | None:
         """Give the row of the molecules that may equal this one."""
-        shape = len(molecule) if type(molecule) is tuple else type(molecule)
-        return self.index(shape, WHOLE).get(molecule)
+        if type(molecule) is tuple:
+            headed = (len(molecule), molecule[0])
+            return self.index(headed if headed in self._buckets else len(molecule), WHOLE).get(molecule)
+        return self.index(type(molecule), WHOLE).get(molecule)
 
-    def all_rows(self, *, tuples_only: bool = False) -> list[Row]:
+    def all_rows(self) -> list[Row]:
         """Give the rows of all shapes."""
-        return [
-            bucket.row for shape, bucket in self._buckets.items() if not tuples_only or type(shape) is int
-        ]
+        return [bucket.row for bucket in self._buckets.values()]
 
     def clear(self, shape: Any) -> None:
         """Take all molecules of a shape out."""
@@ -265,6 +306,7 @@ class Store:
                 if type(key) is tuple:
                     (self._heads if type(key[0]) is int else self._constants).add(key)
         self._cache.clear()
+        self.fast.clear()
 
     def unregister(self, cell: Cell) -> None:
         """Let a rule see no more molecules."""
@@ -277,6 +319,7 @@ class Store:
                 if table is not None and entry in table:
                     table.remove(entry)
         self._cache.clear()
+        self.fast.clear()
 
     def entries_for(self, molecule: Molecule) -> tuple[Entry, ...]:
         """Give the entries of all rules that a molecule of this shape could enter."""
@@ -312,6 +355,17 @@ class Store:
         if any(shape not in entry.keys for entry in entries):
             return None
         return entries[0].rule
+
+    def note_fast(self, molecule: Molecule, entries: tuple[Entry, ...]) -> None:
+        """Remember the attempts for molecules like this one, if each is ready and none can end a rule."""
+        head = molecule[0]
+        key = (len(molecule), head)
+        if type(head) is not Symbol or key not in self._heads or self.has_endless:
+            return
+        if all(entry.attempt is not None and not entry.code.takes_rules for entry in entries):
+            bucket = self._bucket(key)
+            attempts = tuple(entry.attempt for entry in entries if entry.attempt is not None)
+            self.fast[key] = attempts, make_adder(self, Cell, bucket.row, bucket.indexes, _DEAD_MIN)
 
     def _collect(self, key: Any, kind: type) -> tuple[Entry, ...]:
         keys = [key, object]

@@ -64,7 +64,7 @@ class Matcher:
         self.inner = 0
         self.goes_on = True
         self.by_key: dict[int, Text] = {}
-        self.indexes: dict[tuple[int, tuple[int, ...]], str] = {}
+        self.indexes: dict[tuple[str, tuple[int, ...]], str] = {}
         # Calls of inner generators, to be written after their definitions, with the depth at which they stand.
         self.afterwards: list[tuple[int, str]] = []
 
@@ -91,11 +91,15 @@ class Matcher:
             self._next_goal()
         for test in self.tests:
             self._test(test)
-        word = "yield" if self.goes_on else "return"
         if reacts:
-            code.line(f"{word} {Builder(code, plan, self.functions).write_inline(active)}")
+            products = Builder(code, plan, self.functions).write_inline(active)
+            if products != "[]":
+                code.line(f"solution.fresh += {products}")
+            code.line("s0.reactions += 1")
+            if not self.goes_on:
+                code.line("return True")
         else:
-            code.line(f"{word} ({''.join(field + ', ' for field in self.fields)})")
+            code.line(f"{'yield' if self.goes_on else 'return'} ({''.join(field + ', ' for field in self.fields)})")
         for depth, call in reversed(self.afterwards):
             code.close(depth)
             code.line(call)
@@ -128,7 +132,8 @@ class Matcher:
                 return (8 if self.plan.kinds.get(pattern.name) is None else 5) + inside
             case TuplePattern():
                 known = len(self._known(pattern))
-                return (2 - known / (len(pattern.parts) + 1) if known else 5) + inside
+                headed = self.plan.head(pattern) is not None
+                return (2 - known / (len(pattern.parts) + 1) if known else 3 if headed else 5) + inside
             case RulePattern():
                 return 2 + inside
         return 4 + inside
@@ -136,7 +141,11 @@ class Matcher:
     def _known(self, pattern: TuplePattern) -> dict[int, Text]:
         """Give the parts of a tuple pattern whose values are known before looking."""
         found: dict[int, Text] = {}
+        headed = self.plan.head(pattern) is not None
         for at, part in enumerate(pattern.parts):
+            if headed and at == 0:
+                # Tuples with a first part that rules name have rows of their own.
+                continue
             if isinstance(part, LiteralPattern):
                 found[at] = Text(self.code.constant(part.value), type(part.value))
             elif isinstance(part, VariablePattern):
@@ -184,10 +193,12 @@ class Matcher:
     def _go_on_in_inner(self) -> None:
         self.inner += 1
         name = f"g{self.inner}"
-        if self.goes_on:
-            self.afterwards.append((self.code.depth, f"yield from {name}()"))
-        else:
-            self.afterwards.append((self.code.depth, f"found = {name}()\n{'    ' * self.code.depth}if found is not None: return found"))
+        call = f"yield from {name}()"
+        if self.reacts and self.goes_on:
+            call = f"{name}()"
+        elif not self.goes_on:
+            call = f"found = {name}()\n{'    ' * self.code.depth}if found is not None: return found"
+        self.afterwards.append((self.code.depth, call))
         self.code.open(f"def {name}():")
         self.blocks = 0
         self.fail = "return"
@@ -208,23 +219,32 @@ class Matcher:
         self.held.append(goal)
 
     def _tuple_cells(self, pattern: TuplePattern, site: Site, known: dict[int, Text]) -> str:
+        head = self.plan.head(pattern)
         size = len(pattern.parts)
+        shape = str(size) if head is None else f"({size}, {self.code.constant(head)})"
         if not known:
-            return self._scan(f"{site.store}.row({size})")
+            if head is None:
+                return f"_each_row({site.store}.tuple_rows({size}), {self._order()})"
+            return self._scan(f"{site.store}.row({shape})")
         positions = tuple(known)
         texts = [text.text for text in known.values()]
         key = texts[0] if len(texts) == 1 else f"({', '.join(texts)})"
-        if site.number == 0:
-            index = self.indexes.get((size, positions))
-            if index is None:
-                index = self.indexes[size, positions] = f"i{len(self.indexes)}"
-                self.code.insert(self.top_line, f"{index} = s0.index({size}, {positions!r})")
-        else:
-            index = f"{site.store}.index({size}, {positions!r})"
         row = self._temporary("r")
-        self.code.line(f"{row} = {index}.get({key})")
+        if head is None:
+            self.code.line(f"{row} = {site.store}.lookup({size}, {positions!r}, {key})")
+        elif site.number == 0:
+            index = self.indexes.get((shape, positions))
+            if index is None:
+                index = self.indexes[shape, positions] = f"i{len(self.indexes)}"
+                self.code.insert(self.top_line, f"{index} = s0.index({shape}, {positions!r})")
+            self.code.line(f"{row} = {index}.get({key})")
+        else:
+            self.code.line(f"{row} = {site.store}.index({shape}, {positions!r}).get({key})")
         self.code.line(f"if not {row}: {self.fail}")
         return self._scan(row)
+
+    def _order(self) -> str:
+        return "_in_order" if self.reacts else "scan"
 
     def _scan(self, row: str) -> str:
         """Give the text that goes through a row; only the outermost loop may drop cells from it."""
@@ -250,13 +270,13 @@ class Matcher:
                     return self._same(store, equation.text)
                 kinds = self.plan.kinds.get(pattern.name)
                 if kinds is None:
-                    return f"_each_row({store}.all_rows(), scan)"
+                    return f"_each_row({store}.all_rows(), {self._order()})"
                 if kinds == {tuple}:
-                    return f"_each_row({store}.all_rows(tuples_only=True), scan)"
+                    return f"_each_row({store}.tuple_rows(None), {self._order()})"
                 types = [self.code.constant(kind, "T") for kind in sorted(kinds, key=repr)]
                 if len(types) == 1:
                     return self._scan(f"{store}.row({types[0]})")
-                return f"_each_row([{', '.join(f'{store}.row({kind})' for kind in types)}], scan)"
+                return f"_each_row([{', '.join(f'{store}.row({kind})' for kind in types)}], {self._order()})"
             case RulePattern():
                 return self._scan(f"{store}.row(_Rule)")
             case ListPattern():
@@ -291,7 +311,10 @@ class Matcher:
             case TuplePattern():
                 if not shape_known:
                     self._require(f"type({text}) is tuple and len({text}) == {len(pattern.parts)}")
+                head = self.plan.head(pattern) if shape_known else None
                 for at, part in enumerate(pattern.parts):
+                    if at == 0 and head is not None and type(head) is not int:
+                        continue
                     if at in known:
                         self._check_key(f"{text}[{at}]", part, self.by_key[at])
                     else:

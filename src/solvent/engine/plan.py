@@ -243,6 +243,14 @@ class Plan:
 
     # --- Dispatch.
 
+    @staticmethod
+    def head(pattern: TuplePattern) -> Any:
+        """Give the constant that the tuples for a pattern begin with, if it is one to find them by."""
+        first = pattern.parts[0]
+        if isinstance(first, LiteralPattern) and type(first.value) in _HEADS:
+            return first.value
+        return None
+
     def keys(self, element: Element) -> list[Any]:
         """Give the keys under which the store finds molecules for an element of the rule's own solution."""
         pattern = element.pattern
@@ -255,10 +263,8 @@ class Plan:
             case RulePattern():
                 return [Rule]
             case TuplePattern():
-                head = pattern.parts[0]
-                if isinstance(head, LiteralPattern) and type(head.value) in _HEADS:
-                    return [(len(pattern.parts), head.value)]
-                return [len(pattern.parts)]
+                head = self.head(pattern)
+                return [len(pattern.parts) if head is None else (len(pattern.parts), head)]
             case ListPattern():
                 return [List]
             case SolutionPattern():

@@ -158,6 +158,7 @@ class Reactor:
     def _try_molecules(self, solution: Solution, store: Store, molecules: list[Molecule], level: int) -> None:
         """Try molecules one by one; this loop is what a run spends its time in."""
         entries_for, add, enter, is_watched = store.entries_for, store.add, self._enter_by, self._is_watched
+        fast = store.fast.get
         entry: Any = None
         may_nest = not _are_flat(molecules)
         left = iter(molecules)
@@ -174,33 +175,41 @@ class Reactor:
                 if may_nest and type(active) not in ATOMS and not self._is_ready(solution, active, level):
                     solution.waiting[id(active)] = active
                     continue
-                for entry in entries_for(active):
-                    attempt = entry.attempt
+                if type(active) is tuple and not is_watched:
+                    # Most of a run happens in these lines.
+                    entry = None
+                    ways = fast((len(active), active[0]))
+                    if ways is not None:
+                        for attempt in ways[0]:
+                            if attempt(active):
+                                break
+                        else:
+                            ways[1](active)
+                        continue
+                entries = entries_for(active)
+                for entry in entries:
                     if not entry.cell.alive:
                         continue
-                    if attempt is None or is_watched or store.has_endless:
+                    if entry.attempt is None or is_watched or store.has_endless:
                         is_slow = True
                         if enter(entry, solution, store, active):
                             break
-                    elif entry.consumes:
-                        # Most of a run happens in these lines.
-                        products = attempt(active)
-                        if products is not None:
-                            solution.fresh += products
-                            self.reactions += 1
-                            break
-                    else:
-                        for products in attempt(active):
-                            solution.fresh += products
-                            self.reactions += 1
-                            until_poll -= 1
+                    elif entry.attempt(active):
+                        break
                 else:
                     add(active)
+                if type(active) is tuple and not is_watched:
+                    store.note_fast(active, entries)
         except BaseException as error:
+            if entry is None and active is not _PLACED:
+                entry = _culprit(entries_for(active), error)
             failure = self._failure(error, entry, active)
             is_placed = active is _PLACED or (is_slow and self._placed == self._turn)
             solution.fresh = [*([] if is_placed else [active]), *left, *solution.fresh]
             raise failure from error
+        finally:
+            self.reactions += store.reactions
+            store.reactions = 0
 
     def _failure(self, error: BaseException, entry: Entry | None, molecule: Molecule) -> BaseException:
         """Give the error to raise for one that came out of an attempt: with the rule, the place and the reactants."""
@@ -392,6 +401,11 @@ def go_out(solution: Solution) -> Solution:
         host.add(molecule)
     found: Solution = host
     return found
+
+
+def _culprit(entries: tuple[Entry, ...], error: BaseException) -> Entry | None:
+    """Give the entry whose compiled text an error came from."""
+    return next((entry for entry in entries if entry.code.has_raised(error)), None)
 
 
 def _are_flat(molecules: list[Molecule]) -> bool:
