@@ -283,7 +283,7 @@ class RuleNode(Node):
     )
     fields = ("patterns", "product", "condition", "one_shot", "name", "is_inject")
 
-    def __init__(
+    def __init__(  # noqa: PLR0917 - a node is its fields, in order
         self,
         patterns: list[Pattern],
         product: list[Expression],

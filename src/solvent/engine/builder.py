@@ -10,8 +10,9 @@ further use a copy; what a kept reactant or a closure still needs is always copi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from solvent.chemistry.molecule import ATOMS, Symbol
 from solvent.chemistry.rule import Rule, closed_rule
 from solvent.chemistry.syntax import (
     Binary,
@@ -108,11 +109,11 @@ class Builder:
         code.close()
         return fields
 
-    def write_inline(self, active: Element | None) -> str:
-        """Write the reaction where its match was found, and give the text of its products."""
+    def write_inline(self, active: Element | None) -> list[tuple[str, Any]]:
+        """Write the reaction where its match was found; give its products, and where known the key of their shape."""
         code, plan = self.code, self.plan
         self._plan_reuse(plan.product)
-        items = self._items(plan.product, top=True)
+        items = [(text, self._flat_key(node)) for node in plan.product for text in self._item(node, top=True)]
         for text, node in self.computed:
             code.line(text, node)
         for text in self.copies:
@@ -120,22 +121,33 @@ class Builder:
         gone = [element for element in plan.top.elements if not element.kept and element is not active]
         plain = [element.cell for element in gone if not may_be_rule(plan, element)]
         if plain:
-            dead = "".join(f"{cell}.alive = " for cell in plain)
-            code.open("if s0.has_endless:")
-            for cell in plain:
-                code.line(f"s0.remove({cell})")
-            code.close()
-            code.open("else:")
-            code.line(f"{dead}False")
+            # What `Store.delete` does; nobody calls this while something endless is in the store.
+            code.line(f"{''.join(f'{cell}.alive = ' for cell in plain)}False")
             code.line(f"s0.size -= {len(plain)}")
             code.line(f"s0.deaths += {len(plain)}")
-            code.close()
         for element in gone:
             if element.cell not in plain:
                 code.line(f"s0.remove({element.cell})")
         for text in self.changes:
             code.line(text)
-        return f"[{', '.join(items)}]"
+        return items
+
+    def _flat_key(self, node: Expression) -> Any:
+        """Give the length and first part of a product that is a tuple of atoms and begins with a symbol."""
+        if not isinstance(node, TupleNode) or not isinstance(node.parts[0], Literal):
+            return None
+        if type(node.parts[0].value) is not Symbol or not all(map(self._is_atom, node.parts)):
+            return None
+        return (len(node.parts), node.parts[0].value)
+
+    def _is_atom(self, node: Expression) -> bool:
+        if isinstance(node, Name):
+            if node.text in self.locals or node.text not in self.plan.variables:
+                return False
+            return not self.plan.may_hold_solution(node.text)
+        if isinstance(node, Literal | Unary | Binary):
+            return self.writer.write(node).kind in ATOMS
+        return False
 
     def _all_fields(self) -> set[str]:
         names = {element.cell for element in self.plan.elements} | set(self.plan.variables.values())

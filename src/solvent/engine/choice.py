@@ -53,6 +53,9 @@ class Stepper(Reactor):
         store = store_of(solution)
         store.untried = True
         fresh, solution.fresh = solution.fresh, []
+        for queue in store.queues.values():
+            fresh += queue
+            queue.clear()
         for molecule in fresh:
             if type(molecule) not in ATOMS and not self._settle_inside(solution, molecule, level):
                 solution.waiting[id(molecule)] = molecule

@@ -85,8 +85,9 @@ class Code:
         return len(self._lines)
 
     def insert(self, mark: int, text: str) -> None:
-        """Put a line at a place marked before, one block deep; only searches do, which record no nodes above it."""
+        """Put a line at a place marked before, one block deep."""
         self._lines.insert(mark, f"    {text}")
+        self.nodes = {at + (at > mark): node for at, node in self.nodes.items()}
 
     @property
     def depth(self) -> int:

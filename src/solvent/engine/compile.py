@@ -33,6 +33,7 @@ class RuleCode:
         self.elements = self.plan.top.elements
         # Whether its reaction may take rules, itself not among them.
         self.takes_rules = any(may_be_rule(self.plan, one) and not one.kept for one in self.elements)
+        self.meets_rules = any(may_be_rule(self.plan, one) for one in self.elements)
         self.keys = [self.plan.keys(element) for element in self.elements]
         # The loops of its sweeps, by the types of the molecules they are for (see `sweep_code`).
         self.sweeps: dict[Any, Any] = {}
@@ -99,6 +100,10 @@ class RuleCode:
                 Matcher(code, self.plan, self.functions, self._fields).write(name, element, reacts=reacts)
                 found[name] = code.text()
         return found
+
+    def note_text(self, code: Code) -> None:
+        """Note a text in which this rule's searches are written, so that errors find their place."""
+        self._attempt_codes.append(code)
 
     def has_raised(self, error: BaseException) -> bool:
         """Say whether an error came out of this rule's compiled text."""

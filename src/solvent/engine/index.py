@@ -26,9 +26,11 @@ from solvent.engine.adder import make_adder
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from solvent.chemistry.solution import Solution
     from solvent.engine.compile import Entry
 
 _DEAD_MIN = 64
+_VISITS_MIN = 100
 _HEADS = frozenset({Symbol, str, int})
 WHOLE = ()
 """The positions of an index on the whole molecule."""
@@ -102,8 +104,8 @@ class Store:
     """All settled molecules of one solution, and the rules among them."""
 
     __slots__ = (
-        "_buckets", "_cache", "_constants", "_heads", "_tables", "deaths", "deaths_in_tables", "fast", "has_endless", "late", "reactions",
-        "rules", "size",
+        "_buckets", "_cache", "_constants", "_heads", "_tables", "deaths", "deaths_in_tables", "fast", "has_endless", "late", "queues",
+        "reactions", "rules", "size", "visits",
         "untried",
     )  # fmt: skip
 
@@ -116,8 +118,12 @@ class Store:
         self.has_endless = False
         # Reactions made to happen by attempts, until the reactor counts them.
         self.reactions = 0
-        # For molecules of a key: the attempts, where a plain loop over them is all there is to do, and the adder.
-        self.fast: dict[Any, tuple[tuple[Callable[[Molecule], Any], ...], Callable[[Molecule], None]]] = {}
+        # For molecules of a key: the function that does all there is to do with one (see `visit`), and how often
+        # none was at hand: for a few molecules it would not pay to make one.
+        self.fast: dict[Any, Callable[[Molecule], Any]] = {}
+        self.visits = 0
+        # Flat molecules that reactions made, by their key, which have not been tried yet.
+        self.queues: dict[Any, list[Molecule]] = {}
         # Set by whoever settles molecules without trying them against each other.
         self.untried = False
         # The registered rules: the entries of each, by its cell.
@@ -275,12 +281,18 @@ class Store:
                 if cell.alive:
                     yield cell
 
+    def queue(self, key: Any) -> list[Molecule]:
+        """Give the queue of a kind of flat molecules; it stays the same list."""
+        return self.queues.setdefault(key, [])
+
     def __iter__(self) -> Iterator[Molecule]:
         for cell in self.cells():
             yield Endless(cell.molecule) if cell.endless else cell.molecule
+        for queue in self.queues.values():
+            yield from queue
 
     def __len__(self) -> int:
-        return self.size
+        return self.size + sum(map(len, self.queues.values()))
 
     def discard(self, molecule: Molecule) -> bool:
         """Remove one molecule equal to this; say whether there was one."""
@@ -289,6 +301,10 @@ class Store:
         for cell in self.cells():
             if cell.endless is endless and equal(cell.molecule, wanted):
                 self.delete(cell)
+                return True
+        for queue in self.queues.values():
+            if molecule in queue:
+                queue.remove(molecule)
                 return True
         return False
 
@@ -356,16 +372,21 @@ class Store:
             return None
         return entries[0].rule
 
-    def note_fast(self, molecule: Molecule, entries: tuple[Entry, ...]) -> None:
-        """Remember the attempts for molecules like this one, if each is ready and none can end a rule."""
+    def note_fast(
+        self, molecule: Molecule, entries: tuple[Entry, ...], solution: Solution, make_visit: Callable[..., Any]
+    ) -> None:
+        """Remember how to visit molecules like this one, if each entry is ready and none can end a rule."""
+        self.visits += 1
+        if self.visits < _VISITS_MIN:
+            return
         head = molecule[0]
         key = (len(molecule), head)
         if type(head) is not Symbol or key not in self._heads or self.has_endless:
             return
         if all(entry.attempt is not None and not entry.code.takes_rules for entry in entries):
             bucket = self._bucket(key)
-            attempts = tuple(entry.attempt for entry in entries if entry.attempt is not None)
-            self.fast[key] = attempts, make_adder(self, Cell, bucket.row, bucket.indexes, _DEAD_MIN)
+            add = make_adder(self, Cell, bucket.row, bucket.indexes, _DEAD_MIN)
+            self.fast[key] = make_visit(entries, self, solution, add)
 
     def _collect(self, key: Any, kind: type) -> tuple[Entry, ...]:
         keys = [key, object]

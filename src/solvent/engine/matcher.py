@@ -13,7 +13,7 @@ alive. Python allows twenty nested blocks; deeper searches go on in an inner fun
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from solvent.chemistry.molecule import ATOMS, Symbol
 from solvent.chemistry.syntax import (
@@ -50,6 +50,8 @@ class Matcher:
         self.functions = functions
         self.fields = fields
         self.reacts = False
+        # What the text looks up once for all searches: indexes, and the queues that products go to.
+        self.indexes: dict[Any, str] = {}
         self.writer = ExpressionWriter(code, plan.rule, functions, self._variable, self._spread)
         self._reset()
 
@@ -64,22 +66,36 @@ class Matcher:
         self.inner = 0
         self.goes_on = True
         self.by_key: dict[int, Text] = {}
-        self.indexes: dict[tuple[str, tuple[int, ...]], str] = {}
         # Calls of inner generators, to be written after their definitions, with the depth at which they stand.
         self.afterwards: list[tuple[int, str]] = []
 
     def write(self, name: str, active: Element | None, *, reacts: bool = False) -> None:
         """Write the search that starts with `active` in hand, or with nothing; one that `reacts` gives products."""
-        self._reset()
-        self.reacts = reacts
-        code, plan = self.code, self.plan
-        self.goes_on = active is None or active.kept
+        code = self.code
+        self.indexes = {}
         code.open(f"def {name}(s0, own, scan, rule, solution):")
-        captures = list(plan.rule.captures)
-        if captures:
-            code.line(f"{', '.join(f'k{at}' for at in range(len(captures)))}, = rule.captured")
+        self.unpack_captures()
         self.top_line = code.mark()
         code.open("def find(m):")
+        self.write_body(active, reacts=reacts, fail="return")
+        code.close(1)
+        code.line("return find")
+        code.close(0)
+
+    def unpack_captures(self) -> None:
+        """Name what the rule captured."""
+        captures = self.plan.rule.captures
+        if captures:
+            self.code.line(f"{''.join(f'k{at}, ' for at in range(len(captures)))} = rule.captured")
+
+    def write_body(self, active: Element | None, *, reacts: bool, fail: str) -> None:
+        """Write the loops; `fail` ends the search from outside all of them."""
+        self._reset()
+        self.reacts = reacts
+        self.fail = fail
+        self.blocks = int(fail == "break")
+        self.goes_on = active is None or active.kept
+        code, plan = self.code, self.plan
         if active is not None:
             self.goals.remove(active)
             code.line(f"{active.cell} = None")
@@ -92,20 +108,32 @@ class Matcher:
         for test in self.tests:
             self._test(test)
         if reacts:
-            products = Builder(code, plan, self.functions).write_inline(active)
-            if products != "[]":
-                code.line(f"solution.fresh += {products}")
-            code.line("s0.reactions += 1")
-            if not self.goes_on:
-                code.line("return True")
+            self._write_reaction(active)
         else:
             code.line(f"{'yield' if self.goes_on else 'return'} ({''.join(field + ', ' for field in self.fields)})")
         for depth, call in reversed(self.afterwards):
             code.close(depth)
             code.line(call)
-        code.close(1)
-        code.line("return find")
-        code.close(0)
+
+    def _write_reaction(self, active: Element | None) -> None:
+        code = self.code
+        others = []
+        for text, key in Builder(code, self.plan, self.functions).write_inline(active):
+            if key is None:
+                others.append(text)
+            else:
+                queue = self.indexes.get(key)
+                if queue is None:
+                    queue = self.indexes[key] = f"p{len(self.indexes)}"
+                    code.insert(self.top_line, f"{queue} = s0.queue(({key[0]}, {code.constant(key[1])}))")
+                code.line(f"{queue}.append({text})")
+        if len(others) == 1 and not others[0].startswith("*"):
+            code.line(f"solution.fresh.append({others[0]})")
+        elif others:
+            code.line(f"solution.fresh += [{', '.join(others)}]")
+        code.line("s0.reactions += 1")
+        if not self.goes_on:
+            code.line("return True")
 
     def _check_own_rest(self) -> None:
         top = self.plan.top
@@ -250,7 +278,7 @@ class Matcher:
         """Give the text that goes through a row; only the outermost loop may drop cells from it."""
         if not self.reacts:
             return f"scan({row})"
-        if not self.blocks and not self.goes_on:
+        if not self.held and not self.goes_on:
             if not row.isidentifier():
                 name = self._temporary("r")
                 self.code.line(f"{name} = {row}")

@@ -12,7 +12,7 @@ reactants are gone, the products arrive by `land`.
 
 from __future__ import annotations
 
-from itertools import chain
+from itertools import chain, islice
 from operator import countOf
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ from solvent.engine.failure import reaction_failed
 from solvent.engine.index import Row, Store, in_order
 from solvent.engine.support import store_of
 from solvent.engine.sweep import sweep
+from solvent.engine.visit import make_visit
 from solvent.errors import LimitReached, SolventError
 
 if TYPE_CHECKING:
@@ -126,6 +127,8 @@ class Reactor:
                     self._poll()
                 solution.fresh = []
                 self._try_all(solution, store, fresh, level)
+            elif store.queues and self._try_queues(solution, store, level):
+                pass
             elif not (store.late and not solution.waiting and self._run_late(solution, store)):
                 break
         solution.inert = not solution.waiting and not solution.flight
@@ -176,15 +179,10 @@ class Reactor:
                     solution.waiting[id(active)] = active
                     continue
                 if type(active) is tuple and not is_watched:
-                    # Most of a run happens in these lines.
                     entry = None
-                    ways = fast((len(active), active[0]))
-                    if ways is not None:
-                        for attempt in ways[0]:
-                            if attempt(active):
-                                break
-                        else:
-                            ways[1](active)
+                    visit = fast((len(active), active[0]))
+                    if visit is not None:
+                        visit(active)
                         continue
                 entries = entries_for(active)
                 for entry in entries:
@@ -199,13 +197,54 @@ class Reactor:
                 else:
                     add(active)
                 if type(active) is tuple and not is_watched:
-                    store.note_fast(active, entries)
+                    store.note_fast(active, entries, solution, make_visit)
         except BaseException as error:
             if entry is None and active is not _PLACED:
                 entry = _culprit(entries_for(active), error)
             failure = self._failure(error, entry, active)
             is_placed = active is _PLACED or (is_slow and self._placed == self._turn)
             solution.fresh = [*([] if is_placed else [active]), *left, *solution.fresh]
+            raise failure from error
+        finally:
+            self.reactions += store.reactions
+            store.reactions = 0
+
+    def _try_queues(self, solution: Solution, store: Store, level: int) -> bool:
+        """Try the flat molecules that reactions made; say whether there were any."""
+        found = False
+        for key, queue in list(store.queues.items()):
+            if queue:
+                found = True
+                self._batches += 1
+                if not self._batches & _POLL_MASK:
+                    self._poll()
+                molecules = queue[:]
+                queue.clear()
+                visit = store.fast.get(key)
+                if visit is None or self._is_watched or store.has_endless:
+                    self._try_molecules(solution, store, molecules, level)
+                else:
+                    self._visit_all(solution, store, molecules, visit)
+        return found
+
+    def _visit_all(
+        self, solution: Solution, store: Store, molecules: list[Molecule], visit: Callable[[Molecule], Any]
+    ) -> None:
+        """Visit flat molecules one after the other: most of a long run happens here."""
+        left = iter(molecules)
+        active: Any = _PLACED
+        try:
+            while True:
+                for active in islice(left, _POLL_EVERY):
+                    visit(active)
+                if active is _PLACED:
+                    return
+                active = _PLACED
+                self._poll()
+        except BaseException as error:
+            entry = None if active is _PLACED else _culprit(store.entries_for(active), error)
+            failure = self._failure(error, entry, active)
+            solution.fresh = [*([] if active is _PLACED else [active]), *left, *solution.fresh]
             raise failure from error
         finally:
             self.reactions += store.reactions
