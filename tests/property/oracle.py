@@ -136,7 +136,9 @@ class _Oracle:
         elif isinstance(molecule, tuple):
             for at, part in enumerate(molecule):
                 for made in self._inside(part):
-                    yield None if made is None else type(molecule)([*molecule[:at], made, *molecule[at + 1 :]])
+                    yield (
+                        None if made is None else type(molecule)([*molecule[:at], made, *molecule[at + 1 :]])
+                    )
 
     def _is_inert(self, molecule: Molecule) -> bool:
         return not any(True for _ in self._inside(molecule))
@@ -175,7 +177,14 @@ class _Oracle:
                         yield from self._fill(later, left, more)
         elif rests:
             if held or not rests[0].at_least_one:
-                yield {**found, **dict.fromkeys((one.name for one in rests), Rest()), rests[0].name: Rest(held)}, []
+                yield (
+                    {
+                        **found,
+                        **dict.fromkeys((one.name for one in rests), Rest()),
+                        rests[0].name: Rest(held),
+                    },
+                    [],
+                )
         else:
             yield found, held
 
@@ -199,7 +208,9 @@ class _Oracle:
                     yield from self._fit_list(pattern.items, molecule, found)
             case tree.SolutionPattern():
                 if type(molecule) is Solution:
-                    yield from (more for more, left in self._fill(pattern.items, list(molecule), found) if not left)
+                    yield from (
+                        more for more, left in self._fill(pattern.items, list(molecule), found) if not left
+                    )
 
     def _fit_each(
         self, patterns: Sequence[tree.Pattern], parts: Sequence[Molecule], found: Bindings

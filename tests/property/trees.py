@@ -84,7 +84,13 @@ def rules(parts: st.SearchStrategy[tree.Expression]) -> st.SearchStrategy[tree.R
     name = st.one_of(st.none(), names())
     replaces = st.builds(tree.RuleNode, left, items, condition, st.booleans(), name)
     injects = st.builds(
-        tree.RuleNode, st.one_of(st.just([]), left), items, condition, st.just(True), name, st.just(True)  # noqa: FBT003
+        tree.RuleNode,
+        st.one_of(st.just([]), left),
+        items,
+        condition,
+        st.just(True),
+        name,
+        st.just(True),  # noqa: FBT003
     )
     return st.deferred(lambda: st.one_of(replaces, injects))
 

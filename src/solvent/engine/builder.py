@@ -123,7 +123,6 @@ class Builder:
         if plain:
             # What `Store.delete` does; nobody calls this while something endless is in the store.
             code.line(f"{''.join(f'{cell}.alive = ' for cell in plain)}False")
-            code.line(f"s0.size -= {len(plain)}")
             code.line(f"s0.deaths += {len(plain)}")
         for element in gone:
             if element.cell not in plain:

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from solvent.chemistry.molecule import ATOMS, Endless, Molecule, Symbol, equal
 from solvent.chemistry.rule import Rule
-from solvent.engine.adder import make_adder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -104,17 +103,18 @@ class Store:
     """All settled molecules of one solution, and the rules among them."""
 
     __slots__ = (
-        "_buckets", "_cache", "_constants", "_heads", "_tables", "deaths", "deaths_in_tables", "fast", "has_endless", "late", "queues",
-        "reactions", "rules", "size", "visits",
-        "untried",
+        "_buckets", "_cache", "_constants", "_deaths_in_tables", "_heads", "_tables", "births", "deaths", "deaths_max",
+        "fast", "has_endless", "late", "queues", "reactions", "rules", "untried", "visits",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self._buckets: dict[Any, _Bucket] = {}
-        self.size = 0
-        # Cells that died since the rows were last tidied.
+        # Cells made and cells that died, from the beginning, and the deaths when rows and tables were last tidied.
+        self.births = 0
         self.deaths = 0
-        self.deaths_in_tables = 0
+        self._deaths_in_tables = 0
+        # How many deaths make the rows be tidied next.
+        self.deaths_max = _DEAD_MIN
         self.has_endless = False
         # Reactions made to happen by attempts, until the reactor counts them.
         self.reactions = 0
@@ -162,22 +162,26 @@ class Store:
                 row.append(cell)
             else:
                 row[-1] = cell
-        self.size += 1
-        if self.deaths > self.size + _DEAD_MIN:
+        self.births += 1
+        if self.deaths > self.deaths_max:
             self.tidy()
         return cell
+
+    @property
+    def size(self) -> int:
+        """How many cells live."""
+        return self.births - self.deaths
 
     def tidy(self) -> None:
         """Drop dead cells from the rows; only when no search is under way."""
         for bucket in self._buckets.values():
             bucket.tidy()
+        self.deaths_max = self.deaths + self.size + _DEAD_MIN
         # In an index a new cell takes the place of a dead one, so little gathers there.
-        self.deaths_in_tables += self.deaths
-        self.deaths = 0
-        if self.deaths_in_tables > 8 * self.size:
+        if self.deaths - self._deaths_in_tables > 8 * self.size:
             for bucket in self._buckets.values():
                 bucket.tidy_tables()
-            self.deaths_in_tables = 0
+            self._deaths_in_tables = self.deaths
 
     def remove(self, cell: Cell) -> None:
         """Take a molecule out; of an endless one there are more."""
@@ -187,7 +191,6 @@ class Store:
     def delete(self, cell: Cell) -> None:
         """Take a molecule out even if it is endless."""
         cell.alive = False
-        self.size -= 1
         self.deaths += 1
         if type(cell.molecule) is Rule and cell in self.rules:
             self.unregister(cell)
@@ -284,6 +287,19 @@ class Store:
     def queue(self, key: Any) -> list[Molecule]:
         """Give the queue of a kind of flat molecules; it stays the same list."""
         return self.queues.setdefault(key, [])
+
+    def enqueue(self, molecules: list[Molecule]) -> list[Molecule]:
+        """Put the flat tuples that begin with a symbol some rule names into their queues; give the others."""
+        others = []
+        heads = self._heads
+        for molecule in molecules:
+            if type(molecule) is tuple and type(molecule[0]) is Symbol:
+                key = (len(molecule), molecule[0])
+                if key in heads and ATOMS.issuperset(map(type, molecule)):
+                    self.queue(key).append(molecule)
+                    continue
+            others.append(molecule)
+        return others
 
     def __iter__(self) -> Iterator[Molecule]:
         for cell in self.cells():
@@ -385,8 +401,7 @@ class Store:
             return
         if all(entry.attempt is not None and not entry.code.takes_rules for entry in entries):
             bucket = self._bucket(key)
-            add = make_adder(self, Cell, bucket.row, bucket.indexes, _DEAD_MIN)
-            self.fast[key] = make_visit(entries, self, solution, add)
+            self.fast[key] = make_visit(entries, self, solution, bucket.row, bucket.indexes)
 
     def _collect(self, key: Any, kind: type) -> tuple[Entry, ...]:
         keys = [key, object]

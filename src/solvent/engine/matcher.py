@@ -98,7 +98,8 @@ class Matcher:
         code, plan = self.code, self.plan
         if active is not None:
             self.goals.remove(active)
-            code.line(f"{active.cell} = None")
+            if not reacts:
+                code.line(f"{active.cell} = None")
             self._take("m", active.pattern, known=frozenset(), shape_known=True)
         else:
             self._check_own_rest()
@@ -283,7 +284,7 @@ class Matcher:
                 name = self._temporary("r")
                 self.code.line(f"{name} = {row}")
                 row = name
-            self.code.line(f"if {row} and not {row}[0].alive: _trim({row})")
+            self.code.line(f"if len({row}) > 1 and not {row}[0].alive: _trim({row})")
         return row
 
     def _cells(self, pattern: Pattern, store: str) -> str:

@@ -36,6 +36,7 @@ _PLACED = object()
 _FIRST = frozenset({Rule, Endless})
 _POLL_MASK = 0xFF
 _POLL_EVERY = 256
+_CHUNK = 256
 
 
 class Reaction:
@@ -155,6 +156,8 @@ class Reactor:
             is_placed = active is _PLACED or self._placed == self._turn
             solution.fresh = [*([] if is_placed else [active]), *left, *others, *solution.fresh]
             raise
+        if len(others) > _CHUNK and not self._is_watched:
+            others = store.enqueue(others)
         if others:
             self._try_molecules(solution, store, others, level)
 
@@ -218,8 +221,9 @@ class Reactor:
                 self._batches += 1
                 if not self._batches & _POLL_MASK:
                     self._poll()
-                molecules = queue[:]
-                queue.clear()
+                # Not too many at once: what one reaction makes should meet while it is still at hand.
+                molecules = queue[:_CHUNK]
+                del queue[:_CHUNK]
                 visit = store.fast.get(key)
                 if visit is None or self._is_watched or store.has_endless:
                     self._try_molecules(solution, store, molecules, level)

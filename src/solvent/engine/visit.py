@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from solvent.engine.code import Code
+from solvent.engine.index import Cell
 from solvent.engine.matcher import Matcher
 
 if TYPE_CHECKING:
@@ -24,23 +25,34 @@ _made: dict[Any, Callable[..., Any]] = {}
 
 
 def make_visit(
-    entries: tuple[Entry, ...], store: Store, solution: Solution, add: Callable[[Molecule], None]
+    entries: tuple[Entry, ...],
+    store: Store,
+    solution: Solution,
+    row: list[Cell],
+    indexes: dict[tuple[int, ...], dict[Any, list[Cell]]],
 ) -> Callable[[Molecule], Any]:
-    """Give the function that visits a molecule for which these are all the entries."""
-    key = tuple((entry.code, entry.element and entry.element.number) for entry in entries)
-    make = _made.get(key)
-    if make is None:
-        make = _made[key] = _write(entries)
+    """Give the function that visits a molecule for which these are all the entries; it settles in `row`."""
     owns = [entry.cell for entry in entries]
     rules = [entry.rule for entry in entries]
-    visit: Callable[[Molecule], Any] = make(store, solution, add, owns, rules)
-    return visit
+    visit: Callable[[Molecule], Any]
+    while True:
+        positions = tuple(indexes)
+        key = (positions, *((entry.code, entry.element and entry.element.number) for entry in entries))
+        make = _made.get(key)
+        if make is None:
+            make = _made[key] = _write(entries, positions)
+        visit = make(store, solution, Cell, row.append, list(indexes.values()), owns, rules)
+        # To make it may have asked for an index of the very row that it settles in.
+        if len(indexes) == len(positions):
+            return visit
 
 
-def _write(entries: tuple[Entry, ...]) -> Callable[..., Any]:
+def _write(entries: tuple[Entry, ...], positions: tuple[tuple[int, ...], ...]) -> Callable[..., Any]:
     code = Code("+".join(dict.fromkeys(entry.code.title for entry in entries)))
-    code.open("def make(s0, solution, add, owns, rules):")
+    code.open("def make(s0, solution, Cell, append, tables, owns, rules):")
     top = code.mark()
+    for at in range(len(positions)):
+        code.line(f"table{at} = tables[{at}]")
     code.open("def visit(m):")
     indexes: dict[Any, str] = {}
     for at, entry in enumerate(entries):
@@ -55,11 +67,27 @@ def _write(entries: tuple[Entry, ...]) -> Callable[..., Any]:
         code.line("break")
         code.close(2)
         entry.code.note_text(code)
-    code.line("add(m)")
+    _write_settling(code, positions)
     code.close(1)
     code.line("return visit")
     code.close(0)
     return code.made()["make"]
+
+
+def _write_settling(code: Code, positions: tuple[tuple[int, ...], ...]) -> None:
+    """Write what `Store.add` does, with the indexes there are."""
+    code.line("cell = Cell(m)")
+    code.line("append(cell)")
+    for at, places in enumerate(positions):
+        parts = [f"m[{place}]" for place in places]
+        key = "m" if not parts else parts[0] if len(parts) == 1 else f"({', '.join(parts)})"
+        code.line(f"key = {key}")
+        code.line(f"row = table{at}.get(key)")
+        code.line(f"if not row: table{at}[key] = [cell]")
+        code.line("elif row[-1].alive: row.append(cell)")
+        code.line("else: row[-1] = cell")
+    code.line("s0.births += 1")
+    code.line("if s0.deaths > s0.deaths_max: s0.tidy()")
 
 
 def _needs_itself(entry: Entry) -> bool:

@@ -189,6 +189,12 @@ class _Layout:
     def _enclosed_rule(self, node: RuleNode) -> None:
         pen = self.pen
         pen.write(f"({node.name} =" if node.name else "(")
+        if node.is_inject and not node.patterns and node.condition is None:
+            # There is only one clause, so only what it injects is broken.
+            pen.write(" " if node.name else "")
+            self._clauses(node)
+            pen.write(")")
+            return
         pen.indent()
         pen.break_line()
         self._clauses(node)
@@ -242,8 +248,9 @@ class _Layout:
                 self._clause("with", rule.patterns)
         else:
             self._clause("replace-one" if rule.one_shot else "replace", rule.patterns)
-            first = rule.product[0].start if rule.product else rule.patterns[-1].end
-            pen.begin_line(first, may_be_empty=False)
+            # A comment around an empty product's `by` goes before it.
+            after = rule.condition.start if rule.condition is not None else rule.end
+            pen.begin_line(rule.product[0].start if rule.product else after, may_be_empty=False)
             self._clause("by", rule.product)
         if rule.condition is not None:
             pen.begin_line(rule.condition.start, may_be_empty=False)

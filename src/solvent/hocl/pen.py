@@ -47,7 +47,8 @@ class Pen:
         lines = 0
         while at > 0 and self._text[at - 1] in " \t\r\n(":
             at -= 1
-            lines += self._text[at] == "\n"
+            # What counts stood before the parentheses around the place.
+            lines = 0 if self._text[at] == "(" else lines + (self._text[at] == "\n")
         return lines > 1
 
     # --- Writing.

@@ -48,14 +48,18 @@ def test_first_part_that_decides_ends_a_condition() -> None:
     assert not holds("false && x < A")
 
 
-@pytest.mark.parametrize("huge", ["x + 0.5 > 0", "x * 2.5 > 0", "x / 0.5 > 0", "sqrt(x) > 0", "x % 2.5 > 0", "float(x) > 0"])
+@pytest.mark.parametrize(
+    "huge", ["x + 0.5 > 0", "x * 2.5 > 0", "x / 0.5 > 0", "sqrt(x) > 0", "x % 2.5 > 0", "float(x) > 0"]
+)
 def test_numbers_too_large_for_a_float(huge: str) -> None:
     """An integer too large for a float makes a condition false, not a crash."""
     assert not holds(huge, "1" + "0" * 400, "x")
     assert not holds(huge, "1" + "0" * 400, "x::int")
 
 
-@pytest.mark.parametrize("molecule, expected", [('"a"', False), ("A", False), ("true", False), ("<1>", False), ("2.5", True)])
+@pytest.mark.parametrize(
+    "molecule, expected", [('"a"', False), ("A", False), ("true", False), ("<1>", False), ("2.5", True)]
+)
 def test_comparison_narrows_nothing_wrongly(molecule: str, *, expected: bool) -> None:
     """A comparison with a number holds for numbers of both kinds and for nothing else."""
     assert holds("x > 2", molecule, "x") is expected
@@ -93,10 +97,14 @@ def test_equation_joins_molecules() -> None:
 
 def test_equation_on_parts_is_exact() -> None:
     """An equation on parts of tuples tells kinds apart."""
-    assert finals("<K:1, L:1.0, L:true, (r = replace K:x, L:y by Hit if x == y)>") == {"<K:1, L:true, L:1.0, r>"}
+    assert finals("<K:1, L:1.0, L:true, (r = replace K:x, L:y by Hit if x == y)>") == {
+        "<K:1, L:true, L:1.0, r>"
+    }
 
 
-@pytest.mark.parametrize("condition", ["len(list(w)) == 2", "(2 in list(w))", "max(w) == 3", "sum(list(w)) == 5"])
+@pytest.mark.parametrize(
+    "condition", ["len(list(w)) == 2", "(2 in list(w))", "max(w) == 3", "sum(list(w)) == 5"]
+)
 def test_rest_in_a_condition(condition: str) -> None:
     """A rest in a list or among arguments is as many molecules as it holds."""
     assert finals(f"<<A, 2, 3>, (replace-one <A, ?w> by Yes if {condition})>", seeds=2) == {"<Yes>"}
@@ -106,7 +114,9 @@ def test_registered_function_in_a_condition() -> None:
     """A condition may call a function of the host program."""
     functions = Functions()
     functions.register(lambda number: number % 2 == 0, "even")
-    assert finals("<1, 2, 3, (r = replace x::int by Even if even(x))>", functions=functions) == {"<1, 3, Even, r>"}
+    assert finals("<1, 2, 3, (r = replace x::int by Even if even(x))>", functions=functions) == {
+        "<1, 3, Even, r>"
+    }
 
 
 def test_function_that_raises_in_a_condition() -> None:
@@ -134,7 +144,9 @@ def test_asynchronous_function_in_a_condition() -> None:
     assert caught.value.place == "<text>:1:27"
 
 
-@pytest.mark.parametrize("molecule, left", [("<1, 2>", "<Hit>"), ("<1, 1>", "<<1, 1>, r>"), ("<1, 2.0>", "<<1, 2.0>, r>")])
+@pytest.mark.parametrize(
+    "molecule, left", [("<1, 2>", "<Hit>"), ("<1, 1>", "<<1, 1>, r>"), ("<1, 2.0>", "<<1, 2.0>, r>")]
+)
 def test_solution_in_a_condition(molecule: str, left: str) -> None:
     """A condition may compare with a solution, as multisets."""
     assert finals(f"<{molecule}, (r = replace-one x by Hit if x == <2, 1>)>", seeds=3) == {left}

@@ -62,14 +62,27 @@ def test_literal_takes_exactly_its_kind(literal: str, others: str) -> None:
     assert finals(f"<{literal}, {others}, (r = replace {literal} by)>", seeds=3) == {before}
 
 
-@pytest.mark.parametrize("atom", ["1", "1.0", "true", '"a"', "A", "(1:2)", "(1:1.0)", "(1, 2)", "<1>", "(A:<1, 2>)"])
+@pytest.mark.parametrize(
+    "atom", ["1", "1.0", "true", '"a"', "A", "(1:2)", "(1:1.0)", "(1, 2)", "<1>", "(A:<1, 2>)"]
+)
 def test_same_variable_twice_asks_for_equal_molecules(atom: str) -> None:
     """The same variable twice takes two equal molecules of one kind."""
     both = f'<{atom}, {atom}, (r = replace x, x by "pair")>'
     assert finals(both, seeds=3) == {'<"pair", r>'}
 
 
-@pytest.mark.parametrize("one, other", [("1", "1.0"), ("1", "true"), ("(1:2)", "(1.0:2)"), ("(1, 2)", "(1:2)"), ("<1>", "<1.0>"), ("<1>", "<1, 1>"), ('"A"', "A")])
+@pytest.mark.parametrize(
+    "one, other",
+    [
+        ("1", "1.0"),
+        ("1", "true"),
+        ("(1:2)", "(1.0:2)"),
+        ("(1, 2)", "(1:2)"),
+        ("<1>", "<1.0>"),
+        ("<1>", "<1, 1>"),
+        ('"A"', "A"),
+    ],
+)
 def test_same_variable_twice_refuses_other_kinds(one: str, other: str) -> None:
     """`1`, `1.0` and `true` are three different molecules, also inside others."""
     text = f'<{one}, {other}, (r = replace x, x by "pair")>'
@@ -186,7 +199,18 @@ def test_list_patterns(pattern: str, molecule: str, product: str, expected: str)
 
 @pytest.mark.parametrize(
     "pattern, molecule",
-    [("()", "(1, 2)"), ("(x, y)", "(1, 2, 3)"), ("(x, +r)", "list(1)"), ("(x, ?r)", "()"), ("(x, y)", "(1:2)"), ("x:y", "(1, 2)"), ("(x, x)", "(1, 1.0)"), ("(x, ?r)", "<1>"), ("<x, ?w>", "(1, 2)"), ("x:y", "1:2:3")],
+    [
+        ("()", "(1, 2)"),
+        ("(x, y)", "(1, 2, 3)"),
+        ("(x, +r)", "list(1)"),
+        ("(x, ?r)", "()"),
+        ("(x, y)", "(1:2)"),
+        ("x:y", "(1, 2)"),
+        ("(x, x)", "(1, 1.0)"),
+        ("(x, ?r)", "<1>"),
+        ("<x, ?w>", "(1, 2)"),
+        ("x:y", "1:2:3"),
+    ],
 )
 def test_shapes_that_do_not_fit(pattern: str, molecule: str) -> None:
     """A list is no tuple and no solution, and lengths must fit."""

@@ -36,13 +36,17 @@ def test_variable_takes_only_inert_solutions() -> None:
     for shape in ("{}", "A : {}", "(1, {})"):
         molecule = shape.format("<1, 2, (sum = replace x::int, y::int by x + y)>")
         expected = shape.format("<3, sum>").replace(" : ", ":")
-        assert finals(f"<{molecule}, replace-one x by Seen : x>") == {f"<Seen:({expected})>" if ":" in expected else f"<Seen:{expected}>"}
+        assert finals(f"<{molecule}, replace-one x by Seen : x>") == {
+            f"<Seen:({expected})>" if ":" in expected else f"<Seen:{expected}>"
+        }
 
 
 def test_molecules_put_into_a_solution_wake_it() -> None:
     """A rule that puts a molecule into a sub-solution makes that one react again."""
     text = "<<1, (sum = replace x::int, y::int by x + y)>, A:5, A:7, (replace A:a, <?w> by <a, w>)>"
-    assert {one.replace("sum", "") for one in finals(text)} == {one.replace("sum", "") for one in finals(text, seeds=1)}
+    assert {one.replace("sum", "") for one in finals(text)} == {
+        one.replace("sum", "") for one in finals(text, seeds=1)
+    }
     assert final(text).startswith("<<13, sum>")
 
 
@@ -59,7 +63,7 @@ def test_solutions_that_nest_without_end(seed: int | None) -> None:
     """A rule that nests solutions for ever meets a limit, not Python's."""
     text = "let rec deeper = replace-one x::int by <deeper, x> in <1, deeper>"
     with pytest.raises(solvent.LimitReached) as caught:
-        solvent.run(solvent.parse(text).solution(), seed=seed)
+        solvent.run(solvent.parse(text).solution(), seed=seed, reactions_max=400)
     assert caught.value.code == "H503"
 
 
@@ -103,7 +107,9 @@ def test_late_rest_of_at_least_one() -> None:
 
 def test_late_rule_takes_other_rules() -> None:
     """The rest of a solution has the other rules in it, which go on where they are put."""
-    assert finals("<1, 2, A, (sum = replace x::int, y::int by x + y), replace-one A, ?w by <w>>") == {"<<3, sum>>"}
+    assert finals("<1, 2, A, (sum = replace x::int, y::int by x + y), replace-one A, ?w by <w>>") == {
+        "<<3, sum>>"
+    }
 
 
 # --- Endless molecules.
@@ -119,11 +125,13 @@ def test_endless_molecule_never_runs_out(seed: int | None) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_endless_molecule_fills_several_places(seed: int | None) -> None:
     """Of an endless molecule there are enough for all places of one pattern."""
-    assert final("<7^inf, replace-one x::int, y::int, z::int by x + y + z>", seed=seed) == "<21, 7^inf>"
+    assert final("<7^inf, replace-one x::int, y::int, z::int by x + y + z>", seed=seed) == "<7^inf, 21>"
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("rule", ["replace x::int by A", "replace x::int, y::int by A", "replace 1 by 1", "replace x by"])
+@pytest.mark.parametrize(
+    "rule", ["replace x::int by A", "replace x::int, y::int by A", "replace 1 by 1", "replace x by"]
+)
 def test_endless_molecule_alone_feeds_a_rule_for_ever(rule: str, seed: int | None) -> None:
     """A rule that an endless molecule alone satisfies never ends, so a limit stops it."""
     solution = solvent.parse(f"<1^inf, (r = {rule})>").solution()
@@ -146,7 +154,9 @@ def test_endless_molecule_moves_in_a_rest(seed: int | None) -> None:
 
 def test_endless_molecule_arriving_late() -> None:
     """An endless molecule reacts with what has settled before it."""
-    assert finals("<A, B, Go, (r = replace x::symbol, y::int by x : y if (x != Go)), replace-one Go by 7^inf>") == {"<7^inf, A:7, B:7, r>"}
+    assert finals(
+        "<A, B, Go, (r = replace x::symbol, y::int by x : y if (x != Go)), replace-one Go by 7^inf>"
+    ) == {"<7^inf, A:7, B:7, r>"}
 
 
 # --- Reactions that fail.
@@ -164,8 +174,13 @@ def halves(seed: int | None) -> tuple[Solution, solvent.ReactionFailed]:
 def test_failed_reaction_names_everything(seed: int | None) -> None:
     """A division by zero in a product names rule, place and reactants."""
     _, error = halves(seed)
-    assert (error.code, error.message, error.rule, error.reactants) == ("H401", "division by zero", "half", ("N:0",))
-    assert error.place == "h.hocl:1:37"
+    assert (error.code, error.message, error.rule, error.reactants) == (
+        "H401",
+        "division by zero",
+        "half",
+        ("N:0",),
+    )
+    assert error.place == "h.hocl:1:34"
     assert error.exit_code == 1
 
 

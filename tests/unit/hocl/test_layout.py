@@ -21,7 +21,16 @@ from tests.property.trees import expressions
 
 ROOT = Path(__file__).resolve().parents[3]
 EXAMPLES = sorted((ROOT / "examples" / "hocl").glob("*/*.hocl"))
-GAPS = (" ", "\n", "\n\n\n", "  \t", " // remark\n", "\n# own line\n", " /* block */ ", "\n/* two\n   lines */\n")
+GAPS = (
+    " ",
+    "\n",
+    "\n\n\n",
+    "  \t",
+    " // remark\n",
+    "\n# own line\n",
+    " /* block */ ",
+    "\n/* two\n   lines */\n",
+)
 LONG = ", ".join(f"NUMBER{n:03}" for n in range(20))
 
 
@@ -54,7 +63,7 @@ def check(text: str) -> None:
     assert not any(line != line.rstrip() for line in formatted.split("\n"))
 
 
-@settings(max_examples=300)
+@settings(max_examples=4000)
 @given(st.lists(expressions(), min_size=1, max_size=2))
 def test_layout_keeps_the_tree(trees: list[tree.Expression]) -> None:
     """Any program is the same after it was laid out, and a second time changes nothing."""
@@ -64,7 +73,7 @@ def test_layout_keeps_the_tree(trees: list[tree.Expression]) -> None:
     check(text)
 
 
-@settings(max_examples=300)
+@settings(max_examples=4000)
 @given(st.lists(expressions(), min_size=1, max_size=2), st.data())
 def test_layout_keeps_comments(trees: list[tree.Expression], data: st.DataObject) -> None:
     """Comments anywhere between two lexemes survive, in their order."""

@@ -101,7 +101,10 @@ def test_reactions_are_observed(seed: int | None) -> None:
     seen: list[solvent.Reaction] = []
     solution = solvent.parse("<2, (down = replace x::int by x - 1, A if (x > 0))>").solution()
     solvent.run(solution, observe=seen.append, seed=seed)
-    assert [(one.rule.name, one.reactants, one.products[:1]) for one in seen] == [("down", [2], [1]), ("down", [1], [0])]
+    assert [(one.rule.name, one.reactants, one.products[:1]) for one in seen] == [
+        ("down", [2], [1]),
+        ("down", [1], [0]),
+    ]
 
 
 def test_kept_reactants_are_observed_apart() -> None:

@@ -1,0 +1,71 @@
+"""Random choice: every enabled reaction has a chance, and one that stays enabled happens."""
+
+from __future__ import annotations
+
+import random
+
+import solvent
+from solvent.engine.choice import Stepper
+from tests.unit.engine.soup import finals
+
+
+def test_outer_and_inner_reactions_interleave() -> None:
+    """Under some seed the outer solution reacts before the inner one, under some after."""
+    text = "<<1, replace-one x::int by 2>, A, replace-one A by B>"
+    firsts = set()
+    for seed in range(40):
+        solution = solvent.parse(text).solution()
+        reaction = solvent.step(solution, seed=seed)
+        assert reaction is not None
+        firsts.add(solvent.show(reaction.reactants[0]))
+    assert firsts == {"1", "A"}
+
+
+def test_every_rule_has_a_chance() -> None:
+    """Of three rules that want one molecule, each gets it under some seed."""
+    text = "<1, (a = replace-one x::int by A), (b = replace-one x::int by B), (c = replace-one x::int by C)>"
+    assert finals(text, seeds=60) == {"<A, b, c>", "<B, a, c>", "<C, a, b>"}
+
+
+def test_every_molecule_has_a_chance() -> None:
+    """Of five molecules that fit, each is taken under some seed, about as often."""
+    taken = dict.fromkeys(range(5), 0)
+    for seed in range(300):
+        solution = solvent.parse("<0, 1, 2, 3, 4, replace-one x::int by>").solution()
+        reaction = solvent.step(solution, seed=seed)
+        assert reaction is not None
+        taken[reaction.reactants[0]] += 1
+    assert min(taken.values()) > 300 / 5 / 2
+
+
+def test_a_rule_that_never_ends_starves_no_other() -> None:
+    """A rule that can always react does not keep another from reacting, in the long run."""
+    text = "<0, (up = replace x::int by x + 1), (stop = replace-one up = u by Stopped)>"
+    assert {one.split(", ")[-1] for one in finals(text, seeds=10) if "Stopped" in one} == {"Stopped>"}
+
+
+def test_without_chance_the_first_match_is_taken() -> None:
+    """A stepper without a source of chance is repeatable."""
+    shown = set()
+    for _ in range(3):
+        solution = solvent.parse("<1, 2, 3, 4, (p = replace x::int, y::int by x : y)>").solution()
+        stepper = Stepper(solution)
+        while stepper.step():
+            pass
+        shown.add(solvent.show(solution))
+    assert len(shown) == 1
+
+
+def test_any_source_of_chance_will_do() -> None:
+    """A stepper asks its source of chance for numbers below a limit and nothing else."""
+
+    class Always:
+        def randrange(self, stop: int, /) -> int:
+            return stop - 1
+
+    for chance in (Always(), random.Random(1)):
+        solution = solvent.parse("<1, 2, 3, (s = replace x::int, y::int by x + y)>").solution()
+        stepper = Stepper(solution, chance=chance)
+        while stepper.step():
+            pass
+        assert solvent.show(solution) == "<6, s>"
