@@ -1,14 +1,15 @@
 """A naive interpreter that tries everything: the oracle the engine is compared with.
 
-It walks the trees of rules (`chemistry.syntax`, after names are resolved), shares nothing with the engine, and is
-as slow as it is simple. A solution is never changed here: each reaction builds a new one, so equal states are
-merged by `order_key` and the search visits each once.
+It walks the trees of rules (`chemistry.syntax`, after names are resolved), shares nothing with the engine,
+and is as slow as it is simple. A solution is never changed here: each reaction builds a new one, so equal
+states are merged by `order_key` and the search visits each once.
 
     search(solution)     every state that can be reached, which of them are final, which can fail
 
-Inner and outer reactions interleave in all orders; a rule may take a molecule only if every solution inside it is
-inert. A rest takes all that is left (the first one, if there are two). Only values are borrowed from the
-chemistry: operators, functions and molecules.
+Inner and outer reactions interleave in all orders; a rule may take a molecule only if every solution inside
+it is inert. A rest takes all that is left (the first one, if there are two); the rest of the rule's own
+solution may hold solutions that still react, since `?w ... w` leaves them where they are. Only values are
+borrowed from the chemistry: operators, functions and molecules.
 """
 
 from __future__ import annotations
@@ -28,18 +29,26 @@ Bindings: TypeAlias = dict[str, Any]
 Key: TypeAlias = tuple[Any, ...]
 FAILURES = (operators.Incomputable, ZeroDivisionError)
 OPERATORS = {
-    "+": operators.add, "-": operators.subtract, "*": operators.multiply, "/": operators.divide,
-    "%": operators.remainder, "in": operators.member, "==": equal, "!=": lambda one, other: not equal(one, other),
-    "<": operators.less, "<=": operators.less_equal, ">": lambda one, other: operators.less(other, one),
+    "+": operators.add,
+    "-": operators.subtract,
+    "*": operators.multiply,
+    "/": operators.divide,
+    "%": operators.remainder,
+    "in": operators.member,
+    "==": equal,
+    "!=": lambda one, other: not equal(one, other),
+    "<": operators.less,
+    "<=": operators.less_equal,
+    ">": lambda one, other: operators.less(other, one),
     ">=": lambda one, other: operators.less_equal(other, one),
-}  # fmt: skip
+}
 
 
 MOLECULES_MAX = 14
 """How many molecules one solution may hold; permutations of more take too long."""
 
 
-class TooMany(Exception):  # noqa: N818 - not an error: the program is too large for an oracle
+class TooMany(Exception):
     """The search has met more states or molecules than it may."""
 
 

@@ -1,8 +1,8 @@
 """Programs, molecules and trees at random.
 
-`programs()` gives the text of small programs: a few rules and molecules over few values, so that patterns often
-match, and n-shot rules that make less than they take, so that most programs end. `molecule_values()` gives molecules;
-trees are in `trees.py`.
+`programs()` gives the text of small programs: a few rules over few values, with molecules that fit their
+patterns, and n-shot rules that make less than they take, so that most programs react and end.
+`molecule_values()` gives molecules; trees are in `trees.py`.
 """
 
 from __future__ import annotations
@@ -23,9 +23,16 @@ Both: TypeAlias = tuple[str, ...]
 ATOMS = ("1", "2", "0", "1", "2", "3", '"a"', "A", "A", "B", '"b"', "true", "1.0", "-1")
 KINDS = ("int",) * 6 + ("number", "string", "symbol", "bool", "tuple", "list", "solution", "rule", "float")
 INSTANCES = {
-    "int": "1", "number": "2", "string": '"a"', "symbol": "A", "bool": "true", "tuple": "(1 : A)", "list": "(1, A)",
-    "solution": "<1>", "float": "1.0",
-}  # fmt: skip
+    "int": "1",
+    "number": "2",
+    "string": '"a"',
+    "symbol": "A",
+    "bool": "true",
+    "tuple": "(1 : A)",
+    "list": "(1, A)",
+    "solution": "<1>",
+    "float": "1.0",
+}
 """For each kind a molecule of it."""
 COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 
@@ -203,7 +210,8 @@ class Writer:
             patterns, held = self.patterns(0, self.count(0, 2), rest=0)
             self.offered += held
             product = ", ".join(self.item(0, grows=True) for _ in range(self.count(1, 2)))
-            return f"inject {product}{' with ' + ', '.join(patterns) if patterns else ''}{self.maybe_condition()}"
+            catalysts = f" with {', '.join(patterns)}" if patterns else ""
+            return f"inject {product}{catalysts}{self.maybe_condition()}"
         one_shot = self.chance(40)
         patterns, held = self.patterns(0, self.count(1, 3), rest=10 if one_shot else 0)
         self.offered += held

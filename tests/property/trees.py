@@ -1,8 +1,8 @@
 """Syntax trees at random: every kind of node that the parser can make, in every place where it can stand.
 
-A tree may be nonsense (a rule plus a list, an unbound name): printing and parsing must keep it all the same. What no
-text reads as is left out: a minus before a literal number (that is a negative literal), a list of one (that is a call
-of `list`), a `let` around a rule of another name.
+A tree may be nonsense (a rule plus a list, an unbound name): printing and parsing must keep it all the same.
+What no text reads as is left out: a minus before a literal number (that is a negative literal), a list of one
+(that is a call of `list`), a `let` around a rule of another name, two rests of at least one in one solution.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ def patterns() -> st.SearchStrategy[tree.Pattern]:
         several = st.lists(st.one_of(parts, rests()), max_size=3)
         return st.one_of(
             st.lists(parts, min_size=2, max_size=3).map(tree.TuplePattern),
-            several.map(tree.SolutionPattern),
+            several.filter(lambda items: sum(getattr(one, "at_least_one", False) for one in items) < 2).map(
+                tree.SolutionPattern
+            ),
             several.filter(lambda items: sum(isinstance(one, tree.RestPattern) for one in items) < 2).map(
                 tree.ListPattern
             ),
@@ -90,7 +92,7 @@ def rules(parts: st.SearchStrategy[tree.Expression]) -> st.SearchStrategy[tree.R
         condition,
         st.just(True),
         name,
-        st.just(True),  # noqa: FBT003
+        st.just(True),
     )
     return st.deferred(lambda: st.one_of(replaces, injects))
 

@@ -209,7 +209,10 @@ def power(base: Molecule, exponent: Molecule) -> Molecule:
     if type(exponent) is int and type(base) is int and exponent >= 0:
         return base**exponent
     try:
-        return float(_number(base)) ** float(_number(exponent))
+        found = float(_number(base)) ** float(_number(exponent))
+        if type(found) is float:
+            return found
+        raise ValueError
     except (ArithmeticError, ValueError):
         raise Incomputable(f"cannot raise {base} to {exponent}") from None
 

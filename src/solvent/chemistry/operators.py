@@ -9,12 +9,21 @@ condition false, in a product it fails the reaction.
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from solvent.chemistry.molecule import List, Molecule, Opaque, Symbol, equal
 
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
 class Incomputable(Exception):  # noqa: N818 - it is a finding about values, not a mistake of the program
     """An operator or a built-in function does not apply to these values."""
+
+
+_LONG = 10**4000
+"""Python writes longer integers in no base but powers of two."""
 
 
 def kind_name(value: Molecule) -> str:
@@ -34,6 +43,14 @@ def _refuse(verb: str, left: Molecule, right: Molecule) -> Incomputable:
     return Incomputable(f"cannot {verb} {kind_name(left)} and {kind_name(right)}")
 
 
+def _finite(compute: Callable[[], Molecule]) -> Molecule:
+    """Compute with numbers of which one may be an integer too large to become a float."""
+    try:
+        return compute()
+    except OverflowError:
+        raise Incomputable("an integer is too large to become a float") from None
+
+
 def shown(value: Molecule) -> str:
     """Give the text a value has when it is joined to a string."""
     if type(value) is str:
@@ -42,13 +59,17 @@ def shown(value: Molecule) -> str:
         return "true" if value else "false"
     if type(value) is Symbol:
         return value.name
+    if type(value) is int:
+        return f"{value:d}" if abs(value) < _LONG else hex(value)
     return str(value) if _number(value) else repr(value)
 
 
 def add(left: Molecule, right: Molecule) -> Molecule:
     """`left + right`: numbers add; a string joins with any atom; lists join."""
-    if _number(left) and _number(right):
+    if type(left) is int and type(right) is int:
         return left + right
+    if _number(left) and _number(right):
+        return _finite(lambda: left + right)
     if type(left) is str or type(right) is str:
         return shown(left) + shown(right)
     if type(left) is List and type(right) is List:
@@ -58,15 +79,19 @@ def add(left: Molecule, right: Molecule) -> Molecule:
 
 def subtract(left: Molecule, right: Molecule) -> Molecule:
     """`left - right`."""
-    if _number(left) and _number(right):
+    if type(left) is int and type(right) is int:
         return left - right
+    if _number(left) and _number(right):
+        return _finite(lambda: left - right)
     raise _refuse("subtract", left, right)
 
 
 def multiply(left: Molecule, right: Molecule) -> Molecule:
     """`left * right`."""
-    if _number(left) and _number(right):
+    if type(left) is int and type(right) is int:
         return left * right
+    if _number(left) and _number(right):
+        return _finite(lambda: left * right)
     raise _refuse("multiply", left, right)
 
 
@@ -79,7 +104,7 @@ def divide(left: Molecule, right: Molecule) -> Molecule:
     if type(left) is int and type(right) is int:
         quotient = abs(left) // abs(right)
         return quotient if (left < 0) == (right < 0) else -quotient
-    return left / right
+    return _finite(lambda: left / right)
 
 
 def remainder(left: Molecule, right: Molecule) -> Molecule:
@@ -92,7 +117,7 @@ def remainder(left: Molecule, right: Molecule) -> Molecule:
         rest = abs(left) % abs(right)
         return -rest if left < 0 else rest
     try:
-        return math.fmod(left, right)
+        return _finite(lambda: math.fmod(left, right))
     except ValueError:
         return math.nan
 

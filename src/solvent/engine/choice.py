@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 from solvent.chemistry.molecule import ATOMS, Molecule, sub_solutions
 from solvent.chemistry.rule import Rule
 from solvent.engine.compile import Entry, entries_of
+from solvent.engine.failure import reaction_failed
 from solvent.engine.index import Cell, Row, Store
 from solvent.engine.reactor import LEVELS_MAX, Reactor, go_out, reopen
 from solvent.engine.support import store_of
-from solvent.errors import LimitReached
+from solvent.errors import LimitReached, SolventError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,7 +80,7 @@ class Stepper(Reactor):
             at = self.chance.randrange(len(self.open)) if self.chance is not None else len(self.open) - 1
             solution = self.open[at]
             if self._step_in(solution):
-                self.settle(solution, 1)
+                self.settle(solution, _level(solution))
                 return True
             del self.open[at]
             self._close(solution)
@@ -89,18 +90,29 @@ class Stepper(Reactor):
         """Note that a solution has no reaction enabled; if it is inert, its host can go on."""
         solution.inert = not solution.waiting and not solution.flight
         if solution.inert and solution.host is not None:
-            self.settle(go_out(solution), 1)
+            host = go_out(solution)
+            self.settle(host, _level(host))
 
     def _step_in(self, solution: Solution) -> bool:
         store = store_of(solution)
         for entry in self._in_order(all_entries(store)):
             if entry.code.is_late and solution.waiting:
                 continue
-            for match in entry.matches(store, self.scan, solution):
+            match = self._first(entry, store, solution)
+            if match is not None:
                 solution.inert = False
                 self._react(entry, match, None, solution, store)
                 return True
         return False
+
+    def _first(self, entry: Entry, store: Store, solution: Solution) -> Any:
+        """Give the first match of a rule; a function that raises in its condition fails the run, not Python."""
+        try:
+            return next(entry.matches(store, self.scan, solution), None)
+        except SolventError:
+            raise
+        except Exception as error:
+            raise reaction_failed(error, entry, (), None, []) from error
 
     def run(self, solution: Solution) -> None:
         """React until the solution is inert, or only calls in flight are left to wait for."""
@@ -127,6 +139,15 @@ class Stepper(Reactor):
             at = randrange(size)
             yield cells[at]
             cells[at] = cells[size - 1]
+
+
+def _level(solution: Solution) -> int:
+    """Say how deep inside others a solution is."""
+    level = 1
+    while solution.host is not None:
+        solution = solution.host[0]
+        level += 1
+    return level
 
 
 def put(store: Store, molecule: Molecule) -> None:

@@ -204,6 +204,10 @@ class Matcher:
         if self.blocks >= _BLOCKS_MAX:
             self._go_on_in_inner()
         known: frozenset[int] = frozenset()
+        # A molecule found by its value has only Python's word for it, and that does not tell `1` from `True`.
+        by_value = isinstance(pattern, VariablePattern) and (
+            pattern.name in self.bound or self._equation(pattern.name) is not None
+        )
         if isinstance(pattern, TuplePattern):
             parts = self._known(pattern)
             cells = self._tuple_cells(pattern, goal.site, parts)
@@ -217,7 +221,7 @@ class Matcher:
         self._skip(goal)
         molecule = f"m{goal.number}"
         code.line(f"{molecule} = {goal.cell}.molecule")
-        self._take(molecule, pattern, known=known, shape_known=True)
+        self._take(molecule, pattern, known=known, shape_known=not by_value)
 
     def _go_on_in_inner(self) -> None:
         self.inner += 1

@@ -36,7 +36,7 @@ _PLACED = object()
 _FIRST = frozenset({Rule, Endless})
 _POLL_MASK = 0xFF
 _POLL_EVERY = 256
-_CHUNK = 256
+_QUEUED_MIN = 256
 
 
 class Reaction:
@@ -156,7 +156,7 @@ class Reactor:
             is_placed = active is _PLACED or self._placed == self._turn
             solution.fresh = [*([] if is_placed else [active]), *left, *others, *solution.fresh]
             raise
-        if len(others) > _CHUNK and not self._is_watched:
+        if len(others) > _QUEUED_MIN and not self._is_watched:
             others = store.enqueue(others)
         if others:
             self._try_molecules(solution, store, others, level)
@@ -207,6 +207,8 @@ class Reactor:
             failure = self._failure(error, entry, active)
             is_placed = active is _PLACED or (is_slow and self._placed == self._turn)
             solution.fresh = [*([] if is_placed else [active]), *left, *solution.fresh]
+            if failure is error:
+                raise
             raise failure from error
         finally:
             self.reactions += store.reactions
@@ -221,9 +223,8 @@ class Reactor:
                 self._batches += 1
                 if not self._batches & _POLL_MASK:
                     self._poll()
-                # Not too many at once: what one reaction makes should meet while it is still at hand.
-                molecules = queue[:_CHUNK]
-                del queue[:_CHUNK]
+                molecules = queue[:]
+                queue.clear()
                 visit = store.fast.get(key)
                 if visit is None or self._is_watched or store.has_endless:
                     self._try_molecules(solution, store, molecules, level)
@@ -249,6 +250,8 @@ class Reactor:
             entry = None if active is _PLACED else _culprit(store.entries_for(active), error)
             failure = self._failure(error, entry, active)
             solution.fresh = [*([] if active is _PLACED else [active]), *left, *solution.fresh]
+            if failure is error:
+                raise
             raise failure from error
         finally:
             self.reactions += store.reactions

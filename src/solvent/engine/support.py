@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from solvent.chemistry.functions import Function, molecule_from_python, python_from_molecule
 from solvent.chemistry.molecule import Endless, Molecule, copied
 from solvent.chemistry.operators import Incomputable, kind_name
-from solvent.engine.index import Store
+from solvent.engine.index import Store, in_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -51,9 +51,12 @@ def times(molecule: Molecule, number: int) -> list[Molecule]:
 
 
 def each_row(rows: Iterable[Row], scan: Any) -> Iterator[Cell]:
-    """Go through several rows in the order that `scan` gives."""
-    for row in rows:
-        yield from scan(row)
+    """Go through several rows in the order that `scan` gives to all their cells together."""
+    if scan is in_order:
+        for row in rows:
+            yield from row
+    else:
+        yield from scan([cell for row in rows for cell in row])
 
 
 def store_of(solution: Solution) -> Store:

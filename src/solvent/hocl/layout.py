@@ -82,16 +82,18 @@ class _Layout:
 
     # --- Lists of molecules or patterns.
 
-    def _items(self, items: Sequence[Expression | Pattern]) -> None:
+    def _items(self, items: Sequence[Expression | Pattern], *, in_solution: bool = False) -> None:
         """Write molecules with commas, on as many lines as the author wanted and the width asks."""
         pen = self.pen
+        began = 0
         for at, item in enumerate(items):
             is_last = at == len(items) - 1
-            if at == 0 or not self._shares_line(items[at - 1], item):
-                pen.begin_line(item.start)
-            else:
+            if at and pen.lines_count == began and self._shares_line(items[at - 1], item):
                 pen.write(" ")
-            self._one(item, is_last=is_last)
+            else:
+                pen.begin_line(item.start)
+                began = pen.lines_count
+            self._one(item, may_be_bare=is_last and in_solution)
             if not is_last:
                 pen.write(",")
 
@@ -107,10 +109,9 @@ class _Layout:
             and pen.column + len(text) + 2 <= WIDTH
         )
 
-    def _one(self, item: Expression | Pattern, *, is_last: bool) -> None:
+    def _one(self, item: Expression | Pattern, *, may_be_bare: bool) -> None:
         """Write one molecule of a solution."""
-        if isinstance(item, RuleNode) and is_last and is_bare(item):
-            # The last rule of a solution needs no parentheses.
+        if isinstance(item, RuleNode) and may_be_bare and is_bare(item):
             if self._fits(item, self.flat.rule(item)):
                 self.pen.write(self.flat.rule(item))
             else:
@@ -170,7 +171,7 @@ class _Layout:
             pen.write(closing)
             return
         pen.indent()
-        self._items(items)
+        self._items(items, in_solution=opening == "<")
         pen.flush_comments(end - 1)
         pen.dedent()
         pen.break_line()

@@ -12,5 +12,5 @@ def nearest(wrong: str, known: Iterable[str]) -> str:
     """Give a hint naming the closest known name, or nothing when none is close."""
     from difflib import get_close_matches  # noqa: PLC0415 - only an error needs it
 
-    found = get_close_matches(wrong, list(known), n=1, cutoff=0.7)
+    found = get_close_matches(wrong, list(known), n=1, cutoff=0.66)
     return f"did you mean `{found[0]}`?" if found else ""

@@ -58,6 +58,11 @@ class Pen:
         """How much of the line is full."""
         return len(self._line)
 
+    @property
+    def lines_count(self) -> int:
+        """How many lines are written, without the current one."""
+        return len(self._lines)
+
     def write(self, text: str) -> None:
         """Go on with the line."""
         if not self._line and text:

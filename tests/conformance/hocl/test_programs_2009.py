@@ -1,8 +1,8 @@
 """The programs of the 2009 compiler give the solutions its own tests expected.
 
-The programs are data beside the project, not part of it; without them these tests are skipped. Final solutions are
-compared as multisets, rules by name. Where several finals are legal (`sat`, `sortPivot`) the expected one is the
-default engine's: it takes what stands first.
+The programs are data beside the project, not part of it; without them these tests are skipped. Final
+solutions are compared as multisets, rules by name. Where several finals are legal (`sat`, `sortPivot`) the
+expected one is the default engine's: it takes what stands first.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ def test_program_gives_its_expected_solution(name: str) -> None:
 def test_program_that_cannot_reach_its_expected_solution_is_inert() -> None:
     """`ho_rule03_test01` is inert as it starts.
 
-    Its expected file is no program (rules without lets, a comma missing) and shows a state that cannot be reached:
-    `reset` needs an "INVOKE", which only `proof` makes, from a "COMPLETED" beside it; but `proof` stands inside
-    "RESET" and "COMPLETED" outside, and nothing takes "RESET" apart before `reset` has reacted.
+    Its expected file is no program (rules without lets, a comma missing) and shows a state that cannot be
+    reached: `reset` needs an "INVOKE", which only `proof` makes, from a "COMPLETED" beside it; but `proof`
+    stands inside "RESET" and "COMPLETED" outside, and nothing takes "RESET" apart before `reset` has reacted.
     """
     before = solvent.load(FOLDER / f"{NOT_A_PROGRAM}.hocl").solution()
     assert final(NOT_A_PROGRAM) == solvent.show(before)

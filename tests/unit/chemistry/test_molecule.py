@@ -12,9 +12,27 @@ from solvent.chemistry import Endless, List, Molecule, Opaque, Solution, Symbol,
 from solvent.chemistry.molecule import has_solution, sub_solutions
 
 DIFFERENT: list[Molecule] = [
-    1, 1.0, True, 0, False, "1", "", Symbol("A"), "A", (1, 2), List([1, 2]), (1.0, 2), List(), Solution(), Solution([1]),
-    Solution([True]), Solution([1, 1]), Endless(1), Opaque(1), Opaque(None),
-]  # fmt: skip
+    1,
+    1.0,
+    True,
+    0,
+    False,
+    "1",
+    "",
+    Symbol("A"),
+    "A",
+    (1, 2),
+    List([1, 2]),
+    (1.0, 2),
+    List(),
+    Solution(),
+    Solution([1]),
+    Solution([True]),
+    Solution([1, 1]),
+    Endless(1),
+    Opaque(1),
+    Opaque(None),
+]
 
 
 @pytest.mark.parametrize("at", range(len(DIFFERENT)))

@@ -149,19 +149,22 @@ def test_solution_used_twice_is_copied(use: str) -> None:
 
 def test_rules_change_one_copy_only() -> None:
     """Of two copies of a solution, rules change one and leave the other."""
-    text = "<Data:<1, 2>, (replace-one Data:x by One:x, Two:x), (late = replace-one One:<a::int, b::int, ?w> by One:<a + b, w>)>"
+    sums = "(replace-one One:<a::int, b::int, ?w> by One:<a + b, w>)"
+    text = f"<Data:<1, 2>, (replace-one Data:x by One:x, Two:x), {sums}>"
     assert finals(text) == {"<One:<3>, Two:<1, 2>>"}
 
 
 def test_rest_used_twice_shares_no_solution() -> None:
     """The solutions inside a rest are copied when the rest is used twice."""
-    text = "<A:<<1>>, (replace-one A:<?w> by B:<w>, C:<w>), (replace-one B:<<x::int, ?v>, ?w> by B:<<x + 1, v>, w>)>"
+    raises = "(replace-one B:<<x::int, ?v>, ?w> by B:<<x + 1, v>, w>)"
+    text = f"<A:<<1>>, (replace-one A:<?w> by B:<w>, C:<w>), {raises}>"
     assert finals(text) == {"<B:<<2>>, C:<<1>>>"}
 
 
 def test_captured_solution_is_copied_each_time() -> None:
     """A rule that captured a solution gives a new copy at each reaction."""
-    text = "<A:<1>, Go, Go, (replace-one A:x by (give = replace Go by x)), (replace-one <y::int, ?w> by <y + 1, w>)>"
+    gives = "(replace-one A:x by (give = replace Go by x))"
+    text = f"<A:<1>, Go, Go, {gives}, (replace-one <y::int, ?w> by <y + 1, w>)>"
     assert finals(text) == {"<<1>, <2>, give>"}
 
 

@@ -18,12 +18,41 @@ def holds(condition: str, molecules: str = "1 : 2", pattern: str = "x : y") -> b
 @pytest.mark.parametrize(
     "condition",
     [
-        "x < y", "x <= y", "y > x", "y >= x", "x != y", "x == 1", "x = 1", "1 == x", "x + 1 == y", "y - 1 == x", "x * 2 == y",
-        "y / 2 == x", "y % 2 == 0", "-x < 0", "x < y && y < 3", "x > y || y == 2", "!(x > y)", "not x > y", "x < y and y == 2",
-        "x == 3 or y == 2", "(x in (1, 2))", "!(3 in (x, y))", "(x : y) == (1 : 2)", "(x, y) == (1, 2)", "max(x, y) == 2",
-        "x.equals(1)", "x.compareTo(y) < 0", '"a" + x == "a1"', "x < 1.5", "true", "x ≤ y ∧ ¬ (x ≠ 1)", "x ∈ (1, 2)", "x ∉ (2, 3)",
+        "x < y",
+        "x <= y",
+        "y > x",
+        "y >= x",
+        "x != y",
+        "x == 1",
+        "x = 1",
+        "1 == x",
+        "x + 1 == y",
+        "y - 1 == x",
+        "x * 2 == y",
+        "y / 2 == x",
+        "y % 2 == 0",
+        "-x < 0",
+        "x < y && y < 3",
+        "x > y || y == 2",
+        "!(x > y)",
+        "not x > y",
+        "x < y and y == 2",
+        "x == 3 or y == 2",
+        "(x in (1, 2))",
+        "!(3 in (x, y))",
+        "(x : y) == (1 : 2)",
+        "(x, y) == (1, 2)",
+        "max(x, y) == 2",
+        "x.equals(1)",
+        "x.compareTo(y) < 0",
+        '"a" + x == "a1"',
+        "x < 1.5",
+        "true",
+        "x ≤ y ∧ ¬ (x ≠ 1)",
+        "x ∈ (1, 2)",
+        "x ∉ (2, 3)",
     ],
-)  # fmt: skip
+)
 def test_conditions_that_hold(condition: str) -> None:
     """Each operator works in a condition."""
     assert holds(condition)
@@ -32,11 +61,32 @@ def test_conditions_that_hold(condition: str) -> None:
 @pytest.mark.parametrize(
     "condition",
     [
-        "x > y", "x == y", "x == 1.0", "x == true", 'x == "1"', "false", "x < y && x > y", 'x < "a"', "x < true", "x < A", "!(x < A)",
-        "x + A == y", "x / 0 == 1", "x % 0 == 0", "x", "x && true", "!x", "x - true == 0", "first(x) == 1", "x in 2",
-        "x < A || true", "x.length() == 1", "-A == x", "(x : y) < 3",
+        "x > y",
+        "x == y",
+        "x == 1.0",
+        "x == true",
+        'x == "1"',
+        "false",
+        "x < y && x > y",
+        'x < "a"',
+        "x < true",
+        "x < A",
+        "!(x < A)",
+        "x + A == y",
+        "x / 0 == 1",
+        "x % 0 == 0",
+        "x",
+        "x && true",
+        "!x",
+        "x - true == 0",
+        "first(x) == 1",
+        "x in 2",
+        "x < A || true",
+        "x.length() == 1",
+        "-A == x",
+        "(x : y) < 3",
     ],
-)  # fmt: skip
+)
 def test_conditions_that_do_not_hold(condition: str) -> None:
     """A condition that is false or cannot be computed lets nothing react, and is no error."""
     assert not holds(condition)

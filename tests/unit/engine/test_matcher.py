@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from tests.unit.engine.soup import final, finals
@@ -127,7 +129,10 @@ def test_papers_rest_may_be_empty() -> None:
 
 def test_rule_is_matched_by_name() -> None:
     """`max = m` takes the rule of that name and no other."""
-    text = "let max = replace x::int, y::int by x if x >= y in let min = replace 99 by in <<1, 3, 2, max, min>, replace-one <max = m, ?w> by w>"
+    text = (
+        "let max = replace x::int, y::int by x if x >= y in let min = replace 99 by in"
+        " <<1, 3, 2, max, min>, replace-one <max = m, ?w> by w>"
+    )
     assert finals(text) == {"<3, min>"}
 
 
@@ -230,7 +235,7 @@ def test_pattern_of_many_molecules() -> None:
 def test_pattern_of_many_molecules_in_order() -> None:
     """A search of 22 plain variables in one sub-solution finds the one order that its condition asks for."""
     names = [f"v{at}" for at in range(22)]
-    ordered = " && ".join(f"{one} == {other} + 1" for other, one in zip(names, names[1:], strict=False))
+    ordered = " && ".join(f"{one} == {other} + 1" for other, one in pairwise(names))
     patterns = ", ".join(f"{name}::int" for name in names)
     molecules = ", ".join(str(at) for at in range(22))
     assert final(f"<<{molecules}>, (replace-one <{patterns}> by v0 : v21 if {ordered})>") == "<0:21>"

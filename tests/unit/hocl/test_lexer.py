@@ -38,12 +38,12 @@ def test_end_is_the_last_lexeme() -> None:
 
 
 @pytest.mark.parametrize(
-    "unicode, ascii",
+    "papers, marks",
     [("⟨ ⟩", "< >"), ("≥ ≤ ≠", ">= <= !="), ("∧ ∨ ¬", "&& || !"), ("and or", "&& ||"), ("∞", "inf")],
 )
-def test_unicode_of_the_papers_is_ascii(unicode: str, ascii: str) -> None:
+def test_unicode_of_the_papers_is_ascii(papers: str, marks: str) -> None:
     """The signs of the papers and the words of Python become the marks of the 2009 compiler."""
-    assert [text for _, text in split(unicode)] == ascii.split()
+    assert [text for _, text in split(papers)] == marks.split()
 
 
 @pytest.mark.parametrize("text", ["1 // no\n2", "1 # no\n2", "1 /* no\n * */ 2", "1 /**/ 2", "1 /** **/ 2"])

@@ -124,3 +124,9 @@ def test_rest_needs_a_name() -> None:
 def test_missing_pattern() -> None:
     """After a comma comes another pattern."""
     assert error_of("<replace x, by x>").message == "expected a pattern, found `by`"
+
+
+def test_two_rests_of_at_least_one() -> None:
+    """Of two rests in one solution only one can demand a molecule."""
+    assert complaint("<replace <+a, +b> by a>")[:2] == ("H133", "1:10")
+    assert error_of("<replace <+a, +b> by c>").code == "H133"

@@ -22,6 +22,7 @@ class Service:
     def __init__(self) -> None:
         self.events: list[str] = []
         self.gate = asyncio.Event()
+        self.was_asked = asyncio.Event()
         self.functions = Functions()
         self.functions.register(self.ask, "ask")
         self.functions.register(self.fail, "fail")
@@ -30,6 +31,7 @@ class Service:
     async def ask(self, value: Any) -> Any:
         """Answer with ten times the value, once the gate is open."""
         self.events.append(f"asked {value}")
+        self.was_asked.set()
         await self.gate.wait()
         self.events.append(f"answered {value}")
         return value * 10
@@ -107,7 +109,8 @@ def test_calls_are_out_together(seed: int | None) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_solution_is_not_inert_while_a_call_is_out(seed: int | None) -> None:
     """An outer rule waits for a sub-solution whose call is out."""
-    text = "<<4, (replace-one x::int by ask(x))>, B:2, (replace-one B:n by B:note(n + 1)), (replace-one <x::int, ?w> by Out:x)>"
+    inner = "<4, (replace-one x::int by ask(x))>"
+    text = f"<{inner}, B:2, (replace-one B:n by B:note(n + 1)), (replace-one <x::int, ?w> by Out:x)>"
     solution, service = run_with(text, seed=seed)
     assert solvent.show(solution) == "<B:3, Out:40>"
     assert service.events.index("noted 3") < service.events.index("answered 4")
@@ -116,7 +119,8 @@ def test_solution_is_not_inert_while_a_call_is_out(seed: int | None) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_answers_deep_inside_wake_every_solution_around(seed: int | None) -> None:
     """An answer in the innermost solution lets the ones around it go on, level by level."""
-    text = "<<<4, (replace-one x::int by ask(x))>, (replace-one <x::int> by x + 1)>, (replace-one <x::int> by x + 1)>"
+    out = "(replace-one <x::int> by x + 1)"
+    text = f"<<<4, (replace-one x::int by ask(x))>, {out}>, {out}>"
     solution, _ = run_with(text, open_gate, seed=seed)
     assert solvent.show(solution) == "<42>"
 
@@ -206,8 +210,7 @@ def test_cancelled_run_loses_nothing(text: str, seed: int | None) -> None:
         solution = solvent.parse(text, functions=service.functions).solution()
         before = solvent.show(solution)
         task = asyncio.ensure_future(solvent.run_async(solution, seed=seed))
-        while not service.events:
-            await asyncio.sleep(0)
+        await asyncio.wait_for(service.was_asked.wait(), 10)
         assert solvent.show(solution) != before
         assert not solution.inert
         task.cancel()

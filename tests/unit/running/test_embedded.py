@@ -11,6 +11,7 @@ from solvent.chemistry import Solution
 
 UP = "<0, (up = replace x::int by x + 1)>"
 DOWN = "<100, (down = replace x::int by x - 1 if (x > 0))>"
+SUM = "(s = replace x::int, y::int by x + y)"
 SEEDS = (None, 1)
 
 
@@ -51,7 +52,7 @@ def test_run_goes_on_after_its_limit(seed: int | None) -> None:
     "text",
     [
         "<1, 2, 3, 4, 5, 6, (s = replace x::int, y::int by x + y)>",
-        "<<1, 2, 3, (s = replace x::int, y::int by x + y)>, A:<4, 5, (s = replace x::int, y::int by x + y)>, (r = replace <x::int, ?w>, A:<y::int, ?v> by x, y, <w, v>)>",
+        f"<<1, 2, 3, {SUM}>, A:<4, 5, {SUM}>, (r = replace <x::int, ?w>, A:<y::int, ?v> by x, y, <w, v>)>",
         "<1, 2, <3, 4>, B, replace-one B, ?w by <w>, (r = replace x::int, y::int by x)>",
         "<7^inf, A, B, C, (r = replace x::symbol, y::int by x : y)>",
     ],
