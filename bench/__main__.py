@@ -28,9 +28,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--systems", type=_names(SYSTEMS), default=list(SYSTEMS), help="only these systems")
     parser.add_argument("--extras", type=_names(NAMES), help="only these of memory, rules, startup")
     parser.add_argument("--sizes", type=_sizes, help="sizes n, separated by commas, for every program")
-    parser.add_argument(
-        "--order", type=Order, choices=list(Order), default=Order.RANDOM, help="of max and sum"
-    )
+    parser.add_argument("--order", type=Order, choices=list(Order), default=Order.RANDOM, help="of max and sum")
     parser.add_argument("--quick", action="store_true", help="small sizes only: a check, not a measurement")
     parser.add_argument("--seconds-max", type=float, default=60.0, help="time limit of one cell (60)")
     parser.add_argument("--format", choices=("table", "json"), default="table")

@@ -80,9 +80,7 @@ class _Watch:
         """Give the process this much CPU time from now on."""
         self.stop()
         now = time.monotonic()
-        self._start(
-            seconds, cpu_end=group_cpu_seconds(self._process.pid) + seconds, clock_end=now + 4 * seconds
-        )
+        self._start(seconds, cpu_end=group_cpu_seconds(self._process.pid) + seconds, clock_end=now + 4 * seconds)
 
     def stop(self) -> None:
         """Let the process go on for ever."""
@@ -90,9 +88,7 @@ class _Watch:
             self._timer.cancel()
 
     def _start(self, seconds: float, *, cpu_end: float, clock_end: float) -> None:
-        self._timer = threading.Timer(
-            seconds, self._ring, kwargs={"cpu_end": cpu_end, "clock_end": clock_end}
-        )
+        self._timer = threading.Timer(seconds, self._ring, kwargs={"cpu_end": cpu_end, "clock_end": clock_end})
         self._timer.daemon = True
         self._timer.start()
 

@@ -79,12 +79,9 @@ def json_text(figures: Figures, extras: dict[str, dict[str, float]], verdicts: l
     ]
     pairs = sorted({(cell.system, cell.problem) for cell in figures.cells.values()})
     growth = [
-        {"system": system, "program": problem, "exponent": figures.growth(system, problem)}
-        for system, problem in pairs
+        {"system": system, "program": problem, "exponent": figures.growth(system, problem)} for system, problem in pairs
     ]
-    judged = [
-        {"demand": verdict.demand, "met": verdict.is_met, "figures": verdict.figures} for verdict in verdicts
-    ]
+    judged = [{"demand": verdict.demand, "met": verdict.is_met, "figures": verdict.figures} for verdict in verdicts]
     return json.dumps({"cells": cells, "growth": growth, **extras, "verdicts": judged}, indent=2)
 
 

@@ -52,17 +52,13 @@ def _below_peers(figures: Figures, problem: Problem, sizes: list[int]) -> Iterat
             continue
         # CHR is compared only where it ends; the demand on the others has no such clause.
         compared = [size for size in sizes if peer != "chr" or figures.has_ended(peer, problem.name, size)]
-        yield _share(
-            f"{problem.name}: below {title}", figures, problem.name, peer=peer, sizes=compared, share_max=1.0
-        )
+        yield _share(f"{problem.name}: below {title}", figures, problem.name, peer=peer, sizes=compared, share_max=1.0)
         if peer.startswith("maude") and problem.name in QUADRATIC_IN_MAUDE:
             demand = f"{problem.name}: at most a tenth of {title}"
             yield _share(demand, figures, problem.name, peer=peer, sizes=compared, share_max=MAUDE_SHARE_MAX)
 
 
-def _share(
-    demand: str, figures: Figures, problem: str, *, peer: str, sizes: list[int], share_max: float
-) -> Verdict:
+def _share(demand: str, figures: Figures, problem: str, *, peer: str, sizes: list[int], share_max: float) -> Verdict:
     parts: list[str] = []
     met: list[bool] = []
     for size in sizes:

@@ -26,9 +26,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-def pytest_terminal_summary(
-    terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config
-) -> None:
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config) -> None:
     """Say after a failure how to get the same order of tests again; the quiet header does not."""
     seed = config.getoption("randomly_seed", None)
     if exitstatus == pytest.ExitCode.TESTS_FAILED and seed is not None:

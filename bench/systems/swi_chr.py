@@ -31,9 +31,7 @@ class ChrTrial:
     def prepare(self) -> None:
         """Start Prolog and wait until it has loaded everything."""
         self.close()
-        self._process = subprocess.Popen(
-            self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
+        self._process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self._expect("ready")
 
     def run(self) -> float:

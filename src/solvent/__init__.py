@@ -52,9 +52,7 @@ _HOMES = {
     "solvent.engine.explain": "why_not",
     "solvent.engine.explore": "explore",
     "solvent.engine.trace": "Recorder",
-    "solvent.errors": (
-        "LimitReached Misuse NameProblem ProgramError ReactionFailed SolventError SyntaxProblem"
-    ),
+    "solvent.errors": ("LimitReached Misuse NameProblem ProgramError ReactionFailed SolventError SyntaxProblem"),
     "solvent.running": "Outcome Program Run load molecules parse rule run run_async step",
     "solvent.running.recording": "record",
     "solvent.running.saving": "load_solution program_text save",

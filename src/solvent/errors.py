@@ -81,7 +81,7 @@ class ReactionFailed(SolventError):
 
     exit_code = 1
 
-    def __init__(  # noqa: PLR0913 - an error is its fields
+    def __init__(
         self,
         code: str,
         message: str,

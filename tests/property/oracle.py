@@ -78,6 +78,21 @@ class Outcomes:
         return True
 
 
+def state_key(solution: Solution) -> Key:
+    """Give the key of a state; beside an endless molecule, further copies of it make no difference."""
+    return order_key(_absorbed(solution))
+
+
+def _absorbed(molecule: Molecule) -> Molecule:
+    if isinstance(molecule, Solution):
+        held = [_absorbed(one) for one in molecule]
+        endless = [one.molecule for one in held if type(one) is Endless]
+        return Solution(one for one in held if not any(equal(one, other) for other in endless))
+    if isinstance(molecule, tuple):
+        return type(molecule)(map(_absorbed, molecule))
+    return molecule
+
+
 def search(solution: Solution, *, states_max: int = 300) -> Outcomes:
     """Find everything that a solution can become."""
     found = Outcomes()
@@ -85,14 +100,14 @@ def search(solution: Solution, *, states_max: int = 300) -> Outcomes:
     left = [solution.copied()]
     while left:
         state = left.pop()
-        key = order_key(state)
+        key = state_key(state)
         if key in found.states:
             continue
         if len(found.states) >= states_max or oracle.work > 40 * states_max:
             raise TooMany
         found.states[key] = state
         after, fails = oracle.reactions(state)
-        found.followers[key] = {order_key(one) for one in after}
+        found.followers[key] = {state_key(one) for one in after}
         left += after
         if fails:
             found.failures.add(key)
@@ -145,9 +160,7 @@ class _Oracle:
         elif isinstance(molecule, tuple):
             for at, part in enumerate(molecule):
                 for made in self._inside(part):
-                    yield (
-                        None if made is None else type(molecule)([*molecule[:at], made, *molecule[at + 1 :]])
-                    )
+                    yield (None if made is None else type(molecule)([*molecule[:at], made, *molecule[at + 1 :]]))
 
     def _is_inert(self, molecule: Molecule) -> bool:
         return not any(True for _ in self._inside(molecule))
@@ -217,9 +230,7 @@ class _Oracle:
                     yield from self._fit_list(pattern.items, molecule, found)
             case tree.SolutionPattern():
                 if type(molecule) is Solution:
-                    yield from (
-                        more for more, left in self._fill(pattern.items, list(molecule), found) if not left
-                    )
+                    yield from (more for more, left in self._fill(pattern.items, list(molecule), found) if not left)
 
     def _fit_each(
         self, patterns: Sequence[tree.Pattern], parts: Sequence[Molecule], found: Bindings

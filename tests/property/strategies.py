@@ -70,9 +70,7 @@ class Writer:
 
     def molecule(self, depth: int = 0) -> str:
         """Write a constant molecule."""
-        what = self.pick(
-            ("atom", "atom", "atom", "tuple", "solution", "list", "rule") if depth < 2 else ("atom",)
-        )
+        what = self.pick(("atom", "atom", "atom", "tuple", "solution", "list", "rule") if depth < 2 else ("atom",))
         if what == "tuple":
             return f"({' : '.join(self.molecule(depth + 1) for _ in range(self.count(2, 3)))})"
         if what == "solution":
@@ -86,9 +84,7 @@ class Writer:
 
     def pattern(self, depth: int = 0) -> Both:
         """Write a pattern that takes one molecule."""
-        what = self.pick(
-            ("variable", "variable", "typed", "typed", "atom", "tuple", "solution", "list", "rule")
-        )
+        what = self.pick(("variable", "variable", "typed", "typed", "atom", "tuple", "solution", "list", "rule"))
         if what == "tuple" and depth < 2:
             parts = [self.pattern(depth + 1) for _ in range(self.count(2, 3))]
             return tuple(f"({' : '.join(texts)})" for texts in zip(*parts, strict=True))
@@ -169,9 +165,7 @@ class Writer:
         if what == "rest" and self.rests:
             return self.pick(self.rests)
         if what in ("tuple", "solution", "list") and depth < 2:
-            inside = [
-                self.item(depth + 1, grows=False) for _ in range(self.count(2 - (what == "solution"), 2))
-            ]
+            inside = [self.item(depth + 1, grows=False) for _ in range(self.count(2 - (what == "solution"), 2))]
             if what == "tuple":
                 inside = [one for one in inside if one not in self.rests]
                 return f"({' : '.join(inside)})" if len(inside) > 1 else self.pick(ATOMS)

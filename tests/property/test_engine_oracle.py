@@ -7,8 +7,7 @@ from hypothesis import assume, given, note, settings
 from hypothesis import strategies as st
 
 import solvent
-from solvent.chemistry import order_key
-from tests.property.oracle import Outcomes, TooMany, search
+from tests.property.oracle import Outcomes, TooMany, search, state_key
 from tests.property.strategies import programs
 
 STATES_MAX = 120
@@ -30,13 +29,13 @@ def check(text: str, outcomes: Outcomes, *, seed: int | None = None) -> None:
     try:
         outcome = solvent.run(solution, seed=seed, reactions_max=len(outcomes.states))
     except solvent.ReactionFailed:
-        assert order_key(solution) in outcomes.failures, solvent.show(solution)
+        assert state_key(solution) in outcomes.failures, solvent.show(solution)
     except solvent.LimitReached:
         assert not outcomes.always_ends()
-        assert order_key(solution) in outcomes.states, solvent.show(solution)
+        assert state_key(solution) in outcomes.states, solvent.show(solution)
     else:
         assert outcome.inert
-        assert order_key(solution) in outcomes.finals, solvent.show(solution)
+        assert state_key(solution) in outcomes.finals, solvent.show(solution)
 
 
 @settings(max_examples=300)
@@ -61,7 +60,7 @@ def test_each_step_is_a_reaction_the_oracle_knows(text: str, seed: int | None) -
     """A single step leads from a state to one of the states that the oracle says can follow it."""
     outcomes = outcomes_of(text)
     solution = solvent.parse(text).solution()
-    before = order_key(solution)
+    before = state_key(solution)
     for _ in outcomes.states:
         try:
             reaction = solvent.step(solution, seed=seed)
@@ -71,7 +70,7 @@ def test_each_step_is_a_reaction_the_oracle_knows(text: str, seed: int | None) -
         if reaction is None:
             assert before in outcomes.finals
             return
-        after = order_key(solution)
+        after = state_key(solution)
         assert after in outcomes.followers[before], solvent.show(solution)
         before = after
 
@@ -86,9 +85,9 @@ def test_a_limit_stops_in_a_state_that_can_be_resumed(text: str, reactions_max: 
     try:
         solvent.run(solution, reactions_max=reactions_max)
     except solvent.LimitReached:
-        assert order_key(solution) in outcomes.states, solvent.show(solution)
+        assert state_key(solution) in outcomes.states, solvent.show(solution)
         solvent.run(solution)
-    assert order_key(solution) in outcomes.finals, solvent.show(solution)
+    assert state_key(solution) in outcomes.finals, solvent.show(solution)
 
 
 @pytest.mark.parametrize(
@@ -107,6 +106,6 @@ def test_many_seeds_find_every_final_state(text: str) -> None:
     for seed in range(200):
         solution = solvent.parse(text).solution()
         solvent.run(solution, seed=seed)
-        found.add(order_key(solution))
+        found.add(state_key(solution))
     assert len(wanted) > 1
     assert found == wanted

@@ -103,9 +103,7 @@ def expressions() -> st.SearchStrategy[tree.Expression]:
 
     def inside(parts: st.SearchStrategy[tree.Expression]) -> st.SearchStrategy[tree.Expression]:
         items = st.lists(parts, max_size=3)
-        bindings = st.lists(
-            st.builds(_binding, names(), rules(parts), recursive=st.booleans()), min_size=1, max_size=2
-        )
+        bindings = st.lists(st.builds(_binding, names(), rules(parts), recursive=st.booleans()), min_size=1, max_size=2)
         return st.one_of(
             st.lists(parts, min_size=2, max_size=3).map(tree.TupleNode),
             items.filter(lambda found: len(found) != 1).map(tree.ListNode),

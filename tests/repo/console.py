@@ -29,9 +29,7 @@ _MARK = "==== end of command ===="
 _COPIED = ("examples", "docs", "bench", "README.md")
 
 # These set a project up or take minutes; the build itself shows that they work.
-_NOT_RUN = re.compile(
-    r"make\b|git clone\b|cd \S+$|(source|\.) \S+$|\S*pip3? install\b|\S*python3? -m (pip|venv)\b"
-)
+_NOT_RUN = re.compile(r"make\b|git clone\b|cd \S+$|(source|\.) \S+$|\S*pip3? install\b|\S*python3? -m (pip|venv)\b")
 
 _NUMBER = r"\d+(?:\.\d+)?(?:e[-+]?\d+)?"
 _DURATION = re.compile(rf"(?<![\w.]){_NUMBER} ?(?:[mµun]?s|seconds?|minutes?)\b")
@@ -74,8 +72,7 @@ def exchanges_of(text: str) -> list[Exchange]:
 def is_as_expected(expected: Iterable[str], seen: Iterable[str]) -> bool:
     """Compare output with what the page shows: `...` stands for any lines, durations are all the same."""
     wanted = "".join(
-        r"(?:.*\n)*?" if line.strip() == "..." else re.escape(without_durations(line)) + r"\n"
-        for line in expected
+        r"(?:.*\n)*?" if line.strip() == "..." else re.escape(without_durations(line)) + r"\n" for line in expected
     )
     return re.fullmatch(wanted, "".join(without_durations(line) + "\n" for line in seen)) is not None
 
@@ -102,9 +99,7 @@ def prepare_folder(folder: Path, files: Mapping[str, str]) -> None:
 def run_commands(commands: Sequence[str], folder: Path) -> list[tuple[str, ...]]:
     """Run commands in one shell and give the lines that each has printed."""
     # The status is put back after the mark, so that the next command still sees it.
-    script = "".join(
-        f"{command}\nstatus=$?; printf '\\n%s\\n' '{_MARK}'; (exit $status)\n" for command in commands
-    )
+    script = "".join(f"{command}\nstatus=$?; printf '\\n%s\\n' '{_MARK}'; (exit $status)\n" for command in commands)
     done = subprocess.run(
         ["bash", "-c", script],
         cwd=folder,

@@ -54,9 +54,7 @@ def test_commands_print_what_the_page_shows(page: Path, block: Block, tmp_path: 
 
 
 @pytest.mark.parametrize("page,block", _snippets("python"))
-def test_python_of_the_page_runs(
-    page: Path, block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_python_of_the_page_runs(page: Path, block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Python code of the documentation runs and its assertions hold."""
     prepare_folder(tmp_path, _files_of(page))
     monkeypatch.chdir(tmp_path)

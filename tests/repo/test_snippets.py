@@ -84,9 +84,7 @@ def test_other_commands_are_run(command: str) -> None:
         (["<T1 : 5>"], ["<T1 : 6>"], False),
     ],
 )
-def test_output_is_compared_but_for_gaps_and_durations(
-    expected: list[str], seen: list[str], *, fits: bool
-) -> None:
+def test_output_is_compared_but_for_gaps_and_durations(expected: list[str], seen: list[str], *, fits: bool) -> None:
     """Output must be equal, save for durations and the lines that `...` stands for."""
     assert is_as_expected(expected, seen) is fits
 

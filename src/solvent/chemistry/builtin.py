@@ -6,6 +6,7 @@ They work on molecules directly. A wrong argument raises `Incomputable`, like an
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from solvent.chemistry.molecule import List, Molecule, Symbol, equal
@@ -96,7 +97,7 @@ def reverse(value: Molecule) -> Molecule:
 def sort(items: Molecule) -> List:
     """`sort(l)`: of numbers or of strings."""
     found = list(_list(items))
-    for one, other in zip(found, found[1:], strict=False):
+    for one, other in pairwise(found):
         less(one, other)
     return List(sorted(found))
 
@@ -209,10 +210,7 @@ def power(base: Molecule, exponent: Molecule) -> Molecule:
     if type(exponent) is int and type(base) is int and exponent >= 0:
         return base**exponent
     try:
-        found = float(_number(base)) ** float(_number(exponent))
-        if type(found) is float:
-            return found
-        raise ValueError
+        return math.pow(_number(base), _number(exponent))
     except (ArithmeticError, ValueError):
         raise Incomputable(f"cannot raise {base} to {exponent}") from None
 

@@ -54,7 +54,7 @@ class Function:
 
 
 def _code_of(call: Any) -> Any:
-    function = call if hasattr(call, "__code__") else getattr(type(call), "__call__", None)
+    function = call if hasattr(call, "__code__") else getattr(type(call), "__call__", None)  # noqa: B004 - its code
     return getattr(function, "__code__", None)
 
 
@@ -75,7 +75,7 @@ class Functions:
 
     def register(self, call: Callable[..., Any], name: str | None = None) -> Callable[..., Any]:
         """Make a Python function callable from programs; usable as a decorator."""
-        name = name or getattr(call, "__name__", "")
+        name = name or str(getattr(call, "__name__", ""))
         if not (name.isidentifier() and not name[0].isupper()):
             message = f"`{name}` cannot name a function"
             raise Misuse("H301", message, hint="a name that starts with a lower-case letter can")

@@ -17,7 +17,7 @@ molecule that shares no solution with the original, and `order_key` puts any mol
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -30,12 +30,12 @@ class Symbol:
     """A constant that stands for itself, such as `SRC`. One object for each name, so `is` compares them."""
 
     __slots__ = ("name",)
-    _known: ClassVar[dict[str, Symbol]] = {}
+    _known: ClassVar[dict[str, Any]] = {}
     name: str
 
-    def __new__(cls, name: str) -> Symbol:
+    def __new__(cls, name: str) -> Self:
         """Give the one symbol of this name."""
-        symbol = cls._known.get(name)
+        symbol: Self | None = cls._known.get(name)
         if symbol is None:
             symbol = object.__new__(cls)
             symbol.name = name

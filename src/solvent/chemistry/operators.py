@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING
 
 from solvent.chemistry.molecule import List, Molecule, Opaque, Symbol, equal
 
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-class Incomputable(Exception):  # noqa: N818 - it is a finding about values, not a mistake of the program
+class Incomputable(Exception):
     """An operator or a built-in function does not apply to these values."""
 
 

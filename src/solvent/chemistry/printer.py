@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 _POWER = {"||": 1, "&&": 2, "==": 4, "!=": 4, "<": 4, ">": 4, "<=": 4, ">=": 4, "+": 5, "-": 5, "*": 6, "/": 6, "%": 6}
 _SUM = 5
 _ESCAPED = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
-_TO_ESCAPE = re.compile("[\"\\\\\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_TO_ESCAPE = re.compile('["\\\\\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]')
 _DIGITS_AT_ONCE = 4000
 
 

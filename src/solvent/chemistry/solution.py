@@ -91,9 +91,7 @@ class Solution:
         return settled + len(self.fresh) + len(self.waiting)
 
     def __contains__(self, molecule: object) -> bool:
-        return any(
-            equal(held, molecule) or (type(held) is Endless and equal(held.molecule, molecule)) for held in self
-        )
+        return any(equal(held, molecule) or (type(held) is Endless and equal(held.molecule, molecule)) for held in self)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Solution):

@@ -127,13 +127,7 @@ class SolutionPattern(Node):
 
 
 Pattern: TypeAlias = (
-    VariablePattern
-    | LiteralPattern
-    | RestPattern
-    | RulePattern
-    | TuplePattern
-    | ListPattern
-    | SolutionPattern
+    VariablePattern | LiteralPattern | RestPattern | RulePattern | TuplePattern | ListPattern | SolutionPattern
 )
 
 # --- Expressions: conditions and products.
@@ -231,9 +225,7 @@ class Binary(Node):
     __slots__ = ("left", "operator", "right")
     fields = ("operator", "left", "right")
 
-    def __init__(
-        self, operator: str, left: Expression, right: Expression, *, start: int = -1, end: int = -1
-    ) -> None:
+    def __init__(self, operator: str, left: Expression, right: Expression, *, start: int = -1, end: int = -1) -> None:
         self.operator = operator
         self.left = left
         self.right = right
@@ -343,9 +335,7 @@ class LetNode(Node):
     __slots__ = ("bindings", "body")
     fields = ("bindings", "body")
 
-    def __init__(
-        self, bindings: list[Binding], body: list[Expression], *, start: int = -1, end: int = -1
-    ) -> None:
+    def __init__(self, bindings: list[Binding], body: list[Expression], *, start: int = -1, end: int = -1) -> None:
         self.bindings = bindings
         self.body = body
         self.start = start
@@ -353,17 +343,7 @@ class LetNode(Node):
 
 
 Expression: TypeAlias = (
-    Literal
-    | Name
-    | TupleNode
-    | ListNode
-    | SolutionNode
-    | Multiplet
-    | Unary
-    | Binary
-    | Call
-    | RuleNode
-    | LetNode
+    Literal | Name | TupleNode | ListNode | SolutionNode | Multiplet | Unary | Binary | Call | RuleNode | LetNode
 )
 
 

@@ -27,9 +27,7 @@ def _options(arguments: list[str]) -> Namespace:
     parser = parser_for("fmt", says, example="solvent fmt -w *.hocl")
     parser.add_argument("files", metavar="FILE", nargs="+", help="programs (`-`: standard input)")
     parser.add_argument("-w", "--write", action="store_true", help="change the files instead of printing")
-    parser.add_argument(
-        "--check", action="store_true", help="only say which files are not in the layout (exit code 1)"
-    )
+    parser.add_argument("--check", action="store_true", help="only say which files are not in the layout (exit code 1)")
     parser.add_argument("--diff", action="store_true", help="print the differences instead")
     return parser.parse_args(arguments)
 
@@ -47,9 +45,7 @@ def _format(file: str, options: Namespace) -> int:
         _write_differences(name, text, formatted)
     if options.check:
         if not is_same:
-            complain(
-                f"{name} is not in the common layout", hint="" if file == "-" else f"solvent fmt -w {file}"
-            )
+            complain(f"{name} is not in the common layout", hint="" if file == "-" else f"solvent fmt -w {file}")
         return 0 if is_same else 1
     if options.write and file != "-":
         if not is_same:

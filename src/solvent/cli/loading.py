@@ -44,9 +44,7 @@ def add_functions(parser: ArgumentParser) -> None:
 
 def add_format(parser: ArgumentParser) -> None:
     """Add --format."""
-    parser.add_argument(
-        "--format", choices=("text", "json"), default="text", help="what to print (default: text)"
-    )
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="what to print (default: text)")
 
 
 def add_seed(parser: ArgumentParser) -> None:

@@ -28,9 +28,7 @@ if TYPE_CHECKING:
 
 def main(arguments: list[str]) -> int:
     """Read and do what is typed until the end."""
-    parser = parser_for(
-        "repl", "Add molecules and watch them react, at a prompt.", example="solvent repl max.hocl"
-    )
+    parser = parser_for("repl", "Add molecules and watch them react, at a prompt.", example="solvent repl max.hocl")
     parser.add_argument("file", metavar="FILE", nargs="?", help="a program to begin with")
     add_functions(parser)
     options = parser.parse_args(arguments)

@@ -79,9 +79,7 @@ class Session:
         if name not in COMMANDS:
             from solvent.hocl.nearest import nearest
 
-            raise Misuse(
-                "H311", f"there is no command `:{name}`", hint=nearest(name, COMMANDS) or "`:help` lists them"
-            )
+            raise Misuse("H311", f"there is no command `:{name}`", hint=nearest(name, COMMANDS) or "`:help` lists them")
         wanted = COMMANDS[name][0]
         if wanted and not wanted.startswith("[") and not rest:
             raise Misuse("H311", f"`:{name}` needs {wanted.lower()}: `:{name} {wanted}`")

@@ -43,9 +43,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _options(arguments: list[str]) -> Namespace:
-    parser = parser_for(
-        "trace", "Run a program and show every reaction.", example="solvent trace max.hocl --limit 20"
-    )
+    parser = parser_for("trace", "Run a program and show every reaction.", example="solvent trace max.hocl --limit 20")
     add_program(parser)
     add_seed(parser)
     parser.add_argument(

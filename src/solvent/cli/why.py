@@ -121,11 +121,7 @@ def complain_unmade(recorder: Recorder, text: str) -> None:
 
     known = list(dict.fromkeys(made.text for made in recorder.molecules))
     near = get_close_matches(text, known, n=_NEAR_MAX, cutoff=0.5) or known[-_NEAR_MAX:]
-    hint = (
-        f"there were: {', '.join(shortened(one, 60) for one in near)}"
-        if near
-        else "the solution was always empty"
-    )
+    hint = f"there were: {', '.join(shortened(one, 60) for one in near)}" if near else "the solution was always empty"
     complain(f"`{text}` was never in the solution", hint=hint)
 
 
@@ -197,8 +193,7 @@ def tree_as_json(recorder: Recorder, made: Made) -> dict[str, Any]:
         "molecule": made.text,
         "id": made.number,
         "molecules": [
-            {"id": one.number, "molecule": one.text, "reaction": one.reaction}
-            for _, one in sorted(known.items())
+            {"id": one.number, "molecule": one.text, "reaction": one.reaction} for _, one in sorted(known.items())
         ],
         "reactions": [_as_json(record) for _, record in sorted(reactions.items())],
     }

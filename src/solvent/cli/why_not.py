@@ -32,9 +32,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _options(arguments: list[str]) -> Namespace:
-    parser = parser_for(
-        "why-not", "Show what stops a rule from reacting.", example="solvent why-not max.hocl max"
-    )
+    parser = parser_for("why-not", "Show what stops a rule from reacting.", example="solvent why-not max.hocl max")
     add_program(parser)
     parser.add_argument("rule", metavar="RULE", help="the rule's name")
     add_seed(parser)
@@ -96,11 +94,7 @@ def write_report(report: Report) -> None:
         fits = f"{counted(pattern.fit, 'molecule')} fit{'s' if pattern.fit == 1 else ''} it"
         if pattern.fit and not pattern.fits_together:
             fits += ", but none beside the patterns before it"
-        near = (
-            f"; nearest: {', '.join(shortened(one, 80) for one in pattern.nearest)}"
-            if pattern.nearest
-            else ""
-        )
+        near = f"; nearest: {', '.join(shortened(one, 80) for one in pattern.nearest)}" if pattern.nearest else ""
         style = "green" if pattern.fits_together else "red"
         write(f"  pattern {at}  ", (pattern.pattern, style), f"  {fits}{near}")
     for condition in report.conditions:

@@ -1,5 +1,12 @@
-"""The engine: rules compiled to Python, solutions run to inertia."""
+"""The engine: rules compiled to Python, solutions run to inertia.
 
-from solvent.engine.reactor import Flight, Reaction, Reactor, Stopped
+Reading order. What a solution is to the engine: index, registry. How a rule is compiled: plan, expressions, names,
+code, taking, matcher, builder, support, compile, visit; sweep and sweep_code for whole rows at once. How a solution
+runs: batches, reaction, reactor; failure says what went wrong. Other strategies: choice (random), explore (every
+order). What happened and why: trace, explain.
+"""
+
+from solvent.engine.reaction import Flight, Reaction, Stopped
+from solvent.engine.reactor import Reactor
 
 __all__ = ["Flight", "Reaction", "Reactor", "Stopped"]

@@ -372,6 +372,6 @@ def may_be_rule(plan: Plan, element: Element) -> bool:
 
 
 def _words(lines: list[str]) -> set[str]:
-    import re  # noqa: PLC0415
+    import re
 
     return set(re.findall(r"\w+", " ".join(lines)))

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from solvent.chemistry.molecule import ATOMS, Molecule, sub_solutions
 from solvent.chemistry.rule import Rule
+from solvent.engine.batches import go_out, reopen
 from solvent.engine.compile import Entry, entries_of
 from solvent.engine.failure import reaction_failed
-from solvent.engine.index import Cell, Row, Store
-from solvent.engine.reactor import LEVELS_MAX, Reactor, go_out, reopen
+from solvent.engine.reactor import LEVELS_MAX, Reactor
 from solvent.engine.support import store_of
 from solvent.errors import LimitReached, SolventError
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from solvent.chemistry.solution import Solution
+    from solvent.engine.index import Cell, Row, Store
 
 
 class Chance(Protocol):

@@ -132,7 +132,10 @@ class RuleCode:
 class Entry:
     """One way into a registered rule: through one of its elements."""
 
-    __slots__ = ("attempt", "cell", "code", "consumes", "element", "find", "is_async", "is_special", "keys", "one_shot", "react", "rule")
+    __slots__ = (
+        "attempt", "cell", "code", "consumes", "element", "find", "is_async", "is_special", "keys", "one_shot", "react",
+        "rule",
+    )  # fmt: skip
 
     def __init__(self, cell: Cell, rule: Rule, code: RuleCode, at: int | None) -> None:
         self.cell = cell

@@ -81,9 +81,11 @@ class Report:
         failing = [one for one in self.conditions if one.failures]
         if failing:
             worst = max(failing, key=lambda one: one.failures)
-            return f"the patterns fit {self.combinations} times, but `{worst.condition}` is false each time" if len(
-                failing
-            ) == 1 else f"the patterns fit {self.combinations} times, but the condition is false each time"
+            return (
+                f"the patterns fit {self.combinations} times, but `{worst.condition}` is false each time"
+                if len(failing) == 1
+                else f"the patterns fit {self.combinations} times, but the condition is false each time"
+            )
         return "nothing stops it"
 
 
@@ -133,7 +135,7 @@ class _Search:
         self._search(0, list(range(len(self.molecules))), dict(self.outer))
         for at, one in enumerate(patterns):
             one.fits_together = at < self.reached
-        found = Report(
+        return Report(
             self.rule.name or "anonymous",
             print_rule(self.rule),
             print_molecule(self.solution),
@@ -143,7 +145,6 @@ class _Search:
             is_complete=self.tries < TRIES_MAX,
             can_react=self.can_react,
         )
-        return found
 
     def _search(self, at: int, free: list[int], bindings: Bindings) -> None:
         self.reached = max(self.reached, at)
@@ -213,7 +214,7 @@ def fits(pattern: Pattern, molecule: Molecule, bindings: Bindings) -> Iterator[B
                 yield from _list(pattern, molecule, bindings)
         case SolutionPattern():
             if type(molecule) is Solution and molecule.inert:
-                elements = [one for one in pattern.items if not isinstance(one, RestPattern)]
+                elements: list[Pattern] = [one for one in pattern.items if not isinstance(one, RestPattern)]
                 rests = [one for one in pattern.items if isinstance(one, RestPattern)]
                 yield from _inside(elements, rests, list(molecule), bindings)
 

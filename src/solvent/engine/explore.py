@@ -107,9 +107,7 @@ class Exploration:
         records: list[Record] = []
         for state, after in zip(cycle, [*cycle[1:], cycle[0]], strict=True):
             wanted = order_key(self.states[after])
-            step = next(
-                step for step, reached in _successors(self.states[state]) if order_key(reached) == wanted
-            )
+            step = next(step for step, reached in _successors(self.states[state]) if order_key(reached) == wanted)
             records += self._replay(state, [step])
         for number, record in enumerate(records, 1):
             record.number = number
@@ -204,11 +202,7 @@ def _signature(value: Any) -> Any:
     """Tell matches apart by what they take: equal molecules make equal successors."""
     if type(value) is Cell:
         return order_key(value.molecule)
-    return (
-        None
-        if value is None or type(value) is Store or getattr(value, "is_solution", False)
-        else _value_key(value)
-    )
+    return None if value is None or type(value) is Store or getattr(value, "is_solution", False) else _value_key(value)
 
 
 def _value_key(value: Molecule) -> Any:

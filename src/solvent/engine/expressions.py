@@ -89,11 +89,12 @@ class ExpressionWriter:
                 return Text(f"({', '.join(part.text for part in parts)},)", tuple, any(p.may_raise for p in parts))
             case ListNode():
                 items = [self._argument(item) for item in node.items]
-                return Text(f"_List(({''.join(item.text + ', ' for item in items)}))", List, any(i.may_raise for i in items))
+                made = "".join(f"{item.text}, " for item in items)
+                return Text(f"_List(({made}))", List, any(item.may_raise for item in items))
             case SolutionNode():
                 items = [self._argument(item) for item in node.items]
-                made = "".join(f"*map(_copied, {i.text[1:]}), " if i.text[:1] == "*" else f"_copied({i.text}), " for i in items)
-                return Text(f"_Solution([{made}])", Solution, any(i.may_raise for i in items))
+                made = "".join(_copy_text(item.text) for item in items)
+                return Text(f"_Solution([{made}])", Solution, any(item.may_raise for item in items))
             case RuleNode():
                 return self._rule(node)
             case LetNode() | Multiplet():
@@ -147,7 +148,7 @@ class ExpressionWriter:
 
     def _arithmetic(self, operator: str, left: Text, right: Text, *, raises: bool) -> Text:
         both = left.kind in _NUMBERS and right.kind in _NUMBERS
-        kind = (int if left.kind is int and right.kind is int else float) if both else None
+        kind: type | None = (int if left.kind is int and right.kind is int else float) if both else None
         if operator in "+-*" and both:
             # An integer may be too large to become a float beside one.
             return Text(f"({left.text} {operator} {right.text})", kind, raises or left.kind is not right.kind)
@@ -181,11 +182,12 @@ class ExpressionWriter:
     def _divides(self, node: Binary) -> str | None:
         """Give Python's own `a % b` for `a % b == 0` on integers: there the sign of the rest does not matter."""
         left, right = node.left, node.right
-        if isinstance(right, Literal) and type(right.value) is int and right.value == 0:
-            if isinstance(left, Binary) and left.operator == "%":
-                dividend, divisor = self.write(left.left), self.write(left.right)
-                if dividend.kind is int and divisor.kind is int:
-                    return f"{dividend.text} % {divisor.text}"
+        if not (isinstance(right, Literal) and type(right.value) is int and right.value == 0):
+            return None
+        if isinstance(left, Binary) and left.operator == "%":
+            dividend, divisor = self.write(left.left), self.write(left.right)
+            if dividend.kind is int and divisor.kind is int:
+                return f"{dividend.text} % {divisor.text}"
         return None
 
     def _call(self, node: Call) -> Text:
@@ -202,6 +204,10 @@ class ExpressionWriter:
             message = f"`{node.function}` is asynchronous, so a condition cannot call it"
             raise Misuse("H303", message, span=span, hint="call it in the product and decide on its result")
         return Text(f"(await _answer({name}, {arguments}))", None, may_raise=True)
+
+
+def _copy_text(item: str) -> str:
+    return f"*map(_copied, {item[1:]}), " if item.startswith("*") else f"_copied({item}), "
 
 
 def conjuncts(condition: Expression | None) -> Iterator[Expression]:

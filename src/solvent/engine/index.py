@@ -10,8 +10,8 @@ a reaction.
 Index keys are Python's, for which `1`, `1.0` and `True` are one: a row may hold a few cells too many, never one too
 few, and the compiled rule checks what it finds.
 
-The store also knows which rules could want a molecule (`entries_for`), by shape and by first part, so that a thousand
-rules that do not concern a molecule cost nothing.
+The rules among the molecules are known by what they could want (`registry`), so that a thousand rules that do not
+concern a molecule cost nothing.
 """
 
 from __future__ import annotations
@@ -21,16 +21,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from solvent.chemistry.molecule import ATOMS, Endless, Molecule, Symbol, equal
 from solvent.chemistry.rule import Rule
+from solvent.engine.registry import Registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from solvent.chemistry.solution import Solution
-    from solvent.engine.compile import Entry
 
 _DEAD_MIN = 64
-_VISITS_MIN = 100
-_HEADS = frozenset({Symbol, str, int})
 WHOLE = ()
 """The positions of an index on the whole molecule."""
 
@@ -99,15 +96,15 @@ class _Bucket:
                     table[key] = living
 
 
-class Store:
+class Store(Registry):
     """All settled molecules of one solution, and the rules among them."""
 
     __slots__ = (
-        "_buckets", "_cache", "_constants", "_deaths_in_tables", "_heads", "_tables", "births", "deaths", "deaths_max",
-        "fast", "has_endless", "late", "queues", "reactions", "rules", "untried", "visits",
+        "_buckets", "_deaths_in_tables", "births", "deaths", "deaths_max", "queues", "reactions", "untried",
     )  # fmt: skip
 
     def __init__(self) -> None:
+        super().__init__()
         self._buckets: dict[Any, _Bucket] = {}
         # Cells made and cells that died, from the beginning, and the deaths when rows and tables were last tidied.
         self.births = 0
@@ -115,27 +112,12 @@ class Store:
         self._deaths_in_tables = 0
         # How many deaths make the rows be tidied next.
         self.deaths_max = _DEAD_MIN
-        self.has_endless = False
         # Reactions made to happen by attempts, until the reactor counts them.
         self.reactions = 0
-        # For molecules of a key: the function that does all there is to do with one (see `visit`), and how often
-        # none was at hand: for a few molecules it would not pay to make one.
-        self.fast: dict[Any, Callable[[Molecule], Any]] = {}
-        self.visits = 0
         # Flat molecules that reactions made, by their key, which have not been tried yet.
         self.queues: dict[Any, list[Molecule]] = {}
         # Set by whoever settles molecules without trying them against each other.
         self.untried = False
-        # The registered rules: the entries of each, by its cell.
-        self.rules: dict[Cell, list[Entry]] = {}
-        # Rules that take the rest of their own solution: they wait until nothing else is fresh.
-        self.late: list[Entry] = []
-        self._tables: dict[Any, list[Entry]] = {}
-        self._cache: dict[Any, tuple[Entry, ...]] = {}
-        self._heads: set[Any] = set()
-        self._constants: set[Any] = set()
-
-    # --- Molecules.
 
     def add(self, molecule: Molecule) -> Cell:
         """Settle a molecule."""
@@ -212,6 +194,10 @@ class Store:
     def row(self, shape: Any) -> Row:
         """Give the row of a shape."""
         return self._bucket(shape).row
+
+    def tables(self, shape: Any) -> dict[tuple[int, ...], dict[Any, Row]]:
+        """Give the indexes of a shape, by their positions."""
+        return self._bucket(shape).indexes
 
     def _bucket(self, shape: Any) -> _Bucket:
         """Give the bucket of a shape; that of a first part takes over the tuples which begin so."""
@@ -291,7 +277,7 @@ class Store:
     def enqueue(self, molecules: list[Molecule]) -> list[Molecule]:
         """Put the flat tuples that begin with a symbol some rule names into their queues; give the others."""
         others = []
-        heads = self._heads
+        heads = self.heads
         for molecule in molecules:
             if type(molecule) is tuple and type(molecule[0]) is Symbol:
                 key = (len(molecule), molecule[0])
@@ -323,93 +309,6 @@ class Store:
                 queue.remove(molecule)
                 return True
         return False
-
-    # --- Rules.
-
-    def register(self, cell: Cell, entries: list[Entry]) -> None:
-        """Let a settled rule see molecules from now on."""
-        self.rules[cell] = entries
-        for entry in entries:
-            if entry.code.is_late:
-                self.late.append(entry)
-                break
-            for key in entry.keys:
-                self._tables.setdefault(key, []).append(entry)
-                if type(key) is tuple:
-                    (self._heads if type(key[0]) is int else self._constants).add(key)
-        self._cache.clear()
-        self.fast.clear()
-
-    def unregister(self, cell: Cell) -> None:
-        """Let a rule see no more molecules."""
-        for entry in self.rules.pop(cell):
-            if entry in self.late:
-                self.late.remove(entry)
-                continue
-            for key in entry.keys:
-                table = self._tables.get(key)
-                if table is not None and entry in table:
-                    table.remove(entry)
-        self._cache.clear()
-        self.fast.clear()
-
-    def entries_for(self, molecule: Molecule) -> tuple[Entry, ...]:
-        """Give the entries of all rules that a molecule of this shape could enter."""
-        kind = type(molecule)
-        key: Any
-        if kind is tuple:
-            head = molecule[0]
-            key = (len(molecule), head)
-            # `True` finds what is meant for `1` here, and its search will say no.
-            found = self._cache.get(key)
-            if found is not None:
-                return found
-            if type(head) not in _HEADS or key not in self._heads:
-                key = len(molecule)
-        else:
-            key = kind
-            if self._constants and kind in ATOMS and (kind, molecule) in self._constants:
-                key = (kind, molecule)
-        found = self._cache.get(key)
-        if found is None:
-            found = self._cache[key] = self._collect(key, kind)
-        return found
-
-    def only_reader(self, shape: Any) -> Rule | None:
-        """Give the rule that alone looks at molecules of a shape, and only at them, if it is one."""
-        wide: tuple[Any, ...] = (object, tuple) if type(shape) is int else (object,)
-        entries: list[Entry] = []
-        for key, table in self._tables.items():
-            if table and (key in wide or key == shape or (type(key) is tuple and key[0] == shape)):
-                entries += table
-        if len(entries) != 2 or entries[0].cell is not entries[1].cell or entries[0] is entries[1]:  # noqa: PLR2004
-            return None
-        if any(shape not in entry.keys for entry in entries):
-            return None
-        return entries[0].rule
-
-    def note_fast(
-        self, molecule: Molecule, entries: tuple[Entry, ...], solution: Solution, make_visit: Callable[..., Any]
-    ) -> None:
-        """Remember how to visit molecules like this one, if each entry is ready and none can end a rule."""
-        self.visits += 1
-        if self.visits < _VISITS_MIN:
-            return
-        head = molecule[0]
-        key = (len(molecule), head)
-        if type(head) is not Symbol or key not in self._heads or self.has_endless:
-            return
-        if all(entry.attempt is not None and not entry.code.takes_rules for entry in entries):
-            bucket = self._bucket(key)
-            self.fast[key] = make_visit(entries, self, solution, bucket.row, bucket.indexes)
-
-    def _collect(self, key: Any, kind: type) -> tuple[Entry, ...]:
-        keys = [key, object]
-        if kind is tuple:
-            keys += [tuple, key[0]] if type(key) is tuple else [tuple]
-        elif key is not kind:
-            keys.append(kind)
-        return tuple(entry for one in keys for entry in self._tables.get(one, ()))
 
 
 def _whole(molecule: Molecule) -> Molecule:

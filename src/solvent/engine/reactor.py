@@ -12,90 +12,34 @@ reactants are gone, the products arrive by `land`.
 
 from __future__ import annotations
 
-from itertools import chain, islice
-from operator import countOf
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from solvent.chemistry.molecule import ATOMS, Endless, Molecule, sub_solutions
 from solvent.chemistry.rule import Rule
+from solvent.engine.batches import are_flat, go_out, reopen, rules_apart
 from solvent.engine.compile import Entry, entries_of
 from solvent.engine.failure import reaction_failed
-from solvent.engine.index import Row, Store, in_order
+from solvent.engine.index import Store
+from solvent.engine.reaction import POLL_MASK, Flight, Reacting, Reaction, Stopped, took_any
 from solvent.engine.support import store_of
 from solvent.engine.sweep import sweep
 from solvent.engine.visit import make_visit
 from solvent.errors import LimitReached, SolventError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator
+    from collections.abc import Callable, Iterator
 
     from solvent.chemistry.solution import Solution
 
 LEVELS_MAX = 200
 _PLACED = object()
-_FIRST = frozenset({Rule, Endless})
-_POLL_MASK = 0xFF
 _POLL_EVERY = 256
 _QUEUED_MIN = 256
 
 
-class Reaction:
-    """One rule applied once."""
-
-    __slots__ = ("kept", "products", "reactants", "rule", "solution")
-
-    def __init__(
-        self, rule: Rule, solution: Solution, reactants: list[Molecule], kept: list[Molecule], products: list[Molecule]
-    ) -> None:
-        self.rule = rule
-        self.solution = solution
-        self.reactants = reactants
-        self.kept = kept
-        self.products = products
-
-
-class Flight:
-    """A reaction that waits for an external call."""
-
-    __slots__ = ("coroutine", "entry", "reactants", "solution")
-
-    def __init__(self, coroutine: Coroutine[Any, Any, list[Molecule]], solution: Solution, entry: Entry) -> None:
-        self.coroutine = coroutine
-        self.solution = solution
-        self.entry = entry
-        self.reactants: list[Molecule] = []
-
-
-class Stopped(Exception):  # noqa: N818 - not an error: the run was asked to stop
-    """A run was asked to stop before its solution was inert."""
-
-
-class Reactor:
-    """Runs solutions, and counts, limits and reports their reactions."""
-
-    def __init__(
-        self,
-        *,
-        reactions_max: int | None = None,
-        should_stop: Callable[[], bool] | None = None,
-        observe: Callable[[Reaction], None] | None = None,
-    ) -> None:
-        self.reactions = 0
-        self.reactions_max = reactions_max
-        self.should_stop = should_stop
-        self.observe = observe
-        self.flights: list[Flight] = []
-        self.scan: Callable[[Row], Any] = in_order
-        # Whether anything must be looked at after every reaction.
-        self._is_watched = reactions_max is not None or observe is not None
-        # Batches of fresh molecules tried so far: small ones must not put off looking whether to stop.
-        self._batches = 0
-        # Set by a sweep that was broken off.
-        self.is_stopping = False
-        # Counts the molecules tried one reaction at a time, and the last of them that needs no place any more: it
-        # has reacted, or stands in the store.
-        self._turn = 0
-        self._placed = -1
+class Reactor(Reacting):
+    """Runs solutions."""
 
     def run(self, solution: Solution) -> None:
         """React until the solution is inert, or only calls in flight are left to wait for."""
@@ -124,7 +68,7 @@ class Reactor:
             fresh = solution.fresh
             if fresh:
                 self._batches += 1
-                if not self._batches & _POLL_MASK:
+                if not self._batches & POLL_MASK:
                     self._poll()
                 solution.fresh = []
                 self._try_all(solution, store, fresh, level)
@@ -136,22 +80,21 @@ class Reactor:
 
     def _try_all(self, solution: Solution, store: Store, fresh: list[Molecule], level: int) -> None:
         """Try every fresh molecule: rules first, so that no molecule settles before it has met them."""
-        rules, others, kinds = _rules_apart(fresh)
+        rules, others, kinds = rules_apart(fresh)
         left: Iterator[Molecule] = iter(rules)
         active: Any = _PLACED
         try:
             for active in left:
                 if type(active) is Endless:
                     self._enter_endless(solution, store, active, level)
-                else:
-                    if not any(self._enter_by(entry, solution, store, active) for entry in store.entries_for(active)):
-                        self._settle_rule(solution, store, active)
-                active = _PLACED
+                elif not any(self._enter_by(entry, solution, store, active) for entry in store.entries_for(active)):
+                    self._settle_rule(solution, store, active)
+                active = _PLACED  # noqa: PLW2901 - from here on it needs no place
             if self.observe is None and len(others) > 1:
                 others = sweep(self, solution, store, others, kinds)
                 if self.is_stopping:
                     self.is_stopping = False
-                    raise Stopped
+                    raise Stopped  # noqa: TRY301 - what is left must be put back below
         except BaseException:
             is_placed = active is _PLACED or self._placed == self._turn
             solution.fresh = [*([] if is_placed else [active]), *left, *others, *solution.fresh]
@@ -166,7 +109,7 @@ class Reactor:
         entries_for, add, enter, is_watched = store.entries_for, store.add, self._enter_by, self._is_watched
         fast = store.fast.get
         entry: Any = None
-        may_nest = not _are_flat(molecules)
+        may_nest = not are_flat(molecules)
         left = iter(molecules)
         active: Any = _PLACED
         is_slow = False
@@ -221,7 +164,7 @@ class Reactor:
             if queue:
                 found = True
                 self._batches += 1
-                if not self._batches & _POLL_MASK:
+                if not self._batches & POLL_MASK:
                     self._poll()
                 molecules = queue[:]
                 queue.clear()
@@ -293,12 +236,12 @@ class Reactor:
             return True
         for match in find(molecule):
             self._react(entry, match, molecule, solution, store)
-            if store.has_endless and not entry.one_shot and not _took_any(entry, match):
+            if store.has_endless and not entry.one_shot and not took_any(entry, match):
                 # The same match is possible again, so the molecule is tried again.
                 self._placed = self._turn
                 solution.fresh.append(molecule)
                 return True
-            if not entry.cell.alive:
+            if entry.one_shot:
                 break
         return False
 
@@ -326,7 +269,7 @@ class Reactor:
                 if match is None:
                     break
                 self._react(entry, match, inner, solution, store)
-                if not entry.one_shot and not _took_any(entry, match):
+                if not entry.one_shot and not took_any(entry, match):
                     store.delete(cell)
                     solution.fresh.append(molecule)
                     return
@@ -347,7 +290,7 @@ class Reactor:
                 self._react(entry, match, None, solution, store)
                 if not cell.alive:
                     return
-                if not _took_any(entry, match):
+                if not took_any(entry, match):
                     store.delete(cell)
                     solution.fresh.append(molecule)
                     return
@@ -367,48 +310,6 @@ class Reactor:
                 return True
         return False
 
-    def _react(self, entry: Entry, match: Any, molecule: Any, solution: Solution, store: Store) -> None:
-        """Make one reaction happen."""
-        react = entry.react
-        if self._is_watched:
-            self._check_limits()
-        if not self.reactions & _POLL_MASK:
-            self._poll()
-        if entry.is_async:
-            self._take_off(entry, match, molecule, solution, store)
-            products: list[Molecule] = []
-        else:
-            try:
-                products = react(match, entry.rule, solution, store, entry.cell)
-            except Exception as error:
-                raise reaction_failed(error, entry, match, molecule) from error
-            solution.fresh += products
-        self.reactions += 1
-        if entry.one_shot:
-            store.delete(entry.cell)
-        if entry.consumes:
-            self._placed = self._turn
-        if self.observe is not None:
-            reactants, kept = _reactants(entry, match, molecule)
-            self.observe(Reaction(entry.rule, solution, reactants, kept, products))
-
-    def _check_limits(self) -> None:
-        if self.reactions_max is not None and self.reactions >= self.reactions_max:
-            raise LimitReached("H501", f"not inert after {self.reactions} reactions", hint="raise --reactions-max")
-
-    def _poll(self) -> None:
-        if self.should_stop is not None and self.should_stop():
-            raise Stopped
-
-    # --- Calls in flight.
-
-    def _take_off(self, entry: Entry, match: Any, molecule: Any, solution: Solution, store: Store) -> None:
-        flight = Flight(entry.react(match, entry.rule, solution, store, entry.cell), solution, entry)
-        flight.reactants = _reactants(entry, match, molecule)[0]
-        entry.code.consumption()(match, store)
-        solution.flight += 1
-        self.flights.append(flight)
-
     def land(self, flight: Flight, products: list[Molecule]) -> None:
         """Put in what a call that has answered produced, and go on."""
         flight.solution.flight -= 1
@@ -418,90 +319,11 @@ class Reactor:
             self.observe(Reaction(flight.entry.rule, flight.solution, flight.reactants, [], products))
         self.go_on(flight.solution)
 
-    def crash(self, flight: Flight, error: BaseException) -> Exception:
-        """Put the reactants of a call that failed back, and give the error to raise."""
-        flight.solution.flight -= 1
-        flight.solution.extend(flight.reactants)
-        if flight.entry.one_shot:
-            flight.solution.add(flight.entry.rule)
-        return reaction_failed(error, flight.entry, (), None, flight.reactants)
-
-
-def reopen(solution: Solution) -> None:
-    """Make what waits in a solution fresh again: a run that was broken off may have left solutions unfinished."""
-    if solution.inert or not solution.waiting:
-        return
-    waiting, solution.waiting = solution.waiting, {}
-    for molecule in waiting.values():
-        for sub in sub_solutions(molecule):
-            reopen(sub)
-    solution.fresh += waiting.values()
-
-
-def go_out(solution: Solution) -> Solution:
-    """Give the solution that an inert solution is part of; the molecule that held it there goes on if it can."""
-    host, molecule = solution.host
-    solution.host = None
-    if id(molecule) in host.waiting and all(sub.inert for sub in sub_solutions(molecule)):
-        del host.waiting[id(molecule)]
-        host.add(molecule)
-    found: Solution = host
-    return found
-
 
 def _culprit(entries: tuple[Entry, ...], error: BaseException) -> Entry | None:
     """Give the entry whose compiled text an error came from."""
     return next((entry for entry in entries if entry.code.has_raised(error)), None)
 
 
-def _are_flat(molecules: list[Molecule]) -> bool:
-    """Say whether none of these molecules can hold a solution; looks at all parts at once."""
-    kinds = set(map(type, molecules))
-    if kinds == {tuple}:
-        return ATOMS.issuperset(map(type, chain.from_iterable(molecules)))
-    return kinds <= ATOMS
-
-
-def _rules_apart(molecules: list[Molecule]) -> tuple[list[Molecule], list[Molecule], frozenset[type]]:
-    """Split rules, and endless molecules, from the others; give the types of the others too.
-
-    They mostly stand at one end, and a large solution should not be gone through for them.
-    """
-    size = len(molecules)
-    start, end = 0, size
-    while start < size and type(molecules[start]) in _FIRST:
-        start += 1
-    while end > start and type(molecules[end - 1]) in _FIRST:
-        end -= 1
-    rules, others = molecules[:start] + molecules[end:], molecules[start:end]
-    if not others:
-        return rules, others, frozenset()
-    kind = type(others[0])
-    if countOf(map(type, others), kind) == len(others):
-        return rules, others, frozenset({kind})
-    kinds = frozenset(map(type, others))
-    if kinds & _FIRST:
-        rules += [one for one in others if type(one) in _FIRST]
-        others = [one for one in others if type(one) not in _FIRST]
-    return rules, others, kinds - _FIRST
-
-
 def _wants_rules(entries: list[Entry]) -> bool:
     return any(key is Rule or key is object for entry in entries for key in entry.keys)
-
-
-def _took_any(entry: Entry, match: Any) -> bool:
-    """Say whether a match took, besides the molecule in hand, one of which there are not endlessly many."""
-    for element, cell in zip(entry.code.elements, match, strict=False):
-        if not element.kept and cell is not None and not cell.endless:
-            return True
-    return False
-
-
-def _reactants(entry: Entry, match: Any, molecule: Any) -> tuple[list[Molecule], list[Molecule]]:
-    taken, kept = [], []
-    for at, element in enumerate(entry.code.elements):
-        cell = match[at]
-        one = molecule if cell is None else cell.molecule
-        (kept if element.kept else taken).append(one)
-    return taken, kept

@@ -23,11 +23,11 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from solvent.chemistry.molecule import ATOMS
-from solvent.chemistry.rule import Rule
 from solvent.engine.sweep_code import SweepCode, sweep_code
 
 if TYPE_CHECKING:
     from solvent.chemistry.molecule import Molecule
+    from solvent.chemistry.rule import Rule
     from solvent.chemistry.solution import Solution
     from solvent.engine.compile import RuleCode
     from solvent.engine.index import Store
@@ -89,7 +89,7 @@ def _sweep_shape(
     return [one for one in fresh if _shape(one) != shape]
 
 
-def _sweep_groups(
+def _sweep_groups(  # noqa: PLR0917 - what it fills comes last
     reactor: Reactor, rule: Rule, code: SweepCode, groups: list[Any], swept: list[Molecule], out: list[Molecule]
 ) -> int:
     """Sweep every group; those not reached when the run is asked to stop stay in the list."""
@@ -132,7 +132,7 @@ def _code(rule: Rule, shape: Any, molecules: list[Molecule]) -> SweepCode | None
     if code.cannot_sweep:
         return None
     if type(shape) is int:
-        kinds = []
+        kinds: list[type] = []
         for at in range(shape):
             found = set(map(type, map(itemgetter(at), molecules)))
             if len(found) != 1 or not found <= ATOMS:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from solvent.engine.compile import RuleCode
 
 
-class _CannotSweep(Exception):  # noqa: N818 - a finding, not an error
+class _CannotSweep(Exception):
     pass
 
 
@@ -53,7 +53,7 @@ def sweep_code(code: RuleCode, kinds: tuple[type, ...], *, is_tuple: bool) -> Sw
 def can_sweep(code: RuleCode) -> bool:
     """Say whether a rule could be swept at all: two flat patterns of its own solution, and it stays."""
     plan = code.plan
-    if plan.one_shot or plan.is_late or len(plan.sites) != 1 or len(plan.elements) != 2:  # noqa: PLR2004
+    if plan.one_shot or plan.is_late or len(plan.sites) != 1 or len(plan.elements) != 2:
         return False
     one, other = (element.pattern for element in plan.elements)
     if isinstance(one, VariablePattern) and isinstance(other, VariablePattern):
@@ -220,7 +220,8 @@ class _Writer:
     def _reaction(self, first: str, second: str, kept: list[bool]) -> list[str]:
         """Give the lines for a reaction of `a` and `b` in these roles."""
         self._roles(first, second)
-        places, others = [], []
+        places: list[str] = []
+        others: list[str] = []
         for item in self.plan.product:
             text = self._product(item)
             (places if text[1] else others).append(text[0])
@@ -248,7 +249,7 @@ class _Writer:
         return lines or ["pass"]
 
     def _changes_nothing(self, kept: list[bool]) -> bool:
-        return self.product_count + sum(kept) == 2  # noqa: PLR2004
+        return self.product_count + sum(kept) == 2
 
     def _unpack_lines(self) -> list[str]:
         if not self.is_tuple:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from solvent.chemistry.solution import Solution
-    from solvent.engine.reactor import Reaction
+    from solvent.engine.reaction import Reaction
 
 
 class Made:
@@ -131,9 +131,7 @@ class Recorder:
 
     def _text(self, molecule: Molecule) -> str:
         """Write a molecule as it was before a reaction took it and perhaps used its solutions up."""
-        return (
-            print_molecule(self._as_held(molecule)) if sub_solutions(molecule) else print_molecule(molecule)
-        )
+        return print_molecule(self._as_held(molecule)) if sub_solutions(molecule) else print_molecule(molecule)
 
     def _as_held(self, molecule: Molecule) -> Molecule:
         kind = type(molecule)

@@ -28,10 +28,10 @@ def make_visit(
     entries: tuple[Entry, ...],
     store: Store,
     solution: Solution,
-    row: list[Cell],
-    indexes: dict[tuple[int, ...], dict[Any, list[Cell]]],
+    shape: Any,
 ) -> Callable[[Molecule], Any]:
-    """Give the function that visits a molecule for which these are all the entries; it settles in `row`."""
+    """Give the function that visits a molecule of a shape, for which these are all the entries."""
+    row, indexes = store.row(shape), store.tables(shape)
     owns = [entry.cell for entry in entries]
     rules = [entry.rule for entry in entries]
     visit: Callable[[Molecule], Any]

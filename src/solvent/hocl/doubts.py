@@ -74,9 +74,7 @@ def _unnamed(program: ProgramNode, source: Source) -> Iterator[Doubt]:
         for pattern in _patterns(node.patterns) if isinstance(node, RuleNode) else ():
             if isinstance(pattern, RulePattern) and pattern.rule not in named:
                 message = f"no rule of this program is named `{pattern.rule}`, so this pattern never fits"
-                yield Doubt(
-                    "H251", message, Span(source, pattern.start, pattern.end), nearest(pattern.rule, named)
-                )
+                yield Doubt("H251", message, Span(source, pattern.start, pattern.end), nearest(pattern.rule, named))
 
 
 def _names(nodes: list[Expression]) -> set[str]:

@@ -263,9 +263,7 @@ class _Layout:
         if not items:
             return
         text = ", ".join(map(self._flat, items))
-        breaks = any(
-            isinstance(one, RuleNode | LetNode) and pen.has_break(one.start, one.end) for one in items
-        )
+        breaks = any(isinstance(one, RuleNode | LetNode) and pen.has_break(one.start, one.end) for one in items)
         if len(items) == 1:
             pen.write(" ")
             self._node(items[0])

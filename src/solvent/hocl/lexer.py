@@ -134,7 +134,7 @@ def integer_value(lexeme: Lexeme, source: Source) -> int:
     if len(lexeme.text) > INTEGER_DIGITS_MAX:
         span = Span(source, lexeme.start, lexeme.end)
         message = f"an integer of {len(lexeme.text)} digits is too long to read"
-        raise SyntaxProblem("H105", message, span=span, hint=f"at most {INTEGER_DIGITS_MAX} digits; compute larger ones")
+        raise SyntaxProblem("H105", message, span=span, hint=f"at most {INTEGER_DIGITS_MAX} digits")
     value = 0
     for at in range(0, len(lexeme.text), _DIGITS_AT_ONCE):
         piece = lexeme.text[at : at + _DIGITS_AT_ONCE]

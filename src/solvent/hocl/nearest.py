@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 def nearest(wrong: str, known: Iterable[str]) -> str:
     """Give a hint naming the closest known name, or nothing when none is close."""
-    from difflib import get_close_matches  # noqa: PLC0415 - only an error needs it
+    from difflib import get_close_matches
 
     found = get_close_matches(wrong, list(known), n=1, cutoff=0.66)
     return f"did you mean `{found[0]}`?" if found else ""

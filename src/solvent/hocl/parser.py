@@ -113,7 +113,10 @@ class Parser(PatternReader):
         found = self._tuple()
         if self.next.text == "^" and self.next.kind == "mark":
             self.take()
-            count = None if self.next.text == "inf" and self.take() else self._operators(self._operand(), _SUM)
+            if self.next.text == "inf":
+                self.take()
+                return Multiplet(found, None, start=lexeme.start, end=self.before)
+            count = self._operators(self._operand(), _SUM)
             found = Multiplet(found, count, start=lexeme.start, end=self.before)
         return found
 
@@ -221,13 +224,13 @@ class Parser(PatternReader):
                 return left
             chain += 1
             if chain > CHAIN_MAX:
-                self.fail("H110", f"more than {CHAIN_MAX} operators follow each other", hint="use parentheses or a list")
+                self.fail("H110", f"more than {CHAIN_MAX} operators in a row", hint="use parentheses or a list")
             self.take()
             right = self._operators(self._operand(), power + 1)
             left = self._binary(word, left, right)
 
     def _can_compare(self, left: Expression, word: str) -> bool:
-        """Say whether `<`, `>` or `in` stands between two operands; else it is a bracket or a let's `in` gone astray."""
+        """Say whether `<`, `>` or `in` stands between two operands; else it is a bracket or a let's `in`."""
         if isinstance(left, SolutionNode) and word != "in":
             return False
         after = self.peek()
@@ -323,10 +326,9 @@ class Parser(PatternReader):
         if name.kind == "name" and self.peek().text == "=" and self.peek(2).text in _RULE_WORDS:
             self.take()
             self.take()
-            found: Expression = self._rule()
-            assert isinstance(found, RuleNode)
-            found.name = name.text
-            items = [found]
+            rule = self._rule()
+            rule.name = name.text
+            items: list[Expression] = [rule]
         else:
             items = [] if self.next.text == ")" else self.molecules()
         if self.next.text != ")":

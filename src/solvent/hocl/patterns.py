@@ -1,14 +1,15 @@
 """Patterns, and the lexeme stream with its complaints, on which the parser stands.
 
-    patterns = pattern { "," pattern }
-    pattern  = part { ":" part }
-    part     = name [ "::" kind ] | name "=" name | "?" name | "+" name | atom | "<" patterns ">" | "(" patterns ")"
+patterns = pattern { "," pattern }
+pattern  = part { ":" part }
+part     = name [ "::" kind ] | name "=" name | "?" name | "+" name | atom | "<" patterns ">" | "(" patterns ")"
 """
 
 from __future__ import annotations
 
 from typing import NoReturn
 
+from solvent.chemistry.kinds import KINDS
 from solvent.chemistry.molecule import Symbol
 from solvent.chemistry.syntax import (
     ListPattern,
@@ -21,7 +22,6 @@ from solvent.chemistry.syntax import (
     VariablePattern,
 )
 from solvent.errors import SyntaxProblem
-from solvent.chemistry.kinds import KINDS
 from solvent.hocl.lexer import Lexeme, integer_value, lexemes, string_value
 from solvent.hocl.nearest import nearest
 from solvent.source import Source, Span
@@ -76,9 +76,7 @@ class LexemeReader:
             self.fail_expected(f"`{word}` {where}")
         self.take()
 
-    def fail_at(
-        self, lexeme: Lexeme, code: str, message: str, *, expected: str = "", hint: str = ""
-    ) -> NoReturn:
+    def fail_at(self, lexeme: Lexeme, code: str, message: str, *, expected: str = "", hint: str = "") -> NoReturn:
         """Raise an error about a lexeme."""
         span = Span(self.source, lexeme.start, lexeme.end)
         note = f"expected {expected}" if expected else ""

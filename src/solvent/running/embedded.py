@@ -6,7 +6,8 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from solvent.engine.reactor import Flight, Reaction, Reactor, Stopped
+from solvent.engine.reaction import Flight, Reaction, Stopped
+from solvent.engine.reactor import Reactor
 from solvent.errors import LimitReached, Misuse, SolventError
 from solvent.running.program import Program, deep_stack
 
@@ -57,12 +58,12 @@ class Run:
         if seed is None:
             self.reactor = Reactor(**options)
         else:
-            import random  # noqa: PLC0415 - only a seeded run needs it
+            import random
 
-            from solvent.engine.choice import Stepper  # noqa: PLC0415
+            from solvent.engine.choice import Stepper
 
             with deep_stack():
-                self.reactor = Stepper(solution, chance=random.Random(seed), **options)  # noqa: S311 - not a secret
+                self.reactor = Stepper(solution, chance=random.Random(seed), **options)
 
     def _should_stop(self) -> bool:
         if self._is_interrupted or (self._asked_to_stop is not None and self._asked_to_stop()):
@@ -78,7 +79,7 @@ class Run:
         """Run until the solution is inert."""
         self._react()
         if self.reactor.flights:
-            import asyncio  # noqa: PLC0415 - most programs call nothing asynchronous, and it is slow to import
+            import asyncio
 
             asyncio.run(self._wait_for_flights())
         return self.outcome()
@@ -99,7 +100,7 @@ class Run:
     @contextmanager
     def _interruptible(self) -> Iterator[None]:
         """Let Ctrl-C stop the run between two reactions: raised anywhere, it could lose molecules."""
-        import signal  # noqa: PLC0415
+        import signal
 
         def note(_number: int, _frame: Any) -> None:
             if self._is_interrupted:
@@ -129,13 +130,13 @@ class Run:
         raise LimitReached("H504", "interrupted before the solution was inert") from None
 
     async def _wait_for_flights(self) -> None:
-        import asyncio  # noqa: PLC0415
+        import asyncio
 
         tasks: dict[asyncio.Task[Any], Flight] = {}
         try:
             while self.reactor.flights or tasks:
                 for flight in self.reactor.flights:
-                    tasks[asyncio.ensure_future(flight.coroutine)] = flight  # type: ignore[assignment, index]
+                    tasks[asyncio.ensure_future(flight.coroutine)] = flight
                 self.reactor.flights = []
                 done, _ = await asyncio.wait(tasks, timeout=0.1, return_when=asyncio.FIRST_COMPLETED)
                 if not done and self._should_stop():
@@ -157,7 +158,7 @@ class Run:
 
     async def _bring_back(self, tasks: dict[asyncio.Task[Any], Flight]) -> None:
         """Cancel what is still out and put its reactants back, so that nothing is lost."""
-        import asyncio  # noqa: PLC0415
+        import asyncio
 
         for task in tasks:
             task.cancel()
@@ -194,14 +195,14 @@ def _solution(given: Solution | Program) -> Solution:
 
 def step(solution: Solution, *, seed: int | None = None) -> Reaction | None:
     """Make one reaction happen and give it; None when the solution is inert."""
-    from solvent.engine.choice import Stepper  # noqa: PLC0415
+    from solvent.engine.choice import Stepper
 
     seen: list[Reaction] = []
     chance = None
     if seed is not None:
-        import random  # noqa: PLC0415
+        import random
 
-        chance = random.Random(seed)  # noqa: S311
+        chance = random.Random(seed)
     with deep_stack():
         Stepper(solution, chance=chance, observe=seen.append).step()
     return seen[0] if seen else None

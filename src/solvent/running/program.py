@@ -11,7 +11,14 @@ from solvent.chemistry.functions import Functions
 from solvent.chemistry.rule import Rule, closed_rule
 from solvent.chemistry.syntax import LetNode
 from solvent.errors import Misuse, ProgramError, SyntaxProblem
-from solvent.hocl import lower_molecules, lower_program, parse_molecules, parse_program, resolve, resolve_molecules
+from solvent.hocl import (
+    lower_molecules,
+    lower_program,
+    parse_molecules,
+    parse_program,
+    resolve,
+    resolve_molecules,
+)
 from solvent.source import Source
 
 if TYPE_CHECKING:
@@ -69,7 +76,7 @@ def check_length(text: str, name: str) -> None:
     """Refuse a text that is too long."""
     if len(text) > CHARACTERS_MAX:
         message = f"{name} has {len(text):,} characters; a program may have {CHARACTERS_MAX:,}"
-        raise SyntaxProblem("H100", message, hint="put large data into the solution from Python: solution.extend(values)")
+        raise SyntaxProblem("H100", message, hint="put large data in from Python: solution.extend(values)")
 
 
 def parse(text: str, *, name: str = "<text>", functions: Functions | None = None) -> Program:

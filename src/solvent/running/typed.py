@@ -23,9 +23,7 @@ _ENDINGS = (" in 0", " 0")
 _OPEN = ("H121", "H103")
 
 
-def read_typed(
-    text: str, *, functions: Functions, rules: Mapping[str, Rule]
-) -> tuple[dict[str, Rule], list[Molecule]]:
+def read_typed(text: str, *, functions: Functions, rules: Mapping[str, Rule]) -> tuple[dict[str, Rule], list[Molecule]]:
     """Read lets and molecules; give the rules newly named, and the molecules."""
     with deep_stack():
         tree, only_lets = _parse(text)

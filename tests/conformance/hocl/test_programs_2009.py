@@ -17,9 +17,7 @@ ROOT = Path(__file__).resolve().parents[3]
 FOLDER = ROOT.parent / "shared" / "data" / "hocl-2009"
 NOT_A_PROGRAM = "ho_rule03_test01"
 NAMES = sorted(
-    file.stem
-    for file in FOLDER.glob("*.hocl")
-    if not file.stem.endswith(".expected") and file.stem != NOT_A_PROGRAM
+    file.stem for file in FOLDER.glob("*.hocl") if not file.stem.endswith(".expected") and file.stem != NOT_A_PROGRAM
 )
 
 pytestmark = pytest.mark.skipif(not NAMES, reason=f"the programs of 2009 are not in {FOLDER}")

@@ -7,9 +7,7 @@ from solvent.chemistry.kinds import KINDS
 
 def test_every_kind_of_the_language_is_known() -> None:
     """The kinds of the language, and the spellings of the 2009 programs, are known."""
-    spec = (
-        "int float double number string String bool boolean symbol tuple list solution rule Integer Boolean"
-    )
+    spec = "int float double number string String bool boolean symbol tuple list solution rule Integer Boolean"
     assert set(spec.split()) <= KINDS.keys()
 
 

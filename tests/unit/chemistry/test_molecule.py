@@ -38,18 +38,14 @@ DIFFERENT: list[Molecule] = [
 @pytest.mark.parametrize("at", range(len(DIFFERENT)))
 def test_molecules_of_other_kinds_differ(at: int) -> None:
     """Molecules are equal only when they are the same kind and equal inside."""
-    assert [equal(DIFFERENT[at], other) for other in DIFFERENT] == [
-        at == other for other in range(len(DIFFERENT))
-    ]
+    assert [equal(DIFFERENT[at], other) for other in DIFFERENT] == [at == other for other in range(len(DIFFERENT))]
 
 
 @pytest.mark.parametrize("at", range(len(DIFFERENT)))
 def test_order_tells_molecules_apart_as_equality_does(at: int) -> None:
     """Equal molecules, and only they, have equal keys."""
     key = order_key(DIFFERENT[at])
-    assert [key == order_key(other) for other in DIFFERENT] == [
-        at == other for other in range(len(DIFFERENT))
-    ]
+    assert [key == order_key(other) for other in DIFFERENT] == [at == other for other in range(len(DIFFERENT))]
 
 
 def test_any_molecules_can_be_sorted() -> None:

@@ -64,9 +64,7 @@ def test_rules_are_printed_as_they_are_read(text: str) -> None:
 
 def test_captured_values_stand_in_for_their_names() -> None:
     """A closure prints with the values it captured, except where a pattern hides the name."""
-    solution = solvent.parse(
-        "<5, replace-one x::int by (replace-one y::string by x : y, (replace x by x))>"
-    ).solution()
+    solution = solvent.parse("<5, replace-one x::int by (replace-one y::string by x : y, (replace x by x))>").solution()
     solvent.run(solution)
     (rule,) = solution
     assert isinstance(rule, Rule)

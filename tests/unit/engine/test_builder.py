@@ -73,9 +73,7 @@ def test_inject_copies_solutions_of_its_catalyst() -> None:
 
 def test_let_rec_puts_itself_back() -> None:
     """A one-shot `let rec` rule that names itself in its product is there again."""
-    assert finals("let rec max = replace-one x::int, y::int by x, max if x >= y in <5, 9, 3, 9, max>") == {
-        "<9, max>"
-    }
+    assert finals("let rec max = replace-one x::int, y::int by x, max if x >= y in <5, 9, 3, 9, max>") == {"<9, max>"}
 
 
 def test_let_rec_may_end() -> None:
@@ -127,9 +125,7 @@ def test_let_inside_a_product_may_capture() -> None:
 
 def test_rule_captured_by_another() -> None:
     """A rule in a variable can be captured and produced."""
-    text = (
-        "let up = replace-one x::int by x + 1 in <<up>, replace-one <up = u> by (replace-one A by u, 1), A>"
-    )
+    text = "let up = replace-one x::int by x + 1 in <<up>, replace-one <up = u> by (replace-one A by u, 1), A>"
     assert finals(text) == {"<2>"}
 
 

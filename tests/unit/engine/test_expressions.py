@@ -147,14 +147,10 @@ def test_equation_joins_molecules() -> None:
 
 def test_equation_on_parts_is_exact() -> None:
     """An equation on parts of tuples tells kinds apart."""
-    assert finals("<K:1, L:1.0, L:true, (r = replace K:x, L:y by Hit if x == y)>") == {
-        "<K:1, L:true, L:1.0, r>"
-    }
+    assert finals("<K:1, L:1.0, L:true, (r = replace K:x, L:y by Hit if x == y)>") == {"<K:1, L:true, L:1.0, r>"}
 
 
-@pytest.mark.parametrize(
-    "condition", ["len(list(w)) == 2", "(2 in list(w))", "max(w) == 3", "sum(list(w)) == 5"]
-)
+@pytest.mark.parametrize("condition", ["len(list(w)) == 2", "(2 in list(w))", "max(w) == 3", "sum(list(w)) == 5"])
 def test_rest_in_a_condition(condition: str) -> None:
     """A rest in a list or among arguments is as many molecules as it holds."""
     assert finals(f"<<A, 2, 3>, (replace-one <A, ?w> by Yes if {condition})>", seeds=2) == {"<Yes>"}
@@ -164,9 +160,7 @@ def test_registered_function_in_a_condition() -> None:
     """A condition may call a function of the host program."""
     functions = Functions()
     functions.register(lambda number: number % 2 == 0, "even")
-    assert finals("<1, 2, 3, (r = replace x::int by Even if even(x))>", functions=functions) == {
-        "<1, 3, Even, r>"
-    }
+    assert finals("<1, 2, 3, (r = replace x::int by Even if even(x))>", functions=functions) == {"<1, 3, Even, r>"}
 
 
 def test_function_that_raises_in_a_condition() -> None:

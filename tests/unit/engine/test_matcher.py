@@ -64,9 +64,7 @@ def test_literal_takes_exactly_its_kind(literal: str, others: str) -> None:
     assert finals(f"<{literal}, {others}, (r = replace {literal} by)>", seeds=3) == {before}
 
 
-@pytest.mark.parametrize(
-    "atom", ["1", "1.0", "true", '"a"', "A", "(1:2)", "(1:1.0)", "(1, 2)", "<1>", "(A:<1, 2>)"]
-)
+@pytest.mark.parametrize("atom", ["1", "1.0", "true", '"a"', "A", "(1:2)", "(1:1.0)", "(1, 2)", "<1>", "(A:<1, 2>)"])
 def test_same_variable_twice_asks_for_equal_molecules(atom: str) -> None:
     """The same variable twice takes two equal molecules of one kind."""
     both = f'<{atom}, {atom}, (r = replace x, x by "pair")>'

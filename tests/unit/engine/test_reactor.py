@@ -44,9 +44,7 @@ def test_variable_takes_only_inert_solutions() -> None:
 def test_molecules_put_into_a_solution_wake_it() -> None:
     """A rule that puts a molecule into a sub-solution makes that one react again."""
     text = "<<1, (sum = replace x::int, y::int by x + y)>, A:5, A:7, (replace A:a, <?w> by <a, w>)>"
-    assert {one.replace("sum", "") for one in finals(text)} == {
-        one.replace("sum", "") for one in finals(text, seeds=1)
-    }
+    assert {one.replace("sum", "") for one in finals(text)} == {one.replace("sum", "") for one in finals(text, seeds=1)}
     assert final(text).startswith("<<13, sum>")
 
 
@@ -107,9 +105,7 @@ def test_late_rest_of_at_least_one() -> None:
 
 def test_late_rule_takes_other_rules() -> None:
     """The rest of a solution has the other rules in it, which go on where they are put."""
-    assert finals("<1, 2, A, (sum = replace x::int, y::int by x + y), replace-one A, ?w by <w>>") == {
-        "<<3, sum>>"
-    }
+    assert finals("<1, 2, A, (sum = replace x::int, y::int by x + y), replace-one A, ?w by <w>>") == {"<<3, sum>>"}
 
 
 # --- Endless molecules.
@@ -154,9 +150,9 @@ def test_endless_molecule_moves_in_a_rest(seed: int | None) -> None:
 
 def test_endless_molecule_arriving_late() -> None:
     """An endless molecule reacts with what has settled before it."""
-    assert finals(
-        "<A, B, Go, (r = replace x::symbol, y::int by x : y if (x != Go)), replace-one Go by 7^inf>"
-    ) == {"<7^inf, A:7, B:7, r>"}
+    assert finals("<A, B, Go, (r = replace x::symbol, y::int by x : y if (x != Go)), replace-one Go by 7^inf>") == {
+        "<7^inf, A:7, B:7, r>"
+    }
 
 
 # --- Reactions that fail.

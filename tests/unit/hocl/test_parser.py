@@ -109,9 +109,7 @@ def test_precedence(text: str, same: str) -> None:
     assert rule(f"replace x, y by if {text}").condition == rule(f"replace x, y by if {same}").condition
 
 
-@pytest.mark.parametrize(
-    "operator", ["||", "&&", "==", "!=", "<", ">", "<=", ">=", "+", "-", "*", "/", "%", "in"]
-)
+@pytest.mark.parametrize("operator", ["||", "&&", "==", "!=", "<", ">", "<=", ">=", "+", "-", "*", "/", "%", "in"])
 def test_binary_operators(operator: str) -> None:
     """Every binary operator reads as a node that names it."""
     assert read(f"(x {operator} y)") == Binary(operator, X, Y)
@@ -167,9 +165,7 @@ def test_lets_in_a_row_are_one_node() -> None:
     found = read("let a = replace x by in let rec b = one x by b in <a, b>")
     a = RuleNode([VariablePattern("x")], [], name="a")
     b = RuleNode([VariablePattern("x")], [Name("b")], one_shot=True, name="b")
-    assert found == LetNode(
-        [Binding("a", a), Binding("b", b, recursive=True)], [SolutionNode([Name("a"), Name("b")])]
-    )
+    assert found == LetNode([Binding("a", a), Binding("b", b, recursive=True)], [SolutionNode([Name("a"), Name("b")])])
 
 
 def test_let_inside_a_product() -> None:

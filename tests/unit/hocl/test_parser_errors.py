@@ -119,9 +119,7 @@ def test_ten_thousand_levels_of_patterns(opening: str) -> None:
     assert complaint(f"replace {opening * 10_000}") == ("H110", "1:208", "build deep structures by rules")
 
 
-@pytest.mark.parametrize(
-    "piece", ["let r = ", "1:", "1, ", "let r = replace x by x in ", "x.f().", "1^", "f(", "<>"]
-)
+@pytest.mark.parametrize("piece", ["let r = ", "1:", "1, ", "let r = replace x by x in ", "x.f().", "1^", "f(", "<>"])
 def test_ten_thousand_of_anything(piece: str) -> None:
     """Whatever is repeated ten thousand times, the answer is a clear error."""
     assert error_of(piece * 10_000).code.startswith("H")
@@ -147,9 +145,7 @@ def test_text_over_the_limit() -> None:
     assert CHARACTERS_MAX < 40_000_000
 
 
-@pytest.mark.parametrize(
-    "text, place", [("let X = replace x by in <1>", "1:5"), ("let = replace x by in <1>", "1:5")]
-)
+@pytest.mark.parametrize("text, place", [("let X = replace x by in <1>", "1:5"), ("let = replace x by in <1>", "1:5")])
 def test_let_without_a_name(text: str, place: str) -> None:
     """A `let` needs a lower-case name."""
     assert complaint(text) == ("H111", place, "")
@@ -199,9 +195,7 @@ def test_in_without_let() -> None:
     assert complaint("<replace x by x> in")[0] == "H115"
 
 
-@pytest.mark.parametrize(
-    "text, place", [("<replace x, y x>", "1:15"), ("replace x", "1:10"), ("<replace x>", "1:11")]
-)
+@pytest.mark.parametrize("text, place", [("<replace x, y x>", "1:15"), ("replace x", "1:10"), ("<replace x>", "1:11")])
 def test_rule_without_by(text: str, place: str) -> None:
     """After the patterns of a rule comes `by`."""
     error = error_of(text)
@@ -216,10 +210,7 @@ def test_condition_without_anything() -> None:
 
 def test_let_without_equals() -> None:
     """After the name of a rule comes `=`."""
-    assert (
-        error_of("let r replace x by x in <r>").message
-        == "expected `=` after the name of a rule, found `replace`"
-    )
+    assert error_of("let r replace x by x in <r>").message == "expected `=` after the name of a rule, found `replace`"
 
 
 def test_molecules_after_the_solution() -> None:

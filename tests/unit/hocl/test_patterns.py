@@ -76,9 +76,7 @@ def test_kinds(kind: str) -> None:
     assert pattern(f"x::{kind}") == VariablePattern("x", kind)
 
 
-@pytest.mark.parametrize(
-    "wrong, meant", [("itn", "int"), ("strng", "string"), ("Sting", "String"), ("boool", "bool")]
-)
+@pytest.mark.parametrize("wrong, meant", [("itn", "int"), ("strng", "string"), ("Sting", "String"), ("boool", "bool")])
 def test_wrong_kind_close_to_a_right_one(wrong: str, meant: str) -> None:
     """A kind that does not exist is told the closest that does."""
     assert complaint(f"<replace x::{wrong} by x>") == ("H131", "1:13", f"did you mean `{meant}`?")

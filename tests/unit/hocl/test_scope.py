@@ -62,9 +62,7 @@ def test_unbound_variable(text: str, place: str, note: str, hint: str) -> None:
     assert error_of(text).note == note
 
 
-@pytest.mark.parametrize(
-    "text", ["replace <?w> by w : 1", "replace <?w> by w + 1", "replace <?w>, x by x if w == x"]
-)
+@pytest.mark.parametrize("text", ["replace <?w> by w : 1", "replace <?w> by w + 1", "replace <?w>, x by x if w == x"])
 def test_rest_where_one_molecule_stands(text: str) -> None:
     """A rest cannot stand where one molecule must."""
     code, _, hint = complaint(text)

@@ -49,9 +49,7 @@ class Service:
         return value
 
 
-def run_with(
-    text: str, act: Callable[[Service], None] | None = None, **options: Any
-) -> tuple[Solution, Service]:
+def run_with(text: str, act: Callable[[Service], None] | None = None, **options: Any) -> tuple[Solution, Service]:
     """Run a program with a service inside an event loop."""
 
     async def inside() -> tuple[Solution, Service]:
@@ -81,9 +79,7 @@ def test_answer_arrives_as_product(seed: int | None) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_other_reactions_go_on_meanwhile(seed: int | None) -> None:
     """While a call is out, other rules react; here only they let the call answer at all."""
-    text = (
-        '<"q", B:1, (replace-one x::string by ask(x)), (step = replace B:n::int by B:note(n + 1) if (n < 3))>'
-    )
+    text = '<"q", B:1, (replace-one x::string by ask(x)), (step = replace B:n::int by B:note(n + 1) if (n < 3))>'
     solution, service = run_with(text, seed=seed)
     assert solvent.show(solution) == f'<"{"q" * 10}", B:3, step>'
     assert service.events.index("noted 3") < service.events.index("answered q")
@@ -227,9 +223,7 @@ def test_cancelled_run_loses_nothing(text: str, seed: int | None) -> None:
 def test_time_limit_while_a_call_is_out(seed: int | None) -> None:
     """A limit of time stops waiting for a call, and its reactants are back."""
     service = Service()
-    solution = solvent.parse(
-        "<4, (asks = replace-one x::int by ask(x))>", functions=service.functions
-    ).solution()
+    solution = solvent.parse("<4, (asks = replace-one x::int by ask(x))>", functions=service.functions).solution()
     with pytest.raises(solvent.LimitReached) as caught:
         solvent.run(solution, seconds_max=0.05, seed=seed)
     assert caught.value.code == "H502"
@@ -256,9 +250,7 @@ def test_failing_computation_beside_a_call(seed: int | None) -> None:
     """A product that fails beside its call gives the reactants back."""
     service = Service()
     service.gate.set()
-    solution = solvent.parse(
-        "<4, (r = replace x::int by ask(x), x / 0)>", functions=service.functions
-    ).solution()
+    solution = solvent.parse("<4, (r = replace x::int by ask(x), x / 0)>", functions=service.functions).solution()
     with pytest.raises(solvent.ReactionFailed) as caught:
         solvent.run(solution, seed=seed)
     assert caught.value.message == "division by zero"

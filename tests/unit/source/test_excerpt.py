@@ -7,10 +7,7 @@ from solvent.source import Source, Span, excerpt
 
 def test_carets_stand_under_the_span() -> None:
     """The line is shown with its number and carets under the span."""
-    assert (
-        excerpt(Span(Source("<1>\n<2, colour>"), 8, 14), "unknown")
-        == "2 | <2, colour>\n  |     ^^^^^^ unknown"
-    )
+    assert excerpt(Span(Source("<1>\n<2, colour>"), 8, 14), "unknown") == "2 | <2, colour>\n  |     ^^^^^^ unknown"
 
 
 def test_empty_span_gets_one_caret() -> None:

@@ -7,9 +7,7 @@ import pytest
 from solvent.source import Source
 
 
-@pytest.mark.parametrize(
-    "offset, position", [(0, (1, 1)), (2, (1, 3)), (3, (2, 1)), (4, (3, 1)), (6, (3, 3))]
-)
+@pytest.mark.parametrize("offset, position", [(0, (1, 1)), (2, (1, 3)), (3, (2, 1)), (4, (3, 1)), (6, (3, 3))])
 def test_positions(offset: int, position: tuple[int, int]) -> None:
     """Lines and columns count from 1; a line's end belongs to it."""
     assert Source("ab\n\ncd").position(offset) == position

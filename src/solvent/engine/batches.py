@@ -1,0 +1,69 @@
+"""What a run works through: fresh molecules in batches, and solutions inside solutions."""
+
+from __future__ import annotations
+
+from itertools import chain
+from operator import countOf
+from typing import TYPE_CHECKING
+
+from solvent.chemistry.molecule import ATOMS, Endless, Molecule, sub_solutions
+from solvent.chemistry.rule import Rule
+
+if TYPE_CHECKING:
+    from solvent.chemistry.solution import Solution
+
+_FIRST = frozenset({Rule, Endless})
+
+
+def rules_apart(molecules: list[Molecule]) -> tuple[list[Molecule], list[Molecule], frozenset[type]]:
+    """Split rules, and endless molecules, from the others; give the types of the others too.
+
+    They mostly stand at one end, and a large solution should not be gone through for them.
+    """
+    size = len(molecules)
+    start, end = 0, size
+    while start < size and type(molecules[start]) in _FIRST:
+        start += 1
+    while end > start and type(molecules[end - 1]) in _FIRST:
+        end -= 1
+    rules, others = molecules[:start] + molecules[end:], molecules[start:end]
+    if not others:
+        return rules, others, frozenset()
+    kind = type(others[0])
+    if countOf(map(type, others), kind) == len(others):
+        return rules, others, frozenset({kind})
+    kinds = frozenset(map(type, others))
+    if kinds & _FIRST:
+        rules += [one for one in others if type(one) in _FIRST]
+        others = [one for one in others if type(one) not in _FIRST]
+    return rules, others, kinds - _FIRST
+
+
+def are_flat(molecules: list[Molecule]) -> bool:
+    """Say whether none of these molecules can hold a solution; looks at all parts at once."""
+    kinds = set(map(type, molecules))
+    if kinds == {tuple}:
+        return ATOMS.issuperset(map(type, chain.from_iterable(molecules)))
+    return kinds <= ATOMS
+
+
+def reopen(solution: Solution) -> None:
+    """Make what waits in a solution fresh again: a run that was broken off may have left solutions unfinished."""
+    if solution.inert or not solution.waiting:
+        return
+    waiting, solution.waiting = solution.waiting, {}
+    for molecule in waiting.values():
+        for sub in sub_solutions(molecule):
+            reopen(sub)
+    solution.fresh += waiting.values()
+
+
+def go_out(solution: Solution) -> Solution:
+    """Give the solution that an inert solution is part of; the molecule that held it there goes on if it can."""
+    assert solution.host is not None
+    host, molecule = solution.host
+    solution.host = None
+    if id(molecule) in host.waiting and all(sub.inert for sub in sub_solutions(molecule)):
+        del host.waiting[id(molecule)]
+        host.add(molecule)
+    return host

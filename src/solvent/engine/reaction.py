@@ -1,0 +1,146 @@
+"""One reaction: making it happen, limiting it, reporting it, and waiting for the calls it makes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from solvent.engine.failure import reaction_failed
+from solvent.engine.index import Row, in_order
+from solvent.errors import LimitReached
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from solvent.chemistry.molecule import Molecule
+    from solvent.chemistry.rule import Rule
+    from solvent.chemistry.solution import Solution
+    from solvent.engine.compile import Entry
+    from solvent.engine.index import Store
+
+POLL_MASK = 0xFF
+
+
+class Reaction:
+    """One rule applied once."""
+
+    __slots__ = ("kept", "products", "reactants", "rule", "solution")
+
+    def __init__(
+        self, rule: Rule, solution: Solution, reactants: list[Molecule], kept: list[Molecule], products: list[Molecule]
+    ) -> None:
+        self.rule = rule
+        self.solution = solution
+        self.reactants = reactants
+        self.kept = kept
+        self.products = products
+
+
+class Flight:
+    """A reaction that waits for an external call."""
+
+    __slots__ = ("coroutine", "entry", "reactants", "solution")
+
+    def __init__(self, coroutine: Coroutine[Any, Any, list[Molecule]], solution: Solution, entry: Entry) -> None:
+        self.coroutine = coroutine
+        self.solution = solution
+        self.entry = entry
+        self.reactants: list[Molecule] = []
+
+
+class Stopped(Exception):
+    """A run was asked to stop before its solution was inert."""
+
+
+class Reacting:
+    """Makes reactions happen, and counts, limits and reports them."""
+
+    def __init__(
+        self,
+        *,
+        reactions_max: int | None = None,
+        should_stop: Callable[[], bool] | None = None,
+        observe: Callable[[Reaction], None] | None = None,
+    ) -> None:
+        self.reactions = 0
+        self.reactions_max = reactions_max
+        self.should_stop = should_stop
+        self.observe = observe
+        self.flights: list[Flight] = []
+        self.scan: Callable[[Row], Any] = in_order
+        # Whether anything must be looked at after every reaction.
+        self._is_watched = reactions_max is not None or observe is not None
+        # Batches of fresh molecules tried so far: small ones must not put off looking whether to stop.
+        self._batches = 0
+        # Set by a sweep that was broken off.
+        self.is_stopping = False
+        # Counts the molecules tried one reaction at a time, and the last of them that needs no place any more: it
+        # has reacted, or stands in the store.
+        self._turn = 0
+        self._placed = -1
+
+    def _react(self, entry: Entry, match: Any, molecule: Any, solution: Solution, store: Store) -> None:
+        """Make one reaction happen."""
+        react = entry.react
+        if self._is_watched:
+            self._check_limits()
+        if not self.reactions & POLL_MASK:
+            self._poll()
+        if entry.is_async:
+            self._take_off(entry, match, molecule, solution, store)
+            products: list[Molecule] = []
+        else:
+            try:
+                products = react(match, entry.rule, solution, store, entry.cell)
+            except Exception as error:
+                raise reaction_failed(error, entry, match, molecule) from error
+            solution.fresh += products
+        self.reactions += 1
+        if entry.one_shot:
+            store.delete(entry.cell)
+        if entry.consumes:
+            self._placed = self._turn
+        if self.observe is not None:
+            reactants, kept = reactants_of(entry, match, molecule)
+            self.observe(Reaction(entry.rule, solution, reactants, kept, products))
+
+    def _check_limits(self) -> None:
+        if self.reactions_max is not None and self.reactions >= self.reactions_max:
+            raise LimitReached("H501", f"not inert after {self.reactions} reactions", hint="raise --reactions-max")
+
+    def _poll(self) -> None:
+        if self.should_stop is not None and self.should_stop():
+            raise Stopped
+
+    def _take_off(self, entry: Entry, match: Any, molecule: Any, solution: Solution, store: Store) -> None:
+        flight = Flight(entry.react(match, entry.rule, solution, store, entry.cell), solution, entry)
+        flight.reactants = reactants_of(entry, match, molecule)[0]
+        entry.code.consumption()(match, store)
+        solution.flight += 1
+        self.flights.append(flight)
+
+    def crash(self, flight: Flight, error: BaseException) -> Exception:
+        """Put the reactants of a call that failed back, and give the error to raise."""
+        flight.solution.flight -= 1
+        flight.solution.extend(flight.reactants)
+        if flight.entry.one_shot:
+            flight.solution.add(flight.entry.rule)
+        return reaction_failed(error, flight.entry, (), None, flight.reactants)
+
+
+def took_any(entry: Entry, match: Any) -> bool:
+    """Say whether a match took, besides the molecule in hand, one of which there are not endlessly many."""
+    for element, cell in zip(entry.code.elements, match, strict=False):
+        if not element.kept and cell is not None and not cell.endless:
+            return True
+    return False
+
+
+def reactants_of(entry: Entry, match: Any, molecule: Any) -> tuple[list[Molecule], list[Molecule]]:
+    """Give the molecules that a match takes, and those it keeps."""
+    taken: list[Molecule] = []
+    kept: list[Molecule] = []
+    for at, element in enumerate(entry.code.elements):
+        cell = match[at]
+        one = molecule if cell is None else cell.molecule
+        (kept if element.kept else taken).append(one)
+    return taken, kept

@@ -1,0 +1,124 @@
+"""Which rules could want a molecule: the registered rules of a store, found by shape and by first part."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from solvent.chemistry.molecule import ATOMS, Molecule, Symbol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from solvent.chemistry.rule import Rule
+    from solvent.chemistry.solution import Solution
+    from solvent.engine.compile import Entry
+    from solvent.engine.index import Cell
+
+_HEADS = frozenset({Symbol, str, int})
+_VISITS_MIN = 100
+
+
+class Registry:
+    """The rules among the molecules of a store."""
+
+    __slots__ = ("_cache", "_constants", "_tables", "fast", "has_endless", "heads", "late", "rules", "visits")
+
+    def __init__(self) -> None:
+        # The registered rules: the entries of each, by its cell.
+        self.rules: dict[Cell, list[Entry]] = {}
+        # Rules that take the rest of their own solution: they wait until nothing else is fresh.
+        self.late: list[Entry] = []
+        self.has_endless = False
+        # For molecules of a key: the function that does all there is to do with one (see `visit`), and how often
+        # none was at hand: for a few molecules it would not pay to make one.
+        self.fast: dict[Any, Callable[[Molecule], Any]] = {}
+        self.visits = 0
+        # The lengths and first parts, and the constants, that patterns name.
+        self.heads: set[Any] = set()
+        self._constants: set[Any] = set()
+        self._tables: dict[Any, list[Entry]] = {}
+        self._cache: dict[Any, tuple[Entry, ...]] = {}
+
+    def register(self, cell: Cell, entries: list[Entry]) -> None:
+        """Let a settled rule see molecules from now on."""
+        self.rules[cell] = entries
+        for entry in entries:
+            if entry.code.is_late:
+                self.late.append(entry)
+                break
+            for key in entry.keys:
+                self._tables.setdefault(key, []).append(entry)
+                if type(key) is tuple:
+                    (self.heads if type(key[0]) is int else self._constants).add(key)
+        self._cache.clear()
+        self.fast.clear()
+
+    def unregister(self, cell: Cell) -> None:
+        """Let a rule see no more molecules."""
+        for entry in self.rules.pop(cell):
+            if entry in self.late:
+                self.late.remove(entry)
+                continue
+            for key in entry.keys:
+                table = self._tables.get(key)
+                if table is not None and entry in table:
+                    table.remove(entry)
+        self._cache.clear()
+        self.fast.clear()
+
+    def entries_for(self, molecule: Molecule) -> tuple[Entry, ...]:
+        """Give the entries of all rules that a molecule of this shape could enter."""
+        kind = type(molecule)
+        key: Any
+        if kind is tuple:
+            head = molecule[0]
+            key = (len(molecule), head)
+            # `True` finds what is meant for `1` here, and its search will say no.
+            found = self._cache.get(key)
+            if found is not None:
+                return found
+            if type(head) not in _HEADS or key not in self.heads:
+                key = len(molecule)
+        else:
+            key = kind
+            if self._constants and kind in ATOMS and (kind, molecule) in self._constants:
+                key = (kind, molecule)
+        found = self._cache.get(key)
+        if found is None:
+            found = self._cache[key] = self._collect(key, kind)
+        return found
+
+    def only_reader(self, shape: Any) -> Rule | None:
+        """Give the rule that alone looks at molecules of a shape, and only at them, if it is one."""
+        wide: tuple[Any, ...] = (object, tuple) if type(shape) is int else (object,)
+        entries: list[Entry] = []
+        for key, table in self._tables.items():
+            if table and (key in wide or key == shape or (type(key) is tuple and key[0] == shape)):
+                entries += table
+        if len(entries) != 2 or entries[0].cell is not entries[1].cell or entries[0] is entries[1]:
+            return None
+        if any(shape not in entry.keys for entry in entries):
+            return None
+        return entries[0].rule
+
+    def note_fast(
+        self, molecule: Molecule, entries: tuple[Entry, ...], solution: Solution, make_visit: Callable[..., Any]
+    ) -> None:
+        """Remember how to visit molecules like this one, if each entry is ready and none can end a rule."""
+        self.visits += 1
+        if self.visits < _VISITS_MIN:
+            return
+        head = molecule[0]
+        key = (len(molecule), head)
+        if type(head) is not Symbol or key not in self.heads or self.has_endless:
+            return
+        if all(entry.attempt is not None and not entry.code.takes_rules for entry in entries):
+            self.fast[key] = make_visit(entries, self, solution, key)
+
+    def _collect(self, key: Any, kind: type) -> tuple[Entry, ...]:
+        keys = [key, object]
+        if kind is tuple:
+            keys += [tuple, key[0]] if type(key) is tuple else [tuple]
+        elif key is not kind:
+            keys.append(kind)
+        return tuple(entry for one in keys for entry in self._tables.get(one, ()))

@@ -1,0 +1,62 @@
+"""The real command, as a process of its own, for the tests of the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "examples" / "hocl"
+SECONDS_MAX = 60
+MAX = "let max = replace x, y by x if x >= y in\n<2, 3, 5, 8, 9, max>\n"
+FOREVER = "let grow = replace COUNT : n by COUNT : n + 1 in\n<COUNT : 0, grow>\n"
+
+
+def environment() -> dict[str, str]:
+    """Give the surroundings of a command: its sources, and no terminal."""
+    return {**os.environ, "PYTHONPATH": str(ROOT / "src"), "NO_COLOR": "1", "COLUMNS": "100"}
+
+
+def arguments(*words: str | Path) -> list[str]:
+    """Give the words that start the command."""
+    return [sys.executable, "-m", "solvent", *map(str, words)]
+
+
+class Result:
+    """What a command printed, and its exit code."""
+
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code = code
+        self.out = out
+        self.err = err
+
+    @property
+    def json(self) -> Any:
+        """What it printed, read as JSON."""
+        return json.loads(self.out)
+
+
+def solvent(*words: str | Path, typed: str | bytes = "", cwd: Path | None = None) -> Result:
+    """Run the command to its end; whatever happens, it never shows a traceback."""
+    given = typed.encode() if isinstance(typed, str) else typed
+    done = subprocess.run(
+        arguments(*words),
+        input=given,
+        capture_output=True,
+        env=environment(),
+        timeout=SECONDS_MAX,
+        cwd=cwd,
+        check=False,
+    )
+    result = Result(done.returncode, done.stdout.decode(), done.stderr.decode())
+    assert "Traceback" not in result.err
+    return result
+
+
+def example(name: str) -> Path:
+    """Give the path of an example program."""
+    return EXAMPLES / name / f"{name}.hocl"

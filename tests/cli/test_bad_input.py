@@ -1,0 +1,154 @@
+"""Wrong usage and bad input: each a clear message and the right exit code, never a traceback."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cli.command import MAX, arguments, environment, solvent
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+COMMANDS = ("run", "trace", "why", "why-not", "explore", "check", "fmt", "repl")
+WRONG = {
+    "<1, 2": "is not closed",
+    "<1, 2)": "must be closed first",
+    "<1, (2, 3>": "",
+    "let max = replace x, y by x if x >= y in <1, mx>": "did you mean `max`?",
+    "let r = replace x by z in <r>": "`z` is used but no pattern binds it",
+    "<1, replace x, y by x if x > y>": "needs parentheses",
+    '<"abc': "a string is not closed",
+    "<1, 2 /* no end": "",
+    "": "there is no program here",
+    "<1 / 0>": "division by zero",
+    "<no_such(1)>": "there is no function `no_such`",
+    "<" * 10_000: "nested more than",
+    "<" * 10_000 + ">" * 10_000: "nested more than",
+    "(" * 10_000 + "1" + ")" * 10_000: "nested more than",
+    "<" + "-" * 10_000 + "1>": "nested more than",
+}
+
+
+@pytest.mark.parametrize("text", WRONG, ids=lambda text: text[:40] or "empty")
+@pytest.mark.parametrize("command", ["run", "check"])
+def test_wrong_program(command: str, text: str) -> None:
+    """A wrong program gets its place, the reason and exit code 2."""
+    result = solvent(command, "-", typed=text)
+    assert (result.code, "<stdin>:" in result.err) == (2, True)
+    assert WRONG[text] in result.err
+
+
+@pytest.mark.parametrize("command", ["run", "trace", "explore", "check", "fmt"])
+def test_file_that_is_not_text(tmp_path: Path, command: str) -> None:
+    """A file that is not text is named, with its first wrong byte."""
+    file = tmp_path / "picture.hocl"
+    file.write_bytes(b"<1, 2>\n\xff\xfe\x00")
+    result = solvent(command, file)
+    assert result.code == 2
+    assert "is not text: byte 7" in result.err
+
+
+def test_standard_input_that_is_not_text() -> None:
+    """Standard input that is not text is an error too."""
+    assert solvent("run", "-", typed=b"\xff").code == 2
+
+
+@pytest.mark.parametrize("command", ["run", "check", "fmt"])
+def test_file_of_50_megabytes(tmp_path: Path, command: str) -> None:
+    """A file that is too large is refused at once."""
+    file = tmp_path / "large.hocl"
+    file.write_text("<1" + ", 12345678" * 5_000_000 + ">")
+    result = solvent(command, file)
+    assert result.code == 2
+    assert "characters; a program may have" in result.err
+
+
+@pytest.mark.parametrize("command", ["run", "trace", "explore", "check", "fmt"])
+def test_missing_file(tmp_path: Path, command: str) -> None:
+    """A missing file and a folder are errors with a reason."""
+    missing = solvent(command, tmp_path / "none.hocl")
+    assert (missing.code, "No such file" in missing.err) == (2, True)
+    folder = solvent(command, tmp_path)
+    assert (folder.code, "directory" in folder.err) == (2, True)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_commands(command: str) -> None:
+    """Every command explains itself."""
+    result = solvent(command, "--help")
+    assert result.code == 0
+    assert result.out.startswith(f"usage: solvent {command}")
+    assert "example:" in result.out
+
+
+def test_overview() -> None:
+    """`solvent --help` lists every command and some examples; alone, `solvent` says the same and fails."""
+    asked, alone = solvent("--help"), solvent()
+    assert (asked.code, alone.code) == (0, 2)
+    assert asked.out == alone.err
+    assert all(f"  {command} " in asked.out for command in COMMANDS)
+
+
+def test_version() -> None:
+    """`solvent --version` says the version."""
+    assert solvent("--version").out.startswith("solvent 0.")
+
+
+def test_unknown_command() -> None:
+    """A command that is nearly right is recognised."""
+    result = solvent("exlpore")
+    assert (result.code, "did you mean `explore`?" in result.err) == (2, True)
+    assert "solvent run x.hocl" in solvent("x.hocl").err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run",),
+        ("run", "-", "--seed", "x"),
+        ("run", "-", "--reactions-max", "-1"),
+        ("run", "-", "--seconds-max", "nan"),
+    ],
+)
+def test_wrong_usage(words: tuple[str, ...]) -> None:
+    """Wrong arguments get the usage and exit code 2."""
+    result = solvent(*words, typed=MAX)
+    assert (result.code, result.out, "usage: solvent run" in result.err) == (2, "", True)
+
+
+def test_reader_that_goes_away() -> None:
+    """A reader that closes its end of the pipe causes no complaint."""
+    text = "<" + ", ".join(map(str, range(100_000))) + ">"
+    process = subprocess.Popen(
+        arguments("run", "-"),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(),
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdin.write(text.encode())
+    process.stdin.close()
+    process.stdout.read(10)
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.wait(60) == 0
+
+
+def test_output_that_cannot_show_a_character() -> None:
+    """A terminal without Unicode costs no result."""
+    done = subprocess.run(
+        arguments("run", "-"),
+        input='<"é → ω">'.encode(),
+        capture_output=True,
+        env={**environment(), "PYTHONIOENCODING": "ascii"},
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, b'<"\\xe9 \\u2192 \\u03c9">\n')
