@@ -67,11 +67,13 @@ $(VENV)/.made:
 $(VENV)/.runtime: pyproject.toml | $(VENV)/.made
 	@echo "Installing Solvent into $(VENV) ..."
 	@$(PIP) install -e .
+	@$(BIN)/python -m compileall -q src
 	@touch $@
 
 $(VENV)/.installed: pyproject.toml | $(VENV)/.made
 	@echo "Installing Solvent and its development tools into $(VENV) ..."
 	@$(PIP) install -e '.[dev]'
+	@$(BIN)/python -m compileall -q src
 	@touch $(VENV)/.runtime $@
 
 $(VENV)/.bench: pyproject.toml $(VENV)/.installed

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from tests.cli.command import FOREVER, MAX, example, solvent
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SUM = "let sum = replace x, y by x + y in <1, 2, 3, sum>"
 RUNS_ROUND = "let on = replace A by B in let off = replace B by A in <A, on, off>"
@@ -174,3 +179,12 @@ def test_check_as_json() -> None:
     assert [one["ok"] for one in found["files"]] == [True, False]
     (error,) = found["files"][1]["errors"]
     assert (error["line"], error["file"]) == (1, "<stdin>")
+
+
+def test_explore_refuses_asynchronous_functions(tmp_path: Path) -> None:
+    """What an asynchronous function answers cannot be explored, and that is said."""
+    module = tmp_path / "own.py"
+    module.write_text("async def later(x):\n    return x\n")
+    result = solvent("explore", "-", "--functions", module, typed="<A : 1, replace A : x by later(x)>")
+    assert (result.code, "asynchronous" in result.err) == (2, True)
+    assert "RuntimeWarning" not in result.err

@@ -81,7 +81,9 @@ def _binding(name: str, rule: tree.RuleNode, *, recursive: bool) -> tree.Binding
 def rules(parts: st.SearchStrategy[tree.Expression]) -> st.SearchStrategy[tree.RuleNode]:
     """Give rules of all three words, with and without names and conditions."""
     items = st.lists(parts, max_size=2)
-    left = st.lists(st.one_of(patterns(), rests()), min_size=1, max_size=2)
+    left = st.lists(st.one_of(patterns(), rests()), min_size=1, max_size=2).filter(
+        lambda found: sum(getattr(one, "at_least_one", False) for one in found) < 2
+    )
     condition = st.one_of(st.none(), parts)
     name = st.one_of(st.none(), names())
     replaces = st.builds(tree.RuleNode, left, items, condition, st.booleans(), name)

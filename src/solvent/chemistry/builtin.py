@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+_DIGITS_AT_ONCE = 4000
+
+
 def _need(value: Molecule, kinds: type | tuple[type, ...], what: str) -> Any:
     if isinstance(value, kinds) and (type(value) is not bool or kinds is bool) and type(value) is not tuple:
         return value
@@ -168,6 +171,10 @@ def join(items: Molecule, separator: Molecule) -> str:
 
 def to_integer(value: Molecule) -> int:
     """`int(x)`: of a number (toward zero) or of a string."""
+    if type(value) is str and len(value) > _DIGITS_AT_ONCE and value.isdecimal():
+        # Python refuses to read so many digits at once.
+        front, back = str(value[:-_DIGITS_AT_ONCE]), str(value[-_DIGITS_AT_ONCE:])
+        return to_integer(front) * 10**_DIGITS_AT_ONCE + int(back)
     try:
         return int(_need(value, (int, float, str), "a number or a string"))
     except (ValueError, OverflowError):

@@ -22,7 +22,7 @@ class Incomputable(Exception):
 
 
 _LONG = 10**4000
-"""Python writes longer integers in no base but powers of two."""
+"""Python writes longer integers not at once."""
 
 
 def kind_name(value: Molecule) -> str:
@@ -58,8 +58,10 @@ def shown(value: Molecule) -> str:
         return "true" if value else "false"
     if type(value) is Symbol:
         return value.name
-    if type(value) is int:
-        return f"{value:d}" if abs(value) < _LONG else hex(value)
+    if type(value) is int and abs(value) >= _LONG:
+        from solvent.chemistry.printer import print_integer
+
+        return print_integer(value)
     return str(value) if _number(value) else repr(value)
 
 

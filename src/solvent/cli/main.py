@@ -1,6 +1,6 @@
 """Finds the command, runs it, and turns every way it can end into an exit code.
 
-    0  done                  2  wrong usage or bad input
+    0  done                  2  wrong usage or bad input          70  a fault in Solvent itself
     1  the program failed    3  a limit was reached, or Ctrl-C
 
 A command's module is imported when it is used, because the start-up of `solvent run` is paid at every run.
@@ -10,6 +10,7 @@ traceback.
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -121,10 +122,19 @@ def _guarded(command: Callable[[], int]) -> int:
                 hint="keep long data flat, in a solution",
             )
             code = 3
+        except OSError as error:
+            if isinstance(error, BrokenPipeError):
+                raise
+            complain(f"error[H312]: {error.strerror or error}")
+            code = 2
+        except Exception as error:
+            if os.environ.get("SOLVENT_DEBUG"):
+                raise
+            said = f"{type(error).__name__}: {error}"
+            complain(f"error[H999]: a fault in Solvent itself: {said}", hint="SOLVENT_DEBUG=1 shows where")
+            code = 70
     except BrokenPipeError:
         # Whoever reads our output has seen enough. Python would complain once more when it closes the stream.
-        import os
-
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     return code

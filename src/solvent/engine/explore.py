@@ -17,6 +17,7 @@ from solvent.engine.choice import Stepper, all_entries
 from solvent.engine.index import Cell, Store, in_order
 from solvent.engine.support import store_of
 from solvent.engine.trace import Record, Recorder
+from solvent.errors import Misuse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -242,10 +243,15 @@ def _take(solution: Solution, step: _Step, recorder: Recorder | None) -> None:
     inner = stepper.open[place]
     store = store_of(inner)
     entry = all_entries(store)[at]
-    matches = entry.matches(store, in_order, solution)
+    matches = entry.matches(store, in_order, inner)
     match = next(islice(matches, number, None))
     inner.inert = False
     stepper._react(entry, match, None, inner, store)  # noqa: SLF001 - as above
+    if stepper.flights:
+        for flight in stepper.flights:
+            flight.coroutine.close()
+        message = f"`{entry.code.title}` calls an asynchronous function, and what it answers cannot be explored"
+        raise Misuse("H313", message, hint="explore with a function that answers at once")
 
 
 def _components(edges: list[list[int]]) -> list[list[int]]:

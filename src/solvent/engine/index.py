@@ -67,7 +67,15 @@ def trim(row: Row) -> None:
             break
         dead += 1
     if dead > _DEAD_MIN or dead == len(row):
+        bury(row[:dead])
         del row[:dead]
+
+
+def bury(cells: Iterable[Cell]) -> None:
+    """Make sure that dead cells which leave one of their rows never live again in the others."""
+    for cell in cells:
+        if not cell.alive:
+            cell.molecule = None
 
 
 class _Bucket:
@@ -83,6 +91,7 @@ class _Bucket:
 
     def tidy(self) -> None:
         """Drop dead cells from the row of the shape."""
+        bury(self.row)
         self.row[:] = [cell for cell in self.row if cell.alive]
 
     def tidy_tables(self) -> None:
@@ -90,6 +99,8 @@ class _Bucket:
         for table in self.indexes.values():
             for key, row in list(table.items()):
                 living = [cell for cell in row if cell.alive]
+                if len(living) < len(row):
+                    bury(row)
                 if not living:
                     del table[key]
                 elif len(living) < len(row):
@@ -143,6 +154,7 @@ class Store(Registry):
             elif row[-1].alive:
                 row.append(cell)
             else:
+                row[-1].molecule = None
                 row[-1] = cell
         self.births += 1
         if self.deaths > self.deaths_max:

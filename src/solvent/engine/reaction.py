@@ -71,6 +71,8 @@ class Reacting:
         self._is_watched = reactions_max is not None or observe is not None
         # Batches of fresh molecules tried so far: small ones must not put off looking whether to stop.
         self._batches = 0
+        # Whether the queues hold what a solution began with.
+        self._is_first = False
         # Set by a sweep that was broken off.
         self.is_stopping = False
         # Counts the molecules tried one reaction at a time, and the last of them that needs no place any more: it
@@ -99,7 +101,7 @@ class Reacting:
             store.delete(entry.cell)
         if entry.consumes:
             self._placed = self._turn
-        if self.observe is not None:
+        if self.observe is not None and not entry.is_async:
             reactants, kept = reactants_of(entry, match, molecule)
             self.observe(Reaction(entry.rule, solution, reactants, kept, products))
 

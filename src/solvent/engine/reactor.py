@@ -36,6 +36,7 @@ LEVELS_MAX = 200
 _PLACED = object()
 _POLL_EVERY = 256
 _QUEUED_MIN = 256
+_PORTION = 128
 
 
 class Reactor(Reacting):
@@ -101,6 +102,7 @@ class Reactor(Reacting):
             raise
         if len(others) > _QUEUED_MIN and not self._is_watched:
             others = store.enqueue(others)
+            self._is_first = True
         if others:
             self._try_molecules(solution, store, others, level)
 
@@ -160,14 +162,18 @@ class Reactor(Reacting):
     def _try_queues(self, solution: Solution, store: Store, level: int) -> bool:
         """Try the flat molecules that reactions made; say whether there were any."""
         found = False
+        is_first, self._is_first = self._is_first, False
         for key, queue in list(store.queues.items()):
             if queue:
                 found = True
                 self._batches += 1
                 if not self._batches & POLL_MASK:
                     self._poll()
-                molecules = queue[:]
-                queue.clear()
+                # What reactions make comes in small portions, so that what belongs together meets while it is still
+                # in the processor's cache; what a solution begins with is tried as a whole.
+                portion = len(queue) if is_first else _PORTION
+                molecules = queue[:portion]
+                del queue[:portion]
                 visit = store.fast.get(key)
                 if visit is None or self._is_watched or store.has_endless:
                     self._try_molecules(solution, store, molecules, level)

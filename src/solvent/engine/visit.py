@@ -75,19 +75,43 @@ def _write(entries: tuple[Entry, ...], positions: tuple[tuple[int, ...], ...]) -
 
 
 def _write_settling(code: Code, positions: tuple[tuple[int, ...], ...]) -> None:
-    """Write what `Store.add` does, with the indexes there are."""
+    """Write what `Store.add` does, with the indexes there are.
+
+    A molecule often takes the place of one like it that has just been taken. If a dead cell stands last in the row of
+    its first key and has the same keys in all other indexes, it stands in the right rows already and lives again.
+    """
+    if positions and all(positions):
+        others = sorted({place for places in positions for place in places} - set(positions[0]))
+        same = "".join(f" and old[{place}] == m[{place}]" for place in others)
+        code.line(f"row = table0.get({_key_text(positions[0])})")
+        code.open("if row and not row[-1].alive:")
+        code.line("cell = row[-1]")
+        code.line("old = cell.molecule")
+        code.open(f"if old is not None{same}:")
+        code.line("cell.molecule = m")
+        code.line("cell.alive = True")
+        code.line("s0.deaths -= 1")
+        code.line("return")
+        code.close()
+        code.close()
     code.line("cell = Cell(m)")
     code.line("append(cell)")
     for at, places in enumerate(positions):
-        parts = [f"m[{place}]" for place in places]
-        key = "m" if not parts else parts[0] if len(parts) == 1 else f"({', '.join(parts)})"
-        code.line(f"key = {key}")
+        code.line(f"key = {_key_text(places)}")
         code.line(f"row = table{at}.get(key)")
         code.line(f"if not row: table{at}[key] = [cell]")
         code.line("elif row[-1].alive: row.append(cell)")
-        code.line("else: row[-1] = cell")
+        code.open("else:")
+        code.line("row[-1].molecule = None")
+        code.line("row[-1] = cell")
+        code.close()
     code.line("s0.births += 1")
     code.line("if s0.deaths > s0.deaths_max: s0.tidy()")
+
+
+def _key_text(places: tuple[int, ...]) -> str:
+    parts = [f"m[{place}]" for place in places]
+    return "m" if not parts else parts[0] if len(parts) == 1 else f"({', '.join(parts)})"
 
 
 def _needs_itself(entry: Entry) -> bool:

@@ -185,6 +185,7 @@ class Parser(PatternReader):
         if self.next.text == "if" and self.next.kind == "keyword":
             self.take()
             rule.condition = self._condition()
+        self.check_rests(rule.patterns, word)
         rule.source = self.source
         rule.end = self.before
         self.shallower()

@@ -264,9 +264,13 @@ class PatternReader(LexemeReader):
             self.fail_unclosed(opening, ">")
         self.take()
         self.shallower()
-        if sum(isinstance(item, RestPattern) and item.at_least_one for item in items) > 1:
-            self.fail_at(opening, "H133", "a solution pattern has at most one rest that must not be empty (`+w`)")
+        self.check_rests(items, opening)
         return SolutionPattern(items, start=opening.start, end=self.before)
+
+    def check_rests(self, items: list[Pattern], opening: Lexeme) -> None:
+        """Fail where two rests want at least one molecule each."""
+        if sum(isinstance(item, RestPattern) and item.at_least_one for item in items) > 1:
+            self.fail_at(opening, "H133", "a solution has at most one rest that must not be empty (`+w`)")
 
     def _grouped(self) -> Pattern:
         self.deeper()

@@ -123,3 +123,8 @@ def test_kind_names() -> None:
     """Messages name opaque values by their Python type."""
     assert kind_name(Opaque({})) == "Python's dict"
     assert operators.shown((1, 2)) != ""
+
+
+def test_huge_integers_join_strings_in_decimal() -> None:
+    """An integer of any length joins a string by its decimal digits."""
+    assert add("a", 10**5000) == "a1" + "0" * 5000

@@ -141,7 +141,7 @@ def test_text_over_the_limit() -> None:
     """A text of 40 MB is refused before it is read."""
     code, place, hint = complaint("<1>" + " " * 40_000_000)
     assert (code, place) == ("H100", "")
-    assert hint == "put large data into the solution from Python: solution.extend(values)"
+    assert hint == "put large data in from Python: solution.extend(values)"
     assert CHARACTERS_MAX < 40_000_000
 
 

@@ -128,3 +128,8 @@ def test_two_rests_of_at_least_one() -> None:
     """Of two rests in one solution only one can demand a molecule."""
     assert complaint("<replace <+a, +b> by a>")[:2] == ("H133", "1:10")
     assert error_of("<replace <+a, +b> by c>").code == "H133"
+
+
+def test_two_rests_of_at_least_one_at_the_top() -> None:
+    """The patterns of a rule are those of a solution, its own: they are checked the same."""
+    assert complaint("<replace x, +a, +b by a>")[0] == "H133"
