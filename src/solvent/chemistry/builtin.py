@@ -174,7 +174,8 @@ def to_integer(value: Molecule) -> int:
     if type(value) is str and len(value) > _DIGITS_AT_ONCE and value.isdecimal():
         # Python refuses to read so many digits at once.
         front, back = str(value[:-_DIGITS_AT_ONCE]), str(value[-_DIGITS_AT_ONCE:])
-        return to_integer(front) * 10**_DIGITS_AT_ONCE + int(back)
+        whole: int = to_integer(front) * 10**_DIGITS_AT_ONCE + int(back)
+        return whole
     try:
         return int(_need(value, (int, float, str), "a number or a string"))
     except (ValueError, OverflowError):

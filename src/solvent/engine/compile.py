@@ -142,7 +142,7 @@ class Entry:
         self.rule = rule
         self.code = code
         self.element = None if at is None else code.elements[at]
-        self.keys = () if at is None else code.keys[at]
+        self.keys: list[Any] = [] if at is None else code.keys[at]
         # Whether the reaction takes the molecule the search started with.
         self.consumes = self.element is not None and not self.element.kept
         self.find: Callable[..., Any] | None = None

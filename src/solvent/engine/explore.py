@@ -201,7 +201,7 @@ def _enabled(state: Solution) -> list[_Step]:
 
 def _signature(value: Any) -> Any:
     """Tell matches apart by what they take: equal molecules make equal successors."""
-    if type(value) is Cell:
+    if isinstance(value, Cell):
         return order_key(value.molecule)
     return None if value is None or type(value) is Store or getattr(value, "is_solution", False) else _value_key(value)
 

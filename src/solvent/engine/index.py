@@ -207,6 +207,11 @@ class Store(Registry):
         """Give the row of a shape."""
         return self._bucket(shape).row
 
+    def has_shape(self, shape: Any) -> bool:
+        """Say whether molecules of a shape have settled."""
+        bucket = self._buckets.get(shape)
+        return bucket is not None and any(cell.alive for cell in bucket.row)
+
     def tables(self, shape: Any) -> dict[tuple[int, ...], dict[Any, Row]]:
         """Give the indexes of a shape, by their positions."""
         return self._bucket(shape).indexes

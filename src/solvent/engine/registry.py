@@ -101,6 +101,10 @@ class Registry:
             return None
         return entries[0].rule
 
+    def keys_of(self, rule: Rule) -> list[Any]:
+        """Give the keys of all entries of a registered rule."""
+        return [key for cell, entries in self.rules.items() if cell.molecule is rule for e in entries for key in e.keys]
+
     def note_fast(
         self, molecule: Molecule, entries: tuple[Entry, ...], solution: Solution, make_visit: Callable[..., Any]
     ) -> None:

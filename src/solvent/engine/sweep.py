@@ -60,7 +60,11 @@ def _sweep_shape(
     reactor: Reactor, solution: Solution, store: Store, fresh: list[Molecule], shape: Any, *, alone: bool
 ) -> list[Molecule]:
     rule = store.only_reader(shape)
-    if rule is None:
+    if rule is None or (type(shape) is int and len(store.tuple_rows(shape)) > 1):
+        return fresh
+    # What else the rule would look at must not be there: it would not meet what is swept.
+    others = {key for key in store.keys_of(rule) if key != shape}
+    if others and (any(map(store.has_shape, others)) or not (alone or others.isdisjoint(map(type, fresh)))):
         return fresh
     # The sweep empties the list it works on; the caller's must stay whole until it is known that there is one.
     mine = fresh if alone else [one for one in fresh if _shape(one) == shape]

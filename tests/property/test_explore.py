@@ -1,0 +1,53 @@
+"""What `explore` says of a program agrees with the oracle, and with every way of running it."""
+
+from __future__ import annotations
+
+from hypothesis import assume, given, note, settings
+from hypothesis import strategies as st
+
+import solvent
+from solvent.engine.explore import Exploration, explore
+from tests.property.oracle import TooMany, search, state_key
+from tests.property.strategies import programs
+
+STATES_MAX = 80
+
+
+def explored(text: str) -> Exploration:
+    """Explore a program, or drop the example where it fails or has too many states."""
+    note(text)
+    try:
+        found = explore(solvent.parse(text).solution(), states_max=STATES_MAX)
+    except solvent.ReactionFailed:
+        assume(condition=False)
+        raise
+    assume(found.is_complete)
+    return found
+
+
+@settings(max_examples=120)
+@given(programs())
+def test_finals_are_those_of_the_oracle(text: str) -> None:
+    """The final states that an exploration finds are exactly the oracle's."""
+    found = explored(text)
+    try:
+        outcomes = search(solvent.parse(text).solution(), states_max=300)
+    except TooMany:
+        assume(condition=False)
+        return
+    assume(not outcomes.failures)
+    assert {state_key(found.states[at]) for at in found.finals} == set(outcomes.finals)
+    assert found.terminates == outcomes.always_ends()
+
+
+@settings(max_examples=120)
+@given(programs(), st.lists(st.integers(0, 10**6), min_size=3, max_size=3))
+def test_all_strategies_agree_on_confluent_programs(text: str, seeds: list[int]) -> None:
+    """Where exploration says confluent and ending, the default run and every seed end in the one final state."""
+    found = explored(text)
+    assume(found.confluent and found.terminates)
+    (final,) = [state_key(found.states[at]) for at in found.finals]
+    for seed in [None, *seeds]:
+        solution = solvent.parse(text).solution()
+        solvent.run(solution, seed=seed)
+        assert state_key(solution) == final, solvent.show(solution)

@@ -1,0 +1,145 @@
+"""The ways the engine takes where nobody watches it end where the oracle says, too.
+
+Sweeps, visits and queues are for many molecules; random programs have few. So their thresholds are lowered here: what
+is meant for thousands of molecules then happens with three.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import HealthCheck, assume, given, note, settings
+from hypothesis import strategies as st
+
+import solvent
+from solvent.engine import reactor, registry, sweep
+from tests.property.oracle import TooMany, search, state_key
+from tests.property.strategies import programs
+
+STATES_MAX = 120
+SECONDS_MAX = 20.0
+
+
+@pytest.fixture(autouse=True, params=["eager", "as it is"])
+def eager(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the fast paths begin at once, or leave them as they are."""
+    if request.param == "eager":
+        monkeypatch.setattr(sweep, "SIZE_MIN", 2)
+        monkeypatch.setattr(sweep, "_SETTLED_SHARE", 10**9)
+        monkeypatch.setattr(registry, "_VISITS_MIN", 0)
+        monkeypatch.setattr(reactor, "_QUEUED_MIN", 0)
+        monkeypatch.setattr(reactor, "_PORTION", 2)
+
+
+LOWERED = settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def check_unwatched(text: str) -> None:
+    """Run a program that always ends, without limits, and compare its end with the oracle's."""
+    note(text)
+    try:
+        outcomes = search(solvent.parse(text).solution(), states_max=STATES_MAX)
+    except TooMany:
+        assume(condition=False)
+        return
+    assume(outcomes.always_ends())
+    solution = solvent.parse(text).solution()
+    try:
+        outcome = solvent.run(solution, seconds_max=SECONDS_MAX)
+    except solvent.ReactionFailed:
+        assert state_key(solution) in outcomes.failures, solvent.show(solution)
+    else:
+        assert outcome.inert
+        assert state_key(solution) in outcomes.finals, solvent.show(solution)
+
+
+@LOWERED
+@given(programs())
+def test_an_unwatched_run_ends_where_the_oracle_can(text: str) -> None:
+    """Without limits or observers the engine ends in a final state of the oracle, or fails where it can fail."""
+    check_unwatched(text)
+
+
+PARTS = st.one_of(
+    st.integers(0, 3).map(str), st.sampled_from(["true", "1.0", '"a"', "B"]), st.integers(0, 2).map(lambda n: f"-{n}")
+)
+
+
+@st.composite
+def flat_programs(draw: st.DrawFn) -> str:
+    """Give programs over tuples with named first parts, joined on variables: what visits and queues are for."""
+    heads = ["P", "Q"]
+
+    def molecule() -> str:
+        return f"{draw(st.sampled_from(heads))}:{draw(PARTS)}:{draw(PARTS)}"
+
+    def pattern(first: str, second: str) -> str:
+        kind = draw(st.sampled_from(["", "", "::int"]))
+        return f"{draw(st.sampled_from(heads))}:{first}:{second}{kind}"
+
+    rules = []
+    for at in range(draw(st.integers(1, 2))):
+        left = [pattern("x", "y")]
+        if draw(st.booleans()):
+            left.append(pattern(draw(st.sampled_from(["x", "y", "z"])), draw(st.sampled_from(["w", "y"]))))
+        # Each product has fewer molecules than were taken, or a smaller one, so that most programs end.
+        product = draw(st.sampled_from(["", "R:x", "R:x, S:y", "P:x:0 if x > 0", f"Q:{at}:9 if y == {at}", "x:y"]))
+        condition = "" if " if " in product else draw(st.sampled_from(["", " if x <= y", " if x == y", " if y != 1"]))
+        one = "-one" if draw(st.integers(0, 4)) == 0 else ""
+        rules.append(f"let r{at} = replace{one} {', '.join(left)} by {product}{condition} in ")
+    molecules = [molecule() for _ in range(draw(st.integers(2, 5)))]
+    return f"{''.join(rules)}<{', '.join([*molecules, *(f'r{at}' for at in range(len(rules)))])}>"
+
+
+@LOWERED
+@given(flat_programs())
+def test_an_unwatched_run_of_joined_tuples_ends_where_the_oracle_can(text: str) -> None:
+    """Visits and queues of tuples end in a final state of the oracle."""
+    check_unwatched(text)
+
+
+@st.composite
+def pair_programs(draw: st.DrawFn) -> str:
+    """Give programs with one rule over two molecules of one shape: what sweeps are for."""
+    kind = draw(st.sampled_from(["", "::int"]))
+    shape = draw(st.sampled_from([f"x{kind}, y{kind}", f"k:x{kind}, k:y{kind}", f"i:x{kind}, j:y{kind}"]))
+    product = draw(
+        st.sampled_from(["x", "y", "x + y", '"out":x', "x, 7", "", "k:x", "k:(x + y)", "i:y, j:x", "i:x", "x:y:x"])
+    )
+    known = shape.replace("::int", "")
+    for name in "ijk":
+        assume(name not in product or f"{name}:" in known)
+    condition = draw(st.sampled_from(["", "x >= y", "x > y", "y % x == 0", "x == y", "x != y && x < y"]))
+    if "i:y, j:x" in product:
+        condition = "i < j && x > y"
+        assume("j:" in known)
+    value = st.one_of(st.integers(-2, 5).map(str), st.sampled_from(["2.5", '"b"', "1.0", "true"]))
+    values = draw(st.lists(st.one_of(st.integers(0, 6).map(str), value), min_size=2, max_size=5))
+    if ":" in known:
+        keys = draw(st.lists(st.integers(0, 2), min_size=len(values), max_size=len(values)))
+        values = [f"{key}:{one}" for key, one in zip(keys, values, strict=True)]
+    rule = f"replace {shape} by {product}{' if ' + condition if condition else ''}"
+    return f"let r = {rule} in <{', '.join([*values, 'r'])}>"
+
+
+@LOWERED
+@given(pair_programs())
+def test_a_sweep_ends_where_the_oracle_can(text: str) -> None:
+    """Sweeps of pairs end in a final state of the oracle."""
+    check_unwatched(text)
+
+
+@LOWERED
+@given(st.lists(st.tuples(st.sampled_from("abcde"), st.integers(0, 9)), min_size=30, max_size=300))
+def test_many_molecules_add_up(pairs: list[tuple[str, int]]) -> None:
+    """Word counts of hundreds of molecules equal Python's, with and without a limit that makes the engine watch."""
+    expected = Counter[str]()
+    for word, count in pairs:
+        expected[word] += count
+    for limit in (None, 10_000):
+        solution = solvent.parse("let add = replace w:i::int, w:j::int by w:(i + j) in <add>").solution()
+        solution.extend(pairs)
+        outcome = solvent.run(solution, reactions_max=limit)
+        assert {one[0]: one[1] for one in solution if isinstance(one, tuple)} == dict(expected)
+        assert outcome.reactions == len(pairs) - len(expected)
