@@ -26,7 +26,6 @@ if TYPE_CHECKING:
         molecule_from_python,
         python_from_molecule,
     )
-    from solvent.chemistry.printer import print_molecule as show
     from solvent.engine import Reaction
     from solvent.engine.explain import why_not
     from solvent.engine.explore import explore
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
         SyntaxProblem,
     )
     from solvent.running import Outcome, Program, Run, load, molecules, parse, rule, run, run_async, step
+    from solvent.running.embedded import show
     from solvent.running.recording import record
     from solvent.running.saving import load_solution, program_text, save
 
@@ -58,7 +58,7 @@ _HOMES = {
     "solvent.running.saving": "load_solution program_text save",
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
-_RENAMED = {"show": ("solvent.chemistry.printer", "print_molecule")}
+_RENAMED = {"show": ("solvent.running.embedded", "show")}
 __version__ = "0.1.0"
 
 

@@ -32,7 +32,7 @@ class Settled(Protocol):
 class Solution:
     """A multiset of molecules that react with each other."""
 
-    __slots__ = ("flight", "fresh", "host", "inert", "settled", "waiting")
+    __slots__ = ("flight", "fresh", "height", "host", "inert", "settled", "waiting")
     is_solution = True
 
     def __init__(self, molecules: Iterable[Molecule] = ()) -> None:
@@ -43,6 +43,8 @@ class Solution:
         # How many reactions of this solution wait for an external call to answer.
         self.flight = 0
         self.inert = not self.fresh
+        # How many levels of solutions there are from here inwards, as far as the engine has seen.
+        self.height = 1
         # While it is not inert: the solution it is part of, and the molecule there that waits for it.
         self.host: tuple[Solution, Molecule] | None = None
 

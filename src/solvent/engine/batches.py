@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 from solvent.chemistry.molecule import ATOMS, Endless, Molecule, sub_solutions
 from solvent.chemistry.rule import Rule
+from solvent.errors import LimitReached
 
 if TYPE_CHECKING:
     from solvent.chemistry.solution import Solution
 
+LEVELS_MAX = 200
 _FIRST = frozenset({Rule, Endless})
 
 
@@ -45,6 +47,15 @@ def are_flat(molecules: list[Molecule]) -> bool:
     if kinds == {tuple}:
         return ATOMS.issuperset(map(type, chain.from_iterable(molecules)))
     return kinds <= ATOMS
+
+
+def note_height(solution: Solution, inner: Solution) -> None:
+    """Note that a solution holds another; too many levels are a limit, since Python's own comes soon after."""
+    height = inner.height + 1
+    if height > solution.height:
+        solution.height = height
+        if height > LEVELS_MAX:
+            raise LimitReached("H503", f"solutions are nested more than {LEVELS_MAX} levels deep")
 
 
 def reopen(solution: Solution) -> None:

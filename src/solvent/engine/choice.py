@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from solvent.chemistry.molecule import ATOMS, Molecule, sub_solutions
 from solvent.chemistry.rule import Rule
-from solvent.engine.batches import go_out, reopen
+from solvent.engine.batches import LEVELS_MAX, go_out, note_height, reopen
 from solvent.engine.compile import Entry, entries_of
 from solvent.engine.failure import reaction_failed
-from solvent.engine.reactor import LEVELS_MAX, Reactor
+from solvent.engine.reactor import Reactor
 from solvent.engine.support import store_of
 from solvent.errors import LimitReached, SolventError
 
@@ -58,11 +58,17 @@ class Stepper(Reactor):
         for queue in store.queues.values():
             fresh += queue
             queue.clear()
-        for molecule in fresh:
-            if type(molecule) not in ATOMS and not self._settle_inside(solution, molecule, level):
-                solution.waiting[id(molecule)] = molecule
-            else:
+        left = iter(fresh)
+        for molecule in left:
+            try:
+                is_ready = type(molecule) in ATOMS or self._settle_inside(solution, molecule, level)
+            except BaseException:
+                solution.fresh = [molecule, *left, *solution.fresh]
+                raise
+            if is_ready:
                 put(store, molecule)
+            else:
+                solution.waiting[id(molecule)] = molecule
         if solution not in _Identity(self.open):
             self.open.append(solution)
 
@@ -73,6 +79,7 @@ class Stepper(Reactor):
                 sub.host = (solution, molecule)
                 self.settle(sub, level + 1)
                 ready = ready and sub.inert
+            note_height(solution, sub)
         return ready
 
     def step(self) -> bool:

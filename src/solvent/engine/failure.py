@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from solvent.chemistry.operators import Incomputable
-from solvent.chemistry.printer import print_molecule
+from solvent.chemistry.printer import print_molecule, short_rule
 from solvent.errors import ReactionFailed, SolventError
 from solvent.source import Span
 
@@ -33,7 +33,7 @@ def reaction_failed(
     return ReactionFailed(
         "H401" if known else "H402",
         message,
-        rule=code.title,
+        rule=short_rule(entry.rule),
         reactants=[print_molecule(one) for one in reactants],
         span=span,
         hint="guard it with a condition: `if ...`" if known else "",

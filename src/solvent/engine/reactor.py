@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.chemistry.molecule import ATOMS, Endless, Molecule, sub_solutions
 from solvent.chemistry.rule import Rule
-from solvent.engine.batches import are_flat, go_out, reopen, rules_apart
+from solvent.engine.batches import LEVELS_MAX, are_flat, go_out, note_height, reopen, rules_apart
 from solvent.engine.compile import Entry, entries_of
 from solvent.engine.failure import reaction_failed
 from solvent.engine.index import Store
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from solvent.chemistry.solution import Solution
 
-LEVELS_MAX = 200
 _PLACED = object()
 _POLL_EVERY = 256
 _QUEUED_MIN = 256
@@ -226,6 +225,7 @@ class Reactor(Reacting):
                 if not sub.inert:
                     sub.host = (solution, molecule)
                     ready = False
+            note_height(solution, sub)
         return ready
 
     def _enter_by(self, entry: Entry, solution: Solution, store: Store, molecule: Molecule) -> bool:

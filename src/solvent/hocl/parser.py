@@ -73,6 +73,7 @@ class Parser(PatternReader):
 
     _in_solution = False
     _in_let = False
+    _in_body = False
 
     def program(self) -> ProgramNode:
         """Read headers, lets and molecules to the end of the text."""
@@ -141,13 +142,16 @@ class Parser(PatternReader):
         bindings = []
         while self.next.text == "let" and self.next.kind == "keyword":
             bindings.append(self._binding())
-        return LetNode(bindings, self.molecules(), start=start, end=self.before)
+        before, self._in_body = self._in_body, True
+        body = self.molecules()
+        self._in_body = before
+        return LetNode(bindings, body, start=start, end=self.before)
 
     def _binding(self) -> Binding:
         start = self.take().start
         recursive = self.next.text == "rec" and self.take() is not None
         name = self.next
-        if name.kind != "name":
+        if name.kind != "name" and name.text != "one":
             self.fail("H111", "`let` names a rule here", expected="a name that starts with a lower-case letter")
         self.take()
         self.expect("=", "after the name of a rule")
@@ -223,6 +227,8 @@ class Parser(PatternReader):
                 return left
             if word in ("<", ">", "in") and not self._can_compare(left, word):
                 return left
+            if word == "in" and self._in_body:
+                self.fail("H115", "`in` without a `let`", hint="membership beside a `let` is written `(x in l)`")
             chain += 1
             if chain > CHAIN_MAX:
                 self.fail("H110", f"more than {CHAIN_MAX} operators in a row", hint="use parentheses or a list")
@@ -303,10 +309,11 @@ class Parser(PatternReader):
         opening = self.take()
         before, self._in_solution = self._in_solution, True
         let_before, self._in_let = self._in_let, False
+        body_before, self._in_body = self._in_body, False
         items = [] if self.next.text == ">" else self.molecules()
         if self.next.text != ">":
             self.fail_unclosed(opening, ">")
-        self._in_solution, self._in_let = before, let_before
+        self._in_solution, self._in_let, self._in_body = before, let_before, body_before
         closing = self.take()
         if self._in_solution is False and self._looks_compared(items):
             self.fail_comparison()
@@ -321,8 +328,8 @@ class Parser(PatternReader):
     def _parentheses(self) -> Expression:
         self.deeper()
         opening = self.take()
-        solution, let = self._in_solution, self._in_let
-        self._in_solution = self._in_let = False
+        flags = self._in_solution, self._in_let, self._in_body
+        self._in_solution = self._in_let = self._in_body = False
         name = self.next
         if name.kind == "name" and self.peek().text == "=" and self.peek(2).text in _RULE_WORDS:
             self.take()
@@ -335,7 +342,7 @@ class Parser(PatternReader):
         if self.next.text != ")":
             self.fail_unclosed(opening, ")")
         closing = self.take()
-        self._in_solution, self._in_let = solution, let
+        self._in_solution, self._in_let, self._in_body = flags
         self.shallower()
         if len(items) == 1:
             return items[0]
@@ -361,13 +368,13 @@ class Parser(PatternReader):
     def _arguments(self) -> list[Expression]:
         self.deeper()
         opening = self.take()
-        solution, let = self._in_solution, self._in_let
-        self._in_solution = self._in_let = False
+        flags = self._in_solution, self._in_let, self._in_body
+        self._in_solution = self._in_let = self._in_body = False
         found = [] if self.next.text == ")" else self.molecules()
         if self.next.text != ")":
             self.fail_unclosed(opening, ")")
         self.take()
-        self._in_solution, self._in_let = solution, let
+        self._in_solution, self._in_let, self._in_body = flags
         self.shallower()
         return found
 

@@ -6,15 +6,17 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from solvent.chemistry.printer import print_molecule
 from solvent.engine.reaction import Flight, Reaction, Stopped
 from solvent.engine.reactor import Reactor
-from solvent.errors import LimitReached, Misuse, SolventError
+from solvent.errors import LimitReached, Misuse
 from solvent.running.program import Program, deep_stack
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Iterator
 
+    from solvent.chemistry.molecule import Molecule
     from solvent.chemistry.solution import Solution
 
 
@@ -193,6 +195,12 @@ def _solution(given: Solution | Program) -> Solution:
     return given
 
 
+def show(molecule: Molecule) -> str:
+    """Give the text of a molecule or a solution, in canonical order."""
+    with deep_stack():
+        return print_molecule(molecule)
+
+
 def step(solution: Solution, *, seed: int | None = None) -> Reaction | None:
     """Make one reaction happen and give it; None when the solution is inert."""
     from solvent.engine.choice import Stepper
@@ -208,4 +216,4 @@ def step(solution: Solution, *, seed: int | None = None) -> Reaction | None:
     return seen[0] if seen else None
 
 
-__all__ = ["Outcome", "Run", "SolventError", "run", "run_async", "step"]
+__all__ = ["Outcome", "Run", "run", "run_async", "show", "step"]
