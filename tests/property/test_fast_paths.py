@@ -143,3 +143,18 @@ def test_many_molecules_add_up(pairs: list[tuple[str, int]]) -> None:
         outcome = solvent.run(solution, reactions_max=limit)
         assert {one[0]: one[1] for one in solution if isinstance(one, tuple)} == dict(expected)
         assert outcome.reactions == len(pairs) - len(expected)
+
+
+@pytest.mark.parametrize(
+    "text, final",
+    [
+        ("<C:0, 1^400, (r = replace C:n, x::int by C:(n + x))>", "<C:400, r>"),
+        ('<C:0, "a"^300, (r = replace s::string, C:n by C:(n + 1))>', "<C:300, r>"),
+        ("<BOX:<>, 7^200, (r = replace x::int, BOX:<?w> by BOX:<x, w>)>", f"<BOX:<{', '.join(['7'] * 200)}>, r>"),
+    ],
+)
+def test_one_molecule_takes_up_hundreds(text: str, final: str) -> None:
+    """An accumulator takes up hundreds of molecules, whichever way the engine takes."""
+    solution = solvent.parse(text).solution()
+    solvent.run(solution)
+    assert solvent.show(solution) == final

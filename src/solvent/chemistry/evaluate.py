@@ -74,7 +74,10 @@ def evaluate(
             assert function is not None, f"{node.function} passed the check of names"
             if function.is_async:
                 raise Incomputable(f"`{node.function}` is asynchronous and can be called only in a rule's product")
-            arguments = _arguments(map(value_of, node.arguments))
+            values = list(map(value_of, node.arguments))
+            if function.arity_max is not None:
+                values = [List(value) if type(value) is Spread else value for value in values]
+            arguments = _arguments(values)
             return function.call(*arguments) if function.is_builtin else function(*arguments)
     if build is not None:
         return build(node)

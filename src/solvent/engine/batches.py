@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from solvent.chemistry.molecule import ATOMS, Endless, Molecule, sub_solutions
 from solvent.chemistry.rule import Rule
+from solvent.engine.index import Store
 from solvent.errors import LimitReached
 
 if TYPE_CHECKING:
@@ -59,14 +60,31 @@ def note_height(solution: Solution, inner: Solution) -> None:
 
 
 def reopen(solution: Solution) -> None:
-    """Make what waits in a solution fresh again: a run that was broken off may have left solutions unfinished."""
-    if solution.inert or not solution.waiting:
-        return
+    """Make fresh again what holds a solution that is not inert.
+
+    A run that was broken off leaves such molecules waiting; and whoever holds a solution in Python may have put
+    something into it since it was inert.
+    """
     waiting, solution.waiting = solution.waiting, {}
     for molecule in waiting.values():
         for sub in sub_solutions(molecule):
             reopen(sub)
     solution.fresh += waiting.values()
+    store = solution.settled
+    if type(store) is Store:
+        for cell in list(store.cells()):
+            if type(cell.molecule) not in ATOMS and not _is_at_rest(cell.molecule):
+                store.delete(cell)
+                solution.fresh.append(Endless(cell.molecule) if cell.endless else cell.molecule)
+    if solution.fresh:
+        solution.inert = False
+
+
+def _is_at_rest(molecule: Molecule) -> bool:
+    subs = sub_solutions(molecule)
+    for sub in subs:
+        reopen(sub)
+    return all(sub.inert for sub in subs)
 
 
 def go_out(solution: Solution) -> Solution:

@@ -193,7 +193,11 @@ class ExpressionWriter:
     def _call(self, node: Call) -> Text:
         function = self.functions.find(node.function)
         assert function is not None, f"{node.function} passed the check of names"
-        arguments = ", ".join(self._argument(one).text for one in node.arguments)
+        # A rest is as many arguments as it holds for a function that takes any number, and a list for the others.
+        texts = [self._argument(one).text for one in node.arguments]
+        if function.arity_max is not None:
+            texts = [f"_List({text[1:]})" if text.startswith("*") else text for text in texts]
+        arguments = ", ".join(texts)
         if function.is_builtin:
             return Text(f"{self.code.constant(function.call, 'F')}({arguments})", None, may_raise=True)
         name = self.code.constant(function, "F")

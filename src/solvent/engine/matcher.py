@@ -27,7 +27,7 @@ from solvent.chemistry.syntax import (
     TuplePattern,
     VariablePattern,
 )
-from solvent.engine.builder import Builder
+from solvent.engine.builder import Builder, may_be_rule
 from solvent.engine.expressions import Text
 from solvent.engine.taking import Taker
 
@@ -215,7 +215,7 @@ class Matcher(Taker):
             for other in self.held
             if other.site is goal.site and _may_meet(other.pattern, goal.pattern)
         ]
-        if goal.site.number == 0 and isinstance(goal.pattern, VariablePattern | RulePattern):
+        if goal.site.number == 0 and may_be_rule(self.plan, goal):
             tests.append(f"{goal.cell} is own")
         self.code.line(f"if {' or '.join(tests)}: continue")
         if self.goes_on:

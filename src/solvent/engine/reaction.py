@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from solvent.chemistry.printer import print_molecule, short_rule
 from solvent.engine.failure import reaction_failed
 from solvent.engine.index import Row, in_order
 from solvent.errors import LimitReached
@@ -33,6 +34,11 @@ class Reaction:
         self.reactants = reactants
         self.kept = kept
         self.products = products
+
+    def __repr__(self) -> str:
+        taken = ", ".join(map(print_molecule, [*self.reactants, *self.kept]))
+        made = ", ".join(map(print_molecule, [*self.kept, *self.products]))
+        return f"<{short_rule(self.rule)}: {taken} -> {made or 'nothing'}>"
 
 
 class Flight:
@@ -107,7 +113,9 @@ class Reacting:
 
     def _check_limits(self) -> None:
         if self.reactions_max is not None and self.reactions >= self.reactions_max:
-            raise LimitReached("H501", f"not inert after {self.reactions} reactions", hint="raise --reactions-max")
+            raise LimitReached(
+                "H501", f"not inert after {self.reactions} reactions", hint="allow more: --reactions-max"
+            )
 
     def _poll(self) -> None:
         if self.should_stop is not None and self.should_stop():
@@ -119,6 +127,13 @@ class Reacting:
         entry.code.consumption()(match, store)
         solution.flight += 1
         self.flights.append(flight)
+
+    def arrive(self, flight: Flight, products: list[Molecule]) -> None:
+        """Put in what a call that has answered produced."""
+        flight.solution.flight -= 1
+        flight.solution.extend(products)
+        if self.observe is not None:
+            self.observe(Reaction(flight.entry.rule, flight.solution, flight.reactants, [], products))
 
     def crash(self, flight: Flight, error: BaseException) -> Exception:
         """Put the reactants of a call that failed back, and give the error to raise."""

@@ -15,13 +15,15 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from solvent.chemistry.molecule import ATOMS, Endless, Molecule, sub_solutions
+from solvent.chemistry.functions import molecule_from_python
+from solvent.chemistry.molecule import ATOMS, Endless, List, Molecule, Opaque, sub_solutions
 from solvent.chemistry.rule import Rule
+from solvent.chemistry.solution import Solution
 from solvent.engine.batches import LEVELS_MAX, are_flat, go_out, note_height, reopen, rules_apart
 from solvent.engine.compile import Entry, entries_of
 from solvent.engine.failure import reaction_failed
 from solvent.engine.index import Store
-from solvent.engine.reaction import POLL_MASK, Flight, Reacting, Reaction, Stopped, took_any
+from solvent.engine.reaction import POLL_MASK, Flight, Reacting, Stopped, took_any
 from solvent.engine.support import store_of
 from solvent.engine.sweep import sweep
 from solvent.engine.visit import make_visit
@@ -30,9 +32,9 @@ from solvent.errors import LimitReached, SolventError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from solvent.chemistry.solution import Solution
 
 _PLACED = object()
+MOLECULES = ATOMS | {tuple, List, Opaque, Solution}
 _POLL_EVERY = 256
 _QUEUED_MIN = 256
 _PORTION = 128
@@ -81,6 +83,10 @@ class Reactor(Reacting):
     def _try_all(self, solution: Solution, store: Store, fresh: list[Molecule], level: int) -> None:
         """Try every fresh molecule: rules first, so that no molecule settles before it has met them."""
         rules, others, kinds = rules_apart(fresh)
+        if not kinds <= MOLECULES:
+            # Whoever put plain Python values in meant the molecules they stand for.
+            others = list(map(molecule_from_python, others))
+            kinds = frozenset(map(type, others))
         left: Iterator[Molecule] = iter(rules)
         active: Any = _PLACED
         try:
@@ -318,11 +324,7 @@ class Reactor(Reacting):
 
     def land(self, flight: Flight, products: list[Molecule]) -> None:
         """Put in what a call that has answered produced, and go on."""
-        flight.solution.flight -= 1
-        flight.solution.extend(products)
-        flight.solution.inert = False
-        if self.observe is not None:
-            self.observe(Reaction(flight.entry.rule, flight.solution, flight.reactants, [], products))
+        self.arrive(flight, products)
         self.go_on(flight.solution)
 
 

@@ -20,12 +20,16 @@ MULTIPLET_MAX = 10_000_000
 
 def rest(store: Store, taken: tuple[Cell | None, ...]) -> list[Molecule]:
     """Give the molecules of a store that a match leaves, and leave them there."""
-    return [Endless(cell.molecule) if cell.endless else cell.molecule for cell in store.cells() if cell not in taken]
+    return [
+        Endless(cell.molecule) if cell.endless else cell.molecule
+        for cell in store.cells()
+        if cell.endless or cell not in taken
+    ]
 
 
 def drain(solution: Solution, store: Store, taken: tuple[Cell | None, ...]) -> list[Molecule]:
     """Take all molecules but the taken cells out of a solution that goes on."""
-    cells = [cell for cell in store.cells() if cell not in taken]
+    cells = [cell for cell in store.cells() if cell.endless or cell not in taken]
     for cell in cells:
         store.delete(cell)
     found = [Endless(cell.molecule) if cell.endless else cell.molecule for cell in cells]

@@ -157,6 +157,9 @@ class Taker:
         self.code.line(f"{site.store} = _store({text})")
         least = len(site.elements) + any(rest.at_least_one for rest in site.rests)
         self.require(f"{site.store}.size {'>=' if site.rests else '=='} {least}")
+        if not site.rests:
+            # Of an endless molecule there are never exactly as many as patterns.
+            self.require(f"not {site.store}.has_endless")
         self.goals += site.elements
 
     def require(self, test: str) -> None:

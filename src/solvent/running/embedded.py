@@ -128,7 +128,7 @@ class Run:
         seconds = time.perf_counter() - self.started
         if self.seconds_max is not None and seconds > self.seconds_max:
             message = f"not inert after {self.seconds_max:g} seconds"
-            raise LimitReached("H502", message, hint="raise --seconds-max") from None
+            raise LimitReached("H502", message, hint="allow more: --seconds-max") from None
         raise LimitReached("H504", "interrupted before the solution was inert") from None
 
     async def _wait_for_flights(self) -> None:
@@ -212,8 +212,26 @@ def step(solution: Solution, *, seed: int | None = None) -> Reaction | None:
 
         chance = random.Random(seed)
     with deep_stack():
-        Stepper(solution, chance=chance, observe=seen.append).step()
+        stepper = Stepper(solution, chance=chance, observe=seen.append)
+        stepper.step()
+        for flight in stepper.flights:
+            wait_for(stepper, flight)
     return seen[0] if seen else None
+
+
+def wait_for(reactor: Reactor, flight: Flight) -> None:
+    """Wait for the one call that a step has made; a step ends when its products are there."""
+    import asyncio
+
+    try:
+        products = asyncio.run(_answer(flight))
+    except BaseException as error:
+        raise reactor.crash(flight, error) from error
+    reactor.arrive(flight, products)
+
+
+async def _answer(flight: Flight) -> list[Molecule]:
+    return await flight.coroutine
 
 
 __all__ = ["Outcome", "Run", "run", "run_async", "show", "step"]

@@ -105,9 +105,10 @@ def test_wrong_number_of_arguments(text: str, message: str) -> None:
     assert (error.code, error.message) == ("H206", message)
 
 
-def test_rest_among_arguments_is_not_counted() -> None:
-    """A rest gives as many arguments as it holds, which only the run can count."""
-    solvent.parse("replace <?w> by max(w)")
+def test_rest_is_one_argument_of_a_function_of_fixed_arity() -> None:
+    """A rest is a list for a function that takes a fixed number of arguments, and so counts once."""
+    solvent.parse("replace <?w> by len(w), list(w, w)")
+    assert complaint("replace <?w> by max(w)")[0] == "H206"
 
 
 def test_registered_function_may_be_called() -> None:
