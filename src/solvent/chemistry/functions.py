@@ -54,12 +54,15 @@ class Function:
 
 
 def _code_of(call: Any) -> Any:
+    while hasattr(call, "func") and hasattr(call, "keywords"):
+        # What `functools.partial` wraps tells whether it is asynchronous.
+        call = call.func
     function = call if hasattr(call, "__code__") else getattr(type(call), "__call__", None)  # noqa: B004 - its code
     return getattr(function, "__code__", None)
 
 
 def _arity(call: Any, code: Any) -> tuple[int, int | None]:
-    if code is None:
+    if code is None or hasattr(call, "func"):
         return 0, None
     bound = 0 if call is not None and hasattr(call, "__code__") and not hasattr(call, "__self__") else 1
     count = code.co_argcount - bound

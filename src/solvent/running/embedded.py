@@ -81,10 +81,24 @@ class Run:
         """Run until the solution is inert."""
         self._react()
         if self.reactor.flights:
-            import asyncio
-
-            asyncio.run(self._wait_for_flights())
+            self._wait_here()
         return self.outcome()
+
+    def _wait_here(self) -> None:
+        """Wait for calls in flight, where no event loop is running yet."""
+        import asyncio  # most programs call nothing asynchronous, and it is slow to import
+
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            asyncio.run(self._wait_for_flights())
+            return
+        for flight in self.reactor.flights:
+            flight.coroutine.close()
+            self.reactor.crash(flight, asyncio.CancelledError())
+        self.reactor.flights = []
+        message = "`run` cannot wait for an asynchronous call inside a running event loop"
+        raise Misuse("H307", message, hint="write `await solvent.run_async(solution)`")
 
     async def to_inertia_async(self) -> Outcome:
         """Run until the solution is inert, without holding up the event loop while calls are out."""

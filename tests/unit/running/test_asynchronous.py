@@ -255,3 +255,36 @@ def test_failing_computation_beside_a_call(seed: int | None) -> None:
         solvent.run(solution, seed=seed)
     assert caught.value.message == "division by zero"
     assert solvent.show(solution) == "<4, r>"
+
+
+def test_run_inside_an_event_loop_says_what_to_call() -> None:
+    """`run` refuses to wait inside a running event loop, and the reactants are back in the solution."""
+    functions = Functions()
+
+    async def later(number: int) -> int:
+        return number + 1
+
+    functions.register(later)
+    solution = solvent.parse("<1, (replace-one x::int by R:later(x))>", functions=functions).solution()
+
+    async def inside() -> None:
+        with pytest.raises(solvent.Misuse) as caught:
+            solvent.run(solution)
+        assert caught.value.code == "H307"
+        await solvent.run_async(solution)
+
+    asyncio.run(inside())
+    assert solvent.show(solution) == "<R:2>"
+
+
+def test_a_step_waits_for_its_call() -> None:
+    """A single step with an asynchronous call ends when its product is there."""
+    functions = Functions()
+
+    async def later(number: int) -> int:
+        return number + 1
+
+    functions.register(later)
+    solution = solvent.parse("<1, (replace-one x::int by R:later(x))>", functions=functions).solution()
+    assert solvent.step(solution) is not None
+    assert solvent.show(solution) == "<R:2>"
