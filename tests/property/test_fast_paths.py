@@ -99,6 +99,70 @@ def test_an_unwatched_run_of_joined_tuples_ends_where_the_oracle_can(text: str) 
     check_unwatched(text)
 
 
+LEFTS = [
+    "P:x::int:y::int",
+    "P:x:y::int, Q:x",
+    "P:x::int:y::int, Q:x::int, Q:y",
+    "Q:x, P:x:y::int",
+    "P:x::int:y::int, Q:x::int, R:x::int:z::int",
+    "Q:x::int, R:x:y::int, P:y:z::int",
+    "R:x:0",
+    "R:x::int:y::int",
+    "R:x:y::int, P:y:z::int",
+    "Q:x, P:z:y::int",
+]
+RIGHTS = [
+    "P:x:(y - 1)", "Q:x", "Q:y", "R:x:(y - 1)", "R:x:y", "P:x:0", "P:y:(z - 1)", "R:x:(z - 1)", "Q:x, Q:y",
+]  # fmt: skip
+
+
+@st.composite
+def chained_programs(draw: st.DrawFn, size_max: int = 6) -> str:
+    """Give programs whose products other rules take at once, or that count something down in place."""
+    rules = []
+    for at in range(draw(st.integers(1, 3))):
+        left = draw(st.sampled_from(LEFTS))
+        known = {name for name in "xyz" if name in left}
+        rights = [right for right in RIGHTS if {name for name in "xyz" if name in right} <= known]
+        product = ", ".join(draw(st.lists(st.sampled_from(rights), max_size=3)))
+        tests = ["", *(f" if {name} > 0" for name in sorted(known)), *(f" if {name} == 1" for name in sorted(known))]
+        rules.append(f"let r{at} = replace {left} by {product}{draw(st.sampled_from(tests))} in ")
+    part = st.integers(0, 2)
+    molecule = st.one_of(
+        st.tuples(st.sampled_from("PR"), part, part).map(lambda one: f"{one[0]}:{one[1]}:{one[2]}"),
+        part.map(lambda number: f"Q:{number}"),
+        st.just("Q:true"),
+    )
+    molecules = draw(st.lists(molecule, min_size=2, max_size=size_max))
+    return f"{''.join(rules)}<{', '.join([*molecules, *(f'r{at}' for at in range(len(rules)))])}>"
+
+
+@LOWERED
+@given(chained_programs())
+def test_products_that_others_take_at_once_end_where_the_oracle_can(text: str) -> None:
+    """Reactions written behind each other, and products that take a reactant's cell, end in a final state."""
+    check_unwatched(text)
+
+
+@LOWERED
+@given(chained_programs(size_max=40))
+def test_what_visits_leave_is_inert(text: str) -> None:
+    """Among dozens of molecules no reaction is missed: what a run leaves does not react, tried one by one."""
+    note(text)
+    program = solvent.parse(text)
+    try:
+        solvent.run(program.solution(), reactions_max=2_000)
+    except solvent.LimitReached:
+        assume(condition=False)
+    solution = program.solution()
+    try:
+        solvent.run(solution, seconds_max=0.2)
+    except solvent.LimitReached:
+        assume(condition=False)
+    left = solvent.Solution(list(solution))
+    assert solvent.run(left, reactions_max=1).reactions == 0, solvent.show(solution)
+
+
 @st.composite
 def pair_programs(draw: st.DrawFn) -> str:
     """Give programs with one rule over two molecules of one shape: what sweeps are for."""

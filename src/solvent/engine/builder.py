@@ -33,6 +33,7 @@ from solvent.chemistry.syntax import (
 )
 from solvent.engine.expressions import ExpressionWriter, Text
 from solvent.engine.names import outer_text, rest_text
+from solvent.engine.onward import Product
 from solvent.engine.plan import children, says
 
 if TYPE_CHECKING:
@@ -109,27 +110,35 @@ class Builder:
         code.close()
         return fields
 
-    def write_inline(self, active: Element | None) -> list[tuple[str, Any]]:
-        """Write the reaction where its match was found; give its products, and where known the key of their shape."""
+    def write_inline(self, active: Element | None) -> tuple[list[str], list[Product]]:
+        """Write the reaction where its match was found, up to what becomes of its products; give the flat ones apart.
+
+        Reactants that cannot be rules are left for the caller to take out.
+        """
         code, plan = self.code, self.plan
         self._plan_reuse(plan.product)
-        items = [(text, self._flat_key(node)) for node in plan.product for text in self._item(node, top=True)]
-        for text, node in self.computed:
-            code.line(text, node)
+        items: list[str] = []
+        products: list[Product] = []
+        for node in plan.product:
+            key = self._flat_key(node)
+            if key is None:
+                items += self._item(node, top=True)
+            else:
+                assert isinstance(node, TupleNode)
+                products.append(Product(key, [Text(self._molecule(part), self._kind(part)) for part in node.parts]))
+        for text, place in self.computed:
+            code.line(text, place)
         for text in self.copies:
             code.line(text)
-        gone = [element for element in plan.top.elements if not element.kept and element is not active]
-        plain = [element.cell for element in gone if not may_be_rule(plan, element)]
-        if plain:
-            # What `Store.delete` does; nobody calls this while something endless is in the store.
-            code.line(f"{''.join(f'{cell}.alive = ' for cell in plain)}False")
-            code.line(f"s0.deaths += {len(plain)}")
-        for element in gone:
-            if element.cell not in plain:
+        for element in plan.top.elements:
+            if not element.kept and element is not active and may_be_rule(plan, element):
                 code.line(f"s0.remove({element.cell})")
         for text in self.changes:
             code.line(text)
-        return items
+        return items, products
+
+    def _kind(self, node: Expression) -> type | None:
+        return self.writer.write(node).kind
 
     def _flat_key(self, node: Expression) -> Any:
         """Give the length and first part of a product that is a tuple of atoms and begins with a symbol."""

@@ -14,7 +14,7 @@ alive. Python allows twenty nested blocks; deeper searches go on in an inner fun
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from solvent.chemistry.syntax import (
     Binary,
@@ -29,6 +29,7 @@ from solvent.chemistry.syntax import (
 )
 from solvent.engine.builder import Builder, may_be_rule
 from solvent.engine.expressions import Text
+from solvent.engine.onward import Onward
 from solvent.engine.taking import Taker
 
 if TYPE_CHECKING:
@@ -89,23 +90,32 @@ class Matcher(Taker):
 
     def _write_reaction(self, active: Element | None) -> None:
         code = self.code
-        others = []
-        for text, key in Builder(code, self.plan, self.functions).write_inline(active):
-            if key is None:
-                others.append(text)
-            else:
-                queue = self.indexes.get(key)
-                if queue is None:
-                    queue = self.indexes[key] = f"p{len(self.indexes)}"
-                    code.insert(self.top_line, f"{queue} = s0.queue(({key[0]}, {code.constant(key[1])}))")
-                code.line(f"{queue}.append({text})")
+        others, products = Builder(code, self.plan, self.functions).write_inline(active)
         if len(others) == 1 and not others[0].startswith("*"):
             code.line(f"solution.fresh.append({others[0]})")
         elif others:
             code.line(f"solution.fresh += [{', '.join(others)}]")
-        code.line("s0.reactions += 1")
+        gone = [element for element in self.plan.top.elements if not element.kept and element is not active]
+        gone = [element for element in gone if not may_be_rule(self.plan, element)]
+        onward = Onward(code, self.plan, self._queue, self.visited)
+        onward.write(products, gone, self._reusable(gone))
+        self.consulted |= onward.consulted
         if not self.goes_on:
             code.line("return True")
+
+    def _reusable(self, gone: list[Element]) -> list[Element]:
+        """Give the reactants whose cells a product may take: no loop may go on with what it found there."""
+        if not self.goes_on:
+            return gone
+        # The search goes on: the innermost loop has another cell next, and no loop around it lasts that took one.
+        return [one for one in gone if one is self.held[-1] and len(gone) > 1]
+
+    def _queue(self, key: Any) -> str:
+        queue = self.indexes.get(key)
+        if queue is None:
+            queue = self.indexes[key] = f"p{len(self.indexes)}"
+            self.code.insert(self.top_line, f"{queue} = s0.queue(({key[0]}, {self.code.constant(key[1])}))")
+        return queue
 
     def _check_own_rest(self) -> None:
         top = self.plan.top

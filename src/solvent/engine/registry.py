@@ -88,6 +88,10 @@ class Registry:
             found = self._cache[key] = self._collect(key, kind)
         return found
 
+    def entries_of_key(self, key: tuple[int, Any]) -> tuple[Entry, ...]:
+        """Give the entries of all rules that a tuple of this length and first part could enter."""
+        return self._collect(key, tuple)
+
     def only_reader(self, shape: Any) -> Rule | None:
         """Give the rule that alone looks at molecules of a shape, and only at them, if it is one."""
         wide: tuple[Any, ...] = (object, tuple) if type(shape) is int else (object,)

@@ -23,6 +23,7 @@ from solvent.engine.names import outer_text, rest_text
 if TYPE_CHECKING:
     from solvent.chemistry.functions import Functions
     from solvent.engine.code import Code
+    from solvent.engine.index import Store
     from solvent.engine.plan import Element, Plan
 
 
@@ -37,6 +38,9 @@ class Taker:
         self.reacts = False
         # What the text looks up once for all searches: indexes, and the queues that products go to.
         self.indexes: dict[Any, str] = {}
+        # The store whose other rules the text may count on, and the keys it asked them about.
+        self.visited: Store | None = None
+        self.consulted: set[Any] = set()
         self.writer = ExpressionWriter(code, plan.rule, functions, self._variable, self._spread)
         self.reset()
 

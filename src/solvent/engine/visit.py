@@ -21,7 +21,21 @@ if TYPE_CHECKING:
     from solvent.engine.compile import Entry
     from solvent.engine.index import Store
 
-_made: dict[Any, Callable[..., Any]] = {}
+_made: dict[Any, list[_Text]] = {}
+
+
+class _Text:
+    """A compiled text, and what it counts on: the rules and the indexes for the keys it asked about."""
+
+    __slots__ = ("counts_on", "make")
+
+    def __init__(self, make: Callable[..., Any], counts_on: dict[Any, Any]) -> None:
+        self.make = make
+        self.counts_on = counts_on
+
+    def holds(self, store: Store) -> bool:
+        """Say whether all of it is so in a store."""
+        return all(_state(store, key) == state for key, state in self.counts_on.items())
 
 
 def make_visit(
@@ -34,20 +48,29 @@ def make_visit(
     row, indexes = store.row(shape), store.tables(shape)
     owns = [entry.cell for entry in entries]
     rules = [entry.rule for entry in entries]
-    visit: Callable[[Molecule], Any]
     while True:
         positions = tuple(indexes)
         key = (positions, *((entry.code, entry.element and entry.element.number) for entry in entries))
-        make = _made.get(key)
-        if make is None:
-            make = _made[key] = _write(entries, positions)
-        visit = make(store, solution, Cell, row.append, list(indexes.values()), owns, rules)
-        # To make it may have asked for an index of the very row that it settles in.
-        if len(indexes) == len(positions):
+        texts = _made.setdefault(key, [])
+        text = next((one for one in texts if one.holds(store)), None)
+        if text is None:
+            text = _write(entries, positions, store)
+            texts.append(text)
+        visit: Callable[[Molecule], Any] = text.make(
+            store, solution, Cell, row.append, list(indexes.values()), owns, rules
+        )
+        # To make it may have asked for an index that the text does not know of.
+        if len(indexes) == len(positions) and text.holds(store):
             return visit
 
 
-def _write(entries: tuple[Entry, ...], positions: tuple[tuple[int, ...], ...]) -> Callable[..., Any]:
+def _state(store: Store, key: Any) -> Any:
+    """Give the rules that a key enters and how its molecules are indexed."""
+    entries = store.entries_of_key(key)
+    return [(entry.code, entry.element and entry.element.number) for entry in entries], tuple(store.tables(key))
+
+
+def _write(entries: tuple[Entry, ...], positions: tuple[tuple[int, ...], ...], store: Store) -> _Text:
     code = Code("+".join(dict.fromkeys(entry.code.title for entry in entries)))
     code.open("def make(s0, solution, Cell, append, tables, owns, rules):")
     top = code.mark()
@@ -55,10 +78,13 @@ def _write(entries: tuple[Entry, ...], positions: tuple[tuple[int, ...], ...]) -
         code.line(f"table{at} = tables[{at}]")
     code.open("def visit(m):")
     indexes: dict[Any, str] = {}
+    consulted: set[Any] = set()
     for at, entry in enumerate(entries):
         matcher = Matcher(code, entry.code.plan, entry.code.functions, [])
         matcher.indexes = indexes
         matcher.top_line = top
+        matcher.visited = store
+        matcher.consulted = consulted
         code.open("while True:")
         code.line(f"own = owns[{at}]; rule = rules[{at}]") if _needs_itself(entry) else None
         matcher.unpack_captures()
@@ -71,7 +97,7 @@ def _write(entries: tuple[Entry, ...], positions: tuple[tuple[int, ...], ...]) -
     code.close(1)
     code.line("return visit")
     code.close(0)
-    return code.made()["make"]
+    return _Text(code.made()["make"], {key: _state(store, key) for key in consulted})
 
 
 def _write_settling(code: Code, positions: tuple[tuple[int, ...], ...]) -> None:
