@@ -4,8 +4,10 @@
     ├── ProgramError          the text is wrong                       exit code 2
     │   ├── SyntaxProblem       H1xx  it does not read as HOCL
     │   └── NameProblem         H2xx  it reads, but a name, a type or a number of arguments is wrong
+    ├── WorkflowProblem       W1xx  a workflow is wrong               exit code 2
     ├── Misuse                H3xx  Solvent was called wrongly        exit code 2
     ├── ReactionFailed        H4xx  a product could not be computed   exit code 1
+    ├── WorkflowFailed        W2xx  a task of a workflow failed       exit code 1
     └── LimitReached          H5xx  a limit the user set was met      exit code 3
 
 Errors hold fields; the words are put together when one is shown. Whatever a run raises, the molecules are
@@ -70,6 +72,16 @@ class SyntaxProblem(ProgramError):
 
 class NameProblem(ProgramError):
     """A name, a type or a number of arguments is wrong."""
+
+
+class WorkflowProblem(SolventError):
+    """A workflow, or the file that holds it, is wrong."""
+
+
+class WorkflowFailed(SolventError):
+    """A task failed and no alternative could take its place; what was finished is kept."""
+
+    exit_code = 1
 
 
 class Misuse(SolventError):

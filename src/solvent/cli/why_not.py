@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from solvent.chemistry.solution import Solution
     from solvent.engine.trace import Record, Recorder
 
+_MOLECULE_MAX = 80
+_WHY_MAX = 600
+
 
 def main(arguments: list[str]) -> int:
     """Run a program to inertia and show what stops a rule."""
@@ -94,9 +97,11 @@ def write_report(report: Report) -> None:
         fits = f"{counted(pattern.fit, 'molecule')} fit{'s' if pattern.fit == 1 else ''} it"
         if pattern.fit and not pattern.fits_together:
             fits += ", but none beside the patterns before it"
-        near = f"; nearest: {', '.join(shortened(one, 80) for one in pattern.nearest)}" if pattern.nearest else ""
         style = "green" if pattern.fits_together else "red"
-        write(f"  pattern {at}  ", (pattern.pattern, style), f"  {fits}{near}")
+        write(f"  pattern {at}  ", (pattern.pattern, style), f"  {fits}")
+        for misfit in pattern.misfits:
+            why = shortened(misfit.sentence(_molecule_text), _WHY_MAX)
+            write("    nearest  ", (_molecule_text(misfit.molecule), "bold"), f"  {why}")
     for condition in report.conditions:
         if condition.failures:
             times = f"false {counted(condition.failures, 'time')}"
@@ -112,10 +117,18 @@ def write_report(report: Report) -> None:
     write(("so", "bold"), f"        {report.verdict}")
 
 
+def _molecule_text(text: str) -> str:
+    return shortened(text, _MOLECULE_MAX)
+
+
 def _report_as_json(report: Report) -> dict[str, Any]:
     from dataclasses import asdict
 
-    return {**asdict(report), "verdict": report.verdict}
+    fields = {**asdict(report), "verdict": report.verdict}
+    for pattern, shown in zip(report.patterns, fields["patterns"], strict=True):
+        for misfit, misfit_fields in zip(pattern.misfits, shown["misfits"], strict=True):
+            misfit_fields["sentence"] = misfit.sentence()
+    return fields
 
 
 def _names(recorder: Recorder) -> set[str]:

@@ -1,7 +1,8 @@
 """Why a rule does not react: how far its patterns get in an inert solution, and what stops it.
 
 Searches as the rule would, but one pattern after the other in the order they are written and without compiling, and
-remembers the furthest it came. The search is bounded; a report says so when the bound was met.
+remembers the furthest it came. For the pattern that stops it there, and for those that nothing fits at all, `misfit` says
+what inside the nearest molecules does not fit. The search is bounded; a report says so when the bound was met.
 """
 
 from __future__ import annotations
@@ -10,30 +11,24 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from solvent.chemistry.evaluate import Spread, evaluate
-from solvent.chemistry.kinds import KINDS
-from solvent.chemistry.molecule import Endless, List, Molecule, equal, sub_solutions
+from solvent.chemistry.molecule import Endless, Molecule, sub_solutions
 from solvent.chemistry.operators import Incomputable, truth
 from solvent.chemistry.printer import TreePrinter, print_molecule, print_pattern, print_rule
 from solvent.chemistry.rule import Rule
-from solvent.chemistry.solution import Solution
-from solvent.chemistry.syntax import (
-    ListPattern,
-    LiteralPattern,
-    Pattern,
-    RestPattern,
-    RulePattern,
-    SolutionPattern,
-    TuplePattern,
-    VariablePattern,
-)
+from solvent.chemistry.syntax import Pattern, RestPattern
 from solvent.engine.expressions import conjuncts
+from solvent.engine.fitting import Bindings, SearchCut, Tries, fits, is_fitting, plain
+from solvent.engine.misfit import WAYS_MAX, Misfit, Way, nearest_misfits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from solvent.chemistry.solution import Solution
+
 TRIES_MAX = 200_000
+INNER_TRIES_MAX = 1_000_000
+MISFIT_TRIES_MAX = 100_000
 _CANDIDATES_SHOWN = 3
-Bindings = dict[str, Any]
 
 
 @dataclass(slots=True)
@@ -44,6 +39,7 @@ class PatternReport:
     fit: int
     fits_together: bool
     nearest: list[str] = field(default_factory=list)
+    misfits: list[Misfit] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -73,6 +69,9 @@ class Report:
         """The reason in one sentence."""
         if self.can_react:
             return "the rule can react"
+        return self._reason() if self.is_complete else f"as far as the search went, {self._reason()}"
+
+    def _reason(self) -> str:
         for at, pattern in enumerate(self.patterns):
             if not pattern.fit:
                 return f"no molecule fits pattern {at + 1}, `{pattern.pattern}`"
@@ -107,34 +106,36 @@ class _Search:
     def __init__(self, solution: Solution, rule: Rule) -> None:
         self.rule = rule
         self.solution = solution
-        own = [False]
-        self.molecules: list[Molecule] = []
-        for molecule in solution:
-            # A rule is never its own reactant; of several equal rules one is itself.
-            if molecule is rule and not own[0]:
-                own[0] = True
-            else:
-                self.molecules.append(molecule.molecule if type(molecule) is Endless else molecule)
+        self.molecules = _without(rule, solution)
         self.patterns = [one for one in rule.node.patterns if not isinstance(one, RestPattern)]
+        rests = [one for one in rule.node.patterns if isinstance(one, RestPattern)]
+        # The first rest takes everything, so one that must not be empty comes first.
+        self.rests = sorted(rests, key=lambda rest: not rest.at_least_one)
         self.parts = list(conjuncts(rule.node.condition))
         self.conditions = [ConditionReport(TreePrinter(rule).expression(one, 1)) for one in self.parts]
         self.outer: Bindings = {}
         for (name, meaning), value in zip(rule.node.captures.items(), rule.captured, strict=True):
             self.outer[name] = Spread(value) if meaning == "rest" else value
         self.reached = 0
-        self.tries = 0
+        # Some of the ways that lead to the furthest pattern, with what they leave for it.
+        self.ways: list[Way] = []
+        self.tries = Tries(TRIES_MAX)
+        self.inner_tries = Tries(INNER_TRIES_MAX)
+        self.is_complete = True
         self.combinations = 0
         self.can_react = False
 
     def report(self) -> Report:
-        patterns = []
-        for pattern in self.patterns:
-            fitting = [one for one in self.molecules if next(fits(pattern, one, {}), None) is not None]
-            nearest = [] if fitting else self._nearest(pattern)
-            patterns.append(PatternReport(print_pattern(pattern), len(fitting), False, nearest))
-        self._search(0, list(range(len(self.molecules))), dict(self.outer))
-        for at, one in enumerate(patterns):
-            one.fits_together = at < self.reached
+        counts = [self._count(pattern) for pattern in self.patterns]
+        try:
+            self._search(0, frozenset(), dict(self.outer))
+        except SearchCut:
+            self.is_complete = False
+        patterns = [self._pattern_report(at, count) for at, count in enumerate(counts)]
+        for rest in self.rests:
+            if rest.at_least_one:
+                is_met = self.reached > len(self.patterns)
+                patterns.append(PatternReport(print_pattern(rest), len(self.molecules), is_met))
         return Report(
             self.rule.name or "anonymous",
             print_rule(self.rule),
@@ -142,22 +143,64 @@ class _Search:
             patterns,
             self.conditions,
             combinations=self.combinations,
-            is_complete=self.tries < TRIES_MAX,
+            is_complete=self.is_complete,
             can_react=self.can_react,
         )
 
-    def _search(self, at: int, free: list[int], bindings: Bindings) -> None:
-        self.reached = max(self.reached, at)
+    def _count(self, pattern: Pattern) -> int:
+        """Count the molecules that fit a pattern alone."""
+        count = 0
+        try:
+            for molecule in self.molecules:
+                count += is_fitting(pattern, plain(molecule), {}, self.inner_tries)
+        except SearchCut:
+            self.is_complete = False
+        return count
+
+    def _pattern_report(self, at: int, count: int) -> PatternReport:
+        pattern = self.patterns[at]
+        report = PatternReport(print_pattern(pattern), count, at < self.reached)
+        ways: list[Way] = []
+        if not count:
+            ways = [({}, self.molecules)]
+        elif at == self.reached:
+            ways = self.ways
+        report.misfits = nearest_misfits(pattern, ways, Tries(MISFIT_TRIES_MAX), shown_max=_CANDIDATES_SHOWN)
+        report.nearest = [one.molecule for one in report.misfits]
+        return report
+
+    def _search(self, at: int, taken: frozenset[int], bindings: Bindings) -> None:
+        if at > self.reached:
+            self.reached, self.ways = at, []
         if at == len(self.patterns):
-            self.combinations += 1
-            self._check(bindings)
+            self._combine(taken, bindings)
             return
-        for index in free:
-            self.tries += 1
-            if self.tries >= TRIES_MAX or self.can_react:
+        if at == self.reached and len(self.ways) < WAYS_MAX:
+            self.ways.append((bindings, self._free(taken)))
+        for index, molecule in enumerate(self.molecules):
+            if index not in taken:
+                self.tries.spend()
+                # Of an endless molecule there are more.
+                onward = taken if type(molecule) is Endless else taken | {index}
+                for bound in fits(self.patterns[at], plain(molecule), bindings, self.inner_tries):
+                    self._search(at + 1, onward, bound)
+                    if self.can_react:
+                        return
+
+    def _free(self, taken: frozenset[int]) -> list[Molecule]:
+        return [one for index, one in enumerate(self.molecules) if index not in taken]
+
+    def _combine(self, taken: frozenset[int], bindings: Bindings) -> None:
+        """Give the rests what is left, and look at the condition."""
+        if self.rests:
+            left = self._free(taken)
+            if self.rests[0].at_least_one and not left:
                 return
-            for bound in fits(self.patterns[at], self.molecules[index], bindings):
-                self._search(at + 1, [one for one in free if one != index], bound)
+            bindings = {**bindings, **{rest.name: Spread([]) for rest in self.rests}}
+            bindings[self.rests[0].name] = Spread(left)
+        self.reached = len(self.patterns) + 1
+        self.combinations += 1
+        self._check(bindings)
 
     def _check(self, bindings: Bindings) -> None:
         for part, report in zip(self.parts, self.conditions, strict=True):
@@ -174,91 +217,13 @@ class _Search:
                 return
         self.can_react = True
 
-    def _nearest(self, pattern: Pattern) -> list[str]:
-        """Give molecules of the right shape that do not fit all the same."""
-        return [print_molecule(one) for one in self.molecules if _same_shape(pattern, one)][:_CANDIDATES_SHOWN]
+
+def _without(rule: Rule, solution: Solution) -> list[Molecule]:
+    """Give the molecules that a rule may take: of several equal rules one is itself, and never its own reactant."""
+    molecules = list(solution)
+    own = next((at for at, one in enumerate(molecules) if one is rule), None)
+    return molecules if own is None else molecules[:own] + molecules[own + 1 :]
 
 
 def _show(value: Any) -> str:
     return ", ".join(map(print_molecule, value)) if type(value) is Spread else print_molecule(value)
-
-
-def _same_shape(pattern: Pattern, molecule: Molecule) -> bool:
-    if isinstance(pattern, TuplePattern):
-        if type(molecule) is not tuple or len(molecule) != len(pattern.parts):
-            return False
-        first = pattern.parts[0]
-        return not isinstance(first, LiteralPattern) or equal(first.value, molecule[0])
-    if isinstance(pattern, SolutionPattern):
-        return type(molecule) is Solution
-    return isinstance(pattern, ListPattern) and type(molecule) is List
-
-
-def fits(pattern: Pattern, molecule: Molecule, bindings: Bindings) -> Iterator[Bindings]:
-    """Give the ways in which a molecule fits a pattern, as bindings that extend the given ones."""
-    match pattern:
-        case LiteralPattern():
-            if equal(pattern.value, molecule):
-                yield bindings
-        case VariablePattern():
-            if pattern.kind is None or type(molecule) in KINDS[pattern.kind]:
-                yield from _bound(pattern.name, molecule, bindings)
-        case RulePattern():
-            if type(molecule) is Rule and molecule.name == pattern.rule:
-                yield from _bound(pattern.name, molecule, bindings)
-        case TuplePattern():
-            if type(molecule) is tuple and len(molecule) == len(pattern.parts):
-                yield from _each(pattern.parts, molecule, bindings)
-        case ListPattern():
-            if type(molecule) is List:
-                yield from _list(pattern, molecule, bindings)
-        case SolutionPattern():
-            if type(molecule) is Solution and molecule.inert:
-                elements: list[Pattern] = [one for one in pattern.items if not isinstance(one, RestPattern)]
-                rests = [one for one in pattern.items if isinstance(one, RestPattern)]
-                yield from _inside(elements, rests, list(molecule), bindings)
-
-
-def _bound(name: str, molecule: Molecule, bindings: Bindings) -> Iterator[Bindings]:
-    if name not in bindings:
-        yield {**bindings, name: molecule}
-    elif equal(bindings[name], molecule):
-        yield bindings
-
-
-def _each(patterns: list[Pattern], parts: tuple[Molecule, ...], bindings: Bindings) -> Iterator[Bindings]:
-    if not patterns:
-        yield bindings
-        return
-    for bound in fits(patterns[0], parts[0], bindings):
-        yield from _each(patterns[1:], parts[1:], bound)
-
-
-def _list(pattern: ListPattern, items: List, bindings: Bindings) -> Iterator[Bindings]:
-    at = next((at for at, one in enumerate(pattern.items) if isinstance(one, RestPattern)), None)
-    if at is None:
-        if len(items) == len(pattern.items):
-            yield from _each(pattern.items, items, bindings)
-        return
-    rest = pattern.items[at]
-    assert isinstance(rest, RestPattern)
-    after = len(pattern.items) - at - 1
-    if len(items) >= at + after + rest.at_least_one:
-        middle = Spread(items[at : len(items) - after])
-        fixed = pattern.items[:at] + pattern.items[at + 1 :]
-        ends = (*items[:at], *items[len(items) - after :])
-        yield from _each(fixed, ends, {**bindings, rest.name: middle})
-
-
-def _inside(
-    elements: list[Pattern], rests: list[RestPattern], free: list[Molecule], bindings: Bindings
-) -> Iterator[Bindings]:
-    if not elements:
-        if (free and rests) or (not free and not any(rest.at_least_one for rest in rests)):
-            greedy = sorted(rests, key=lambda rest: not rest.at_least_one)
-            taken = {rest.name: Spread(free if at == 0 else []) for at, rest in enumerate(greedy)}
-            yield {**bindings, **taken}
-        return
-    for at, molecule in enumerate(free):
-        for bound in fits(elements[0], molecule, bindings):
-            yield from _inside(elements[1:], rests, free[:at] + free[at + 1 :], bound)

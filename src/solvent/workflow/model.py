@@ -1,0 +1,216 @@
+"""The one model of a workflow, whichever way it was written.
+
+A workflow has services (what can be called), tasks (calls of services, and where their arguments come from) and
+alternatives (tasks that take the place of others when something goes wrong). It says *what* is to be done; rules
+that make it happen are added by `concrete`.
+
+    T1 ─┬─ T2 ─┬─ T4        Task("T4", service="s4", arguments=(Result("T2"), Result("T3")))
+        └─ T3 ─┘            Alternative("fallback", exits={"T2": "T5"})
+
+A value may be anything that Python can pass; only what a file can say survives being written to a file.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+
+class Value(msgspec.Struct, frozen=True, tag="value", tag_field="is"):
+    """A constant argument."""
+
+    value: Any
+
+
+class Input(msgspec.Struct, frozen=True, tag="input", tag_field="is"):
+    """An input of the workflow, given by name when it is run."""
+
+    name: str
+
+
+class Result(msgspec.Struct, frozen=True, tag="result", tag_field="is"):
+    """The result of a task, or one item of it (`FILTER : (T1 : 3)`; items count from 1)."""
+
+    task: str
+    item: int | None = None
+
+
+Argument = Value | Input | Result
+"""Where an argument of a call comes from."""
+
+
+class Each(msgspec.Struct, frozen=True):
+    """Call a task once for each combination of the items of some arguments, which are lists.
+
+    `over` names arguments by position (from 0, keywords after the positional ones in their order), or nests. `dot`
+    combines first with first, second with second, as long as all have one; `cross` combines each with each, the last
+    one changing fastest. Arguments that are not named stay the same in every call.
+    """
+
+    how: Literal["dot", "cross"]
+    over: tuple[int | Each, ...]
+
+
+class Policy(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How a service is called: limits of time, number and pace, and what is tried before a call counts as failed."""
+
+    timeout: float | None = None
+    """Seconds after which an attempt is given up."""
+    retries: int = 0
+    """Further attempts after the first."""
+    backoff: float = 0.1
+    """Seconds before the first retry; doubled before each further one."""
+    backoff_max: float = 30.0
+    """The longest of these waits."""
+    concurrency: int | None = None
+    """Calls of the service that may run at the same time."""
+    rate: float | None = None
+    """Calls of the service that may begin in one second."""
+    heartbeat: float | None = None
+    """Seconds within which a running call must give a sign of life."""
+
+
+class Service(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Something that can be called. Which fields count depends on `kind`.
+
+    python    `target` is `module:function`, or `function` holds the function itself
+    shell     `target` is the command; `{0}`, `{name}` stand for arguments (see `solvent.services.shell`)
+    http      `target` is the address, `method` the verb
+    hocl      `target` is the path of a program
+    workflow  `target` is the path of a workflow file, or `function` holds a `Workflow`
+    replay    waits `options["seconds"]` and answers with nothing (imported traces)
+    """
+
+    name: str
+    kind: Literal["python", "shell", "http", "hocl", "workflow", "replay"] = "python"
+    target: str = ""
+    method: str = "POST"
+    options: dict[str, Any] = {}
+    policy: Policy = Policy()
+    function: Any = None
+
+
+class Task(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One step: a service and the arguments it is called with."""
+
+    name: str
+    service: str
+    arguments: tuple[Argument, ...] = ()
+    keywords: dict[str, Argument] = {}
+    each: Each | None = None
+    after: tuple[str, ...] = ()
+    """Tasks that must be done before this one although it takes nothing from them."""
+
+    @property
+    def slots(self) -> tuple[Argument, ...]:
+        """All arguments: the positional ones, then the keywords in their order."""
+        return (*self.arguments, *self.keywords.values())
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The tasks it waits for, each once, in the order in which they are first named."""
+        named = [slot.task for slot in self.slots if isinstance(slot, Result)]
+        return tuple(dict.fromkeys([*named, *self.after]))
+
+
+class Alternative(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Tasks that take the place of others.
+
+    `exits` says which task's result is used instead of which: `{"T2": "T5"}`. All tasks that lead only to an exit wait
+    until the alternative applies. `also` names further tasks that are given up with those it replaces.
+    """
+
+    name: str
+    exits: dict[str, str]
+    also: tuple[str, ...] = ()
+    on: tuple[Literal["failure", "timeout", "condition"], ...] = ("failure",)
+    """When it applies: a failed call (a time-out is one too), a time-out only, or a result that `when` rejects."""
+    when: str | None = None
+    """A HOCL condition on the watched task's result, which it calls `result`; true means the result is rejected."""
+    predicate: Any = None
+    """The same as a Python function of the result."""
+    watch: tuple[str, ...] = ()
+    """The tasks whose outcome decides; those it replaces if none are named."""
+
+    @property
+    def replaced(self) -> tuple[str, ...]:
+        """The tasks that are given up."""
+        return tuple(dict.fromkeys([*self.exits, *self.also]))
+
+    @property
+    def watched(self) -> tuple[str, ...]:
+        """The tasks whose outcome decides."""
+        return self.watch or self.replaced
+
+
+class Workflow(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A whole workflow."""
+
+    name: str
+    tasks: tuple[Task, ...]
+    services: tuple[Service, ...] = ()
+    alternatives: tuple[Alternative, ...] = ()
+    inputs: dict[str, Any] = {}
+    """The inputs it takes, with their defaults; `REQUIRED` for those without."""
+    results: tuple[str, ...] = ()
+    """The tasks whose results are the workflow's; if none are named, those that no other task uses."""
+
+    def task(self, name: str) -> Task:
+        """Give the task of a name."""
+        return next(task for task in self.tasks if task.name == name)
+
+    def service(self, name: str) -> Service | None:
+        """Give the service of a name."""
+        return next((service for service in self.services if service.name == name), None)
+
+    @property
+    def destinations(self) -> dict[str, list[str]]:
+        """For each task, the tasks that wait for it."""
+        found: dict[str, list[str]] = {task.name: [] for task in self.tasks}
+        for task in self.tasks:
+            for source in task.sources:
+                found.setdefault(source, []).append(task.name)
+        return found
+
+    @property
+    def dormant(self) -> dict[str, str]:
+        """The tasks that wait for an alternative to apply, with its name: those that lead only to its exits."""
+        return dormant_tasks(self)
+
+    @property
+    def outcomes(self) -> tuple[str, ...]:
+        """The tasks whose results are the workflow's."""
+        if self.results:
+            return self.results
+        asleep, onward = self.dormant, self.destinations
+        return tuple(task.name for task in self.tasks if task.name not in asleep and not onward[task.name])
+
+
+REQUIRED = "<required>"
+"""Stands for the default of an input that has none."""
+
+
+def dormant_tasks(workflow: Workflow) -> dict[str, str]:
+    """Find the tasks of each alternative: its exits, and backwards all that lead nowhere else."""
+    onward = workflow.destinations
+    known = {task.name: task for task in workflow.tasks}
+    found: dict[str, str] = {}
+    for alternative in workflow.alternatives:
+        todo = [name for name in alternative.exits.values() if name in known]
+        while todo:
+            name = todo.pop()
+            if name in found:
+                continue
+            found[name] = alternative.name
+            for source in known[name].sources:
+                later = onward.get(source, [])
+                if source in known and source not in found and all(one in found for one in later):
+                    todo.append(source)
+    return found
+
+
+__all__ = [
+    "REQUIRED", "Alternative", "Argument", "Each", "Input", "Policy", "Result", "Service", "Task", "Value", "Workflow",
+    "dormant_tasks",
+]  # fmt: skip
