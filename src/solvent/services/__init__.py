@@ -1,1 +1,31 @@
-"""What a task can call: Python functions, shell commands, HTTP, HOCL programs, other workflows."""
+"""What a task can call: Python functions, shell commands, HTTP, HOCL programs, other workflows.
+
+`Caller` starts calls and reports their outcomes; `heartbeat` and `cancelled` are for the functions that are called.
+Names are imported when first used, since worker processes need only a few of them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from solvent.services.signs import cancelled, heartbeat
+
+if TYPE_CHECKING:
+    from solvent.services.caller import Caller, Handle
+    from solvent.services.failure import Failure
+
+_HOME = {"Caller": "caller", "Failure": "failure", "Handle": "caller"}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f"{__name__}.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+__all__ = ["Caller", "Failure", "Handle", "cancelled", "heartbeat"]

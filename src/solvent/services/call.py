@@ -1,0 +1,258 @@
+"""Calls under a policy: attempts, time-outs, signs of life, pauses, retries, cancellation.
+
+    Call ── gate ──▶ Attempt 1 ── failed ──▶ pause ── gate ──▶ Attempt 2 ──▶ done(value, failure, 2)
+
+A call is what the caller wanted; an attempt is one try. How an attempt is carried out is the business of the
+service's kind: it gets the attempt and must lead it to `settle`, now or later, from any thread. It says `begin` when
+the service really begins (time in a queue is no time of the service) and `on_stop` how the running call is ended.
+
+An attempt is stopped by its time-out, by silence, or because the call is cancelled. If its kind `waits`, the outcome
+is reported when the call has really ended (a process group is dead); otherwise at once (a thread cannot be ended).
+"""
+
+from __future__ import annotations
+
+import threading
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from solvent.services.failure import Failure, failure_of
+from solvent.services.threads import ThreadJob, report_fault
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from solvent.services.clock import Clock, Timer
+    from solvent.services.failure import Done, Kind
+    from solvent.services.gate import Gate
+    from solvent.workflow.model import Service
+
+DOUBLINGS_MAX = 60
+
+
+def cancelled_failure() -> Failure:
+    """Make the failure of a call that was cancelled."""
+    return Failure("CANCELLED", "cancelled")
+
+
+class Attempt(ThreadJob):
+    """One try of a call; the part of it that a kind of service sees."""
+
+    __slots__ = ("_beat_at", "_call", "_cell", "_doom", "_stopper", "_timers", "_waits", "clock", "number", "task")
+
+    def __init__(self, call: Call, clock: Clock, number: int) -> None:
+        super().__init__(_no_function, call.arguments, call.keywords)
+        self.task = call.task
+        self.number = number
+        self.clock = clock
+        self._call = call
+        self._cell = [call]
+        self._doom: Failure | None = None
+        self._stopper: Callable[[], None] | None = None
+        self._waits = False
+        self._timers: tuple[Timer, ...] = ()
+        self._beat_at = 0.0
+
+    @property
+    def service(self) -> Service:
+        """The service that is called."""
+        return self._call.service
+
+    def begin(self) -> None:
+        """Note that the service begins: from now on its time counts."""
+        policy = self._call.service.policy
+        self._beat_at = monotonic()
+        timers = []
+        if policy.timeout is not None:
+            timers.append(self.clock.after(policy.timeout, self._on_timeout))
+        if policy.heartbeat is not None:
+            timers.append(self.clock.after(policy.heartbeat, self._on_silence))
+        if timers:
+            self._timers = tuple(timers)
+            if not self._cell:
+                self._disarm()
+
+    def beat(self) -> None:
+        """Take a sign of life."""
+        self._beat_at = monotonic()
+
+    def on_stop(self, stopper: Callable[[], None], *, waits: bool = False) -> None:
+        """Say how the running call is ended; `waits` if its end is then to be waited for."""
+        with self._call.lock:
+            self._stopper = stopper
+            self._waits = waits
+            late = self.over
+        if late:
+            stopper()
+
+    def stop(self, kind: Kind, text: str) -> None:
+        """End the attempt from outside."""
+        with self._call.lock:
+            if self.over:
+                return
+            self.over = True
+            self._doom = Failure(kind, text)
+            stopper, waits = self._stopper, self._waits
+        if stopper is not None:
+            try:
+                stopper()
+            except Exception:  # noqa: BLE001 -- the attempt must end whatever happens
+                report_fault()
+        if not waits:
+            self.settle(None, None)
+
+    def cancel(self) -> None:
+        """End the attempt, and with it the call."""
+        self._call.cancel()
+
+    def succeed(self, value: Any) -> None:
+        """Report a result."""
+        self.settle(value, None)
+
+    def fail(self, kind: Kind, text: str, output: str = "") -> None:
+        """Report a failure."""
+        self.settle(None, Failure(kind, text, output))
+
+    def settle(self, value: Any, failure: Failure | None) -> None:
+        """Report the outcome, unless one has been reported. That it was stopped outweighs what came of it."""
+        try:
+            call = self._cell.pop()
+        except IndexError:
+            return
+        doom = self._doom
+        self._disarm()
+        if doom is not None:
+            value = None
+            failure = Failure(doom.kind, doom.text, failure.output if failure is not None else "")
+        call.end_attempt(value, failure)
+
+    def _disarm(self) -> None:
+        for timer in self._timers:
+            timer.cancel()
+
+    def _on_timeout(self) -> None:
+        self.stop("TIMEOUT", f"no result after {self._call.service.policy.timeout:g} s")
+
+    def _on_silence(self) -> None:
+        """Stop if there was no sign of life for too long; otherwise look again when it would be."""
+        heartbeat = self._call.service.policy.heartbeat
+        assert heartbeat is not None
+        rest = self._beat_at + heartbeat - monotonic()
+        if rest <= 0:
+            self.stop("TIMEOUT", f"no sign of life for {heartbeat:g} s")
+        elif self._cell:
+            self._timers = (*self._timers[:-1], self.clock.after(rest, self._on_silence))
+            if not self._cell:
+                self._disarm()
+
+
+class Call:
+    """A call and its attempts; also the handle by which it is cancelled."""
+
+    __slots__ = (
+        "_attempt", "_cell", "_clock", "_forget", "_gate", "_launch", "_timer",
+        "arguments", "attempts", "keywords", "lock", "over", "service", "task",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        service: Service,
+        task: str,
+        arguments: list[Any],
+        keywords: dict[str, Any],
+        done: Done,
+        *,
+        launch: Callable[[Attempt], None],
+        gate: Gate | None,
+        clock: Clock,
+        forget: Callable[[Call], None],
+    ) -> None:
+        self.service = service
+        self.task = task
+        self.arguments = arguments
+        self.keywords = keywords
+        self.attempts = 0
+        self.over = False
+        self.lock = threading.Lock()
+        self._cell = [done]
+        self._launch = launch
+        self._gate = gate
+        self._clock = clock
+        self._forget = forget
+        self._attempt: Attempt | None = None
+        self._timer: Timer | None = None
+
+    def enter(self) -> None:
+        """Make the next attempt, as soon as the limits of the service allow."""
+        if self._gate is None:
+            self.launch()
+        else:
+            self._gate.enter(self)
+
+    def launch(self) -> None:
+        """Make the next attempt now."""
+        with self.lock:
+            self._timer = None
+            attempt = None
+            if not self.over:
+                self.attempts += 1
+                attempt = self._attempt = Attempt(self, self._clock, self.attempts)
+        if attempt is None:
+            if self._gate is not None:
+                self._gate.leave()
+            return
+        try:
+            self._launch(attempt)
+        except Exception as error:  # noqa: BLE001 -- whatever prevents the call is a failure of the call
+            attempt.settle(None, failure_of(error))
+
+    def cancel(self) -> None:
+        """End the call; its outcome may be reported before this returns."""
+        with self.lock:
+            if self.over:
+                return
+            self.over = True
+            attempt, timer = self._attempt, self._timer
+        if timer is not None:
+            timer.cancel()
+        if attempt is not None:
+            attempt.stop("CANCELLED", "cancelled")
+        else:
+            self._finish(None, cancelled_failure())
+
+    def end_attempt(self, value: Any, failure: Failure | None) -> None:
+        """Take an attempt's outcome: report it, or try again after a pause."""
+        if self._gate is not None:
+            self._gate.leave()
+        policy = self.service.policy
+        if failure is None or failure.kind == "CANCELLED" or self.attempts > policy.retries:
+            self._finish(value, failure)
+            return
+        pause = min(policy.backoff_max, policy.backoff * 2 ** min(self.attempts - 1, DOUBLINGS_MAX))
+        with self.lock:
+            self._attempt = None
+            if not self.over:
+                self._timer = self._clock.after(pause, self.enter)
+                return
+        self._finish(None, cancelled_failure())
+
+    def _finish(self, value: Any, failure: Failure | None) -> None:
+        try:
+            done = self._cell.pop()
+        except IndexError:
+            return
+        if failure is not None:
+            failure = msgspec.structs.replace(failure, attempts=self.attempts)
+        try:
+            done(value, failure, self.attempts)
+        finally:
+            self._forget(self)
+
+
+def _no_function(*_arguments: Any, **_keywords: Any) -> None:
+    raise AssertionError("an attempt that is run in a thread has been given its function")
+
+
+__all__ = ["Attempt", "Call", "cancelled_failure"]

@@ -1,0 +1,180 @@
+"""The one that calls services for a run of a workflow.
+
+    with Caller(workflow.services, jobs=8) as caller:
+        handle = caller.start("clean", "T1", [rows], {}, done)     # done(value, failure, attempts), exactly once
+
+For each service it makes, once, a way to start a call. A Python function without a policy goes straight to the
+worker threads (or processes); everything else becomes a `Call`, which minds the policy, and a *launch*, a function
+that carries out one attempt and comes from the *maker* of the service's kind. Kinds that need upper layers (`hocl`,
+`workflow`) bring their makers along:
+
+    def make_program(service, caller):
+        program = load(service.target)
+        return caller.in_threads(lambda *arguments, **keywords: program.run(...))
+
+    Caller(services, makers={"hocl": make_program})
+
+`done` is called from any thread, and must be brief. Cancelling may call it before `cancel` returns.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+from solvent.errors import Misuse, WorkflowProblem
+from solvent.services.call import Call
+from solvent.services.clock import Clock
+from solvent.services.gate import Gate
+from solvent.services.loop import Loop
+from solvent.services.python import awaiting, function_of, is_asynchronous
+from solvent.services.threads import Single, Threads
+from solvent.workflow.model import Policy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from concurrent.futures import Executor
+    from pathlib import Path
+    from typing import TypeAlias
+
+    from solvent.services.call import Attempt
+    from solvent.services.failure import Done
+    from solvent.workflow.model import Service
+
+    Launch: TypeAlias = Callable[[Attempt], None]
+    Maker: TypeAlias = Callable[[Service, "Caller"], Launch]
+    Starter: TypeAlias = Callable[[str, list[Any], dict[str, Any], Done], "Handle"]
+
+
+class Handle(Protocol):
+    """A call that was started."""
+
+    def cancel(self) -> None:
+        """End it, if it has not ended; the outcome is then `CANCELLED`."""
+
+
+class Caller:
+    """Calls services."""
+
+    def __init__(
+        self,
+        services: Iterable[Service],
+        *,
+        jobs: int | None = None,
+        executor: Executor | None = None,
+        processes: bool = False,
+        folder: Path | None = None,
+        makers: Mapping[str, Maker] = {},
+    ) -> None:
+        self.folder = folder
+        self.executor = executor
+        self.clock = Clock()
+        self.loop = Loop()
+        self.threads = Threads(jobs)
+        self._makers: dict[str, Maker] = {**_MAKERS, **makers}
+        self._live: set[Call] = set()
+        self._quiet = threading.Condition()
+        self._closed = False
+        self._starters: dict[str, Starter] = {}
+        try:
+            for service in services:
+                self._starters[service.name] = self._make_starter(service)
+        except BaseException:
+            self.close(cancel=True)
+            raise
+
+    def start(self, service: str, task: str, arguments: list[Any], keywords: dict[str, Any], done: Done) -> Handle:
+        """Start a call of a service and return at once; `done` gets its outcome, exactly once, from any thread."""
+        if self._closed:
+            raise Misuse("H320", "a caller that is closed cannot start calls")
+        try:
+            starter = self._starters[service]
+        except KeyError:
+            raise Misuse("H321", f"there is no service `{service}` to call") from None
+        return starter(task, arguments, keywords, done)
+
+    def in_threads(self, function: Callable[..., Any]) -> Launch:
+        """Make a launch that runs a function, with the call's arguments, in a worker thread."""
+        threads = self.threads
+
+        def launch(attempt: Attempt) -> None:
+            attempt.function = function
+            attempt.on_stop(lambda: threads.give_up(attempt))
+            threads.put(attempt)
+
+        return launch
+
+    def close(self, *, cancel: bool = False) -> None:
+        """Wait for the calls that run, or cancel them, and end all threads and processes."""
+        self._closed = True
+        if cancel:
+            for call in list(self._live):
+                call.cancel()
+        with self._quiet:
+            self._quiet.wait_for(lambda: not self._live)
+        self.threads.close(cancel=cancel)
+        self.loop.close()
+        self.clock.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self.close(cancel=kind is not None)
+
+    def _make_starter(self, service: Service) -> Starter:
+        """Make the way to start calls of a service: the short one where nothing but a function is asked for."""
+        if service.kind == "python" and "python" in self._makers and self._makers["python"] is make_python:
+            function = function_of(service, self.folder)
+            if service.policy == Policy() and self.executor is None and not is_asynchronous(function):
+                return self._direct(function)
+        maker = self._makers.get(service.kind)
+        if maker is None:
+            raise WorkflowProblem("W155", f"service `{service.name}`: nobody here can call the kind `{service.kind}`")
+        return self._guarded(service, maker(service, self))
+
+    def _direct(self, function: Callable[..., Any]) -> Starter:
+        threads = self.threads
+        put = threads.put
+
+        def start(_task: str, arguments: list[Any], keywords: dict[str, Any], done: Done) -> Handle:
+            call = Single(function, arguments, keywords, done, threads)
+            put(call)
+            return call
+
+        return start
+
+    def _guarded(self, service: Service, launch: Launch) -> Starter:
+        policy = service.policy
+        gate = Gate(policy, self.clock) if policy.concurrency or policy.rate else None
+
+        def start(task: str, arguments: list[Any], keywords: dict[str, Any], done: Done) -> Handle:
+            call = Call(
+                service, task, arguments, keywords, done,
+                launch=launch, gate=gate, clock=self.clock, forget=self._forget,
+            )  # fmt: skip
+            self._live.add(call)
+            call.enter()
+            return call
+
+        return start
+
+    def _forget(self, call: Call) -> None:
+        self._live.discard(call)
+        if self._closed and not self._live:
+            with self._quiet:
+                self._quiet.notify_all()
+
+
+def make_python(service: Service, caller: Caller) -> Launch:
+    """Make the launch of a Python function."""
+    function = function_of(service, caller.folder)
+    if is_asynchronous(function):
+        work = awaiting(function)
+        return lambda attempt: caller.loop.run(attempt, work)
+    return caller.in_threads(function)
+
+
+_MAKERS: dict[str, Maker] = {"python": make_python}
+
+__all__ = ["Caller", "Handle"]

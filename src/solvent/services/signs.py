@@ -1,0 +1,44 @@
+"""Signs between a running function and whoever called it.
+
+`heartbeat()` says that the function is alive; a service whose policy has a `heartbeat` must say so that often.
+`cancelled()` says whether anybody still wants the result; a function in a thread cannot be stopped from outside, so
+a long one should ask now and then. Outside of a call the first does nothing and the second is false.
+
+The current call is held by a context variable: each worker thread has its own context, and so has each asynchronous
+task, although these share a thread.
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from typing import Protocol
+
+
+class Job(Protocol):
+    """What a running function knows of its call."""
+
+    @property
+    def over(self) -> bool:
+        """Whether nobody waits for it any more."""
+
+    def beat(self) -> None:
+        """Take a sign of life."""
+
+
+CURRENT: ContextVar[Job | None] = ContextVar("solvent_call", default=None)
+
+
+def heartbeat() -> None:
+    """Say that the running function is alive."""
+    job = CURRENT.get()
+    if job is not None:
+        job.beat()
+
+
+def cancelled() -> bool:
+    """Tell whether the running function's result is no longer wanted."""
+    job = CURRENT.get()
+    return job is not None and job.over
+
+
+__all__ = ["CURRENT", "Job", "cancelled", "heartbeat"]

@@ -1,0 +1,251 @@
+"""Worker threads: the short way from a call to a Python function and back.
+
+    start ── put ──▶ SimpleQueue ── get ──▶ function(…) ──▶ done(value, failure, 1)
+
+A call is one small object and one passage through a queue: no future, no condition, no lock of ours. Threads are
+started when there is more to do than threads waiting for work, up to `jobs`; `_idle` holds one mark for each waiting
+thread, and whoever puts a job takes a mark or starts a thread.
+
+A function that runs in a thread cannot be stopped. When its call is cancelled or takes too long, its *seat* is given
+up: the outcome is reported at once, another thread takes its place, and the old one ends when the function does. Not
+more than `GIVEN_UP_MAX` may hang about like that; beyond it every call fails at once and says why.
+
+Exactly one outcome: the callback lies in a list of one, and whoever takes it out (`list.pop` is atomic) may call it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections import deque
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+from solvent.services.failure import Failure, failure_of
+from solvent.services.signs import CURRENT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from solvent.services.failure import Done
+
+GIVEN_UP_MAX = 1_000
+
+
+def default_jobs() -> int:
+    """Say how many threads there may be if nobody does: as many as `concurrent.futures` would start."""
+    return min(32, (os.cpu_count() or 1) + 4)
+
+
+def report_fault() -> None:
+    """Report an exception of a callback the way threads do: it must not end the thread that met it."""
+    threading.excepthook(threading.ExceptHookArgs((*sys.exc_info(), threading.current_thread())))
+
+
+class Seat:
+    """A thread's place in the pool."""
+
+    __slots__ = ("given_up", "job", "thread")
+
+    def __init__(self) -> None:
+        self.given_up = False
+        self.job: Any = None
+        self.thread: threading.Thread | None = None
+
+
+class ThreadJob:
+    """A function to be run in a worker thread; subclasses say what happens with its outcome."""
+
+    __slots__ = ("arguments", "function", "keywords", "over", "seat")
+
+    def __init__(self, function: Callable[..., Any], arguments: list[Any], keywords: dict[str, Any]) -> None:
+        self.function = function
+        self.arguments = arguments
+        self.keywords = keywords
+        self.over = False
+        self.seat: Seat | None = None
+
+    def begin(self) -> None:
+        """Learn that the function is about to run."""
+
+    def beat(self) -> None:
+        """Take a sign of life."""
+
+    def settle(self, value: Any, failure: Failure | None) -> None:
+        """Take the outcome."""
+        raise NotImplementedError
+
+    def cancel(self) -> None:
+        """Give the job up."""
+        raise NotImplementedError
+
+
+class Single(ThreadJob):
+    """A call without any policy: one attempt, reported as it ends. It is its own handle."""
+
+    __slots__ = ("_cell", "_pool")
+
+    def __init__(
+        self, function: Callable[..., Any], arguments: list[Any], keywords: dict[str, Any], done: Done, pool: Threads
+    ) -> None:
+        # Written out instead of calling the base class: this is the path that thousands of calls take.
+        self.function = function
+        self.arguments = arguments
+        self.keywords = keywords
+        self.over = False
+        self.seat = None
+        self._cell = [done]
+        self._pool = pool
+
+    def settle(self, value: Any, failure: Failure | None) -> None:
+        """Report the outcome, unless one has been reported."""
+        try:
+            done = self._cell.pop()
+        except IndexError:
+            return
+        done(value, failure, 1)
+
+    def cancel(self) -> None:
+        """Report the call as cancelled; a running function goes on, and its result is dropped."""
+        self.over = True
+        if self._cell:
+            self._pool.give_up(self)
+            self.settle(None, Failure("CANCELLED", "cancelled"))
+
+
+class Threads:
+    """A pool of worker threads."""
+
+    def __init__(self, jobs: int | None = None) -> None:
+        self.jobs = jobs or default_jobs()
+        self.refusal: str | None = None
+        self._queue: SimpleQueue[ThreadJob | None] = SimpleQueue()
+        self._idle: deque[None] = deque(maxlen=self.jobs)
+        # Changed under `_lock`; read without it, where being late by one does no harm.
+        self._seats: set[Seat] = set()
+        self._given_up = 0
+        self._lock = threading.Lock()
+
+    def put(self, job: ThreadJob) -> None:
+        """Have a job done by the next free thread."""
+        if self.refusal is not None:
+            job.settle(None, Failure("FAILED", self.refusal))
+            return
+        self._queue.put(job)
+        try:
+            self._idle.pop()
+        except IndexError:
+            if len(self._seats) < self.jobs:
+                self._add_thread()
+
+    def give_up(self, job: ThreadJob) -> None:
+        """Let another thread take the place of the one that runs a job, if one does."""
+        seat = job.seat
+        if seat is None:
+            return
+        with self._lock:
+            if seat.job is not job or seat.given_up:
+                return
+            seat.given_up = True
+            self._seats.discard(seat)
+            self._given_up += 1
+            if self._given_up > GIVEN_UP_MAX:
+                self.refusal = f"{self._given_up} functions that were given up still hold their threads"
+        if self.refusal is None:
+            self._add_thread()
+        elif not self._seats:
+            self._drain(Failure("FAILED", self.refusal))
+
+    def close(self, *, cancel: bool = False) -> None:
+        """End the threads: after all that is queued, or, with `cancel`, at once, giving up what runs."""
+        if cancel:
+            self._drain(None)
+            for seat in list(self._seats):
+                job = seat.job
+                if job is not None:
+                    job.cancel()
+        with self._lock:
+            seats = list(self._seats)
+            self.jobs = 0
+            ends = len(seats) + self._given_up
+        for _ in range(ends):
+            self._queue.put(None)
+        for seat in seats:
+            if seat.thread is not None and seat.thread is not threading.current_thread() and not seat.given_up:
+                seat.thread.join()
+
+    def _drain(self, failure: Failure | None) -> None:
+        """Take everything out of the queue: failed, or cancelled if no failure is given."""
+        while True:
+            try:
+                job = self._queue.get_nowait()
+            except Empty:
+                return
+            if job is None:
+                continue
+            if failure is None:
+                job.cancel()
+            else:
+                job.settle(None, failure)
+
+    def _add_thread(self) -> None:
+        with self._lock:
+            if len(self._seats) >= self.jobs:
+                return
+            seat = Seat()
+            self._seats.add(seat)
+        seat.thread = threading.Thread(target=self._work, args=(seat,), name="solvent-worker", daemon=True)
+        try:
+            seat.thread.start()
+        except RuntimeError as error:
+            with self._lock:
+                self._seats.discard(seat)
+                alone = not self._seats
+            if alone:
+                self._drain(Failure("FAILED", f"no worker thread could be started: {error}"))
+
+    def _work(self, seat: Seat) -> None:
+        """Run jobs until told to end or given up."""
+        get, idle, note = self._queue.get, self._idle, CURRENT.set
+        while (job := get()) is not None:
+            if not job.over:
+                seat.job = job
+                job.seat = seat
+                note(job)
+                _run(job)
+                seat.job = None
+                if seat.given_up:
+                    self._leave()
+                    return
+                del job  # A waiting thread must not keep arguments and results alive.
+            idle.append(None)
+        if seat.given_up:
+            # Given up just after its job had ended, so the end it took was meant for another thread.
+            self._queue.put(None)
+
+    def _leave(self) -> None:
+        with self._lock:
+            self._given_up -= 1
+            if self.refusal is not None and self._given_up <= GIVEN_UP_MAX // 2:
+                self.refusal = None
+        # Whoever gave this thread up beyond the limit did not replace it.
+        if len(self._seats) < self.jobs and not self._queue.empty():
+            self._add_thread()
+
+
+def _run(job: ThreadJob) -> None:
+    """Run a job's function and hand over its outcome; nothing it raises may end the thread."""
+    value = failure = None
+    try:
+        job.begin()
+        value = job.function(*job.arguments, **job.keywords)
+    except BaseException as error:  # noqa: BLE001 -- `sys.exit` in a service fails the call, not the worker
+        failure = failure_of(error)
+    try:
+        job.settle(value, failure)
+    except BaseException:  # noqa: BLE001 -- a fault of the callback; reported, and the thread goes on
+        report_fault()
+
+
+__all__ = ["Seat", "Single", "ThreadJob", "Threads", "default_jobs", "report_fault"]
