@@ -30,6 +30,7 @@ def eager(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
         monkeypatch.setattr(registry, "_VISITS_MIN", 0)
         monkeypatch.setattr(reactor, "_QUEUED_MIN", 0)
         monkeypatch.setattr(reactor, "_PORTION", 2)
+        monkeypatch.setattr(reactor, "_FEW", 0)
 
 
 LOWERED = settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -78,7 +78,7 @@ def evaluate(
             if function.arity_max is not None:
                 values = [List(value) if type(value) is Spread else value for value in values]
             arguments = _arguments(values)
-            return function.call(*arguments) if function.is_builtin else function(*arguments)
+            return function.call(*arguments) if function.is_raw else function(*arguments)
     if build is not None:
         return build(node)
     raise Incomputable("a solution or a rule cannot be computed with")

@@ -25,12 +25,12 @@ _VARIADIC_CODE = 0x04  # CO_VARARGS
 class Function:
     """A function by its name in programs."""
 
-    __slots__ = ("arity_max", "arity_min", "call", "is_async", "is_builtin", "name")
+    __slots__ = ("arity_max", "arity_min", "call", "is_async", "is_raw", "name")
 
-    def __init__(self, name: str, call: Callable[..., Any], *, is_builtin: bool = False) -> None:
+    def __init__(self, name: str, call: Callable[..., Any], *, is_raw: bool = False) -> None:
         self.name = name
         self.call = call
-        self.is_builtin = is_builtin
+        self.is_raw = is_raw
         code = _code_of(call)
         self.is_async = code is not None and bool(code.co_flags & _ASYNC_CODE)
         self.arity_min, self.arity_max = _arity(call, code)
@@ -76,13 +76,15 @@ class Functions:
     def __init__(self) -> None:
         self._own: dict[str, Function] = {}
 
-    def register(self, call: Callable[..., Any], name: str | None = None) -> Callable[..., Any]:
-        """Make a Python function callable from programs; usable as a decorator."""
+    def register(
+        self, call: Callable[..., Any], name: str | None = None, *, is_raw: bool = False
+    ) -> Callable[..., Any]:
+        """Make a Python function callable from programs; usable as a decorator. A raw one gets and gives molecules."""
         name = name or str(getattr(call, "__name__", ""))
         if not (name.isidentifier() and not name[0].isupper()):
             message = f"`{name}` cannot name a function"
             raise Misuse("H301", message, hint="a name that starts with a lower-case letter can")
-        self._own[name] = Function(name, call)
+        self._own[name] = Function(name, call, is_raw=is_raw)
         return call
 
     def find(self, name: str) -> Function | None:
@@ -102,7 +104,7 @@ def _builtin(name: str) -> Function | None:
     if call is None:
         return None
     if name not in _made:
-        _made[name] = Function(name, call, is_builtin=True)
+        _made[name] = Function(name, call, is_raw=True)
     return _made[name]
 
 

@@ -45,6 +45,7 @@ _GLOBALS: dict[str, Any] = {
     "_store": support.store_of,
     "_times": support.times,
     "_trim": trim,
+    "_trimmed": support.trimmed,
     "_in_order": in_order,
     "_each_row": support.each_row,
     "_count": support.count,

@@ -198,7 +198,7 @@ class ExpressionWriter:
         if function.arity_max is not None:
             texts = [f"_List({text[1:]})" if text.startswith("*") else text for text in texts]
         arguments = ", ".join(texts)
-        if function.is_builtin:
+        if function.is_raw and not function.is_async:
             return Text(f"{self.code.constant(function.call, 'F')}({arguments})", None, may_raise=True)
         name = self.code.constant(function, "F")
         if not function.is_async:

@@ -131,22 +131,25 @@ class Matcher(Taker):
         self._loop(goal)
 
     def _cost(self, goal: Element) -> float:
-        pattern = goal.pattern
-        inside = -0.5 if goal.site.number else 0.0
+        cost = self._cost_of(goal.pattern)
+        # A sub-solution in hand is rather gone through than all tuples of the solution around it.
+        return min(cost, 4.5) - 0.5 if goal.site.number else cost
+
+    def _cost_of(self, pattern: Pattern) -> float:
         match pattern:
             case LiteralPattern():
-                return 0 + inside
+                return 0
             case VariablePattern():
                 if pattern.name in self.bound or self._equation(pattern.name) is not None:
-                    return 0.1 + inside
-                return (8 if self.plan.kinds.get(pattern.name) is None else 5) + inside
+                    return 0.1
+                return 8 if self.plan.kinds.get(pattern.name) is None else 5
             case TuplePattern():
                 known = len(self._known(pattern))
                 headed = self.plan.head(pattern) is not None
-                return (2 - known / (len(pattern.parts) + 1) if known else 3 if headed else 5) + inside
+                return 2 - known / (len(pattern.parts) + 1) if known else 3 if headed else 5
             case RulePattern():
-                return 2 + inside
-        return 4 + inside
+                return 2
+        return 4
 
     def _known(self, pattern: TuplePattern) -> dict[int, Text]:
         """Give the parts of a tuple pattern whose values are known before looking."""
@@ -240,7 +243,7 @@ class Matcher(Taker):
         shape = str(size) if head is None else f"({size}, {self.code.constant(head)})"
         if not known:
             if head is None:
-                return f"_each_row({site.store}.tuple_rows({size}), {self._order()})"
+                return self._all(f"{site.store}.tuple_rows({size})")
             return self._scan(f"{site.store}.row({shape})")
         positions = tuple(known)
         texts = [text.text for text in known.values()]
@@ -263,16 +266,24 @@ class Matcher(Taker):
         return "_in_order" if self.reacts else "scan"
 
     def _scan(self, row: str) -> str:
-        """Give the text that goes through a row; only the outermost loop may drop cells from it."""
-        if not self.reacts:
-            return f"scan({row})"
-        if not self.held and not self.goes_on:
+        """Give the text that goes through a row.
+
+        Dead cells at its beginning are dropped first, unless reactions may happen while loops go on: nothing dies during
+        a search that ends with its first match, so what the outermost loop leaves at the beginning stays there.
+        """
+        if not self.goes_on:
             if not row.isidentifier():
                 name = self.temporary("r")
                 self.code.line(f"{name} = {row}")
                 row = name
             self.code.line(f"if len({row}) > 1 and not {row}[0].alive: _trim({row})")
-        return row
+        return row if self.reacts else f"scan({row})"
+
+    def _all(self, rows: str) -> str:
+        """Give the text that goes through several rows."""
+        if self.goes_on:
+            return f"_each_row({rows}, {self._order()})"
+        return f"_each_row(_trimmed({rows}), {self._order()})"
 
     def _cells(self, pattern: Pattern, store: str) -> str:
         match pattern:
@@ -286,13 +297,13 @@ class Matcher(Taker):
                     return self._same(store, equation.text)
                 kinds = self.plan.kinds.get(pattern.name)
                 if kinds is None:
-                    return f"_each_row({store}.all_rows(), {self._order()})"
+                    return self._all(f"{store}.all_rows()")
                 if kinds == {tuple}:
-                    return f"_each_row({store}.tuple_rows(None), {self._order()})"
+                    return self._all(f"{store}.tuple_rows(None)")
                 types = [self.code.constant(kind, "T") for kind in sorted(kinds, key=repr)]
                 if len(types) == 1:
                     return self._scan(f"{store}.row({types[0]})")
-                return f"_each_row([{', '.join(f'{store}.row({kind})' for kind in types)}], {self._order()})"
+                return self._all(f"[{', '.join(f'{store}.row({kind})' for kind in types)}]")
             case RulePattern():
                 return self._scan(f"{store}.row(_Rule)")
             case ListPattern():

@@ -287,7 +287,24 @@ def says(pattern: Pattern, item: Expression) -> bool:
             return len(pattern.parts) == len(item.parts) and all(map(says, pattern.parts, item.parts))
         case (ListPattern(), ListNode()):
             return len(pattern.items) == len(item.items) and all(map(says, pattern.items, item.items))
+        case (SolutionPattern(), SolutionNode()):
+            return _says_all(pattern.items, item.items)
     return False
+
+
+def _says_all(patterns: list[Pattern], items: list[Expression]) -> bool:
+    """Say whether a solution's items are, in whatever order, exactly what its patterns took."""
+    left = list(items)
+    for pattern in patterns:
+        for at, item in enumerate(left):
+            if says(pattern, item) or (
+                isinstance(pattern, RestPattern) and isinstance(item, Name) and item.text == pattern.name
+            ):
+                del left[at]
+                break
+        else:
+            return False
+    return not left
 
 
 def expression_of(pattern: Pattern) -> Expression:

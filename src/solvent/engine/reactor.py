@@ -38,6 +38,7 @@ MOLECULES = ATOMS | {tuple, List, Opaque, Solution}
 _POLL_EVERY = 256
 _QUEUED_MIN = 256
 _PORTION = 128
+_FEW = 16
 
 
 class Reactor(Reacting):
@@ -73,7 +74,14 @@ class Reactor(Reacting):
                 if not self._batches & POLL_MASK:
                     self._poll()
                 solution.fresh = []
-                self._try_all(solution, store, fresh, level)
+                if not MOLECULES.issuperset(map(type, fresh)):
+                    self._try_all(solution, store, fresh, level)
+                elif not store.rules:
+                    self._settle(solution, store, fresh, level)
+                elif len(fresh) <= _FEW:
+                    self._try_molecules(solution, store, fresh, level)
+                else:
+                    self._try_all(solution, store, fresh, level)
             elif store.queues and self._try_queues(solution, store, level):
                 pass
             elif not (store.late and not solution.waiting and self._run_late(solution, store)):
@@ -111,12 +119,27 @@ class Reactor(Reacting):
         if others:
             self._try_molecules(solution, store, others, level)
 
+    def _settle(self, solution: Solution, store: Store, fresh: list[Molecule], level: int) -> None:
+        """Settle molecules where there is no rule that could want them."""
+        left = iter(fresh)
+        active: Any = None
+        add = store.add
+        try:
+            for active in left:
+                if type(active) in ATOMS or self._is_ready(solution, active, level):
+                    add(active)
+                else:
+                    solution.waiting[id(active)] = active
+        except BaseException:
+            solution.fresh = [active, *left, *solution.fresh]
+            raise
+
     def _try_molecules(self, solution: Solution, store: Store, molecules: list[Molecule], level: int) -> None:
         """Try molecules one by one; this loop is what a run spends its time in."""
         entries_for, add, enter, is_watched = store.entries_for, store.add, self._enter_by, self._is_watched
         fast = store.fast.get
         entry: Any = None
-        may_nest = not are_flat(molecules)
+        may_nest = len(molecules) <= _FEW or not are_flat(molecules)
         left = iter(molecules)
         active: Any = _PLACED
         is_slow = False
@@ -231,7 +254,8 @@ class Reactor(Reacting):
                 if not sub.inert:
                     sub.host = (solution, molecule)
                     ready = False
-            note_height(solution, sub)
+            if sub.height >= solution.height:
+                note_height(solution, sub)
         return ready
 
     def _enter_by(self, entry: Entry, solution: Solution, store: Store, molecule: Molecule) -> bool:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from solvent.chemistry.functions import Function, molecule_from_python, python_from_molecule
 from solvent.chemistry.molecule import Endless, Molecule, copied
 from solvent.chemistry.operators import Incomputable, kind_name
-from solvent.engine.index import Store, in_order
+from solvent.engine.index import Store, in_order, trim
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from solvent.chemistry.solution import Solution
     from solvent.engine.index import Cell, Row
@@ -52,13 +53,19 @@ def times(molecule: Molecule, number: int) -> list[Molecule]:
     return [molecule, *(copied(molecule) for _ in range(number - 1))] if number else []
 
 
-def each_row(rows: Iterable[Row], scan: Any) -> Iterator[Cell]:
+def each_row(rows: Iterable[Row], scan: Any) -> Iterable[Cell]:
     """Go through several rows in the order that `scan` gives to all their cells together."""
     if scan is in_order:
-        for row in rows:
-            yield from row
-    else:
-        yield from scan([cell for row in rows for cell in row])
+        return chain.from_iterable(rows)
+    return scan([cell for row in rows for cell in row])
+
+
+def trimmed(rows: list[Row]) -> list[Row]:
+    """Drop dead cells at the beginning of rows, where most searches end."""
+    for row in rows:
+        if row and not row[0].alive:
+            trim(row)
+    return rows
 
 
 def store_of(solution: Solution) -> Store:
@@ -72,4 +79,6 @@ def store_of(solution: Solution) -> Store:
 
 async def answer(function: Function, *arguments: Molecule) -> Molecule:
     """Call an asynchronous function and wait for its answer."""
+    if function.is_raw:
+        return await function.call(*arguments)
     return molecule_from_python(await function.call(*map(python_from_molecule, arguments)))

@@ -1,0 +1,62 @@
+"""What a run of a workflow tells: while it goes on, as events, and in the end, as a report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened to a task: `started`, `done`, `failed`, `adapted`; seconds count from the run's start."""
+
+    kind: str
+    task: str
+    seconds: float
+    text: str = ""
+
+
+@dataclass(slots=True)
+class Failed:
+    """A task that failed: how often it was tried, why, what the service had put out, and the molecules it holds."""
+
+    task: str
+    kind: str
+    cause: str
+    attempts: int = 1
+    output: str = ""
+    molecules: str = ""
+
+
+@dataclass(slots=True)
+class Timing:
+    """When the last call of a task began and ended, in seconds from the run's start, and how many attempts it took."""
+
+    started: float
+    ended: float
+    attempts: int = 1
+
+
+@dataclass(slots=True)
+class Report:
+    """How a run ended."""
+
+    workflow: str
+    results: dict[str, Any] = field(default_factory=dict)
+    states: dict[str, str] = field(default_factory=dict)
+    calls: dict[str, int] = field(default_factory=dict)
+    adaptations: list[dict[str, Any]] = field(default_factory=list)
+    failures: list[Failed] = field(default_factory=list)
+    timings: dict[str, Timing] = field(default_factory=dict)
+    reactions: int = 0
+    seconds: float = 0.0
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether every result of the workflow is there."""
+        return all(self.states.get(task) == "done" for task in self.results_of) if self.results_of else not self.failures
+
+    results_of: tuple[str, ...] = ()
+
+
+__all__ = ["Event", "Failed", "Report", "Timing"]

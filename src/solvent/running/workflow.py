@@ -1,0 +1,307 @@
+"""Runs a workflow in this process: its molecules react here, its services are called in threads or processes.
+
+The loop is short: react until nothing is possible without an answer, hand every new call to the `Caller`, wait for an
+answer, put it in, react again. A call is a reaction in flight, so its task is not inert and no rule sees it half done.
+"""
+
+from __future__ import annotations
+
+import gc
+import threading
+import time
+from contextlib import contextmanager
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+from solvent.chemistry.molecule import List, Molecule, Symbol
+from solvent.chemistry.printer import print_molecule
+from solvent.chemistry.solution import Solution
+from solvent.engine.reactor import Reactor
+from solvent.running.program import deep_stack
+from solvent.running.report import Event, Failed, Report, Timing
+from solvent.services import Caller, Failure
+from solvent.workflow.concrete import concretise, workflow_functions
+from solvent.workflow.functions import molecule_of, value_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator, Mapping
+    from concurrent.futures import Executor
+    from pathlib import Path
+
+    from solvent.engine.reaction import Flight, Reaction
+    from solvent.services import Handle
+    from solvent.workflow.model import Workflow
+
+_RES, _ERR, _GOT, _FAULT = Symbol("RES"), Symbol("ERR"), Symbol("GOT"), Symbol("FAULT")
+_STATES = {Symbol("OPEN"): "waiting", Symbol("GONE"): "replaced"}
+_TEXT_MAX = 2_000
+_LOOK_EVERY = 0.1
+
+
+class _Call:
+    """What the coroutine of a reaction waits for: the answer of a service."""
+
+    __slots__ = ("arguments", "index", "service", "task")
+
+    def __init__(self, task: Molecule, service: str, index: int | None, arguments: List) -> None:
+        self.task = task
+        self.service = service
+        self.index = index
+        self.arguments = arguments
+
+    def __await__(self) -> Generator[_Call, Molecule, Molecule]:
+        answer = yield self
+        return answer
+
+
+async def _invoke(task: Molecule, service: Molecule, arguments: Molecule) -> Molecule:
+    return await _Call(task, service, None, arguments)
+
+
+async def _invoke_each(task: Molecule, service: Molecule, index: Molecule, arguments: Molecule) -> Molecule:
+    return await _Call(task, service, index, arguments)
+
+
+def _adapted(alternative: Molecule, task: Molecule) -> Molecule:
+    _current.run.note_adaptation(alternative, task)
+    return True
+
+
+def _rejects(alternative: Molecule, result: Molecule) -> bool:
+    rejects: bool = _current.run.rejects(alternative, result)
+    return rejects
+
+
+# The run whose molecules react in this thread: rules are compiled once for all runs, so they find theirs here.
+_current = threading.local()
+_FUNCTIONS = workflow_functions(invoke=_invoke, invoke_each=_invoke_each, adapted=_adapted, rejects=_rejects)
+
+
+class WorkflowRun:
+    """One run of a workflow."""
+
+    def __init__(
+        self,
+        workflow: Workflow,
+        inputs: Mapping[str, Any] | None = None,
+        *,
+        jobs: int | None = None,
+        processes: bool = False,
+        executor: Executor | None = None,
+        folder: Path | None = None,
+        seconds_max: float | None = None,
+        watch: Callable[[Event], None] | None = None,
+        observe: Callable[[Reaction], None] | None = None,
+        should_stop: Callable[[], bool] | None = None,
+    ) -> None:
+        self.workflow = workflow
+        self.concrete = concretise(workflow, inputs, functions=_FUNCTIONS)
+        self.solution = self.concrete.solution
+        self.reactor = Reactor(observe=observe)
+        self.report = Report(workflow.name)
+        self._caller_options = {"jobs": jobs, "processes": processes, "executor": executor, "folder": folder}
+        self._watch = watch
+        self._should_stop = should_stop
+        self._seconds_max = seconds_max
+        self._names = {symbol: name for name, symbol in self.concrete.tasks.items()}
+        self._tasks = {task.name: task for task in workflow.tasks}
+        self._alternatives = {one.name: one for one in workflow.alternatives}
+        self._answers: SimpleQueue[tuple[Flight, _Call, Any, Failure | None, int]] = SimpleQueue()
+        self._out: dict[Flight, Handle] = {}
+        self._began = 0.0
+        self._faults: dict[str, Failed] = {}
+        self._is_stopped = False
+
+    def run(self) -> Report:
+        """Run until nothing more can happen, and report."""
+        self._began = time.perf_counter()
+        with _few_collections(), Caller(self.workflow.services, **self._caller_options) as caller, self._here():
+            try:
+                self.reactor.run(self.solution)
+                self._go_on(caller)
+            finally:
+                self._bring_back(caller)
+        return self._finish()
+
+    @contextmanager
+    def _here(self) -> Iterator[None]:
+        before = getattr(_current, "run", None)
+        _current.run = self
+        try:
+            with deep_stack():
+                yield
+        finally:
+            _current.run = before
+
+    # --- The loop.
+
+    def _go_on(self, caller: Caller) -> None:
+        answers, out = self._answers, self._out
+        while True:
+            flights, self.reactor.flights = self.reactor.flights, []
+            for flight in flights:
+                self._take_off(caller, flight)
+            if not out:
+                return
+            try:
+                answer = answers.get(timeout=_LOOK_EVERY)
+            except Empty:
+                if self._must_stop():
+                    self._is_stopped = True
+                    return
+                continue
+            while True:
+                self._land(*answer)
+                if self.reactor.flights or answers.empty():
+                    break
+                answer = answers.get()
+
+    def _must_stop(self) -> bool:
+        if self._should_stop is not None and self._should_stop():
+            return True
+        return self._seconds_max is not None and time.perf_counter() - self._began > self._seconds_max
+
+    def _take_off(self, caller: Caller, flight: Flight) -> None:
+        call: _Call = flight.coroutine.send(None)
+        name = self._names[call.task]
+        task = self._tasks[name]
+        values = [value_of(one) for one in call.arguments]
+        positional = len(task.arguments)
+        keywords = dict(zip(task.keywords, values[positional:], strict=True)) if task.keywords else {}
+        calls = self.report.calls
+        calls[name] = calls.get(name, 0) + 1
+        now = time.perf_counter() - self._began
+        self.report.timings.setdefault(name, Timing(now, now)).started = now
+        if self._watch is not None:
+            self._watch(Event("started", name, now))
+
+        def done(value: Any, failure: Failure | None, attempts: int) -> None:
+            self._answers.put((flight, call, value, failure, attempts))
+
+        self._out[flight] = caller.start(call.service, name, values[:positional], keywords, done)
+
+    def _land(self, flight: Flight, call: _Call, value: Any, failure: Failure | None, attempts: int) -> None:
+        self._out.pop(flight, None)
+        name = self._names[call.task]
+        now = time.perf_counter() - self._began
+        timing = self.report.timings[name]
+        timing.ended, timing.attempts = now, attempts
+        if failure is None:
+            answer = molecule_of(value)
+            molecule = (_RES, answer) if call.index is None else (_GOT, call.index, answer)
+        else:
+            text = failure.text[:_TEXT_MAX]
+            self._faults[name] = Failed(name, failure.kind, text, attempts, failure.output)
+            molecule = (_ERR if call.index is None else _FAULT, Symbol(failure.kind), text)
+        if self._watch is not None:
+            self._watch(Event("done" if failure is None else "failed", name, now, "" if failure is None else failure.text))
+        try:
+            flight.coroutine.send(molecule)
+        except StopIteration as answered:
+            self.reactor.land(flight, answered.value)
+
+    def _bring_back(self, caller: Caller) -> None:
+        """Cancel what is still out, and put its reactants back, so that nothing is lost."""
+        for flight, handle in self._out.items():
+            handle.cancel()
+            flight.coroutine.close()
+            self.reactor.crash(flight, KeyboardInterrupt())
+        self._out.clear()
+        caller.close(cancel=True)
+
+    # --- What rules ask.
+
+    def note_adaptation(self, alternative: str, task: Molecule) -> None:
+        """Note that an alternative applies, and end the calls of the tasks it replaces."""
+        now = time.perf_counter() - self._began
+        name = self._names[task]
+        one = self._alternatives[alternative]
+        self.report.adaptations.append(
+            {"alternative": alternative, "because": name, "replaced": list(one.replaced), "seconds": now}
+        )
+        if self._watch is not None:
+            self._watch(Event("adapted", name, now, alternative))
+
+    def rejects(self, alternative: str, result: Molecule) -> bool:
+        """Say whether an alternative's predicate rejects a result; one that fails rejects it."""
+        try:
+            return bool(self._alternatives[alternative].predicate(value_of(result)))
+        except Exception:  # noqa: BLE001 - a predicate is the user's: whatever it raises, the result is not accepted
+            return True
+
+    # --- The end.
+
+    def _finish(self) -> Report:
+        report = self.report
+        report.reactions = self.reactor.reactions
+        report.seconds = time.perf_counter() - self._began
+        values: dict[str, Any] = {}
+        for molecule in self.solution:
+            if type(molecule) is tuple and type(molecule[1]) is Solution and molecule[0] in self._names:
+                self._read(self._names[molecule[0]], molecule[1], values)
+        replaced = {task for one in report.adaptations for task in one["replaced"]}
+        asleep = self.workflow.dormant
+        applied = {one["alternative"] for one in report.adaptations}
+        for name in self.workflow.outcomes:
+            used = self._used(name, applied)
+            report.results_of = (*report.results_of, used)
+            if used in values:
+                report.results[name] = values[used]
+        for name in replaced:
+            report.states[name] = "replaced"
+        for name, alternative in asleep.items():
+            if alternative not in applied:
+                report.states[name] = "unused"
+        for name, failed in self._faults.items():
+            if report.states[name] == "failed":
+                report.failures.append(failed)
+        return report
+
+    def _read(self, name: str, inside: Solution, values: dict[str, Any]) -> None:
+        state = "waiting"
+        for part in inside:
+            kind = type(part)
+            if kind is tuple and part[0] is _RES:
+                values[name] = value_of(part[1])
+                state = "done"
+            elif kind is tuple and part[0] is _ERR:
+                state = "failed"
+                failed = self._faults.setdefault(name, Failed(name, part[1].name, str(part[2])))
+                if part[1].name == "CONDITION":
+                    failed.kind, failed.cause = "CONDITION", f"the result was rejected for `{part[2]}`"
+                failed.molecules = print_molecule(inside)[:_TEXT_MAX]
+            elif kind is Symbol and part in _STATES:
+                state = _STATES[part]
+        self.report.states[name] = state
+
+    def _used(self, name: str, applied: set[str]) -> str:
+        """Give the task that in the end stands for another."""
+        seen = {name}
+        while True:
+            for alternative in self.workflow.alternatives:
+                new = alternative.exits.get(name)
+                if new is not None and alternative.name in applied and new not in seen:
+                    name = new
+                    seen.add(name)
+                    break
+            else:
+                return name
+
+
+@contextmanager
+def _few_collections() -> Iterator[None]:
+    """Let Python look for garbage less often: a workflow's molecules live until its end, and looking costs half the time."""
+    before = gc.get_threshold()
+    gc.set_threshold(max(before[0], 100_000), 50, 100)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
+def run_workflow(workflow: Workflow, inputs: Mapping[str, Any] | None = None, **options: Any) -> Report:
+    """Run a workflow in this process; see `WorkflowRun` for the options."""
+    return WorkflowRun(workflow, inputs, **options).run()
+
+
+__all__ = ["WorkflowRun", "run_workflow"]

@@ -1,0 +1,284 @@
+"""From the abstract workflow to the concrete one: the molecules of its tasks and the rules that make them react.
+
+The generic rules stand in `rules/*.hocl`. Only one kind of rule is made for each workflow: `wa_when`, which says when an
+alternative applies; it is the rule that a HOCLflow text writes with TRIGGER and BOND.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from solvent.chemistry.functions import Functions
+from solvent.chemistry.molecule import List, Molecule, Symbol
+from solvent.chemistry.rule import Rule
+from solvent.chemistry.solution import Solution
+from solvent.errors import WorkflowProblem
+from solvent.hocl import lower_program, parse_program, resolve
+from solvent.source import Source
+from solvent.workflow.functions import FUNCTIONS, molecule_of
+from solvent.workflow.model import REQUIRED, Alternative, Argument, Each, Input, Result, Task, Value, Workflow
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+_SYMBOL = re.compile(r"[A-Z][A-Za-z0-9_]*\Z")
+_KINDS = {"failure": ("FAILED", "TIMEOUT", "LOST"), "timeout": ("TIMEOUT",)}
+_RESERVED = frozenset("SRC DST IN SRV ARG RES ERR PASS BOND WAKE ALT OPEN GONE PAR ME RUN DOT CROSS FILTER FROM".split())
+_PLAIN = ("gw_setup", "gw_call")
+_FILTERED = ("df_init", "df_step", "df_setup")
+_EACH = (
+    "gw_mix", "gw_each", "gw_next", "gw_last", "gw_call_each", "gw_result", "gw_fault", "gw_done", "gw_fail",
+    "gw_forget",
+)  # fmt: skip
+
+
+@dataclass(slots=True)
+class Concrete:
+    """A concrete workflow: the solution, and by which molecule each task goes."""
+
+    workflow: Workflow
+    solution: Solution
+    tasks: dict[str, Molecule]
+
+
+def task_symbol(name: str) -> Molecule:
+    """Give what stands for a task: a symbol where its name is one, its name as a text otherwise."""
+    return Symbol(name) if _SYMBOL.match(name) and name not in _RESERVED else name
+
+
+def concretise(
+    workflow: Workflow, inputs: Mapping[str, Any] | None = None, *, functions: Functions | None = None
+) -> Concrete:
+    """Make the concrete workflow; `functions` must know `invoke` and `invoke_each`, or it cannot run."""
+    functions = functions if functions is not None else workflow_functions()
+    maker = _Maker(workflow, _inputs(workflow, inputs or {}), functions)
+    solution = Solution(maker.molecules())
+    return Concrete(workflow, solution, {task.name: task_symbol(task.name) for task in workflow.tasks})
+
+
+def workflow_functions(**host: Callable[..., Any]) -> Functions:
+    """Give the functions that the rules call; the host brings `invoke`, `invoke_each`, `adapted` and `rejects`."""
+    functions = Functions()
+    for name, call in {**FUNCTIONS, **_HOST, **host}.items():
+        functions.register(call, name, is_raw=True)
+    return functions
+
+
+def _nobody(*_: Molecule) -> Molecule:
+    raise WorkflowProblem("W130", "this workflow was made concrete to be shown, not to be run")
+
+
+_HOST = dict.fromkeys(("invoke", "invoke_each", "adapted", "rejects"), _nobody)
+
+
+def _inputs(workflow: Workflow, given: Mapping[str, Any]) -> dict[str, Any]:
+    unknown = [name for name in given if name not in workflow.inputs]
+    if unknown:
+        known = ", ".join(workflow.inputs) or "none"
+        raise WorkflowProblem("W131", f"`{workflow.name}` has no input `{unknown[0]}`", hint=f"its inputs: {known}")
+    values = {**workflow.inputs, **given}
+    for name, value in values.items():
+        if isinstance(value, str) and value == REQUIRED:
+            raise WorkflowProblem("W132", f"the input `{name}` has no value", hint=f"give it: --input {name}=...")
+    return values
+
+
+class _Maker:
+    """Makes the molecules of one workflow."""
+
+    def __init__(self, workflow: Workflow, inputs: dict[str, Any], functions: Functions) -> None:
+        self.workflow = workflow
+        self.inputs = inputs
+        self.functions = functions
+        self.rules = {name: rule for file in ("generic", "data") for name, rule in _rules(file, functions).items()}
+        self.is_adaptive = bool(workflow.alternatives)
+        if self.is_adaptive:
+            self.rules |= _rules("adaptation", functions)
+        self.dormant = workflow.dormant
+        self.destinations = _destinations(workflow)
+
+    def molecules(self) -> list[Molecule]:
+        """Give the molecules of the outermost solution."""
+        if not self.is_adaptive:
+            found: list[Molecule] = [self.rules["gw_pass"], self.rules["gw_take"]]
+        else:
+            found = list(_rules("adaptation", self.functions).values())
+            for alternative in self.workflow.alternatives:
+                found.append((Symbol("ALT"), alternative.name))
+                found += self._when(alternative)
+        return [*found, *map(self._task, self.workflow.tasks)]
+
+    def _task(self, task: Task) -> Molecule:
+        sources: list[Molecule] = [task_symbol(name) for name in task.sources]
+        if task.name in self.dormant:
+            sources.append(Symbol("WAKE"))
+        filters = dict.fromkeys((slot.task, slot.item) for slot in task.slots if _is_filter(slot))
+        parts: list[Molecule] = [
+            (Symbol("SRC"), Solution(sources)),
+            (Symbol("IN"), Solution()),
+            (Symbol("DST"), Solution(map(task_symbol, self.destinations[task.name]))),
+            (Symbol("SRV"), task.service),
+            (Symbol("ME"), task_symbol(task.name)),
+            (Symbol("ARG"), List(map(self._argument, task.slots))),
+            Symbol("OPEN"),
+        ]
+        if filters:
+            parts.append((Symbol("FILTER"), Solution((task_symbol(name), item) for name, item in filters)))
+        if task.each is not None:
+            parts.append((Symbol("EACH"), *_each(task.each)))
+        if self.is_adaptive:
+            parts += [(Symbol("RUN"), 0), (Symbol("DST'"), Solution())]
+            parts += self._judges(task)
+        names = (_FILTERED if filters else ("gw_setup",)) + (_EACH if task.each is not None else ("gw_call",))
+        parts += [self.rules[name] for name in names]
+        return task_symbol(task.name), Solution(parts)
+
+    def _argument(self, slot: Argument) -> Molecule:
+        if isinstance(slot, Result):
+            if slot.item is not None:
+                return Symbol("FILTER"), task_symbol(slot.task), slot.item
+            return Symbol("FROM"), task_symbol(slot.task)
+        value = slot.value if isinstance(slot, Value) else self.inputs[slot.name]
+        return Symbol("VALUE"), molecule_of(value)
+
+    # --- Adaptation.
+
+    def _judges(self, task: Task) -> list[Rule]:
+        """Give the rules that reject a task's results."""
+        found = []
+        for at, one in enumerate(self.workflow.alternatives):
+            if "condition" in one.on and task.name in one.watched:
+                name = _quoted(one.name)
+                condition = one.when if one.when is not None else f"rejects({name}, result)"
+                text = f"replace RES : result by ERR : CONDITION : {name} if {condition}"
+                found.append(_made(f"wa_reject_{at + 1}", text, self.functions))
+        return found
+
+    def _when(self, alternative: Alternative) -> list[Rule]:
+        """Give the rules that let an alternative apply."""
+        name = _quoted(alternative.name)
+        tests = []
+        for kind in (kind for on in alternative.on for kind in _KINDS.get(on, ())):
+            tests.append(f"k == {kind}")
+        if "condition" in alternative.on:
+            tests.append(f"(k == CONDITION && m == {name})")
+        condition = " || ".join(dict.fromkeys(tests))
+        products = ", ".join(self._bonds(alternative))
+        at = self.workflow.alternatives.index(alternative) + 1
+        return [
+            _made(
+                f"wa_when_{at}_{place}",
+                f"replace-one ALT : {name}, {_text(watched)} : <ERR : k : m, ?w> "
+                f"by {_text(watched)} : <ERR : k : m, w>, ADAPTED : {name} : adapted({name}, {_text(watched)}), {products} "
+                f"if {condition}",
+                self.functions,
+            )
+            for place, watched in enumerate(alternative.watched, 1)
+        ]
+
+    def _bonds(self, alternative: Alternative) -> list[str]:
+        """Give the molecules that put an alternative's tasks in the place of those it replaces."""
+        tasks = [task for task in self.workflow.tasks if self.dormant.get(task.name) == alternative.name]
+        inside = {task.name for task in tasks}
+        found = [f"WAKE : {_text(task.name)}" for task in tasks]
+        for task in tasks:
+            found += [f"BOND : SRC : {_text(source)} : {_text(task.name)}" for source in task.sources if source not in inside]
+        for old, new in alternative.exits.items():
+            found += [
+                f"BOND : DST : {_text(later)} : {_text(old)} : {_text(new)}"
+                for later in self.destinations[old]
+                if later not in alternative.replaced
+            ]
+        return [*found, *(f"GIVE_UP : {_text(name)}" for name in alternative.replaced)]
+
+
+def _destinations(workflow: Workflow) -> dict[str, list[str]]:
+    """Give the tasks that each task passes its result to.
+
+    An exit passes to whomever the task it replaces did; nobody passes to a sleeping task before it is woken, except the
+    tasks of its own alternative.
+    """
+    asleep = workflow.dormant
+    found = {
+        name: [one for one in later if one not in asleep or asleep[one] == asleep.get(name)]
+        for name, later in workflow.destinations.items()
+    }
+    for alternative in workflow.alternatives:
+        for old, new in alternative.exits.items():
+            found[new] += [one for one in found[old] if one not in found[new] and one not in alternative.replaced]
+    return found
+
+
+def _is_filter(slot: Argument) -> bool:
+    return isinstance(slot, Result) and slot.item is not None
+
+
+def _each(each: Each) -> tuple[List, List]:
+    """Give the leaves and the products of a composition, the products with two branches each and node 0 on top."""
+    leaves: list[Molecule] = []
+    products: list[Molecule] = []
+    numbers = iter(range(1, 1_000_000))
+
+    def place(part: int | Each, number: int) -> int:
+        if isinstance(part, int):
+            leaves.append((number, part))
+            return number
+        how = Symbol(part.how.upper())
+        *others, last = part.over
+        if not others:
+            return place(last, number)
+        rest: int | Each = others[0] if len(others) == 1 else Each(part.how, tuple(others))
+        left, right = place(rest, next(numbers)), place(last, next(numbers))
+        products.append((how, number, left, right))
+        return number
+
+    place(each, 0)
+    return List(leaves), List(products)
+
+
+@cache
+def _text_of(file: str) -> str:
+    return (resources.files("solvent.workflow") / "rules" / f"{file}.hocl").read_text(encoding="utf-8")
+
+
+def _rules(file: str, functions: Functions) -> dict[str, Rule]:
+    """Give the rules of a library by name, read once for each set of functions."""
+    known = _libraries.setdefault(functions, {})
+    if file not in known:
+        solution = _solution(_text_of(file), f"{file}.hocl", functions)
+        known[file] = {str(rule.name): rule for rule in solution if isinstance(rule, Rule)}
+    return known[file]
+
+
+_libraries: WeakKeyDictionary[Functions, dict[str, dict[str, Rule]]] = WeakKeyDictionary()
+
+
+def _made(name: str, text: str, functions: Functions) -> Rule:
+    (rule,) = _solution(f"let {name} = {text} in <{name}>", name, functions)
+    assert isinstance(rule, Rule)
+    return rule
+
+
+def _solution(text: str, name: str, functions: Functions) -> Solution:
+    source = Source(text, name)
+    tree = parse_program(source)
+    resolve(tree, source, functions)
+    return lower_program(tree, source, functions)
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def _text(name: str) -> str:
+    symbol = task_symbol(name)
+    return name if isinstance(symbol, Symbol) else _quoted(name)
+
+
+__all__ = ["Concrete", "concretise", "task_symbol", "workflow_functions"]

@@ -1,0 +1,104 @@
+"""What the rules of a workflow compute with: arguments in order, and results in order.
+
+They work on molecules as they are: a value that only Python knows stays closed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from solvent.chemistry.molecule import List, Molecule, Opaque, Symbol
+from solvent.chemistry.operators import Incomputable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FROM, VALUE, FILTER = Symbol("FROM"), Symbol("VALUE"), Symbol("FILTER")
+_NO_PLACE = "the task `{}` has sent nothing"
+
+
+def arguments(template: Molecule, *received: Molecule) -> List:
+    """`arguments(a, w)`: fill a template with what was received.
+
+    The template's parts are `FROM : T1`, `FILTER : T1 : 3` or `VALUE : v`; received are `T1 : run : value` and
+    `FILTER : T1 : 3 : value`.
+    """
+    if len(template) == 1 and len(received) == 1 and template[0][0] is FROM:
+        return List((received[0][2],))
+    values: dict[Any, Molecule] = {}
+    for one in received:
+        if one[0] is FILTER:
+            values[one[1], one[2]] = one[3]
+        else:
+            values[one[0]] = one[2]
+    found = []
+    for part in template:
+        if part[0] is VALUE:
+            found.append(part[1])
+        else:
+            found.append(values[part[1] if part[0] is FROM else (part[1], part[2])])
+    return List(found)
+
+
+def renamed(template: Molecule, old: Molecule, new: Molecule) -> List:
+    """`renamed(a, ti, tj)`: the template with another task as the origin."""
+    return List(
+        (part[0], new, *part[2:]) if part[0] is not VALUE and part[1] == old and type(part[1]) is type(old) else part
+        for part in template
+    )
+
+
+def ordered(*numbered: Molecule) -> List:
+    """`ordered(w)`: the values of `number : value`, by number."""
+    return List(one[1] for one in sorted(numbered, key=_number))
+
+
+def joined(one: Molecule, other: Molecule) -> List:
+    """`joined(l, m)`: one list behind the other."""
+    if type(one) is not List or type(other) is not List:
+        raise Incomputable("joined needs two lists")
+    return List((*one, *other))
+
+
+def filled(slots: Molecule, items: Molecule) -> List:
+    """`filled(p, l)`: the arguments with some of them, given as `slot : value`, in place of the lists they come from."""
+    found = list(slots)
+    for slot, value in items:
+        found[slot] = value
+    return List(found)
+
+
+def _number(pair: Molecule) -> int:
+    number: int = pair[0]
+    return number
+
+
+FUNCTIONS: dict[str, Callable[..., Molecule]] = {
+    "arguments": arguments,
+    "renamed": renamed,
+    "ordered": ordered,
+    "joined": joined,
+    "filled": filled,
+}
+"""Name in the rules to function."""
+
+
+def molecule_of(value: Any) -> Molecule:
+    """Give the molecule for an argument or a result: atoms and lists as they are, all else closed."""
+    kind = type(value)
+    if kind in (int, float, str, bool, Opaque, Symbol):
+        return value
+    if kind is list:
+        return List(map(molecule_of, value))
+    return Opaque(value)
+
+
+def value_of(molecule: Molecule) -> Any:
+    """Give the Python value that `molecule_of` was given."""
+    kind = type(molecule)
+    if kind is List:
+        return [value_of(item) for item in molecule]
+    return molecule.value if kind is Opaque else molecule
+
+
+__all__ = ["FUNCTIONS", "arguments", "filled", "joined", "molecule_of", "ordered", "renamed", "value_of"]
