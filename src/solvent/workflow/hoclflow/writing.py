@@ -1,0 +1,225 @@
+"""The model to HOCLflow text, as close to the paper as the workflow allows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from solvent.chemistry.printer import print_atom, print_string
+from solvent.errors import ProgramError
+from solvent.hocl import parse_molecules
+from solvent.source import Source
+from solvent.workflow.files.reading import all_results
+from solvent.workflow.files.writing import limits_of, name_of_function, unsayable
+from solvent.workflow.hoclflow.alternatives import CAUSES, print_condition
+from solvent.workflow.hoclflow.bonds import Bonds
+from solvent.workflow.hoclflow.values import (
+    is_name,
+    is_symbol,
+    print_list,
+    print_plain_name,
+    print_task_name,
+    print_value,
+)
+from solvent.workflow.model import REQUIRED, Each, Input, Result, Task, Value, Workflow
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from solvent.workflow.model import Alternative, Argument, Service
+
+_WORDS = {cause: word for word, cause in CAUSES.items()}
+
+
+def write(workflow: Workflow) -> str:
+    """Write a workflow as HOCLflow text."""
+    return _solution(workflow, "  ") + "\n"
+
+
+def _solution(workflow: Workflow, margin: str) -> str:
+    _check_names(workflow)
+    bonds = Bonds(workflow)
+    molecules = [f"WORKFLOW : {print_string(workflow.name)}"]
+    molecules += [_input(name, default) for name, default in workflow.inputs.items()]
+    molecules += [f"SERVICE : {print_plain_name(one.name)} : {_service(one, margin)}" for one in workflow.services]
+    molecules += [f"{print_task_name(one.name)} : {_task(one, bonds)}" for one in workflow.tasks]
+    molecules += [_rule(one, bonds, workflow, margin) for one in workflow.alternatives]
+    if workflow.results:
+        molecules.append(f"RESULTS : {_names(workflow.results)}")
+    inside = f",\n{margin}".join(molecules)
+    return f"<\n{margin}{inside}\n{margin[2:]}>"
+
+
+def _check_names(workflow: Workflow) -> None:
+    for what, parts in (
+        ("tasks", workflow.tasks),
+        ("services", workflow.services),
+        ("alternatives", workflow.alternatives),
+    ):
+        seen: set[str] = set()
+        for one in parts:
+            if one.name in seen:
+                raise unsayable(f"two {what} are called `{one.name}`")
+            seen.add(one.name)
+
+
+def _names(names: Iterable[str]) -> str:
+    return f"<{', '.join(map(print_task_name, names))}>"
+
+
+def _input(name: str, default: Any) -> str:
+    if isinstance(default, str) and default == REQUIRED:
+        return f"INPUT : {print_plain_name(name)}"
+    return f"INPUT : {print_plain_name(name)} : {print_value(default)}"
+
+
+def _service(service: Service, margin: str) -> str:
+    if isinstance(service.function, Workflow):
+        target = _solution(service.function, margin + "  ")
+    elif service.function is not None:
+        target = print_string(name_of_function(service.function))
+    else:
+        target = print_string(service.target)
+    entries = [f"{service.kind.upper()} : {target}"]
+    if service.method != "POST":
+        entries.append(f"METHOD : {print_string(service.method)}")
+    if service.options:
+        entries.append(f"OPTIONS : {print_value(service.options)}")
+    entries += [f"{key.upper()} : {print_atom(value)}" for key, value in limits_of(service.policy).items()]
+    return f"<{', '.join(entries)}>"
+
+
+# --- Tasks.
+
+
+def _task(task: Task, bonds: Bonds) -> str:
+    is_plain = _arguments_as_read(task) == task.arguments
+    given = [one for one in task.arguments if not isinstance(one, Result)] if is_plain else []
+    sources = _sources(task)
+    each = task.each
+    if each is not None and each.over == all_results(task):
+        sources.insert(0, each.how.upper())
+        each = None
+    entries = [
+        f"SRC : <{', '.join(sources)}>",
+        f"SRV : {print_plain_name(task.service)}",
+        f"IN : <{', '.join(_argument(one, in_order=False) for one in given)}>",
+        f"DST : {_names(bonds.written(task.name))}",
+    ]
+    if not is_plain:
+        entries.append(f"ARG : {print_list([_argument(one, in_order=True) for one in task.arguments])}")
+    if task.keywords:
+        keywords = (f"{print_string(key)} : {_argument(one, in_order=True)}" for key, one in task.keywords.items())
+        entries.append(f"WITH : <{', '.join(keywords)}>")
+    if each is not None:
+        entries.append(f"EACH : {_each(each)}")
+    if task.after:
+        entries.append(f"AFTER : {_names(task.after)}")
+    return f"<{', '.join(entries)}>"
+
+
+def _filters(task: Task) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for one in task.arguments:
+        if isinstance(one, Result) and one.item is not None:
+            found.setdefault(one.task, []).append(one.item)
+    return found
+
+
+def _sources(task: Task) -> list[str]:
+    names = dict.fromkeys(one.task for one in task.slots if isinstance(one, Result))
+    filters = (
+        f"FILTER : ({print_task_name(name)} : {item})" for name, items in _filters(task).items() for item in items
+    )
+    return [*filters, *map(print_task_name, names)]
+
+
+def _arguments_as_read(task: Task) -> tuple[Argument, ...]:
+    """Give the arguments that a reader makes of IN and SRC: constants and inputs first, then the sources."""
+    named = {one.task for one in task.keywords.values() if isinstance(one, Result)}
+    filters = _filters(task)
+    names = dict.fromkeys(one.task for one in task.arguments if isinstance(one, Result) and one.task not in named)
+    return (
+        *(one for one in task.arguments if not isinstance(one, Result)),
+        *(Result(name, item) for name in names for item in filters.get(name, [None])),
+    )
+
+
+def _argument(argument: Argument, *, in_order: bool) -> str:
+    """Write an argument; in ARG and WITH a symbol is a task, so one that is not is marked."""
+    match argument:
+        case Result(item=None):
+            return argument.task if is_symbol(argument.task) else f"(RESULT : {print_string(argument.task)})"
+        case Result():
+            return f"(FILTER : ({print_task_name(argument.task)} : {argument.item}))"
+        case Input():
+            return argument.name if is_name(argument.name) else f"(INPUT : {print_string(argument.name)})"
+        case Value():
+            text = print_value(argument.value)
+            return f"(VALUE : {text})" if in_order and is_symbol(text) else text
+
+
+def _each(each: Each) -> str:
+    over = [f"({_each(one)})" if isinstance(one, Each) else str(one) for one in each.over]
+    return f"{each.how.upper()} : {print_list(over)}"
+
+
+# --- Alternatives.
+
+
+def _rule(one: Alternative, bonds: Bonds, workflow: Workflow, margin: str) -> str:
+    product = [f"TRIGGER : {_trigger(one)}"]
+    product += [f"BOND : ({' : '.join(map(print_task_name, bond))})" for bond in bonds.of_alternative(one, workflow)]
+    if one.also:
+        product.append(f"ALSO : {_names(one.also)}")
+    common = _common_condition(one.when) if "condition" in one.on else None
+    if one.when is not None and common is None:
+        product.append(f"WHEN : {print_string(one.when)}")
+    if one.predicate is not None:
+        name = one.predicate if isinstance(one.predicate, str) else name_of_function(one.predicate)
+        product.append(f"PREDICATE : {print_string(name)}")
+    if not is_name(one.name):
+        product.append(f"NAME : {print_string(one.name)}")
+    watched = one.watched
+    condition = _condition(one, common)
+    if len(watched) != 1:
+        condition = f"(t in {print_list(list(map(print_task_name, watched)))}) && ({condition})"
+    who = print_task_name(watched[0]) if len(watched) == 1 else "t"
+    name = f"{one.name} = " if is_name(one.name) else ""
+    # A list of one result where the condition looks at it, any list where it only looks for a word in it.
+    result = "(?result)" if common is None else "list(result)"
+    return f"({name}inject {', '.join(product)}\n{margin}  with {who} : <RES : {result}, ?w> if {condition})"
+
+
+def _trigger(one: Alternative) -> str:
+    if len(one.exits) == 1:
+        ((old, new),) = one.exits.items()
+        return print_task_name(new) if (new != old and one.watched == (old,)) else f"({_pair(old, new)})"
+    return print_list([f"({_pair(old, new)})" for old, new in one.exits.items()])
+
+
+def _pair(old: str, new: str) -> str:
+    return f"{print_task_name(old)} : {print_task_name(new)}"
+
+
+def _condition(one: Alternative, common: str | None) -> str:
+    words = []
+    for cause in one.on:
+        if cause == "condition" and common is not None:
+            words.append(common)
+        else:
+            words.append(f"{_WORDS[cause]} in result" if common is None else f"result == {_WORDS[cause]}")
+    return words[0] if len(words) == 1 else " || ".join(f"({word})" for word in words)
+
+
+def _common_condition(when: str | None) -> str | None:
+    """Give a condition that can stand in the rule as it is: one that reads back as the same text."""
+    if when is None:
+        return None
+    try:
+        found = parse_molecules(Source(f"({when})"))
+    except ProgramError:
+        return None
+    return when if len(found) == 1 and print_condition(found[0]) == when else None
+
+
+__all__ = ["write"]
