@@ -1,0 +1,317 @@
+"""The builder: what a workflow function fills while it is traced.
+
+One builder belongs to one trace of one function. It is carried in a context variable for as long as the function
+runs and forgotten afterwards; there is no other state, so workflows may be traced in several threads, and inside each
+other when one uses another as a task.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from msgspec.structs import replace
+
+from solvent.workflow.collecting import DICT, ITEM, LIST, SAME, TUPLE
+from solvent.workflow.model import Alternative, Argument, Each, Result, Service, Task, Value, Workflow
+from solvent.workflow.steps import Place, Step, caller_place, problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+Trigger = Literal["failure", "timeout", "condition"]
+"""What makes a stand-in take over."""
+
+_CURRENT: ContextVar[Builder | None] = ContextVar("solvent_builder", default=None)
+
+
+def current_builder() -> Builder | None:
+    """Give the builder of the workflow that is being traced here, if one is."""
+    return _CURRENT.get()
+
+
+class Builder:
+    """A workflow as far as its function has been traced."""
+
+    def __init__(self, name: str, inputs: Mapping[str, Any], origin: object = None) -> None:
+        self.name = name
+        self.inputs = dict(inputs)
+        self.origin = origin
+        self.outer = current_builder()
+        self.inner: dict[object, Service] = {}
+        """The workflows that are used as tasks, traced once each."""
+        self.places: dict[str, Place] = {}
+        """Where in the user's text each task was made."""
+        self._tasks: dict[str, Task] = {}
+        self._task_names = _Names("task")
+        self._alternatives: list[Alternative] = []
+        self._alternative_names = _Names("alternative")
+        self._standing_in: set[str] = set()
+        self._triggers: set[tuple[object, ...]] = set()
+        self._services: dict[str, Service] = {}
+        self._service_names = _Names("service")
+        self._service_known: dict[int, tuple[str, Service]] = {}
+
+    @contextmanager
+    def tracing(self) -> Iterator[Builder]:
+        """Be the builder that calls of services add to."""
+        before = _CURRENT.set(self)
+        try:
+            yield self
+        finally:
+            _CURRENT.reset(before)
+
+    def is_tracing(self, origin: object) -> bool:
+        """Tell whether a workflow function is being traced here or further out."""
+        return self.origin is origin or (self.outer is not None and self.outer.is_tracing(origin))
+
+    # ------------------------------------------------------------------------------------------- tasks
+
+    def add_task(
+        self,
+        service: Service,
+        arguments: Sequence[Any] = (),
+        keywords: Mapping[str, Any] | None = None,
+        *,
+        each: Each | None = None,
+        name: str | None = None,
+        after: Sequence[Any] = (),
+        function: Callable[..., Any] | None = None,
+    ) -> Step:
+        """Add a call of a service and give the step that stands for its result."""
+        given = tuple([self.argument(value) for value in arguments])
+        named = {key: self.argument(value) for key, value in (keywords or {}).items()}
+        earlier = tuple([self.task_of(step, "`after`") for step in after])
+        called = self._service_name(service)
+        name = self._task_names.free(service.name) if name is None else self._task_names.own(name)
+        self._tasks[name] = Task(name, called, given, named, each, earlier)
+        self.places[name] = caller_place()
+        return Step(self, Result(name), None if each else function)
+
+    def argument(self, value: Any) -> Argument:
+        """Say where an argument comes from; lists that hold steps become tasks of their own."""
+        if isinstance(value, Step):
+            return self._own(value).argument
+        if type(value) in {list, tuple, dict} and _has_step(value):
+            return self._collect(value).argument
+        return Value(value)
+
+    def item_of(self, step: Step, key: Any) -> Step:
+        """Take an item: a filter where the model has one (a whole result, an item counted from 0), else a task."""
+        source = self._own(step).argument
+        if isinstance(source, Result) and source.item is None and type(key) is int and key >= 0:
+            return Step(self, Result(source.task, key + 1))
+        return self.add_task(ITEM, (step, key))
+
+    def task_of(self, step: Any, where: str) -> str:
+        """Give the name of the task that a step stands for."""
+        if not isinstance(step, Step) or not isinstance(self._own(step).argument, Result):
+            raise problem(
+                "W155", f"{where} takes steps of the workflow, not {_described(step)}", hint="give what a call returned"
+            )
+        assert isinstance(step.argument, Result)
+        return step.argument.task
+
+    def _own(self, step: Step) -> Step:
+        if step.builder is not self:
+            raise problem(
+                "W151",
+                f"{step!r} belongs to the workflow `{step.builder.name}` and is used in `{self.name}`",
+                hint="make it an input of this workflow and hand it over in the call",
+            )
+        return step
+
+    def _collect(self, value: Any) -> Step:
+        match value:
+            case dict():
+                return self.add_task(DICT, (list(value), *value.values()))
+            case tuple():
+                return self.add_task(TUPLE, value)
+            case _:
+                return self.add_task(LIST, value)
+
+    def _as_whole_task(self, value: Any) -> str:
+        if isinstance(value, Step) and isinstance(value.argument, Result) and value.argument.item is None:
+            return self.task_of(value, "`otherwise`")
+        return self.task_of(self.add_task(SAME, (value,)), "`otherwise`")
+
+    def _service_name(self, service: Service) -> str:
+        if (known := self._service_known.get(id(service))) is not None:
+            return known[0]
+        name = service.name
+        if self._services.get(name) != service:
+            name = self._service_names.free(name)
+            self._services[name] = service if name == service.name else replace(service, name=name)
+        # Keeping the service beside its number keeps the number from being given to another.
+        self._service_known[id(service)] = (name, service)
+        return name
+
+    # ------------------------------------------------------------------------------------- alternatives
+
+    def add_alternative(
+        self,
+        first: Any,
+        otherwise: Any,
+        *,
+        on: Trigger | tuple[Trigger, ...] | None = None,
+        when: str | Callable[[Any], object] | None = None,
+        watch: Any = (),
+        also: Any = (),
+        name: str | None = None,
+    ) -> None:
+        """Let some steps stand in for others."""
+        exits = self._exits(first, otherwise)
+        triggers = _triggers(on, has_condition=when is not None)
+        names = self._alternative_names
+        alternative = Alternative(
+            names.own(name) if name else names.free(f"instead_of_{next(iter(exits))}"),
+            exits,
+            also=tuple([self.task_of(step, "`also`") for step in _several(also)]),
+            on=triggers,
+            when=when if isinstance(when, str) else None,
+            predicate=None if isinstance(when, str) else when,
+            watch=tuple([self.task_of(step, "`watch`") for step in _several(watch)]),
+        )
+        self._refuse_rivals(alternative)
+        self._alternatives.append(alternative)
+
+    def _exits(self, first: Any, otherwise: Any) -> dict[str, str]:
+        several = type(first) in {list, tuple}
+        if several and (type(otherwise) not in {list, tuple} or len(otherwise) != len(first) or not first):
+            raise problem(
+                "W155",
+                f"{len(first)} steps need as many that stand in for them",
+                hint="attempt((a, b), otherwise=(c, d)): c stands in for a, and d for b",
+            )
+        exits = {}
+        for old, new in zip(first, otherwise, strict=True) if several else ((first, otherwise),):
+            replaced = self.task_of(old, "`attempt`")
+            if isinstance(old, Step) and old.argument != Result(replaced):
+                raise problem("W155", f"{old!r} cannot be replaced", hint="attempt the whole step, then take its item")
+            exits[replaced] = self._as_whole_task(new)
+            if exits[replaced] == replaced:
+                raise problem("W155", f"`{replaced}` cannot stand in for itself", hint="call the service again")
+        return exits
+
+    def _refuse_rivals(self, new: Alternative) -> None:
+        for replaced, exit_task in new.exits.items():
+            if exit_task in self._standing_in:
+                raise problem("W155", f"`{exit_task}` stands in already", hint="call the service once for each use")
+            self._standing_in.add(exit_task)
+            for trigger in new.on:
+                key = (replaced, trigger, new.watch)
+                if key in self._triggers and trigger != "condition":
+                    raise problem(
+                        "W155",
+                        f"`{replaced}` has two alternatives on {trigger}",
+                        hint="nest them: attempt(a, otherwise=attempt(b, otherwise=c))",
+                    )
+                self._triggers.add(key)
+
+    # ------------------------------------------------------------------------------------------ the end
+
+    def finish(self, returned: Any) -> Workflow:
+        """Give the whole workflow, whose results are the steps that its function returned."""
+        results = tuple([self._result(step) for step in _several(returned)])
+        self._part_shared_exits(results)
+        return self._workflow(results)
+
+    def _workflow(self, results: tuple[str, ...]) -> Workflow:
+        return Workflow(
+            self.name,
+            tuple(self._tasks.values()),
+            tuple(self._services.values()),
+            tuple(self._alternatives),
+            self.inputs,
+            results,
+        )
+
+    def _result(self, step: Any) -> str:
+        if not isinstance(step, Step) or not isinstance(step.argument, Result):
+            raise problem(
+                "W153",
+                f"`{self.name}` returns {_described(step)}, which is no step of it",
+                hint="return what a call of a service gave, or several of these",
+            )
+        if step.argument.item is not None:
+            step = self.add_task(SAME, (step,))
+        return self.task_of(step, "`return`")
+
+    def _part_shared_exits(self, results: tuple[str, ...]) -> None:
+        """Let a twin stand in for a step that is used elsewhere too: what stands in sleeps until it is needed."""
+        workflow = self._workflow(results)
+        asleep, onward = workflow.dormant, workflow.destinations
+
+        def sleeping(task: str) -> str:
+            if task not in results and all(later in asleep for later in onward[task]):
+                return task
+            return self.task_of(self.add_task(SAME, (Step(self, Result(task)),)), "`otherwise`")
+
+        self._alternatives = [
+            replace(one, exits={old: sleeping(new) for old, new in one.exits.items()}) for one in self._alternatives
+        ]
+
+
+class _Names:
+    """The names that tasks, services or alternatives have."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._taken: set[str] = set()
+        self._numbers: dict[str, int] = {}
+
+    def free(self, wanted: str) -> str:
+        """Take a name, with a number behind it if it is taken."""
+        name = wanted
+        while name in self._taken:
+            self._numbers[wanted] = number = self._numbers.get(wanted, 1) + 1
+            name = f"{wanted}_{number}"
+        self._taken.add(name)
+        return name
+
+    def own(self, name: str) -> str:
+        """Take a name that the user chose, which nothing else may have."""
+        if name in self._taken:
+            raise problem("W152", f"there is a {self._what} `{name}` already", hint="choose another name")
+        self._taken.add(name)
+        return name
+
+
+def _triggers(on: Trigger | tuple[Trigger, ...] | None, *, has_condition: bool) -> tuple[Trigger, ...]:
+    if on is None:
+        return ("condition",) if has_condition else ("failure",)
+    triggers = on if isinstance(on, tuple) else (on,)
+    for trigger in triggers:
+        if trigger not in get_args(Trigger):
+            raise problem("W155", f"`on` is {trigger!r}", hint='"failure", "timeout" or "condition"')
+    if has_condition != ("condition" in triggers):
+        raise problem("W155", '`when` and on="condition" go together', hint="give both, or `when` alone")
+    return triggers
+
+
+def _several(steps: Any) -> Sequence[Any]:
+    """Take nothing, one or several."""
+    if steps is None:
+        return ()
+    return steps if type(steps) in {list, tuple} else (steps,)
+
+
+def _has_step(value: Any) -> bool:
+    """Look for a step in lists, tuples and dictionaries, however deep."""
+    todo, seen = [value], set[int]()
+    while todo:
+        one = todo.pop()
+        if isinstance(one, Step):
+            return True
+        if type(one) in {list, tuple, dict} and id(one) not in seen:
+            seen.add(id(one))
+            todo.extend(one.values() if isinstance(one, dict) else one)
+    return False
+
+
+def _described(value: Any) -> str:
+    return repr(value) if isinstance(value, Step) else f"a value of type {type(value).__name__}"
+
+
+__all__ = ["Builder", "Trigger", "current_builder"]

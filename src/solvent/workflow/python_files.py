@@ -1,0 +1,130 @@
+"""Workflows in Python files: `pipeline.py`, or `flows.py:pipeline` where a file holds several.
+
+The file is imported as Python imports a script: modules beside it are found, and it is known under its own name, so
+that worker processes find its functions. If that name belongs to another module already, it gets one of its own.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from solvent.errors import SolventError, WorkflowProblem
+from solvent.workflow.callables import WorkflowFunction
+from solvent.workflow.places import Loaded, Places
+from solvent.workflow.steps import line_span
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from solvent.source import Span
+    from solvent.workflow.model import Workflow
+    from solvent.workflow.places import Key
+    from solvent.workflow.steps import Place
+
+
+def load_python(path: str | Path, name: str | None = None) -> Workflow:
+    """Import a Python file and give the model of its workflow, which `name` chooses if there are several."""
+    return read_python(path, name).workflow
+
+
+def read_python(path: str | Path, name: str | None = None) -> Loaded:
+    """Import a Python file and give its workflow with the lines on which its tasks are called."""
+    path, name = _split(Path(path), name)
+    chosen = _choose(_workflows(_import_file(path)), path, name)
+    workflow, places = chosen.trace()
+    return Loaded(workflow, Places(lambda: _spans(places)))
+
+
+def _spans(places: dict[str, Place]) -> dict[Key, Span]:
+    known = {place: line_span(*place) for place in set(places.values())}
+    return {("task", task): span for task, place in places.items() if (span := known[place]) is not None}
+
+
+def _split(path: Path, name: str | None) -> tuple[Path, str | None]:
+    """Take `file.py:name` apart."""
+    stem, colon, behind = path.name.rpartition(":")
+    if name is None and colon and stem.endswith(".py"):
+        return path.with_name(stem), behind
+    return path, name
+
+
+def _import_file(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise WorkflowProblem("W158", f"there is no file `{path}`")
+    place = path.resolve()
+    name = _module_name(place)
+    spec = importlib.util.spec_from_file_location(name, place)
+    if spec is None or spec.loader is None:
+        raise WorkflowProblem("W158", f"`{path}` is no Python file", hint="its name must end in .py")
+    module = importlib.util.module_from_spec(spec)
+    if str(place.parent) not in sys.path:
+        # For good, not for this import only: a function may import its neighbours when it runs.
+        sys.path.insert(0, str(place.parent))
+    before = sys.modules.get(name)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException as reason:
+        sys.modules.pop(name)
+        if before is not None:
+            sys.modules[name] = before
+        if isinstance(reason, SolventError) or not isinstance(reason, Exception | SystemExit):
+            raise
+        raise _import_problem(path, place, reason) from reason
+    return module
+
+
+def _module_name(place: Path) -> str:
+    """Give the name under which a file is imported: its own, unless that is another module's."""
+    name = place.stem.replace(".", "_")
+    known = sys.modules.get(name)
+    if known is None:
+        found = importlib.util.find_spec(name) if name.isidentifier() else None
+        is_free = found is None or found.origin in {None, str(place)}
+    else:
+        is_free = getattr(known, "__file__", None) == str(place)
+    return name if is_free else f"{name}_workflow"
+
+
+def _import_problem(path: Path, place: Path, reason: BaseException) -> WorkflowProblem:
+    """Put into words why a file cannot be imported, with the last of its lines that was at work."""
+    if isinstance(reason, SyntaxError) and reason.filename == str(place) and reason.lineno is not None:
+        span = line_span(str(place), reason.lineno, (reason.offset or 1) - 1, None)
+        return WorkflowProblem("W158", f"`{path}` is not Python: {reason.msg}", span=span)
+    lines = [at.lineno for at in traceback.extract_tb(reason.__traceback__) if at.filename == str(place)]
+    span = line_span(str(place), lines[-1] or 0) if lines else None
+    what = f"{type(reason).__name__}: {reason}" if str(reason) else type(reason).__name__
+    return WorkflowProblem("W158", f"`{path}` cannot be imported: {what}", span=span)
+
+
+def _workflows(module: ModuleType) -> dict[str, WorkflowFunction[..., object]]:
+    """Find the workflows that a module defines; those it has imported are used by its own."""
+    return {
+        name: value
+        for name, value in vars(module).items()
+        if isinstance(value, WorkflowFunction) and value.function.__module__ == module.__name__
+    }
+
+
+def _choose(
+    found: dict[str, WorkflowFunction[..., object]], path: Path, name: str | None
+) -> WorkflowFunction[..., object]:
+    known = ", ".join(f"`{one}`" for one in found)
+    if name is not None:
+        if name in found:
+            return found[name]
+        hint = f"it has {known}" if found else "put @workflow above the function"
+        raise WorkflowProblem("W159", f"`{path}` has no workflow `{name}`", hint=hint)
+    if not found:
+        raise WorkflowProblem("W159", f"`{path}` has no workflow", hint="put @workflow above the function")
+    if len(found) > 1:
+        hint = f"name one of them: `{path}:{next(iter(found))}`"
+        raise WorkflowProblem("W159", f"`{path}` has several workflows: {known}", hint=hint)
+    return next(iter(found.values()))
+
+
+__all__ = ["load_python", "read_python"]
