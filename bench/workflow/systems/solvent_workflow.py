@@ -1,0 +1,85 @@
+"""Solvent: the graph becomes a `Workflow` of Python tasks, run in this process with threads or worker processes."""
+
+import importlib
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+from bench.workflow.functions import combine, fail, fall_back
+from bench.workflow.graphs import Graph
+from bench.workflow.systems.system import Packaged, Running
+
+RUNNER = "solvent.running.workflow"
+
+
+class SolventRunning:
+    """The runner, with its number of threads or processes."""
+
+    def __init__(self, workers: int, *, processes: bool) -> None:
+        self._model: Any = importlib.import_module("solvent.workflow.model")
+        self._runner: Any = importlib.import_module(RUNNER)
+        self._workers = workers
+        self._processes = processes
+        self._combine = self._model.Service("combine", function=combine)
+        self._fail = self._model.Service("fail", function=fail)
+        self._fall_back = self._model.Service("fall_back", function=fall_back)
+
+    def run(self, graph: Graph) -> list[int]:
+        """Build the workflow and run it."""
+        model = self._model
+        names = [f"T{task}" for task in range(len(graph.sources))]
+        tasks = tuple(
+            model.Task(name, "combine", (model.Value(task), *[model.Result(names[source]) for source in sources]))
+            for task, (name, sources) in enumerate(zip(names, graph.sources, strict=True))
+        )
+        results = self._results_of(model.Workflow("graph", tasks, (self._combine,)))
+        return [results[names[sink]] for sink in graph.sinks]
+
+    def recover(self, mark: str, answer: int) -> int:
+        """Declare an alternative."""
+        model = self._model
+        tasks = (
+            model.Task("work", "fail", (model.Value(mark),)),
+            model.Task("spare", "fall_back", (model.Value(answer),)),
+        )
+        alternative = model.Alternative("fallback", exits={"work": "spare"})
+        workflow = model.Workflow("recovery", tasks, (self._fail, self._fall_back), (alternative,))
+        value: int = self._results_of(workflow)["work"]
+        return value
+
+    def close(self) -> None:
+        """Nothing runs on after a workflow."""
+
+    def _results_of(self, workflow: Any) -> dict[str, Any]:
+        report = self._runner.run_workflow(workflow, jobs=self._workers, processes=self._processes)
+        results: dict[str, Any] = report.results
+        return results
+
+
+class SolventThreads(Packaged):
+    """Solvent with threads."""
+
+    title = "Solvent, threads"
+    family = "solvent"
+    package = "solvent"
+
+    def absence(self) -> str | None:
+        """Say so where the package is not installed or has no workflows."""
+        if absence := super().absence():
+            return absence
+        return None if importlib.util.find_spec(RUNNER) else f"{RUNNER} is missing"
+
+    def start(self, workers: int, folder: Path) -> Running:  # noqa: ARG002 - it leaves no files
+        """Import what is needed."""
+        return SolventRunning(workers, processes=False)
+
+
+class SolventProcesses(SolventThreads):
+    """Solvent with worker processes."""
+
+    title = "Solvent, processes"
+    family = "solvent-processes"
+
+    def start(self, workers: int, folder: Path) -> Running:  # noqa: ARG002 - it leaves no files
+        """Import what is needed."""
+        return SolventRunning(workers, processes=True)
