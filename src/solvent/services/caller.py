@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from solvent.services.call import Attempt
     from solvent.services.failure import Done
+    from solvent.services.processes import Processes
     from solvent.workflow.model import Service
 
     Launch: TypeAlias = Callable[[Attempt], None]
@@ -71,6 +72,7 @@ class Caller:
         self.clock = Clock()
         self.loop = Loop()
         self.threads = Threads(jobs)
+        self.processes = _open_processes(jobs) if processes else None
         self._makers: dict[str, Maker] = {**_MAKERS, **makers}
         self._live: set[Call] = set()
         self._quiet = threading.Condition()
@@ -112,6 +114,8 @@ class Caller:
                 call.cancel()
         with self._quiet:
             self._quiet.wait_for(lambda: not self._live)
+        if self.processes is not None:
+            self.processes.close(cancel=cancel)
         self.threads.close(cancel=cancel)
         self.loop.close()
         self.clock.close()
@@ -127,7 +131,7 @@ class Caller:
         if service.kind == "python" and "python" in self._makers and self._makers["python"] is make_python:
             function = function_of(service, self.folder)
             if service.policy == Policy() and self.executor is None and not is_asynchronous(function):
-                return self._direct(function)
+                return self._direct(function) if self.processes is None else self._sent(service.name, function)
         maker = self._makers.get(service.kind)
         if maker is None:
             raise WorkflowProblem("W155", f"service `{service.name}`: nobody here can call the kind `{service.kind}`")
@@ -140,6 +144,19 @@ class Caller:
         def start(_task: str, arguments: list[Any], keywords: dict[str, Any], done: Done) -> Handle:
             call = Single(function, arguments, keywords, done, threads)
             put(call)
+            return call
+
+        return start
+
+    def _sent(self, name: str, function: Callable[..., Any]) -> Starter:
+        processes = self.processes
+        assert processes is not None
+        number = processes.add_function(name, function)
+        put = processes.put
+
+        def start(_task: str, arguments: list[Any], keywords: dict[str, Any], done: Done) -> Handle:
+            call = Single(function, arguments, keywords, done, processes)
+            put(number, call)
             return call
 
         return start
@@ -172,7 +189,26 @@ def make_python(service: Service, caller: Caller) -> Launch:
     if is_asynchronous(function):
         work = awaiting(function)
         return lambda attempt: caller.loop.run(attempt, work)
+    if caller.processes is not None:
+        return in_processes(caller.processes, service.name, function)
     return caller.in_threads(function)
+
+
+def in_processes(processes: Processes, name: str, function: Callable[..., Any]) -> Launch:
+    """Make a launch that runs a function in a worker process."""
+    number = processes.add_function(name, function)
+
+    def launch(attempt: Attempt) -> None:
+        attempt.on_stop(lambda: processes.give_up(attempt))
+        processes.put(number, attempt)
+
+    return launch
+
+
+def _open_processes(jobs: int | None) -> Processes:
+    from solvent.services.processes import Processes
+
+    return Processes(jobs)
 
 
 _MAKERS: dict[str, Maker] = {"python": make_python}

@@ -20,7 +20,7 @@ import sys
 import threading
 from collections import deque
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from solvent.services.failure import Failure, failure_of
 from solvent.services.signs import CURRENT
@@ -64,7 +64,8 @@ class ThreadJob:
         self.arguments = arguments
         self.keywords = keywords
         self.over = False
-        self.seat: Seat | None = None
+        self.seat: Any = None
+        """Where it runs: the seat of a thread, or whatever another kind of pool needs to find it again."""
 
     def begin(self) -> None:
         """Learn that the function is about to run."""
@@ -81,13 +82,20 @@ class ThreadJob:
         raise NotImplementedError
 
 
+class Pool(Protocol):
+    """What runs jobs."""
+
+    def give_up(self, job: Any) -> None:
+        """Stop running a job, as far as that can be done."""
+
+
 class Single(ThreadJob):
     """A call without any policy: one attempt, reported as it ends. It is its own handle."""
 
     __slots__ = ("_cell", "_pool")
 
     def __init__(
-        self, function: Callable[..., Any], arguments: list[Any], keywords: dict[str, Any], done: Done, pool: Threads
+        self, function: Callable[..., Any], arguments: list[Any], keywords: dict[str, Any], done: Done, pool: Pool
     ) -> None:
         # Written out instead of calling the base class: this is the path that thousands of calls take.
         self.function = function

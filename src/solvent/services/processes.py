@@ -1,0 +1,328 @@
+"""A pool of worker processes with a short way to them and back.
+
+    start ─ pickle ─▶ inbox ──▶ one thread ──▶ pipe of a worker ──▶ function(…)
+    done ◀───────────────────── one thread ◀── pipe of a worker ◀── result
+
+One thread does all the writing, reading and keeping of books, so there are no locks; calls and wishes reach it through
+a list. It gives each worker some calls in advance, so a worker need not wait for the next one; if another worker has
+nothing to do while these are stuck behind a long call, they are asked back.
+
+A worker that dies takes only the call it was running with it (kind `LOST`); the others go to its successor. A call
+that is cancelled or takes too long is ended by killing its worker. If workers die before they are ready, several
+times in a row, the waiting calls fail.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import selectors
+import socket
+import threading
+from collections import deque
+from itertools import count
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from solvent.errors import WorkflowProblem
+from solvent.services.failure import Failure, cause_of
+from solvent.services.frames import BEAT, ERROR, HELLO, RESULT, RETURNED
+from solvent.services.shipping import pack_function, refuse_workers_of_workers
+from solvent.services.threads import report_fault
+from solvent.services.workers import Parcel, WorkerProcess
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+AHEAD_MAX = 16
+"""Calls that a worker is given, with the one that runs."""
+STUCK_SECONDS = 0.002
+STILLBORN_MAX = 3
+LOOK_SECONDS = 0.5
+"""How often to look after the workers where the system does not tell of their end."""
+
+
+class Processes:
+    """A pool of worker processes."""
+
+    def __init__(self, jobs: int | None = None) -> None:
+        if os.name != "posix":
+            raise WorkflowProblem("W157", "worker processes need a POSIX system", hint="run it with threads")
+        refuse_workers_of_workers()
+        self._jobs = jobs or os.cpu_count() or 1
+        self._functions: list[bytes] = []
+        self._inbox: deque[tuple[str, Any]] = deque()
+        self._woken = False
+        # Sockets and not a pipe: one that is closed refuses, while the number of a closed pipe may be another file's.
+        self._wake_out, self._wake_in = socket.socketpair()
+        self._wake_in.setblocking(False)
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        # All below belong to the thread.
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(self._wake_out, selectors.EVENT_READ, None)
+        self._workers: list[WorkerProcess] = []
+        self._waiting: deque[Parcel] = deque()
+        self._numbers = count(1)
+        self._stillborn = 0
+        self._closing = False
+
+    def add_function(self, name: str, function: Callable[..., Any]) -> int:
+        """Make a function known, before the first call, and give its number."""
+        self._functions.append(pack_function(name, function))
+        return len(self._functions) - 1
+
+    def put(self, function: int, target: Any) -> None:
+        """Have a target's function called with its arguments; the target is told when it begins, beats and ends."""
+        try:
+            payload = pickle.dumps((function, target.arguments, target.keywords), 5)
+        except Exception as error:  # noqa: BLE001 -- pickle raises whatever the object's own methods raise
+            text = f"its arguments cannot be passed between processes: {cause_of(error)}"
+            target.settle(None, Failure("FAILED", text))
+            return
+        parcel = target.seat = Parcel(function, payload, target)
+        self._tell("call", parcel)
+
+    def give_up(self, target: Any) -> None:
+        """End a call whose outcome is no longer wanted."""
+        if target.seat is not None:
+            self._tell("stop", target.seat)
+
+    def close(self, *, cancel: bool = False) -> None:
+        """End the workers: after all calls, or at once."""
+        self._tell("cancel" if cancel else "close", None)
+        if self._thread is not threading.current_thread():
+            self._thread_started().join()
+
+    def _tell(self, what: str, about: Any) -> None:
+        self._inbox.append((what, about))
+        if not self._woken:
+            self._woken = True
+            # An error means it is full of wishes to wake up, which is enough, or closed.
+            with contextlib.suppress(OSError):
+                self._wake_in.send(b"!")
+        if self._thread is None:
+            self._thread_started()
+
+    def _thread_started(self) -> threading.Thread:
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._serve, name="solvent-processes", daemon=True)
+                self._thread.start()
+            return self._thread
+
+    # ------------------------------------------------------------------------------------ in the thread only
+
+    def _serve(self) -> None:
+        try:
+            while not (self._closing and not self._waiting and not any(one.given for one in self._workers)):
+                self._distribute()
+                for key, _ in self._selector.select(self._patience()):
+                    worker = key.data
+                    if worker is None:
+                        self._wake_out.recv(4096)
+                    elif key.fd == worker.results:
+                        if not self._listen(worker):
+                            self._bury(worker)
+                    elif key.fd == worker.ended:
+                        self._bury(worker)
+                self._take_inbox()
+                if not hasattr(os, "pidfd_open"):
+                    self._look_after_workers()
+        finally:
+            self._shut()
+
+    def _take_inbox(self) -> None:
+        # First the mark, then the list: what is added meanwhile is either seen here or wakes the thread again.
+        self._woken = False
+        inbox = self._inbox
+        while inbox:
+            what, about = inbox.popleft()
+            if what == "call":
+                about.number = next(self._numbers)
+                self._waiting.append(about)
+            elif what == "stop":
+                self._stop(about)
+            else:
+                self._closing = True
+                if what == "cancel":
+                    for parcel in self._all_parcels():
+                        _guarded(parcel.target.cancel)
+                    self._waiting.clear()
+
+    def _stop(self, parcel: Parcel) -> None:
+        """End a call: kill the worker that runs it, or ask it back from one that has not begun it."""
+        worker = parcel.worker
+        if worker is None or parcel not in worker.given:
+            return
+        # What has been answered already would make another call the first one, and its turn to die.
+        self._listen(worker)
+        if worker.given and worker.given[0] is parcel:
+            worker.kill()
+        elif not worker.is_asked_back:
+            worker.ask_back()
+
+    def _distribute(self) -> None:
+        """Give the waiting calls to the workers, always to one that has the fewest."""
+        waiting = self._waiting
+        if waiting:
+            self._add_workers()
+        ready = [one for one in self._workers if one.is_ready and not one.is_killed]
+        while waiting and ready:
+            worker = ready[0] if len(ready) == 1 else min(ready, key=_load_of)
+            if len(worker.given) >= AHEAD_MAX:
+                break
+            parcel = waiting.popleft()
+            if not parcel.target.over:
+                worker.give(parcel, self._functions[parcel.function])
+        for worker in ready:
+            self._flush(worker)
+
+    def _flush(self, worker: WorkerProcess) -> None:
+        """Write what is due, and have the selector say when more can be written."""
+        wanted = 0 if worker.flush() else selectors.EVENT_WRITE
+        registered = worker.calls in self._selector.get_map()
+        if wanted and not registered:
+            self._selector.register(worker.calls, wanted, worker)
+        elif registered and not wanted:
+            self._selector.unregister(worker.calls)
+
+    def _add_workers(self) -> None:
+        wanted = min(self._jobs, len(self._waiting) + sum(bool(one.given) for one in self._workers))
+        while len(self._workers) < wanted:
+            try:
+                worker = WorkerProcess()
+            except OSError as error:
+                if not self._workers:
+                    self._fail_waiting(f"no worker process can be started: {cause_of(error)}")
+                return
+            self._workers.append(worker)
+            self._selector.register(worker.results, selectors.EVENT_READ, worker)
+            if worker.ended is not None:
+                self._selector.register(worker.ended, selectors.EVENT_READ, worker)
+
+    def _patience(self) -> float | None:
+        """Ask calls back that are stuck while a worker has nothing to do; say when to look again."""
+        patience = None if hasattr(os, "pidfd_open") or not self._workers else LOOK_SECONDS
+        if self._waiting or not any(one.is_ready and not one.given for one in self._workers):
+            return patience
+        now = monotonic()
+        for worker in self._workers:
+            if len(worker.given) > 1 and not worker.is_asked_back:
+                rest = worker.first_since + STUCK_SECONDS - now
+                if rest <= 0:
+                    worker.ask_back()
+                else:
+                    patience = rest if patience is None else min(patience, rest)
+        return patience
+
+    def _listen(self, worker: WorkerProcess) -> bool:
+        """Take what a worker has written; false at the end of its pipe or if there was nothing."""
+        frames, more = worker.read()
+        for kind, number, payload in frames:
+            if kind in {RESULT, ERROR}:
+                self._end_call(worker, number, kind, payload)
+            elif kind == BEAT:
+                if worker.given and worker.given[0].number == number:
+                    worker.given[0].target.beat()
+            elif kind == HELLO:
+                worker.is_ready = True
+                self._stillborn = 0
+            elif kind == RETURNED:
+                self._take_back(worker, number)
+        return more
+
+    def _end_call(self, worker: WorkerProcess, number: int, kind: int, payload: bytes) -> None:
+        parcel = worker.given.popleft()
+        assert parcel.number == number, "a worker answers in the order in which it was asked"
+        value = failure = None
+        try:
+            value = pickle.loads(payload)  # noqa: S301 -- from our own worker
+            if kind == ERROR:
+                failure = Failure("FAILED", *value)
+                value = None
+        except BaseException as error:  # noqa: BLE001 -- unpickling runs a user's code
+            failure = Failure("FAILED", f"its result cannot be passed between processes: {cause_of(error)}")
+        try:
+            parcel.target.settle(value, failure)
+        except Exception:  # noqa: BLE001 -- a fault of the callback; reported, and the pool goes on
+            report_fault()
+        worker.note_first()
+        if worker.given and worker.given[0].target.over:
+            worker.kill()
+
+    def _take_back(self, worker: WorkerProcess, number: int) -> None:
+        """Take a call back that was not begun; they come last one first."""
+        if number == 0:
+            worker.is_asked_back = False
+            return
+        parcel = next(one for one in reversed(worker.given) if one.number == number)
+        worker.given.remove(parcel)
+        parcel.worker = None
+        if not parcel.target.over:
+            self._waiting.appendleft(parcel)
+
+    def _look_after_workers(self) -> None:
+        for worker in list(self._workers):
+            if worker.process.poll() is not None:
+                self._bury(worker)
+
+    def _bury(self, worker: WorkerProcess) -> None:
+        """Clean up after a worker that is dead: the call it ran is lost, the others wait again."""
+        if worker not in self._workers:
+            return
+        while self._listen(worker):
+            pass
+        self._workers.remove(worker)
+        for pipe in (worker.results, worker.calls, worker.ended):
+            if pipe is not None and pipe in self._selector.get_map():
+                self._selector.unregister(pipe)
+        was_killed = worker.is_killed
+        worker.kill()
+        worker.close()
+        given = list(worker.given)
+        worker.given.clear()
+        # Killed for a call that ended in that very moment, it had hardly begun the next one: that one waits again.
+        if given and not (was_killed and not given[0].target.over):
+            first = given.pop(0)
+            _guarded(first.target.settle, None, Failure("LOST", worker.describe_end()))
+        self._waiting.extendleft(one for one in reversed(given) if not one.target.over)
+        if not worker.is_ready and not was_killed:
+            self._stillborn += 1
+            if self._stillborn >= STILLBORN_MAX:
+                self._stillborn = 0
+                self._fail_waiting(f"workers die before they are ready: {worker.describe_end()}")
+
+    def _all_parcels(self) -> list[Parcel]:
+        return [*self._waiting, *(parcel for worker in self._workers for parcel in worker.given)]
+
+    def _fail_waiting(self, text: str) -> None:
+        while self._waiting:
+            _guarded(self._waiting.popleft().target.settle, None, Failure("LOST", text))
+
+    def _shut(self) -> None:
+        """End all workers; if a fault of ours brought us here, nobody may wait for ever."""
+        self._closing = True
+        for parcel in self._all_parcels():
+            _guarded(parcel.target.settle, None, Failure("LOST", "the pool of worker processes has ended"))
+        for worker in self._workers:
+            worker.close()
+        self._selector.close()
+        self._wake_out.close()
+        self._wake_in.close()
+
+
+def _load_of(worker: WorkerProcess) -> int:
+    return len(worker.given)
+
+
+def _guarded(function: Callable[..., Any], *arguments: Any) -> None:
+    """Call something whose faults must not stop the pool."""
+    try:
+        function(*arguments)
+    except Exception:  # noqa: BLE001 -- reported, and the pool goes on
+        report_fault()
+
+
+__all__ = ["Processes"]
