@@ -74,6 +74,26 @@ class Attempt(ThreadJob):
             if not self._cell:
                 self._disarm()
 
+    def begin_when(self, is_running: Callable[[], bool]) -> None:
+        """Let time count from when something says that the service runs, as far as it can be told by asking."""
+        timeout = self._call.service.policy.timeout
+        if timeout is None:
+            return
+
+        def look() -> None:
+            if not self._cell:
+                return
+            if was_running:
+                self._on_timeout()
+            else:
+                # It may have begun just now, so it gets its full time; at most, it gets twice that.
+                self.begin_when(is_running)
+
+        was_running = is_running()
+        self._timers = (self.clock.after(timeout, look),)
+        if not self._cell:
+            self._disarm()
+
     def beat(self) -> None:
         """Take a sign of life."""
         self._beat_at = monotonic()

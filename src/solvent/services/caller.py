@@ -20,7 +20,7 @@ that carries out one attempt and comes from the *maker* of the service's kind. K
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from solvent.errors import Misuse, WorkflowProblem
 from solvent.services.call import Call
@@ -28,8 +28,11 @@ from solvent.services.clock import Clock
 from solvent.services.gate import Gate
 from solvent.services.loop import Loop
 from solvent.services.python import awaiting, function_of, is_asynchronous
+from solvent.services.replay import make_replay
 from solvent.services.threads import Single, Threads
 from solvent.workflow.model import Policy
+
+Kept = TypeVar("Kept")
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -74,6 +77,7 @@ class Caller:
         self.threads = Threads(jobs)
         self.processes = _open_processes(jobs) if processes else None
         self._makers: dict[str, Maker] = {**_MAKERS, **makers}
+        self._kept: dict[str, Any] = {}
         self._live: set[Call] = set()
         self._quiet = threading.Condition()
         self._closed = False
@@ -106,6 +110,13 @@ class Caller:
 
         return launch
 
+    def keep(self, name: str, make: Callable[[Caller], Kept]) -> Kept:
+        """Give what the services of a kind share, made for the first of them."""
+        if name not in self._kept:
+            self._kept[name] = make(self)
+        kept: Kept = self._kept[name]
+        return kept
+
     def close(self, *, cancel: bool = False) -> None:
         """Wait for the calls that run, or cancel them, and end all threads and processes."""
         self._closed = True
@@ -128,7 +139,7 @@ class Caller:
 
     def _make_starter(self, service: Service) -> Starter:
         """Make the way to start calls of a service: the short one where nothing but a function is asked for."""
-        if service.kind == "python" and "python" in self._makers and self._makers["python"] is make_python:
+        if self._makers.get(service.kind) is make_python:
             function = function_of(service, self.folder)
             if service.policy == Policy() and self.executor is None and not is_asynchronous(function):
                 return self._direct(function) if self.processes is None else self._sent(service.name, function)
@@ -189,6 +200,10 @@ def make_python(service: Service, caller: Caller) -> Launch:
     if is_asynchronous(function):
         work = awaiting(function)
         return lambda attempt: caller.loop.run(attempt, work)
+    if caller.executor is not None:
+        from solvent.services.executors import in_executor
+
+        return in_executor(service, function, caller.executor)
     if caller.processes is not None:
         return in_processes(caller.processes, service.name, function)
     return caller.in_threads(function)
@@ -211,6 +226,19 @@ def _open_processes(jobs: int | None) -> Processes:
     return Processes(jobs)
 
 
-_MAKERS: dict[str, Maker] = {"python": make_python}
+def _make_shell(service: Service, caller: Caller) -> Launch:
+    from solvent.services.shell import make_shell
+
+    return make_shell(service, caller)
+
+
+def _make_http(service: Service, caller: Caller) -> Launch:
+    from solvent.services.http import make_http
+
+    return make_http(service, caller)
+
+
+# A module is imported by the first service that needs it.
+_MAKERS: dict[str, Maker] = {"python": make_python, "shell": _make_shell, "http": _make_http, "replay": make_replay}
 
 __all__ = ["Caller", "Handle"]

@@ -1,0 +1,157 @@
+"""A running shell command: its process group, its pipes, its end.
+
+The command leads a process group of its own, so that all it starts can be ended with it: asked to (TERM), and after
+a grace made to (KILL). It has ended when its shell has ended; something that it left behind in the background may
+keep the pipes open, and is not waited for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import signal
+import subprocess
+import threading
+from typing import IO, TYPE_CHECKING
+
+from solvent.services.output import End, TooMuch, Whole
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from solvent.services.clock import Clock
+
+CHUNK = 1 << 16
+GRACE_SECONDS = 2.0
+LOOK_SECONDS = 0.05
+"""How often to look where the system does not tell of a process's end."""
+
+
+class Command:
+    """A command that has been started."""
+
+    def __init__(
+        self,
+        words: Sequence[str],
+        *,
+        stdin: bytes | None,
+        cwd: Path | None,
+        env: Mapping[str, str] | None,
+        out: Whole | End,
+        beat: Callable[[], None],
+    ) -> None:
+        self._beat = beat
+        self._stdin = memoryview(stdin) if stdin is not None else None
+        self.out = out
+        self.errors = End()
+        self._lock = threading.Lock()
+        self._process = subprocess.Popen(  # noqa: S603 -- running what the workflow says is the purpose
+            words,
+            stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=cwd,
+            env=env,
+            start_new_session=True,
+            bufsize=0,
+        )
+
+    def run(self) -> int:
+        """Feed and read it until it ends; gives the exit code. Raises `TooMuch`, having ended it."""
+        try:
+            self._attend()
+        except TooMuch:
+            self.signal(signal.SIGKILL)
+            raise
+        finally:
+            for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+                if pipe is not None:
+                    with contextlib.suppress(OSError):
+                        pipe.close()
+            code = self._reap()
+        return code
+
+    def stop(self, clock: Clock) -> None:
+        """End the whole group: ask, and after a grace do not ask any more."""
+        self.signal(signal.SIGTERM)
+        clock.after(GRACE_SECONDS, lambda: self.signal(signal.SIGKILL))
+
+    def signal(self, number: int) -> None:
+        """Send a signal to the whole group, unless it was reaped: its number may be another's by now."""
+        with self._lock:
+            if self._process.returncode is None:
+                with contextlib.suppress(OSError):
+                    os.killpg(self._process.pid, number)
+
+    def _reap(self) -> int:
+        """Wait for the shell's end. Not under the lock until it is near: a signal must get through."""
+        if hasattr(os, "waitid"):
+            os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
+        with self._lock:
+            return self._process.wait()
+
+    def _attend(self) -> None:
+        """Pass data until all pipes are closed or the shell has ended."""
+        process = self._process
+        with selectors.DefaultSelector() as selector, contextlib.ExitStack() as stack:
+            for pipe, keeper in ((process.stdout, self.out), (process.stderr, self.errors)):
+                assert pipe is not None
+                os.set_blocking(pipe.fileno(), False)
+                selector.register(pipe, selectors.EVENT_READ, keeper)
+            if process.stdin is not None:
+                os.set_blocking(process.stdin.fileno(), False)
+                selector.register(process.stdin, selectors.EVENT_WRITE, None)
+            ended = None
+            if hasattr(os, "pidfd_open"):
+                ended = os.pidfd_open(process.pid)
+                stack.callback(os.close, ended)
+                selector.register(ended, selectors.EVENT_READ, None)
+            while len(selector.get_map()) > (ended is not None):
+                events = selector.select(None if ended is not None else LOOK_SECONDS)
+                has_ended = any(key.fd == ended for key, _ in events) or (not events and _has_ended(process.pid))
+                for key in list(selector.get_map().values()) if has_ended else [key for key, _ in events]:
+                    if key.fd != ended and not self._serve(key, until_empty=has_ended):
+                        selector.unregister(key.fileobj)
+                if has_ended:
+                    return
+
+    def _serve(self, key: selectors.SelectorKey, *, until_empty: bool) -> bool:
+        """Read from or write to a pipe; false when it is done with."""
+        if key.data is None:
+            return self._feed(key.fd)
+        while True:
+            try:
+                data = os.read(key.fd, CHUNK)
+            except BlockingIOError:
+                return True
+            if not data:
+                return False
+            key.data.add(data)
+            self._beat()
+            if not until_empty:
+                return True
+
+    def _feed(self, pipe: int) -> bool:
+        assert self._stdin is not None
+        try:
+            self._stdin = self._stdin[os.write(pipe, self._stdin[:CHUNK]) :]
+        except BlockingIOError:
+            return True
+        except OSError:
+            self._stdin = self._stdin[:0]  # It does not want more, which is its right.
+        if self._stdin:
+            return True
+        stdin: IO[bytes] | None = self._process.stdin
+        assert stdin is not None
+        stdin.close()
+        return False
+
+
+def _has_ended(process: int) -> bool:
+    """Tell whether a child has ended, without taking its exit code from whoever waits for it."""
+    return os.waitid(os.P_PID, process, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None
+
+
+__all__ = ["GRACE_SECONDS", "Command"]

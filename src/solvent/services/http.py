@@ -1,0 +1,164 @@
+"""HTTP calls as services.
+
+    Service("word", kind="http", target="http://localhost:8000/words/{0}", method="GET")
+
+`{0}` and `{name}` in the address stand for arguments, quoted. With GET, HEAD, DELETE and OPTIONS the keywords that the
+address does not name become the query; any other method sends `{"arguments": […], "keywords": {…}}` as JSON. Options:
+
+    headers     further headers
+    output_max  bytes that the answer may have (64 MiB)
+
+A status of 400 and above is a failure, with the beginning of the answer. An answer that says it is JSON is read as
+such, an empty one is nothing, any other is text. All calls share one client, and run in one event loop.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from solvent.errors import WorkflowProblem
+from solvent.services.failure import OUTPUT_MAX, one_line
+from solvent.services.placeholders import NoArgument, fill, names_in, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import httpx
+
+    from solvent.services.call import Attempt
+    from solvent.services.caller import Caller
+    from solvent.workflow.model import Service
+
+BYTES_MAX_DEFAULT = 64 * 1024 * 1024
+CONNECT_SECONDS = 30.0
+CONNECTIONS_MAX = 256
+_OPTIONS = {"headers", "output_max"}
+_WITHOUT_BODY = {"GET", "HEAD", "DELETE", "OPTIONS"}
+
+
+class Refused(Exception):
+    """The service answered, but not with a result."""
+
+    def __init__(self, text: str, output: str = "") -> None:
+        super().__init__(text)
+        self.output = output
+
+
+class Clients:
+    """The one client of a caller, made when first needed, in the loop in which it is used."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._client: httpx.AsyncClient | None = None
+        caller.loop.before_close(self.close)
+
+    def get(self) -> httpx.AsyncClient:
+        """Give the client."""
+        if self._client is None:
+            import httpx
+
+            self._client = httpx.AsyncClient(
+                # Time is limited by the policy; only a host that does not even answer the phone is given up here.
+                timeout=httpx.Timeout(None, connect=CONNECT_SECONDS),
+                limits=httpx.Limits(max_connections=CONNECTIONS_MAX),
+                follow_redirects=True,
+            )
+        return self._client
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if self._client is not None:
+            await self._client.aclose()
+
+
+def make_http(service: Service, caller: Caller) -> Callable[[Attempt], None]:
+    """Make the launch of an HTTP call."""
+    _check(service)
+    clients = caller.keep("http", Clients)
+
+    async def work(attempt: Attempt) -> Any:
+        import httpx
+
+        try:
+            return await _ask(clients.get(), service, attempt)
+        except (NoArgument, Refused) as error:
+            attempt.fail("FAILED", one_line(str(error)), getattr(error, "output", ""))
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            cause = one_line(str(error)) or type(error).__name__
+            attempt.fail("FAILED", f"{service.method} {service.target}: {cause}")
+
+    return lambda attempt: caller.loop.run(attempt, work)
+
+
+def _check(service: Service) -> None:
+    unknown = sorted(set(service.options) - _OPTIONS)
+    problem = ""
+    if not service.target.startswith(("http://", "https://", "{")):
+        problem = f"`{service.target}` is no address of HTTP"
+    elif unknown:
+        problem = f"there is no option `{unknown[0]}`"
+    elif not isinstance(service.options.get("headers", {}), dict):
+        problem = "`headers` must name headers and their values"
+    if problem:
+        hint = f"options are {', '.join(sorted(_OPTIONS))}"
+        raise WorkflowProblem("W162", f"service `{service.name}`: {problem}", hint=hint)
+
+
+async def _ask(client: httpx.AsyncClient, service: Service, attempt: Attempt) -> Any:
+    """Send the request and read the answer, no more of it than allowed."""
+    bytes_max = service.options.get("output_max", BYTES_MAX_DEFAULT)
+    async with client.stream(**_request(service, attempt)) as response:
+        data = bytearray()
+        async for chunk in response.aiter_bytes():
+            attempt.beat()
+            data += chunk
+            if len(data) > bytes_max:
+                raise Refused(f"it answered with more than {bytes_max} bytes (see `output_max`)")
+        kind = response.headers.get("content-type", "")
+        text = data.decode(response.encoding or "utf-8", errors="replace")
+    if response.status_code >= 400:
+        reason = f"status {response.status_code} {response.reason_phrase}".rstrip()
+        raise Refused(f"{reason}: {one_line(text)}" if text.strip() else reason, text[:OUTPUT_MAX])
+    if not data:
+        return None
+    if "json" not in kind:
+        return text
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise Refused(f"what it answered is no JSON: {error}", text[:OUTPUT_MAX]) from None
+
+
+def _request(service: Service, attempt: Attempt) -> dict[str, Any]:
+    """Put a request together."""
+    arguments, keywords = attempt.arguments, attempt.keywords
+    target, method = service.target, service.method.upper()
+    # An address that is an argument as a whole is taken as it is.
+    whole = target.startswith("{") and target.endswith("}")
+    address = fill(target, arguments, keywords, text_of if whole else _quoted)
+    headers = {name: text_of(value) for name, value in service.options.get("headers", {}).items()}
+    request: dict[str, Any] = {"method": method, "url": address, "headers": headers}
+    if method in _WITHOUT_BODY:
+        used = names_in(target)
+        query = {name: value for name, value in keywords.items() if name not in used}
+        if query:
+            request["params"] = {name: _query_value(value) for name, value in query.items()}
+    else:
+        try:
+            request["content"] = json.dumps({"arguments": arguments, "keywords": keywords}).encode()
+        except (TypeError, ValueError) as error:
+            raise Refused(f"its arguments cannot be written as JSON: {error}") from None
+        headers.setdefault("content-type", "application/json")
+    return request
+
+
+def _quoted(value: Any) -> str:
+    return quote(text_of(value), safe="")
+
+
+def _query_value(value: Any) -> str | list[str]:
+    return [text_of(item) for item in value] if isinstance(value, list | tuple) else text_of(value)
+
+
+__all__ = ["make_http"]

@@ -1,0 +1,135 @@
+"""Arguments in a text: `{0}` is the first argument, `{name}` a keyword, `{{name}}` the text `{name}` itself.
+
+Everything else in braces stays as it is, so `awk '{print $1}'`, `${HOME}` and `find -exec … {}` need no care.
+
+In a shell command an argument becomes a positional parameter of the shell (`"${1}"`), never a part of the command's
+text; so whatever an argument holds, the shell does not read it as code. How it is written depends on the quotes
+around it, and a list becomes one word for each of its items.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+_PLACE = re.compile(r"\{\{(?P<plain>\d+|[A-Za-z_]\w*)\}\}|(?<!\$)\{(?P<name>\d+|[A-Za-z_]\w*)\}")
+
+
+class NoArgument(LookupError):
+    """A text asks for an argument that the call does not have."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+    def __str__(self) -> str:
+        return f"it needs the argument {{{self.name}}}, which the call does not have"
+
+
+def text_of(value: Any) -> str:
+    """Write a value as commands and addresses expect it: text as it is, the rest as JSON where JSON can say it."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bytes):
+        return value.decode(errors="surrogateescape")
+    if isinstance(value, list | tuple | dict | bool):
+        try:
+            return json.dumps(value, ensure_ascii=False)
+        except (TypeError, ValueError):
+            return str(value)
+    return "" if value is None else str(value)
+
+
+def argument_named(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
+    """Find the argument that a placeholder names."""
+    if name.isdecimal():
+        if int(name) < len(arguments):
+            return arguments[int(name)]
+    elif name in keywords:
+        return keywords[name]
+    raise NoArgument(name)
+
+
+def fill(
+    text: str, arguments: Sequence[Any], keywords: Mapping[str, Any], write: Callable[[Any], str] = text_of
+) -> str:
+    """Put arguments into a text."""
+
+    def put(match: re.Match[str]) -> str:
+        plain = match["plain"]
+        return f"{{{plain}}}" if plain else write(argument_named(match["name"], arguments, keywords))
+
+    return _PLACE.sub(put, text)
+
+
+def names_in(text: str) -> set[str]:
+    """Collect the arguments that a text asks for."""
+    return {match["name"] for match in _PLACE.finditer(text) if match["name"]}
+
+
+def command_of(text: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> tuple[str, list[str]]:
+    """Put arguments into a shell command; gives the command and the parameters that it refers to."""
+    parameters = list[str]()
+    pieces = list[str]()
+    quotes = Quotes()
+    position = 0
+    for match in _PLACE.finditer(text):
+        before = text[position : match.start()]
+        quotes.read(before)
+        pieces.append(before)
+        position = match.end()
+        if match["plain"]:
+            pieces.append(f"{{{match['plain']}}}")
+            continue
+        value = argument_named(match["name"], arguments, keywords)
+        words = [text_of(item) for item in value] if isinstance(value, list | tuple) else [text_of(value)]
+        first = len(parameters) + 1
+        parameters += words
+        pieces.append(quotes.refer(range(first, first + len(words))))
+    pieces.append(text[position:])
+    return "".join(pieces), parameters
+
+
+class Quotes:
+    """Follows a shell command to know in which quotes one is. A wrong guess may split words, never run an argument."""
+
+    def __init__(self) -> None:
+        self._stack = [""]
+
+    def read(self, text: str) -> None:
+        """Read on."""
+        stack = self._stack
+        position = 0
+        while position < len(text):
+            letter = text[position]
+            inside = stack[-1]
+            if inside == "'":
+                if letter == "'":
+                    stack.pop()
+            elif letter == "\\":
+                position += 1
+            elif letter == '"':
+                stack.pop() if inside == '"' else stack.append('"')
+            elif letter == "$" and text[position + 1 : position + 2] == "(":
+                stack.append("(")
+                position += 1
+            elif letter == "'" and inside != '"':
+                stack.append("'")
+            elif letter == ")" and inside == "(":
+                stack.pop()
+            position += 1
+
+    def refer(self, numbers: range) -> str:
+        """Refer to parameters at this place."""
+        inside = self._stack[-1]
+        if inside == '"':
+            return " ".join(f"${{{number}}}" for number in numbers)
+        words = " ".join(f'"${{{number}}}"' for number in numbers)
+        return f"'{words}'" if inside == "'" else words
+
+
+__all__ = ["NoArgument", "argument_named", "command_of", "fill", "names_in", "text_of"]
