@@ -7,6 +7,7 @@
     solvent.run(solution)
     print(solvent.show(solution))        # <9, max>
 
+Workflows are written with the names of `solvent.workflow` (`from solvent.workflow import service, workflow`).
 Names are imported when first used, so `import solvent` alone costs nothing.
 """
 
