@@ -99,9 +99,10 @@ def write_report(report: Report) -> None:
             fits += ", but none beside the patterns before it"
         style = "green" if pattern.fits_together else "red"
         write(f"  pattern {at}  ", (pattern.pattern, style), f"  {fits}")
-        for misfit in pattern.misfits:
-            why = shortened(misfit.sentence(_molecule_text), _WHY_MAX)
-            write("    nearest  ", (_molecule_text(misfit.molecule), "bold"), f"  {why}")
+        reasons = {one.molecule: one.sentence(_molecule_text) for one in pattern.misfits}
+        for molecule in pattern.nearest:
+            why = shortened(reasons.get(molecule, "too many ways to say why"), _WHY_MAX)
+            write("    nearest  ", (_molecule_text(molecule), "bold"), f"  {why}")
     for condition in report.conditions:
         if condition.failures:
             times = f"false {counted(condition.failures, 'time')}"

@@ -1,8 +1,8 @@
 """Why a rule does not react: how far its patterns get in an inert solution, and what stops it.
 
 Searches as the rule would, but one pattern after the other in the order they are written and without compiling, and
-remembers the furthest it came. For the pattern that stops it there, and for those that nothing fits at all, `misfit` says
-what inside the nearest molecules does not fit. The search is bounded; a report says so when the bound was met.
+remembers the furthest it came. For the pattern that stops it there, and for those that nothing fits at all, `misfit`
+says what inside the nearest molecules does not fit. The search is bounded; a report says so when the bound was met.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from solvent.chemistry.rule import Rule
 from solvent.chemistry.syntax import Pattern, RestPattern
 from solvent.engine.expressions import conjuncts
 from solvent.engine.fitting import Bindings, SearchCut, Tries, fits, is_fitting, plain
-from solvent.engine.misfit import WAYS_MAX, Misfit, Way, nearest_misfits
+from solvent.engine.misfit import WAYS_MAX, Misfit, Way, alike, nearest_misfits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,11 +79,12 @@ class Report:
                 return f"no molecule is left for pattern {at + 1}, `{pattern.pattern}`, beside the patterns before it"
         failing = [one for one in self.conditions if one.failures]
         if failing:
+            times = f"{self.combinations} time{'' if self.combinations == 1 else 's'}"
             worst = max(failing, key=lambda one: one.failures)
             return (
-                f"the patterns fit {self.combinations} times, but `{worst.condition}` is false each time"
+                f"the patterns fit {times}, but `{worst.condition}` is false each time"
                 if len(failing) == 1
-                else f"the patterns fit {self.combinations} times, but the condition is false each time"
+                else f"the patterns fit {times}, but the condition is false each time"
             )
         return "nothing stops it"
 
@@ -103,6 +104,8 @@ def why_not(solution: Solution, rule: Rule) -> Report:
 
 
 class _Search:
+    """A search for the reactants of one rule that remembers how far it came."""
+
     def __init__(self, solution: Solution, rule: Rule) -> None:
         self.rule = rule
         self.solution = solution
@@ -123,10 +126,16 @@ class _Search:
         self.inner_tries = Tries(INNER_TRIES_MAX)
         self.is_complete = True
         self.combinations = 0
+        # A pattern that nothing fits is where every search ends.
+        self.end: int | None = None
+        self.is_decided = False
         self.can_react = False
 
     def report(self) -> Report:
+        """Search, and say what was found."""
         counts = [self._count(pattern) for pattern in self.patterns]
+        if self.is_complete and 0 in counts:
+            self.end = counts.index(0)
         try:
             self._search(0, frozenset(), dict(self.outer))
         except SearchCut:
@@ -158,6 +167,7 @@ class _Search:
         return count
 
     def _pattern_report(self, at: int, count: int) -> PatternReport:
+        """Say how one pattern fared; if it is one that stops the rule, with what stops the nearest molecules."""
         pattern = self.patterns[at]
         report = PatternReport(print_pattern(pattern), count, at < self.reached)
         ways: list[Way] = []
@@ -167,11 +177,18 @@ class _Search:
             ways = self.ways
         report.misfits = nearest_misfits(pattern, ways, Tries(MISFIT_TRIES_MAX), shown_max=_CANDIDATES_SHOWN)
         report.nearest = [one.molecule for one in report.misfits]
+        if not report.nearest and not count:
+            # The tries were used up by the first molecule: then it is named without a reason.
+            report.nearest = [print_molecule(one) for one in alike(pattern, self.molecules)[:_CANDIDATES_SHOWN]]
         return report
 
     def _search(self, at: int, taken: frozenset[int], bindings: Bindings) -> None:
+        """Find a molecule for this pattern and those after it, in every way."""
         if at > self.reached:
             self.reached, self.ways = at, []
+        if at == self.end:
+            self.is_decided = True
+            return
         if at == len(self.patterns):
             self._combine(taken, bindings)
             return
@@ -184,7 +201,7 @@ class _Search:
                 onward = taken if type(molecule) is Endless else taken | {index}
                 for bound in fits(self.patterns[at], plain(molecule), bindings, self.inner_tries):
                     self._search(at + 1, onward, bound)
-                    if self.can_react:
+                    if self.is_decided:
                         return
 
     def _free(self, taken: frozenset[int]) -> list[Molecule]:
@@ -203,6 +220,7 @@ class _Search:
         self._check(bindings)
 
     def _check(self, bindings: Bindings) -> None:
+        """Note the first part of the condition that is false; if there is none, the rule can react."""
         for part, report in zip(self.parts, self.conditions, strict=True):
             try:
                 holds = truth(evaluate(part, bindings, self.rule.node.functions))
@@ -215,7 +233,7 @@ class _Search:
                     shown = {name: value for name, value in bindings.items() if name not in self.outer}
                     report.example = ", ".join(f"{name} = {_show(value)}" for name, value in shown.items()) + why
                 return
-        self.can_react = True
+        self.can_react = self.is_decided = True
 
 
 def _without(rule: Rule, solution: Solution) -> list[Molecule]:

@@ -70,6 +70,8 @@ def fits(pattern: Pattern, molecule: Molecule, bindings: Bindings, tries: Tries)
         case SolutionPattern():
             if type(molecule) is Solution and molecule.inert:
                 elements, rests = elements_and_rests(pattern)
+                # The choosy first: one without a partner then ends the search before the others are combined.
+                elements.sort(key=_freedom)
                 yield from _inside(elements, rests, list(molecule), bindings, tries)
 
 
@@ -115,6 +117,11 @@ def choices(
             yield bound, free if is_endless else free[:at] + free[at + 1 :]
 
 
+def has_partner(element: Pattern, free: list[Molecule], bindings: Bindings, tries: Tries) -> bool:
+    """Say whether some molecule fits a pattern, the others aside."""
+    return next(choices(element, free, bindings, tries), None) is not None
+
+
 def plain(molecule: Molecule) -> Molecule:
     """Give the molecule itself of one that is endless."""
     return molecule.molecule if type(molecule) is Endless else molecule
@@ -147,6 +154,19 @@ def _list(pattern: ListPattern, items: List, bindings: Bindings, tries: Tries) -
         middle = Spread(items[at : len(items) - (len(pattern.items) - at - 1)])
         bindings = {**bindings, rest.name: middle}
     yield from _each([(one, items[position]) for one, position in pairs], bindings, tries)
+
+
+def _freedom(pattern: Pattern) -> int:
+    """Rank patterns by how much they leave open."""
+    match pattern:
+        case LiteralPattern() | RulePattern():
+            return 0
+        case TuplePattern() if isinstance(pattern.parts[0], LiteralPattern):
+            return 1
+        case VariablePattern():
+            return 3 if pattern.kind is not None else 4
+        case _:
+            return 2
 
 
 def _inside(

@@ -34,6 +34,7 @@ from solvent.engine.fitting import (
     choices,
     elements_and_rests,
     fits,
+    has_partner,
     is_fitting,
     paired_items,
     plain,
@@ -53,7 +54,7 @@ Way: TypeAlias = tuple[Bindings, list[Molecule]]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One level inwards: `part 2`, `item 1` or `inside`; the pattern there and what it met, None if nothing came near."""
+    """One level inwards: `part 2`, `item 1` or `inside`; the pattern there, and what it met or None."""
 
     place: str
     pattern: str
@@ -79,6 +80,8 @@ class Misfit:
                 places, whole = [], shorten(step.found or "")
             else:
                 places.append(step.place)
+        if not self.path:
+            return self.reason
         if self.found is None:
             return f"{'; '.join(said)}: {self.reason}"
         where = _where(places, whole) if places else ""
@@ -95,7 +98,7 @@ def nearest_misfits(pattern: Pattern, ways: Iterable[Way], tries: Tries, *, show
     best: dict[int, tuple[Molecule, _Fault]] = {}
     try:
         for bindings, free in ways:
-            for molecule in _alike(pattern, free):
+            for molecule in alike(pattern, free):
                 if not is_fitting(pattern, molecule, bindings, tries):
                     fault = _fault(pattern, molecule, bindings, tries)
                     if id(molecule) not in best or best[id(molecule)][1].share < fault.share:
@@ -105,8 +108,11 @@ def nearest_misfits(pattern: Pattern, ways: Iterable[Way], tries: Tries, *, show
         pass
     shown: dict[str, Misfit] = {}
     for molecule, fault in sorted(best.values(), key=lambda one: -one[1].share)[:CANDIDATES_MAX]:
-        if len(shown) < shown_max:
-            shown.setdefault(print_molecule(molecule), _shown(molecule, fault))
+        if len(shown) == shown_max:
+            break
+        text = print_molecule(molecule)
+        if text not in shown:
+            shown[text] = _shown(text, fault)
     return list(shown.values())
 
 
@@ -130,16 +136,16 @@ _NOTHING: Molecule = object()
 """Stands for the partner that was not found."""
 
 
-def _shown(molecule: Molecule, fault: _Fault) -> Misfit:
+def _shown(molecule: str, fault: _Fault) -> Misfit:
     steps = [Step(place, print_pattern(pattern), _text(found)) for place, pattern, found in fault.path]
-    return Misfit(print_molecule(molecule), steps, print_pattern(fault.pattern), _text(fault.found), fault.reason())
+    return Misfit(molecule, steps, print_pattern(fault.pattern), _text(fault.found), fault.reason())
 
 
 def _text(found: Molecule) -> str | None:
     return None if found is _NOTHING else print_molecule(found)
 
 
-def _alike(pattern: Pattern, molecules: list[Molecule]) -> list[Molecule]:
+def alike(pattern: Pattern, molecules: list[Molecule]) -> list[Molecule]:
     """Give molecules that a reader would compare with a pattern; not too many."""
     return list(islice((one for one in map(plain, molecules) if _is_alike(pattern, one)), CANDIDATES_MAX))
 
@@ -170,6 +176,7 @@ def _is_alike(pattern: Pattern, molecule: Molecule) -> bool:
 
 
 def _fault(pattern: Pattern, molecule: Molecule, bindings: Bindings, tries: Tries) -> _Fault:
+    """Look inside where the outer form fits; otherwise the molecule as a whole is to blame."""
     tries.spend()
     parts: list[tuple[str, Pattern, Molecule]] | None = None
     if isinstance(pattern, TuplePattern) and type(molecule) is tuple and len(molecule) == len(pattern.parts):
@@ -186,6 +193,7 @@ def _fault(pattern: Pattern, molecule: Molecule, bindings: Bindings, tries: Trie
 
 
 def _fault_in_order(parts: list[tuple[str, Pattern, Molecule]], bindings: Bindings, tries: Tries) -> _Fault:
+    """Blame the first part of a tuple or a list that does not fit beside those before it."""
     fitting = sum(is_fitting(pattern, molecule, bindings, tries) for _, pattern, molecule in parts)
     ways = [bindings]
     for place, pattern, molecule in parts:
@@ -198,17 +206,17 @@ def _fault_in_order(parts: list[tuple[str, Pattern, Molecule]], bindings: Bindin
 
 
 def _fault_inside(pattern: SolutionPattern, solution: Solution, bindings: Bindings, tries: Tries) -> _Fault:
+    """Blame the first pattern of a sub-solution without a partner; if all have one, what is left or missing."""
     elements, rests = elements_and_rests(pattern)
     molecules = list(solution)
-    alone = [next(choices(one, molecules, bindings, tries), None) is not None for one in elements]
+    lonely = [one for one in elements if not has_partner(one, molecules, bindings, tries)]
     ways: list[Way] = [(bindings, molecules)]
     # A pattern without any partner says more than one whose partner another pattern has taken.
-    lonely = [one for one, has_partner in zip(elements, alone, strict=True) if not has_partner]
     for element in lonely[:1] or elements:
         onward = list(islice((one for way in ways for one in choices(element, way[1], way[0], tries)), WAYS_MAX))
         if not onward:
             fault = max((_fault_of_partners(element, molecules, way, tries) for way in ways), key=_share)
-            return replace(fault, share=(sum(alone) + fault.share) / (len(elements) + 1))
+            return replace(fault, share=(len(elements) - len(lonely) + fault.share) / (len(elements) + 1))
         ways = onward
     free = ways[0][1]
     share = len(elements) / (len(elements) + 1)
@@ -223,13 +231,14 @@ def _fault_inside(pattern: SolutionPattern, solution: Solution, bindings: Bindin
 def _fault_of_partners(element: Pattern, molecules: list[Molecule], way: Way, tries: Tries) -> _Fault:
     """Say what stops the nearest partner of a pattern; or that it is taken, or that there is none."""
     bindings, free = way
-    taken = next(choices(element, molecules, bindings, tries), None)
-    near = [] if taken is not None else _alike(element, free)
+    # Nothing free fits; what fits all the same has been taken on the way.
+    is_taken = has_partner(element, molecules, bindings, tries)
+    near = [] if is_taken else alike(element, free)
     if near:
         faults = [(one, _fault(element, one, bindings, tries)) for one in near]
         found, fault = max(faults, key=lambda one: one[1].share)
         return fault.within(INSIDE, element, found)
-    reason = "what fits it is taken by another pattern" if taken is not None else _absence(element, free)
+    reason = "what fits it is taken by another pattern" if is_taken else _absence(element, free)
     return _Fault(element, _NOTHING, lambda: reason).within(INSIDE, element, _NOTHING)
 
 

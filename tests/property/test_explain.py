@@ -1,0 +1,36 @@
+"""What `why_not` says of random programs agrees with what the engine does with them."""
+
+from __future__ import annotations
+
+from hypothesis import assume, given, note, settings
+
+import solvent
+from solvent.chemistry.molecule import sub_solutions
+from solvent.chemistry.rule import Rule
+from solvent.engine.explain import why_not
+from tests.property.strategies import programs
+
+REACTIONS_MAX = 30
+
+
+def rules_inside(solution: solvent.Solution) -> list[tuple[solvent.Solution, Rule]]:
+    """Give every rule of a solution and the solutions inside it, with where it is."""
+    found = [(solution, one) for one in solution if type(one) is Rule]
+    return found + [pair for one in solution for sub in sub_solutions(one) for pair in rules_inside(sub)]
+
+
+@settings(max_examples=200)
+@given(programs())
+def test_no_rule_of_an_inert_solution_can_react(text: str) -> None:
+    """Every rule of an inert solution is stopped by something, and each misfit is told in a sentence."""
+    note(text)
+    solution = solvent.parse(text).solution()
+    try:
+        solvent.run(solution, reactions_max=REACTIONS_MAX)
+    except solvent.SolventError:
+        assume(condition=False)
+    for place, rule in rules_inside(solution):
+        report = why_not(place, rule)
+        assert not report.can_react
+        assert report.verdict != "nothing stops it"
+        assert all(misfit.sentence() for pattern in report.patterns for misfit in pattern.misfits)
