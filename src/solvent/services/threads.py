@@ -202,16 +202,18 @@ class Threads:
             if len(self._seats) >= self.jobs:
                 return
             seat = Seat()
-            self._seats.add(seat)
-        seat.thread = threading.Thread(target=self._work, args=(seat,), name="solvent-worker", daemon=True)
-        try:
-            seat.thread.start()
-        except RuntimeError as error:
-            with self._lock:
-                self._seats.discard(seat)
+            seat.thread = threading.Thread(target=self._work, args=(seat,), name="solvent-worker", daemon=True)
+            try:
+                seat.thread.start()
+            except RuntimeError as error:
+                failure = Failure("FAILED", f"no worker thread could be started: {error}")
                 alone = not self._seats
-            if alone:
-                self._drain(Failure("FAILED", f"no worker thread could be started: {error}"))
+            else:
+                # Under the same lock as its start: whoever closes the pool waits for every thread it finds here.
+                self._seats.add(seat)
+                return
+        if alone:
+            self._drain(failure)
 
     def _work(self, seat: Seat) -> None:
         """Run jobs until told to end or given up."""

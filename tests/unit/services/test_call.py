@@ -1,0 +1,144 @@
+"""Calls under a policy: time-outs, retries, signs of life, cancellation."""
+
+from __future__ import annotations
+
+import threading
+import time
+from itertools import pairwise
+
+import pytest
+
+from solvent.services import Caller, Failure, cancelled
+from tests.unit.services.functions import beat_for, double, fail, sleep
+from tests.unit.services.outcomes import LONG, call, python, start, wait_until
+
+
+def test_a_call_with_a_policy_gives_the_result() -> None:
+    """A call whose policy has nothing to complain about gives its result at the first attempt."""
+    with Caller([python(double, timeout=LONG, retries=3, heartbeat=LONG, concurrency=2, rate=1e6)]) as caller:
+        assert call(caller, "s", 4).wait() == (8, None, 1)
+
+
+def test_a_function_that_hangs_is_given_up() -> None:
+    """After the time-out the call fails, and another thread serves the next call."""
+    go = threading.Event()
+    with Caller([python(lambda: go.wait(LONG), timeout=0.05), python(double, "double")], jobs=1) as caller:
+        outcome = call(caller)
+        assert outcome.failure() == Failure("TIMEOUT", "no result after 0.05 s")
+        assert call(caller, "double", 1).value() == 2
+        go.set()
+    assert len(outcome.reports) == 1
+
+
+def test_time_in_the_queue_does_not_count() -> None:
+    """The time-out counts from when the function begins."""
+    with Caller([python(sleep, timeout=0.4)], jobs=1) as caller:
+        assert [one.value() for one in [call(caller, "s", 0.1) for _ in range(6)]] == [0.1] * 6
+
+
+def test_retries_until_it_works() -> None:
+    """A failed attempt is repeated as often as the policy says, and the number of attempts is told."""
+    attempts = list[int]()
+
+    def work() -> str:
+        attempts.append(1)
+        if len(attempts) < 3:
+            raise ValueError("not yet")
+        return "now"
+
+    with Caller([python(work, retries=5, backoff=0.001)]) as caller:
+        assert call(caller).wait() == ("now", None, 3)
+
+
+def test_retries_end() -> None:
+    """When all attempts have failed, the last failure is reported."""
+    with Caller([python(fail, retries=2, backoff=0.001)]) as caller:
+        failure = call(caller, "s", "never").failure()
+    assert (failure.kind, failure.text, failure.attempts) == ("FAILED", "ValueError: never", 3)
+
+
+def test_pauses_double_up_to_a_limit() -> None:
+    """The pause before a retry doubles each time and stays at its limit."""
+    times = list[float]()
+
+    def work() -> None:
+        times.append(time.monotonic())
+        raise ValueError
+
+    with Caller([python(work, retries=4, backoff=0.02, backoff_max=0.08)]) as caller:
+        call(caller).failure()
+    pauses = [later - earlier for earlier, later in pairwise(times)]
+    assert all(pause >= least for pause, least in zip(pauses, (0.02, 0.04, 0.08, 0.08), strict=True))
+
+
+def test_a_time_out_is_retried() -> None:
+    """An attempt that took too long is repeated."""
+    go, attempts = threading.Event(), list[int]()
+
+    def work() -> int:
+        attempts.append(1)
+        if len(attempts) == 1:
+            go.wait(LONG)
+        return len(attempts)
+
+    with Caller([python(work, timeout=0.2, retries=1, backoff=0.0)]) as caller:
+        assert call(caller).wait() == (2, None, 2)
+        go.set()
+
+
+def test_signs_of_life_keep_a_call_alive() -> None:
+    """A function that gives signs of life may take longer than the time between two of them."""
+    with Caller([python(beat_for, heartbeat=0.3)]) as caller:
+        assert call(caller, "s", 0.8).value() == "done"
+
+
+def test_silence_is_a_time_out() -> None:
+    """A function that gives no sign of life for too long is given up."""
+    go = threading.Event()
+    with Caller([python(lambda: go.wait(LONG), heartbeat=0.05)]) as caller:
+        assert call(caller).failure() == Failure("TIMEOUT", "no sign of life for 0.05 s")
+        go.set()
+
+
+def test_cancelling_reaches_the_function() -> None:
+    """A running function under a policy sees that it is cancelled; it is not tried again."""
+    running, seen = threading.Event(), threading.Event()
+
+    def work() -> None:
+        running.set()
+        wait_until(cancelled)
+        seen.set()
+        raise ValueError("too late")
+
+    with Caller([python(work, retries=5)], jobs=1) as caller:
+        outcome, handle = start(caller)
+        assert running.wait(LONG)
+        handle.cancel()
+        assert outcome.failure() == Failure("CANCELLED", "cancelled", attempts=1)
+        assert seen.wait(LONG)
+    assert len(outcome.reports) == 1
+
+
+def test_cancelling_ends_a_pause() -> None:
+    """A call that pauses before a retry is cancelled at once."""
+    with Caller([python(fail, retries=5, backoff=LONG)]) as caller:
+        outcome, handle = start(caller, "s", "x")
+        wait_until(lambda: caller.clock._heap)
+        handle.cancel()
+        assert outcome.failure().kind == "CANCELLED"
+
+
+def test_outside_of_a_call_signs_do_nothing() -> None:
+    """The functions for services may be called without a service."""
+    assert beat_for(0.01) == "done"
+    assert not cancelled()
+
+
+@pytest.mark.parametrize("limits", [{"concurrency": 1}, {"rate": 50.0}, {"concurrency": 2, "rate": 100.0}])
+def test_limits_keep_the_order(limits: dict[str, float]) -> None:
+    """Calls that wait for their turn begin in the order in which they came."""
+    begun = list[int]()
+    with Caller([python(begun.append, **limits)], jobs=1) as caller:
+        for number in range(10):
+            call(caller, "s", number)
+    assert begun == list(range(10))

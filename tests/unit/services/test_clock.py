@@ -1,0 +1,74 @@
+"""The clock: one thread for all that wait."""
+
+from __future__ import annotations
+
+import threading
+from queue import SimpleQueue
+from typing import TYPE_CHECKING
+
+from solvent.services.clock import Clock
+from tests.unit.services.outcomes import LONG
+
+if TYPE_CHECKING:
+    import pytest
+
+
+def test_timers_ring_in_the_order_of_their_times() -> None:
+    """Whatever the order in which they were set, the earlier rings first, and of two at once the one set first."""
+    clock, rung = Clock(), SimpleQueue[str]()
+    for name, seconds in (("late", 0.15), ("early", 0.05), ("at once", 0.0), ("later", 0.2)):
+        clock.after(seconds, lambda name=name: rung.put(name))
+    assert [rung.get(timeout=LONG) for _ in range(4)] == ["at once", "early", "late", "later"]
+    clock.close()
+
+
+def test_a_cancelled_timer_is_silent() -> None:
+    """A timer that was cancelled does not ring."""
+    clock, rung = Clock(), SimpleQueue[str]()
+    clock.after(0.02, lambda: rung.put("cancelled")).cancel()
+    clock.after(0.05, lambda: rung.put("kept"))
+    assert rung.get(timeout=LONG) == "kept"
+    clock.close()
+
+
+def test_cancelled_timers_are_swept_out() -> None:
+    """Cancelled timers with times far away do not stay."""
+    clock = Clock()
+    for _ in range(10_000):
+        clock.after(3600.0, lambda: None).cancel()
+    assert len(clock._heap) < 200
+    clock.close()
+
+
+def test_many_wait_in_one_thread() -> None:
+    """Thousands of timers need one thread."""
+    clock, rung = Clock(), SimpleQueue[int]()
+    before = threading.active_count()
+    for number in range(5_000):
+        clock.after(0.1, lambda number=number: rung.put(number))
+    assert threading.active_count() == before + 1
+    assert sorted(rung.get(timeout=LONG) for _ in range(5_000)) == list(range(5_000))
+    clock.close()
+
+
+def test_a_faulty_timer_does_not_stop_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An exception in one timer is reported and the next one rings."""
+    reported = list[object]()
+    monkeypatch.setattr(threading, "excepthook", lambda seen: reported.append(seen.exc_type))
+    clock, rung = Clock(), SimpleQueue[str]()
+    clock.after(0.0, [].pop)
+    clock.after(0.01, lambda: rung.put("next"))
+    assert rung.get(timeout=LONG) == "next"
+    assert reported == [IndexError]
+    clock.close()
+
+
+def test_a_closed_clock_is_silent() -> None:
+    """After closing nothing rings, and the thread is gone."""
+    clock, rung = Clock(), SimpleQueue[str]()
+    clock.after(0.01, lambda: None)
+    clock.after(0.1, lambda: rung.put("too late"))
+    clock.close()
+    assert clock._thread is not None
+    assert not clock._thread.is_alive()
+    assert rung.empty()

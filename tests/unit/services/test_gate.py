@@ -1,0 +1,93 @@
+"""Limits of number and pace."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from solvent.services import Caller
+from tests.unit.services.functions import fail
+from tests.unit.services.outcomes import LONG, call, python, start, wait_until
+
+
+def test_not_more_at_once_than_allowed() -> None:
+    """Of a service with a limit, no more calls run at the same time, but that many do."""
+    lock, inside, most = threading.Lock(), list[int](), list[int]()
+
+    def work() -> None:
+        with lock:
+            inside.append(1)
+            most.append(len(inside))
+        time.sleep(0.01)
+        with lock:
+            inside.pop()
+
+    with Caller([python(work, concurrency=3)], jobs=16) as caller:
+        for one in [call(caller) for _ in range(40)]:
+            one.value()
+    assert max(most) == 3
+
+
+def test_a_limit_of_one_service_is_not_one_of_another() -> None:
+    """While calls of one service wait for their turn, those of another run."""
+    go = threading.Event()
+    services = [python(lambda: go.wait(LONG), "slow", concurrency=1), python(lambda: "quick", concurrency=1)]
+    with Caller(services, jobs=4) as caller:
+        slow = [call(caller, "slow") for _ in range(20)]
+        assert call(caller).value() == "quick"
+        go.set()
+        assert [one.value() for one in slow] == [True] * 20
+
+
+def test_the_pace_is_kept() -> None:
+    """Calls of a service with a rate begin that far apart, retries among them."""
+    times = list[float]()
+
+    def work() -> None:
+        times.append(time.monotonic())
+        raise ValueError
+
+    with Caller([python(work, rate=40.0, retries=1, backoff=0.0)], jobs=8) as caller:
+        for one in [call(caller) for _ in range(5)]:
+            one.failure()
+    assert len(times) == 10
+    # The gate opens by its own clock; what a thread notes can be late, so only the whole is compared.
+    assert times[-1] - times[0] > 9 / 40.0 - 0.1
+
+
+def test_cancelled_calls_leave_the_queue() -> None:
+    """A call that is cancelled while it waits for its turn never begins, and those behind it do."""
+    go, ran = threading.Event(), list[str]()
+
+    def work(name: str) -> None:
+        ran.append(name)
+        go.wait(LONG)
+
+    with Caller([python(work, concurrency=1)], jobs=4) as caller:
+        call(caller, "s", "first")
+        outcome, handle = start(caller, "s", "second")
+        third = call(caller, "s", "third")
+        wait_until(lambda: ran == ["first"])
+        handle.cancel()
+        assert outcome.failure().kind == "CANCELLED"
+        go.set()
+        third.value()
+    assert ran == ["first", "third"]
+
+
+def test_a_given_up_call_makes_room() -> None:
+    """A call that took too long no longer counts, although its function may go on."""
+    go = threading.Event()
+    with Caller([python(lambda: go.wait(LONG), concurrency=1, timeout=0.05)], jobs=2) as caller:
+        kinds = [one.failure().kind for one in [call(caller), call(caller)]]
+        go.set()
+    assert kinds == ["TIMEOUT", "TIMEOUT"]
+
+
+def test_thousands_that_fail_at_once_need_no_stack() -> None:
+    """Calls that end while they are let in do not pile up on each other."""
+    with Caller([python(fail, concurrency=1)], jobs=1) as caller:
+        caller.threads.refusal = "no thread to be had"
+        outcomes = [call(caller, "s", "x") for _ in range(5_000)]
+        assert {one.failure().text for one in outcomes} == {"no thread to be had"}
+        caller.threads.refusal = None

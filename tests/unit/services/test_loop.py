@@ -1,0 +1,126 @@
+"""Asynchronous functions."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import threading
+
+import pytest
+
+from solvent.services import Caller, Failure, cancelled, heartbeat
+from tests.unit.services.outcomes import LONG, call, python, start, wait_until
+
+
+async def double(number: int) -> int:
+    await asyncio.sleep(0)
+    return 2 * number
+
+
+async def fail() -> None:
+    await asyncio.sleep(0)
+    raise SystemExit(3)
+
+
+async def hang() -> None:
+    await asyncio.sleep(LONG)
+
+
+class Callable:
+    """An object with an asynchronous `__call__`."""
+
+    async def __call__(self, number: int) -> int:
+        """Double a number."""
+        return await double(number)
+
+
+@pytest.mark.parametrize("function", [double, functools.partial(double), Callable()])
+def test_an_asynchronous_function_is_awaited(function: object) -> None:
+    """The result of an `async def` function, a partial one, or an object's, is what it returns in the end."""
+    with Caller([python(function)]) as caller:  # type: ignore[arg-type]
+        assert call(caller, "s", 4).wait() == (8, None, 1)
+
+
+def test_no_loop_without_need() -> None:
+    """The loop's thread is started by the first asynchronous call only."""
+    with Caller([python(double), python(len, "len")]) as caller:
+        call(caller, "len", "abc").value()
+        assert caller.loop._thread is None
+        call(caller, "s", 1).value()
+        assert caller.loop._thread is not None
+
+
+def test_many_run_at_once() -> None:
+    """A thousand asynchronous calls can wait for each other in one thread."""
+    waiting, threads = list[int](), set[int]()
+    all_here = asyncio.Event()
+
+    async def work() -> int:
+        waiting.append(1)
+        threads.add(threading.get_ident())
+        if len(waiting) == 1_000:
+            all_here.set()
+        await all_here.wait()
+        return len(waiting)
+
+    with Caller([python(work)]) as caller:
+        assert {one.value() for one in [call(caller) for _ in range(1_000)]} == {1_000}
+    assert len(threads) == 1
+
+
+def test_even_an_exit_is_a_failure() -> None:
+    """`SystemExit` in an asynchronous function fails the call, and the loop goes on."""
+    with Caller([python(fail), python(double, "double")]) as caller:
+        assert call(caller).failure().text == "SystemExit: 3"
+        assert call(caller, "double", 1).value() == 2
+
+
+def test_cancelling_cancels_the_task() -> None:
+    """A cancelled asynchronous function gets a `CancelledError`."""
+    begun, ended = threading.Event(), list[object]()
+
+    async def work() -> None:
+        begun.set()
+        try:
+            await asyncio.sleep(LONG)
+        except asyncio.CancelledError:
+            ended.append(cancelled())
+            raise
+
+    with Caller([python(work)]) as caller:
+        outcome, handle = start(caller)
+        assert begun.wait(LONG)
+        handle.cancel()
+        assert outcome.failure() == Failure("CANCELLED", "cancelled")
+        wait_until(lambda: ended == [True])
+    assert len(outcome.reports) == 1
+
+
+def test_a_hanging_one_takes_too_long() -> None:
+    """A time-out ends an asynchronous call."""
+    with Caller([python(hang, timeout=0.05)]) as caller:
+        assert call(caller).failure() == Failure("TIMEOUT", "no result after 0.05 s")
+
+
+def test_signs_of_life_are_told_apart() -> None:
+    """Of two asynchronous calls in one thread, the one that gives signs of life survives."""
+
+    async def work(*, alive: bool) -> str:
+        for _ in range(80):
+            if alive:
+                heartbeat()
+            await asyncio.sleep(0.01)
+        return "done"
+
+    with Caller([python(work, heartbeat=0.4)]) as caller:
+        living, silent = call(caller, alive=True), call(caller, alive=False)
+        assert silent.failure().text == "no sign of life for 0.4 s"
+        assert living.value() == "done"
+
+
+def test_closing_with_cancel_ends_all() -> None:
+    """Closing with `cancel` reports asynchronous calls as cancelled."""
+    caller = Caller([python(hang)])
+    outcomes = [call(caller) for _ in range(10)]
+    caller.close(cancel=True)
+    assert [one.failure().kind for one in outcomes] == ["CANCELLED"] * 10

@@ -1,0 +1,256 @@
+"""Worker processes: real ones, really killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from solvent.errors import WorkflowProblem
+from solvent.services import Caller, Failure
+from solvent.workflow.model import Service
+from tests.unit.services import functions
+from tests.unit.services.outcomes import LONG, call, python, start, wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def is_alive(process: int) -> bool:
+    """Tell whether a process is there and no zombie."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_calls_run_in_other_processes() -> None:
+    """A function runs in a worker process, and its result comes back."""
+    with Caller([python(functions.process_id)], jobs=1, processes=True) as caller:
+        first, second = call(caller).value(), call(caller).value()
+    assert first == second != os.getpid()
+    assert not is_alive(first)
+
+
+def test_many_calls_each_have_their_result() -> None:
+    """A thousand calls on two workers give a thousand results, each its own."""
+    with Caller([python(functions.double)], jobs=2, processes=True) as caller:
+        outcomes = [call(caller, "s", number) for number in range(1_000)]
+    assert [one.reports for one in outcomes] == [[(2 * number, None, 1)] for number in range(1_000)]
+
+
+def test_a_killed_worker_loses_its_call_only() -> None:
+    """A call that kills its worker is lost; those that waited behind it run in another worker."""
+    services = [python(functions.die, "die"), python(functions.double)]
+    with Caller(services, jobs=1, processes=True) as caller:
+        lost = call(caller, "die")
+        outcomes = [call(caller, "s", number) for number in range(30)]
+        failure = lost.failure()
+        assert [one.value() for one in outcomes] == [2 * number for number in range(30)]
+    assert failure.kind == "LOST"
+    assert failure.text.endswith("was killed by SIGKILL")
+
+
+def test_a_lost_call_is_retried(tmp_path: Path) -> None:
+    """A call that was lost with its worker is tried again if the policy says so."""
+    with Caller([python(functions.die_once, retries=1, backoff=0.0)], processes=True) as caller:
+        assert call(caller, "s", str(tmp_path / "mark")).wait() == ("alive", None, 2)
+
+
+def test_a_worker_killed_from_outside_is_replaced(tmp_path: Path) -> None:
+    """When somebody kills a worker, its call is lost and the next one is served."""
+    mark = tmp_path / "mark"
+    services = [python(functions.note_and_sleep), python(functions.double, "double")]
+    with Caller(services, jobs=1, processes=True) as caller:
+        outcome = call(caller, "s", str(mark), LONG)
+        wait_until(lambda: mark.exists() and mark.read_text())
+        os.kill(int(mark.read_text()), signal.SIGKILL)
+        assert outcome.failure().kind == "LOST"
+        assert call(caller, "double", 2).value() == 4
+
+
+def test_an_idle_worker_that_is_killed_is_not_missed() -> None:
+    """A worker that dies without a call harms nobody."""
+    with Caller([python(functions.process_id)], jobs=1, processes=True) as caller:
+        first = call(caller).value()
+        os.kill(first, signal.SIGKILL)
+        wait_until(lambda: not is_alive(first))
+        outcome = call(caller)
+        # The pool may notice the death only after it has given the call away; then the call is lost with it.
+        value, failure, _ = outcome.wait()
+        assert value not in {None, first} or (failure is not None and failure.kind == "LOST")
+        assert call(caller).value() != first
+
+
+@pytest.mark.parametrize("how", ["timeout", "heartbeat", "cancel"])
+def test_a_stopped_call_is_killed(how: str, tmp_path: Path) -> None:
+    """A call that takes too long, is silent, or is cancelled ends with its process, and the next one is served."""
+    mark = tmp_path / "mark"
+    policy = {} if how == "cancel" else {how: 0.2}
+    services = [python(functions.note_and_sleep, **policy), python(functions.double, "double")]
+    with Caller(services, jobs=1, processes=True) as caller:
+        outcome, handle = start(caller, "s", str(mark), LONG)
+        behind = call(caller, "double", 3)
+        wait_until(lambda: mark.exists() and mark.read_text())
+        if how == "cancel":
+            handle.cancel()
+        assert outcome.failure().kind == ("CANCELLED" if how == "cancel" else "TIMEOUT")
+        wait_until(lambda: not is_alive(int(mark.read_text())))
+        assert behind.value() == 6
+    assert len(outcome.reports) == 1
+
+
+def test_signs_of_life_come_through() -> None:
+    """A function in a worker process that gives signs of life is left alone."""
+    with Caller([python(functions.beat_for, heartbeat=0.5)], processes=True) as caller:
+        assert call(caller, "s", 1.2).value() == "done"
+
+
+def test_calls_do_not_wait_behind_a_long_one() -> None:
+    """Calls that were given to a worker in advance go to another one when they would wait behind a long call."""
+    services = [python(functions.sleep), python(functions.process_id, "quick")]
+    with Caller(services, jobs=2, processes=True) as caller:
+        for one in [call(caller, "s", 0.1), call(caller, "s", 0.1)]:
+            one.value()  # Both workers are there now.
+        long = call(caller, "s", LONG / 3)
+        quick = [call(caller, "quick") for _ in range(12)]
+        assert len({one.value() for one in quick}) <= 2
+        assert long.reports == []
+        caller.close(cancel=True)
+    assert long.failure().kind == "CANCELLED"
+
+
+def test_a_call_given_in_advance_can_be_cancelled(tmp_path: Path) -> None:
+    """A call that waits behind another one in a worker does not run after it was cancelled."""
+    mark = tmp_path / "mark"
+    services = [python(functions.sleep), python(functions.note_and_sleep, "note")]
+    with Caller(services, jobs=1, processes=True) as caller:
+        call(caller, "s", 0.0).value()
+        first = call(caller, "s", 0.5)
+        outcome, handle = start(caller, "note", str(mark), 0.0)
+        time.sleep(0.1)
+        handle.cancel()
+        assert outcome.failure() == Failure("CANCELLED", "cancelled")
+        assert first.value() == 0.5
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize(
+    "function, text",
+    [
+        (functions.leave, "SystemExit: 3"),
+        (functions.interrupt, "KeyboardInterrupt"),
+        (functions.make_lock, "its result cannot be passed between processes: TypeError: cannot pickle"),
+    ],
+)
+def test_what_a_function_does_fails_its_call_only(function: Callable[..., object], text: str) -> None:
+    """An exit, an interrupt and a result that cannot be passed on fail the call, and the worker survives."""
+    with Caller([python(function), python(functions.process_id, "pid")], jobs=1, processes=True) as caller:
+        before = call(caller, "pid").value()
+        failure = call(caller).failure()
+        assert failure.kind == "FAILED"
+        assert failure.text.startswith(text)
+        assert call(caller, "pid").value() == before
+
+
+def test_arguments_that_cannot_be_passed_fail_the_call() -> None:
+    """An argument that cannot be pickled is a failure with a clear cause."""
+    with Caller([python(functions.double)], processes=True) as caller:
+        failure = call(caller, "s", functions.make_lock()).failure()
+        assert failure.text.startswith("its arguments cannot be passed between processes: TypeError: cannot pickle")
+
+
+def test_large_values_pass() -> None:
+    """Arguments and results far larger than a pipe come through whole."""
+    data = os.urandom(5_000_000)
+    with Caller([python(bytes)], jobs=1, processes=True) as caller:
+        outcomes = [call(caller, "s", data) for _ in range(5)]
+        assert all(one.value() == data for one in outcomes)
+
+
+def test_a_function_behind_a_decorator_is_found() -> None:
+    """A function whose name in its module belongs to a decorator's object is found behind it."""
+    function = functions.hidden.__wrapped__  # type: ignore[attr-defined]
+    with Caller([python(function)], processes=True) as caller:
+        assert call(caller, "s", 1).value() == 2
+
+
+def test_a_function_without_a_name_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without `cloudpickle`, a lambda cannot be sent, which is said before anything runs."""
+    monkeypatch.setitem(sys.modules, "cloudpickle", None)
+    with pytest.raises(WorkflowProblem, match="cannot be sent to a worker process"):
+        Caller([python(lambda: 1)], processes=True)
+
+
+def test_a_function_of_the_main_script_is_found(tmp_path: Path) -> None:
+    """Functions of a script that is run, also one beside it, work in worker processes; prints go where they went."""
+    script = tmp_path / "script.py"
+    (tmp_path / "beside.py").write_text("def triple(x): return 3 * x\n")
+    script.write_text(
+        "from queue import SimpleQueue\n"
+        "from solvent.services import Caller\n"
+        "from solvent.workflow.model import Service\n"
+        "def double(x):\n"
+        "    print('inside', flush=True)\n"
+        "    return 2 * x\n"
+        "if __name__ == '__main__':\n"
+        "    services = [Service('double', function=double), Service('triple', target='beside:triple')]\n"
+        "    outcomes = SimpleQueue()\n"
+        "    with Caller(services, processes=True, jobs=1) as caller:\n"
+        "        for name in ('double', 'triple'):\n"
+        "            caller.start(name, 't', [21], {}, lambda *outcome: outcomes.put(outcome))\n"
+        "            print(outcomes.get(), flush=True)\n"
+    )
+    run = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=LONG, check=False)
+    assert (run.stdout, run.stderr) == ("inside\n(42, None, 1)\n(63, None, 1)\n", "")
+
+
+def test_workers_end_with_the_main_process(tmp_path: Path) -> None:
+    """When the main process is killed, a worker ends too, even in the middle of a call."""
+    script, mark = tmp_path / "script.py", tmp_path / "mark"
+    script.write_text(
+        "import time\n"
+        "from solvent.services import Caller\n"
+        "from solvent.workflow.model import Service\n"
+        "from tests.unit.services.functions import note_and_sleep\n"
+        "if __name__ == '__main__':\n"
+        "    caller = Caller([Service('s', function=note_and_sleep)], processes=True, jobs=1)\n"
+        f"    caller.start('s', 't', [{str(mark)!r}, {LONG}], {{}}, print)\n"
+        f"    time.sleep({LONG})\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path.cwd())}
+    with subprocess.Popen([sys.executable, str(script)], env=environment) as main:
+        wait_until(lambda: mark.exists() and mark.read_text())
+        main.kill()
+    wait_until(lambda: not is_alive(int(mark.read_text())))
+
+
+def test_workers_that_cannot_start_fail_the_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If workers die before they are ready, the calls are lost instead of waiting for ever."""
+    monkeypatch.setattr("solvent.services.workers._START", "import sys; sys.exit(7)")
+    with Caller([python(functions.double)], jobs=2, processes=True) as caller:
+        failures = [one.failure() for one in [call(caller, "s", number) for number in range(5)]]
+    assert {failure.kind for failure in failures} == {"LOST"}
+    assert all("exit code 7" in failure.text for failure in failures)
+
+
+def test_a_target_is_found_in_the_worker() -> None:
+    """A function that is named by its module works in a worker process."""
+    with Caller([Service("s", target="os.path:basename")], processes=True) as caller:
+        assert call(caller, "s", "/a/b").value() == "b"
+
+
+def test_asynchronous_functions_stay_here() -> None:
+    """An `async def` function runs in the event loop of this process."""
+
+    async def work() -> int:
+        return os.getpid()
+
+    with Caller([python(work)], processes=True) as caller:
+        assert call(caller).value() == os.getpid()

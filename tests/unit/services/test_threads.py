@@ -1,0 +1,173 @@
+"""Worker threads: the short path of Python functions without a policy."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from solvent.services import Caller, Failure, cancelled
+from solvent.services.threads import Threads
+from tests.unit.services.functions import double, fail, interrupt, leave
+from tests.unit.services.outcomes import LONG, call, python, start, wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def test_a_call_gives_the_result() -> None:
+    """The result of a function comes back with the number of attempts."""
+    with Caller([python(double)]) as caller:
+        assert call(caller, "s", 4).wait() == (8, None, 1)
+
+
+def test_keywords_are_passed() -> None:
+    """Keywords reach the function."""
+    with Caller([python(double)]) as caller:
+        assert call(caller, number=4).value() == 8
+
+
+def test_a_raised_exception_is_a_failure() -> None:
+    """What a function raises becomes a failure that names exception and place."""
+    with Caller([python(fail)]) as caller:
+        failure = call(caller, "s", "no such column\nat all").failure()
+    assert (failure.kind, failure.text) == ("FAILED", "ValueError: no such column at all")
+    assert failure.output.startswith('  File "')
+    assert "in fail\nValueError" in failure.output
+
+
+@pytest.mark.parametrize("function", [leave, interrupt])
+def test_an_exit_fails_the_call_only(function: Callable[[], None]) -> None:
+    """`sys.exit` and an interrupt in a function fail the call, and the worker goes on."""
+    with Caller([python(function), python(double, "double")], jobs=1) as caller:
+        assert call(caller).failure().kind == "FAILED"
+        assert call(caller, "double", 1).value() == 2
+
+
+def test_as_many_threads_as_needed() -> None:
+    """Calls that wait for each other all run at once, up to the number of jobs."""
+    barrier = threading.Barrier(4, timeout=LONG)
+    with Caller([python(barrier.wait)], jobs=4) as caller:
+        assert sorted(one.value() for one in [call(caller) for _ in range(4)]) == [0, 1, 2, 3]
+
+
+def test_not_more_threads_than_jobs() -> None:
+    """There are never more calls running than jobs, and calls that follow each other share a thread."""
+    seen = set[int]()
+    with Caller([python(lambda: seen.add(threading.get_ident()))], jobs=2) as caller:
+        for one in [call(caller) for _ in range(50)]:
+            one.value()
+    assert 1 <= len(seen) <= 2
+
+
+def test_a_waiting_thread_is_used_again() -> None:
+    """A call that comes when a thread waits starts no other."""
+    threads = set[int]()
+    with Caller([python(lambda: threads.add(threading.get_ident()))], jobs=8) as caller:
+        for _ in range(20):
+            call(caller).value()
+            wait_until(lambda: len(caller.threads._idle) >= len(threads))
+    assert len(threads) == 1
+
+
+def test_a_call_that_waits_can_be_cancelled() -> None:
+    """A cancelled call that has not begun never begins."""
+    go, ran = threading.Event(), list[int]()
+    with Caller([python(go.wait, "block"), python(ran.append)], jobs=1) as caller:
+        call(caller, "block", LONG)
+        outcome, handle = start(caller, "s", 1)
+        handle.cancel()
+        assert outcome.failure() == Failure("CANCELLED", "cancelled")
+        go.set()
+    assert ran == []
+
+
+def test_a_running_function_learns_that_it_is_cancelled() -> None:
+    """Cancelling reports at once, the function sees `cancelled()`, and another thread takes its place."""
+    running, seen = threading.Event(), threading.Event()
+
+    def work() -> str:
+        running.set()
+        wait_until(cancelled)
+        seen.set()
+        return "too late"
+
+    with Caller([python(work), python(double, "double")], jobs=1) as caller:
+        outcome, handle = start(caller)
+        assert running.wait(LONG)
+        handle.cancel()
+        handle.cancel()
+        assert outcome.failure().kind == "CANCELLED"
+        assert call(caller, "double", 1).value() == 2
+        assert seen.wait(LONG)
+    assert len(outcome.reports) == 1
+
+
+def test_cancelling_what_is_done_does_nothing() -> None:
+    """A call that is done stays done."""
+    with Caller([python(double)]) as caller:
+        outcome, handle = start(caller, "s", 1)
+        outcome.wait()
+        handle.cancel()
+    assert outcome.reports == [(2, None, 1)]
+
+
+def test_a_faulty_callback_does_not_end_the_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An exception of `done` is reported as threads do, and the next call is served."""
+    reported = list[str]()
+    monkeypatch.setattr(threading, "excepthook", lambda seen: reported.append(str(seen.exc_value)))
+
+    def faulty(*_: object) -> None:
+        raise ValueError("fault of the callback")
+
+    with Caller([python(double)], jobs=1) as caller:
+        caller.start("s", "T1", [1], {}, faulty)
+        assert call(caller, "s", 1).value() == 2
+    assert reported == ["fault of the callback"]
+
+
+def test_closing_waits_for_what_is_queued() -> None:
+    """Closing returns when every call has its outcome."""
+    with Caller([python(double)], jobs=2) as caller:
+        outcomes = [call(caller, "s", number) for number in range(200)]
+    assert [one.reports for one in outcomes] == [[(2 * number, None, 1)] for number in range(200)]
+
+
+def test_closing_with_cancel_waits_for_nobody() -> None:
+    """Closing with `cancel` cancels what is queued and what runs."""
+    go, running = threading.Event(), threading.Event()
+
+    def block() -> None:
+        running.set()
+        go.wait(LONG)
+
+    caller = Caller([python(block)], jobs=1)
+    outcomes = [call(caller) for _ in range(10)]
+    assert running.wait(LONG)
+    caller.close(cancel=True)
+    assert {one.failure().kind for one in outcomes} == {"CANCELLED"}
+    assert [len(one.reports) for one in outcomes] == [1] * 10
+    go.set()
+
+
+def test_hanging_functions_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When too many functions that were given up hold threads, calls fail and say so; later they work again."""
+    monkeypatch.setattr("solvent.services.threads.GIVEN_UP_MAX", 3)
+    go = threading.Event()
+    with Caller([python(lambda: go.wait(LONG), "block"), python(double)], jobs=1) as caller:
+        for _ in range(4):
+            outcome, handle = start(caller, "block")
+            wait_until(lambda handle=handle: any(seat.job is handle for seat in caller.threads._seats))
+            handle.cancel()
+            outcome.failure()
+        assert call(caller, "s", 1).failure().text == "4 functions that were given up still hold their threads"
+        go.set()
+        wait_until(lambda: caller.threads.refusal is None)
+        assert call(caller, "s", 1).value() == 2
+
+
+def test_a_pool_that_never_ran_closes() -> None:
+    """A pool without a single thread can be closed."""
+    Threads(2).close()
+    Threads(2).close(cancel=True)
