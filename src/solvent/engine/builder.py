@@ -27,7 +27,9 @@ from solvent.chemistry.syntax import (
     RuleNode,
     RulePattern,
     SolutionNode,
+    SolutionPattern,
     TupleNode,
+    TuplePattern,
     Unary,
     VariablePattern,
 )
@@ -60,6 +62,8 @@ class Builder:
         self.changes: list[str] = []
         self.taken: set[str] = set()
         self.reused: dict[int, tuple[Site, list[Expression]]] = {}
+        # Tuples in changed solutions that stay, since only a solution in them loses something: element and product.
+        self.staying: dict[int, tuple[Element, Site]] = {}
         self.locals: dict[str, str] = {}
         self.used: set[str] = set()
         self.count = 0
@@ -75,7 +79,7 @@ class Builder:
     def write(self) -> list[str]:
         """Write the functions and give the fields a match must carry."""
         plan, code = self.plan, self.code
-        self._plan_reuse(plan.product)
+        self._plan(plan.product)
         items = self._items(plan.product, top=True)
         out = f"[{', '.join(items)}]"
         cells = [element.cell for element in plan.top.elements]
@@ -116,7 +120,7 @@ class Builder:
         Reactants that cannot be rules are left for the caller to take out.
         """
         code, plan = self.code, self.plan
-        self._plan_reuse(plan.product)
+        self._plan(plan.product)
         items: list[str] = []
         products: list[Product] = []
         for node in plan.product:
@@ -327,6 +331,37 @@ class Builder:
 
     # --- Solutions.
 
+    def _plan(self, nodes: Iterable[Expression]) -> None:
+        """Decide what is changed in place, before anything counts as used."""
+        self._plan_reuse(nodes)
+        for site, new in self.reused.values():
+            for element in site.elements:
+                if not element.kept:
+                    for item in new:
+                        inner = self._loses(element, item)
+                        if inner is not None and id(item) not in self.staying:
+                            self.staying[id(item)] = (element, inner)
+                            break
+
+    def _loses(self, element: Element, item: Expression) -> Site | None:
+        """Give the solution in a tuple that loses molecules and gains none, if that is all that happens to the tuple."""
+        pattern = element.pattern
+        if not isinstance(pattern, TuplePattern) or not isinstance(item, TupleNode):
+            return None
+        if len(pattern.parts) != len(item.parts) or self.plan.head(pattern) is None:
+            return None
+        found: Site | None = None
+        for part, node in zip(pattern.parts, item.parts, strict=True):
+            if says(part, node):
+                continue
+            reused = self.reused.get(id(node))
+            if found is not None or reused is None or reused[1]:
+                return None
+            if not isinstance(part, SolutionPattern) or self.plan.site_of_pattern[id(part)] is not reused[0]:
+                return None
+            found = reused[0]
+        return found
+
     def _plan_reuse(self, nodes: Iterable[Expression]) -> None:
         """Decide which solutions of the product are changed in place, before anything counts as used."""
         for node in nodes:
@@ -362,13 +397,33 @@ class Builder:
         if id(node) not in self.reused:
             return f"_Solution([{', '.join(self._items(node.items))}])"
         site, new = self.reused[id(node)]
-        items = self._items(new)
+        items: list[str] = []
+        staying: dict[Element, Site] = {}
+        for item in new:
+            texts = self._item(item, top=False)
+            if id(item) in self.staying:
+                element, inner = self.staying[id(item)]
+                staying[element] = inner
+            else:
+                items += texts
         for element in site.elements:
-            if not element.kept:
+            if element in staying:
+                self._stay(element, site, staying[element])
+            elif not element.kept:
                 self.changes.append(f"{site.store}.remove({element.cell})")
         if items:
             self.changes.append(f"{site.solution}.extend(({''.join(item + ', ' for item in items)}))")
         return site.solution
+
+    def _stay(self, element: Element, site: Site, inner: Site) -> None:
+        """Leave a tuple where it is unless a rule there could want what it has become."""
+        pattern = element.pattern
+        assert isinstance(pattern, TuplePattern)
+        shape = f"({len(pattern.parts)}, {self.code.constant(self.plan.head(pattern))})"
+        self.changes.append(
+            f"if {inner.store}.rules or {site.store}.wants({shape}): "
+            f"{site.store}.remove({element.cell}); {site.solution}.add({element.cell}.molecule)"
+        )
 
 
 def may_be_rule(plan: Plan, element: Element) -> bool:

@@ -35,6 +35,12 @@ class RuleCode:
         self.takes_rules = any(may_be_rule(self.plan, one) and not one.kept for one in self.elements)
         self.meets_rules = any(may_be_rule(self.plan, one) for one in self.elements)
         self.keys = [self.plan.keys(element) for element in self.elements]
+        # For each element, the shapes without which a search that starts there finds nothing.
+        shapes = [self.plan.shape(element) for element in self.elements]
+        self.needs = [
+            tuple({shape for at, shape in enumerate(shapes) if at != own and shape is not None})
+            for own in range(len(shapes))
+        ]
         # The loops of its sweeps, by the types of the molecules they are for (see `sweep_code`).
         self.sweeps: dict[Any, Any] = {}
         self.cannot_sweep = not can_sweep(self)
@@ -133,7 +139,7 @@ class Entry:
     """One way into a registered rule: through one of its elements."""
 
     __slots__ = (
-        "attempt", "cell", "code", "consumes", "element", "find", "is_async", "is_special", "keys", "one_shot", "react",
+        "attempt", "cell", "code", "consumes", "element", "find", "is_async", "keys", "needs", "one_shot", "react",
         "rule",
     )  # fmt: skip
 
@@ -143,6 +149,7 @@ class Entry:
         self.code = code
         self.element = None if at is None else code.elements[at]
         self.keys: list[Any] = [] if at is None else code.keys[at]
+        self.needs: tuple[Any, ...] = () if at is None else code.needs[at]
         # Whether the reaction takes the molecule the search started with.
         self.consumes = self.element is not None and not self.element.kept
         self.find: Callable[..., Any] | None = None
@@ -152,19 +159,23 @@ class Entry:
         self.is_async = False
         # Of an endless rule there are more after each reaction.
         self.one_shot = code.one_shot and not cell.endless
-        # Whether its reaction needs more than to be called.
-        self.is_special = True
 
     def prepare(self, store: Store, scan: Callable[[Row], Any], solution: Solution) -> Callable[[Any], Any]:
         """Compile what a search from here needs, and give the search in a store."""
         self.react = self.code.reaction()
         self.is_async = self.code.is_async
-        self.is_special = self.is_async or self.one_shot
         self.find = self.code.search(self.element)(store, self.cell, scan, self.rule, solution)
-        if not self.is_special and not self.code.is_late:
-            search = self.code.search(self.element, reacts=True)
-            self.attempt = search(store, self.cell, scan, self.rule, solution)
         return self.find
+
+    def can_attempt(self) -> bool:
+        """Say whether its reaction can happen in the search itself: it waits for nothing and ends no rule."""
+        return not (self.one_shot or self.code.is_late or self.code.is_async)
+
+    def prepare_attempt(self, store: Store, scan: Callable[[Row], Any], solution: Solution) -> Callable[[Any], Any]:
+        """Compile the search that makes its reaction happen, and give it for a store."""
+        search = self.code.search(self.element, reacts=True)
+        self.attempt = search(store, self.cell, scan, self.rule, solution)
+        return self.attempt
 
     def matches(self, store: Store, scan: Callable[[Row], Any], solution: Solution) -> Iterator[Any]:
         """Give every match, one after the other; only an entry without an element can."""

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 
 _DEAD_MIN = 64
+# Never written to.
+_NONE: dict[Any, Any] = {}
 WHOLE = ()
 """The positions of an index on the whole molecule."""
 
@@ -87,7 +89,7 @@ class _Bucket:
         self.row: Row = []
         self.indexes: dict[tuple[int, ...], dict[Any, Row]] = {}
         # The same tables, each with the function that gives a molecule's key in it.
-        self.keyed: list[tuple[Callable[[Molecule], Any], dict[Any, Row]]] = []
+        self.keyed: tuple[tuple[Callable[[Molecule], Any], dict[Any, Row]], ...] = ()
 
     def tidy(self) -> None:
         """Drop dead cells from the row of the shape."""
@@ -126,7 +128,7 @@ class Store(Registry):
         # Reactions made to happen by attempts, until the reactor counts them.
         self.reactions = 0
         # Flat molecules that reactions made, by their key, which have not been tried yet.
-        self.queues: dict[Any, list[Molecule]] = {}
+        self.queues: dict[Any, list[Molecule]] = _NONE
         # Set by whoever settles molecules without trying them against each other.
         self.untried = False
 
@@ -191,12 +193,12 @@ class Store(Registry):
 
     def index(self, shape: Any, positions: tuple[int, ...]) -> dict[Any, Row]:
         """Give the index of a shape on some positions, made when first asked for."""
-        bucket = self._bucket(shape)
+        bucket = self._buckets.get(shape) or self._bucket(shape)
         table = bucket.indexes.get(positions)
         if table is None:
             table = bucket.indexes[positions] = {}
             key_of: Callable[[Molecule], Any] = itemgetter(*positions) if positions else _whole
-            bucket.keyed.append((key_of, table))
+            bucket.keyed = (*bucket.keyed, (key_of, table))
             self.fast.clear()
             for cell in bucket.row:
                 if cell.alive:
@@ -205,7 +207,20 @@ class Store(Registry):
 
     def row(self, shape: Any) -> Row:
         """Give the row of a shape."""
-        return self._bucket(shape).row
+        bucket = self._buckets.get(shape)
+        return (bucket if bucket is not None else self._bucket(shape)).row
+
+    def holds(self, shapes: tuple[Any, ...]) -> bool:
+        """Say whether of each shape there may be molecules."""
+        buckets = self._buckets
+        for shape in shapes:
+            bucket = buckets.get(shape)
+            if bucket is None or not bucket.row:
+                # Tuples whose first part no rule has asked for by name yet stand with all others of their length.
+                if bucket is None and type(shape) is tuple and shape[0] in buckets:
+                    continue
+                return False
+        return True
 
     def has_shape(self, shape: Any) -> bool:
         """Say whether molecules of a shape have settled."""
@@ -289,6 +304,8 @@ class Store(Registry):
 
     def queue(self, key: Any) -> list[Molecule]:
         """Give the queue of a kind of flat molecules; it stays the same list."""
+        if self.queues is _NONE:
+            self.queues = {}
         return self.queues.setdefault(key, [])
 
     def enqueue(self, molecules: list[Molecule]) -> list[Molecule]:

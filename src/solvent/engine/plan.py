@@ -251,6 +251,14 @@ class Plan:
             return first.value
         return None
 
+    def shape(self, element: Element) -> Any:
+        """Give the length and first part that every molecule for an element has, if that is known."""
+        pattern = element.pattern
+        if isinstance(pattern, TuplePattern):
+            head = self.head(pattern)
+            return None if head is None else (len(pattern.parts), head)
+        return None
+
     def keys(self, element: Element) -> list[Any]:
         """Give the keys under which the store finds molecules for an element of the rule's own solution."""
         pattern = element.pattern

@@ -47,6 +47,7 @@ class Reactor(Reacting):
     def run(self, solution: Solution) -> None:
         """React until the solution is inert, or only calls in flight are left to wait for."""
         reopen(solution)
+        self._poll()
         self.go_on(solution)
 
     def go_on(self, solution: Solution) -> None:
@@ -162,13 +163,16 @@ class Reactor(Reacting):
                         continue
                 entries = entries_for(active)
                 for entry in entries:
-                    if not entry.cell.alive:
+                    if not entry.cell.alive or (entry.needs and not store.holds(entry.needs)):
                         continue
-                    if entry.attempt is None or is_watched or store.has_endless:
+                    attempt = entry.attempt
+                    if attempt is None and entry.can_attempt():
+                        attempt = entry.prepare_attempt(store, self.scan, solution)
+                    if attempt is None or is_watched or store.has_endless:
                         is_slow = True
                         if enter(entry, solution, store, active):
                             break
-                    elif entry.attempt(active):
+                    elif attempt(active):
                         break
                 else:
                     add(active)
@@ -177,7 +181,7 @@ class Reactor(Reacting):
         except BaseException as error:
             if entry is None and active is not _PLACED:
                 entry = _culprit(entries_for(active), error)
-            failure = self._failure(error, entry, active)
+            failure = self._failure(error, entry, active, solution, store)
             is_placed = active is _PLACED or (is_slow and self._placed == self._turn)
             solution.fresh = [*([] if is_placed else [active]), *left, *solution.fresh]
             if failure is error:
@@ -225,7 +229,7 @@ class Reactor(Reacting):
                 self._poll()
         except BaseException as error:
             entry = None if active is _PLACED else _culprit(store.entries_for(active), error)
-            failure = self._failure(error, entry, active)
+            failure = self._failure(error, entry, active, solution, store)
             solution.fresh = [*([] if active is _PLACED else [active]), *left, *solution.fresh]
             if failure is error:
                 raise
@@ -234,13 +238,15 @@ class Reactor(Reacting):
             self.reactions += store.reactions
             store.reactions = 0
 
-    def _failure(self, error: BaseException, entry: Entry | None, molecule: Molecule) -> BaseException:
+    def _failure(
+        self, error: BaseException, entry: Entry | None, molecule: Molecule, solution: Solution, store: Store
+    ) -> BaseException:
         """Give the error to raise for one that came out of an attempt: with the rule, the place and the reactants."""
         if entry is None or not isinstance(error, Exception) or isinstance(error, SolventError | Stopped):
             return error
         try:
-            assert entry.find is not None
-            match = entry.find(molecule) if entry.consumes else next(entry.find(molecule))
+            find = entry.find or entry.prepare(store, self.scan, solution)
+            match = find(molecule) if entry.consumes else next(find(molecule))
             return reaction_failed(error, entry, match, molecule)
         except Exception:  # noqa: BLE001 - the search itself fails: a function in the condition raised
             return reaction_failed(error, entry, (), None, [molecule])
@@ -248,7 +254,12 @@ class Reactor(Reacting):
     def _is_ready(self, solution: Solution, molecule: Molecule, level: int) -> bool:
         """Run the solutions inside a molecule; say whether all of them are inert."""
         ready = True
-        for sub in sub_solutions(molecule):
+        subs: Any
+        if type(molecule) is tuple and len(molecule) == 2 and type(molecule[1]) is Solution:
+            subs = molecule[1:] if type(molecule[0]) in ATOMS else sub_solutions(molecule)
+        else:
+            subs = sub_solutions(molecule)
+        for sub in subs:
             if not sub.inert:
                 self._run(sub, level + 1)
                 if not sub.inert:

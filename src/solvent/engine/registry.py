@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from solvent.chemistry.molecule import ATOMS, Molecule, Symbol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from solvent.chemistry.rule import Rule
     from solvent.chemistry.solution import Solution
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _HEADS = frozenset({Symbol, str, int})
 _VISITS_MIN = 100
+# Never written to.
+_NONE: dict[Any, Any] = {}
 
 
 class Registry:
@@ -24,23 +26,32 @@ class Registry:
     __slots__ = ("_cache", "_constants", "_tables", "fast", "has_endless", "heads", "late", "rules", "visits")
 
     def __init__(self) -> None:
+        # A store without rules shares these, empty: there are many such stores, and they are small.
         # The registered rules: the entries of each, by its cell.
-        self.rules: dict[Cell, list[Entry]] = {}
+        self.rules: dict[Cell, list[Entry]] = _NONE
         # Rules that take the rest of their own solution: they wait until nothing else is fresh.
-        self.late: list[Entry] = []
+        self.late: Sequence[Entry] = ()
         self.has_endless = False
         # For molecules of a key: the function that does all there is to do with one (see `visit`), and how often
         # none was at hand: for a few molecules it would not pay to make one.
-        self.fast: dict[Any, Callable[[Molecule], Any]] = {}
+        self.fast: dict[Any, Callable[[Molecule], Any]] = _NONE
         self.visits = 0
         # The lengths and first parts, and the constants, that patterns name.
-        self.heads: set[Any] = set()
-        self._constants: set[Any] = set()
-        self._tables: dict[Any, list[Entry]] = {}
-        self._cache: dict[Any, tuple[Entry, ...]] = {}
+        self.heads: set[Any] | frozenset[Any] = frozenset()
+        self._constants: set[Any] | frozenset[Any] = frozenset()
+        self._tables: dict[Any, list[Entry]] = _NONE
+        self._cache: dict[Any, tuple[Entry, ...]] = _NONE
+
+    def _open(self) -> None:
+        """Make the tables that the first rule needs."""
+        self.rules, self.fast, self._tables, self._cache = {}, {}, {}, {}
+        self.late, self.heads, self._constants = [], set(), set()
 
     def register(self, cell: Cell, entries: list[Entry]) -> None:
         """Let a settled rule see molecules from now on."""
+        if self.rules is _NONE:
+            self._open()
+        assert isinstance(self.late, list)
         self.rules[cell] = entries
         for entry in entries:
             if entry.code.is_late:
@@ -49,12 +60,15 @@ class Registry:
             for key in entry.keys:
                 self._tables.setdefault(key, []).append(entry)
                 if type(key) is tuple:
-                    (self.heads if type(key[0]) is int else self._constants).add(key)
+                    table = self.heads if type(key[0]) is int else self._constants
+                    assert isinstance(table, set)
+                    table.add(key)
         self._cache.clear()
         self.fast.clear()
 
     def unregister(self, cell: Cell) -> None:
         """Let a rule see no more molecules."""
+        assert isinstance(self.late, list)
         for entry in self.rules.pop(cell):
             if entry in self.late:
                 self.late.remove(entry)
@@ -83,6 +97,8 @@ class Registry:
             key = kind
             if self._constants and kind in ATOMS and (kind, molecule) in self._constants:
                 key = (kind, molecule)
+        if self.rules is _NONE:
+            return ()
         found = self._cache.get(key)
         if found is None:
             found = self._cache[key] = self._collect(key, kind)
@@ -91,6 +107,15 @@ class Registry:
     def entries_of_key(self, key: tuple[int, Any]) -> tuple[Entry, ...]:
         """Give the entries of all rules that a tuple of this length and first part could enter."""
         return self._collect(key, tuple)
+
+    def wants(self, key: tuple[int, Any]) -> bool:
+        """Say whether a rule could want a tuple of this length and first part."""
+        if self.rules is _NONE:
+            return False
+        found = self._cache.get(key)
+        if found is None:
+            found = self._cache[key] = self._collect(key, tuple)
+        return bool(found)
 
     def only_reader(self, shape: Any) -> Rule | None:
         """Give the rule that alone looks at molecules of a shape, and only at them, if it is one."""
@@ -114,13 +139,13 @@ class Registry:
     ) -> None:
         """Remember how to visit molecules like this one, if each entry is ready and none can end a rule."""
         self.visits += 1
-        if self.visits < _VISITS_MIN:
+        if self.visits < _VISITS_MIN or self.rules is _NONE:
             return
         head = molecule[0]
         key = (len(molecule), head)
         if type(head) is not Symbol or key not in self.heads or self.has_endless:
             return
-        if all(entry.attempt is not None and not entry.code.takes_rules for entry in entries):
+        if all(entry.can_attempt() and not entry.code.takes_rules for entry in entries):
             self.fast[key] = make_visit(entries, self, solution, key)
 
     def _collect(self, key: Any, kind: type) -> tuple[Entry, ...]:

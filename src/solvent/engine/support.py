@@ -57,7 +57,8 @@ def each_row(rows: Iterable[Row], scan: Any) -> Iterable[Cell]:
     """Go through several rows in the order that `scan` gives to all their cells together."""
     if scan is in_order:
         return chain.from_iterable(rows)
-    return scan([cell for row in rows for cell in row])
+    scanned: Iterable[Cell] = scan([cell for row in rows for cell in row])
+    return scanned
 
 
 def trimmed(rows: list[Row]) -> list[Row]:

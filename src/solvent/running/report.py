@@ -54,7 +54,9 @@ class Report:
     @property
     def succeeded(self) -> bool:
         """Whether every result of the workflow is there."""
-        return all(self.states.get(task) == "done" for task in self.results_of) if self.results_of else not self.failures
+        return (
+            all(self.states.get(task) == "done" for task in self.results_of) if self.results_of else not self.failures
+        )
 
     results_of: tuple[str, ...] = ()
 

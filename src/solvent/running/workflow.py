@@ -10,6 +10,7 @@ import gc
 import threading
 import time
 from contextlib import contextmanager
+from functools import partial
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
@@ -99,7 +100,9 @@ class WorkflowRun:
         self.solution = self.concrete.solution
         self.reactor = Reactor(observe=observe)
         self.report = Report(workflow.name)
-        self._caller_options = {"jobs": jobs, "processes": processes, "executor": executor, "folder": folder}
+        self._caller = partial(
+            Caller, workflow.services, jobs=jobs, processes=processes, executor=executor, folder=folder
+        )
         self._watch = watch
         self._should_stop = should_stop
         self._seconds_max = seconds_max
@@ -115,7 +118,7 @@ class WorkflowRun:
     def run(self) -> Report:
         """Run until nothing more can happen, and report."""
         self._began = time.perf_counter()
-        with _few_collections(), Caller(self.workflow.services, **self._caller_options) as caller, self._here():
+        with _few_collections(), self._caller() as caller, self._here():
             try:
                 self.reactor.run(self.solution)
                 self._go_on(caller)
@@ -188,13 +191,15 @@ class WorkflowRun:
         timing.ended, timing.attempts = now, attempts
         if failure is None:
             answer = molecule_of(value)
-            molecule = (_RES, answer) if call.index is None else (_GOT, call.index, answer)
+            molecule: Molecule = (_RES, answer) if call.index is None else (_GOT, call.index, answer)
         else:
             text = failure.text[:_TEXT_MAX]
             self._faults[name] = Failed(name, failure.kind, text, attempts, failure.output)
             molecule = (_ERR if call.index is None else _FAULT, Symbol(failure.kind), text)
         if self._watch is not None:
-            self._watch(Event("done" if failure is None else "failed", name, now, "" if failure is None else failure.text))
+            self._watch(
+                Event("done" if failure is None else "failed", name, now, "" if failure is None else failure.text)
+            )
         try:
             flight.coroutine.send(molecule)
         except StopIteration as answered:
@@ -266,9 +271,11 @@ class WorkflowRun:
                 state = "done"
             elif kind is tuple and part[0] is _ERR:
                 state = "failed"
-                failed = self._faults.setdefault(name, Failed(name, part[1].name, str(part[2])))
-                if part[1].name == "CONDITION":
-                    failed.kind, failed.cause = "CONDITION", f"the result was rejected for `{part[2]}`"
+                failed = self._faults.setdefault(name, Failed(name, "", str(part[2])))
+                if type(part[1]) is tuple:
+                    failed.kind, failed.cause = "CONDITION", f"its result was rejected (alternative `{part[2]}`)"
+                else:
+                    failed.kind = part[1].name
                 failed.molecules = print_molecule(inside)[:_TEXT_MAX]
             elif kind is Symbol and part in _STATES:
                 state = _STATES[part]
@@ -290,7 +297,7 @@ class WorkflowRun:
 
 @contextmanager
 def _few_collections() -> Iterator[None]:
-    """Let Python look for garbage less often: a workflow's molecules live until its end, and looking costs half the time."""
+    """Let Python look for garbage less often: the molecules live until the end, and looking costs half the time."""
     before = gc.get_threshold()
     gc.set_threshold(max(before[0], 100_000), 50, 100)
     try:

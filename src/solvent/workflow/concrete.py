@@ -1,7 +1,7 @@
 """From the abstract workflow to the concrete one: the molecules of its tasks and the rules that make them react.
 
-The generic rules stand in `rules/*.hocl`. Only one kind of rule is made for each workflow: `wa_when`, which says when an
-alternative applies; it is the rule that a HOCLflow text writes with TRIGGER and BOND.
+The rules stand in `rules/*.hocl` and are the same for every workflow; what differs is molecules. Only a condition on a
+result becomes a rule of its own, `wa_reject`, since it is written in the language.
 """
 
 from __future__ import annotations
@@ -21,15 +21,17 @@ from solvent.errors import WorkflowProblem
 from solvent.hocl import lower_program, parse_program, resolve
 from solvent.source import Source
 from solvent.workflow.functions import FUNCTIONS, molecule_of
-from solvent.workflow.model import REQUIRED, Alternative, Argument, Each, Input, Result, Task, Value, Workflow
+from solvent.workflow.model import REQUIRED, Alternative, Argument, Each, Result, Task, Value, Workflow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 _SYMBOL = re.compile(r"[A-Z][A-Za-z0-9_]*\Z")
 _KINDS = {"failure": ("FAILED", "TIMEOUT", "LOST"), "timeout": ("TIMEOUT",)}
-_RESERVED = frozenset("SRC DST IN SRV ARG RES ERR PASS BOND WAKE ALT OPEN GONE PAR ME RUN DOT CROSS FILTER FROM".split())
-_PLAIN = ("gw_setup", "gw_call")
+_RESERVED = frozenset(
+    ("SRC", "DST", "IN", "SRV", "ARG", "RES", "ERR", "PASS", "BOND", "WAKE", "ALT", "TRIGGER", "OPEN", "GONE", "PAR",
+     "RUN", "DOT", "CROSS", "FILTER", "FROM", "VALUE", "ADAPTED", "GIVE_UP")
+)  # fmt: skip
 _FILTERED = ("df_init", "df_step", "df_setup")
 _EACH = (
     "gw_mix", "gw_each", "gw_next", "gw_last", "gw_call_each", "gw_result", "gw_fault", "gw_done", "gw_fail",
@@ -109,22 +111,22 @@ class _Maker:
         else:
             found = list(_rules("adaptation", self.functions).values())
             for alternative in self.workflow.alternatives:
-                found.append((Symbol("ALT"), alternative.name))
-                found += self._when(alternative)
+                found += self._alternative(alternative)
         return [*found, *map(self._task, self.workflow.tasks)]
 
     def _task(self, task: Task) -> Molecule:
         sources: list[Molecule] = [task_symbol(name) for name in task.sources]
         if task.name in self.dormant:
             sources.append(Symbol("WAKE"))
-        filters = dict.fromkeys((slot.task, slot.item) for slot in task.slots if _is_filter(slot))
+        filters = dict.fromkeys(
+            (slot.task, slot.item) for slot in task.slots if isinstance(slot, Result) and slot.item is not None
+        )
         parts: list[Molecule] = [
             (Symbol("SRC"), Solution(sources)),
             (Symbol("IN"), Solution()),
             (Symbol("DST"), Solution(map(task_symbol, self.destinations[task.name]))),
             (Symbol("SRV"), task.service),
-            (Symbol("ME"), task_symbol(task.name)),
-            (Symbol("ARG"), List(map(self._argument, task.slots))),
+            (Symbol("ARG"), task_symbol(task.name), List(map(self._argument, task.slots))),
             Symbol("OPEN"),
         ]
         if filters:
@@ -155,46 +157,34 @@ class _Maker:
             if "condition" in one.on and task.name in one.watched:
                 name = _quoted(one.name)
                 condition = one.when if one.when is not None else f"rejects({name}, result)"
-                text = f"replace RES : result by ERR : CONDITION : {name} if {condition}"
+                text = f"replace RES : result by ERR : (CONDITION : {name}) : {name} if {condition}"
                 found.append(_made(f"wa_reject_{at + 1}", text, self.functions))
         return found
 
-    def _when(self, alternative: Alternative) -> list[Rule]:
-        """Give the rules that let an alternative apply."""
-        name = _quoted(alternative.name)
-        tests = []
-        for kind in (kind for on in alternative.on for kind in _KINDS.get(on, ())):
-            tests.append(f"k == {kind}")
+    def _alternative(self, alternative: Alternative) -> list[Molecule]:
+        """Give the molecules of an alternative: when it applies, and what is done then."""
+        name = alternative.name
+        kinds: list[Molecule] = [Symbol(kind) for on in alternative.on for kind in _KINDS.get(on, ())]
         if "condition" in alternative.on:
-            tests.append(f"(k == CONDITION && m == {name})")
-        condition = " || ".join(dict.fromkeys(tests))
-        products = ", ".join(self._bonds(alternative))
-        at = self.workflow.alternatives.index(alternative) + 1
-        return [
-            _made(
-                f"wa_when_{at}_{place}",
-                f"replace-one ALT : {name}, {_text(watched)} : <ERR : k : m, ?w> "
-                f"by {_text(watched)} : <ERR : k : m, w>, ADAPTED : {name} : adapted({name}, {_text(watched)}), {products} "
-                f"if {condition}",
-                self.functions,
-            )
-            for place, watched in enumerate(alternative.watched, 1)
-        ]
+            kinds.append((Symbol("CONDITION"), name))
+        triggers = [(Symbol("TRIGGER"), task_symbol(task), name) for task in alternative.watched]
+        return [(Symbol("ALT"), name, List(dict.fromkeys(kinds)), Solution(self._bonds(alternative))), *triggers]
 
-    def _bonds(self, alternative: Alternative) -> list[str]:
+    def _bonds(self, alternative: Alternative) -> list[Molecule]:
         """Give the molecules that put an alternative's tasks in the place of those it replaces."""
         tasks = [task for task in self.workflow.tasks if self.dormant.get(task.name) == alternative.name]
         inside = {task.name for task in tasks}
-        found = [f"WAKE : {_text(task.name)}" for task in tasks]
+        bond, source_of, destination_of = Symbol("BOND"), Symbol("SRC"), Symbol("DST")
+        found: list[Molecule] = [(Symbol("WAKE"), task_symbol(task.name)) for task in tasks]
         for task in tasks:
-            found += [f"BOND : SRC : {_text(source)} : {_text(task.name)}" for source in task.sources if source not in inside]
+            outside = [source for source in task.sources if source not in inside]
+            found += [(bond, source_of, task_symbol(source), task_symbol(task.name)) for source in outside]
         for old, new in alternative.exits.items():
+            onward = [later for later in self.destinations[old] if later not in alternative.replaced]
             found += [
-                f"BOND : DST : {_text(later)} : {_text(old)} : {_text(new)}"
-                for later in self.destinations[old]
-                if later not in alternative.replaced
+                (bond, destination_of, task_symbol(later), task_symbol(old), task_symbol(new)) for later in onward
             ]
-        return [*found, *(f"GIVE_UP : {_text(name)}" for name in alternative.replaced)]
+        return [*found, *((Symbol("GIVE_UP"), task_symbol(name)) for name in alternative.replaced)]
 
 
 def _destinations(workflow: Workflow) -> dict[str, list[str]]:
@@ -212,10 +202,6 @@ def _destinations(workflow: Workflow) -> dict[str, list[str]]:
         for old, new in alternative.exits.items():
             found[new] += [one for one in found[old] if one not in found[new] and one not in alternative.replaced]
     return found
-
-
-def _is_filter(slot: Argument) -> bool:
-    return isinstance(slot, Result) and slot.item is not None
 
 
 def _each(each: Each) -> tuple[List, List]:
@@ -274,11 +260,6 @@ def _solution(text: str, name: str, functions: Functions) -> Solution:
 def _quoted(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
-
-
-def _text(name: str) -> str:
-    symbol = task_symbol(name)
-    return name if isinstance(symbol, Symbol) else _quoted(name)
 
 
 __all__ = ["Concrete", "concretise", "task_symbol", "workflow_functions"]

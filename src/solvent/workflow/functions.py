@@ -61,7 +61,7 @@ def joined(one: Molecule, other: Molecule) -> List:
 
 
 def filled(slots: Molecule, items: Molecule) -> List:
-    """`filled(p, l)`: the arguments with some of them, given as `slot : value`, in place of the lists they come from."""
+    """`filled(p, l)`: the arguments, with items given as `slot : value` in place of the lists they come from."""
     found = list(slots)
     for slot, value in items:
         found[slot] = value
