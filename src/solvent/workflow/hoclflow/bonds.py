@@ -21,6 +21,7 @@ class Bonds:
     def __init__(self, workflow: Workflow) -> None:
         self.onward = workflow.destinations
         self.asleep = workflow.dormant
+        self._tasks = {task.name: task for task in workflow.tasks}
         self._replaced: dict[str, list[str]] = {}
         for alternative in workflow.alternatives:
             for task, other in alternative.exits.items():
@@ -48,12 +49,11 @@ class Bonds:
         """Give what DST says: the certain destinations and the inherited ones."""
         return list(dict.fromkeys([*self.certain(task), *self.inherited(task)]))
 
-    def of_alternative(self, alternative: Alternative, workflow: Workflow) -> list[tuple[str, str, str]]:
+    def of_alternative(self, alternative: Alternative) -> list[tuple[str, str, str]]:
         """Give the bonds of an alternative: for those who served the replaced tasks, then for those they served."""
         found: dict[tuple[str, str, str], None] = {}
-        known = {task.name: task for task in workflow.tasks}
         for old, new in alternative.exits.items():
-            for source in known[new].sources if new in known else ():
+            for source in self._tasks[new].sources if new in self._tasks else ():
                 if source not in self.asleep:
                     found[source, old, new] = None
             for whom in self.certain(old):

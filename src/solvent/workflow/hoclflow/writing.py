@@ -42,7 +42,7 @@ def _solution(workflow: Workflow, margin: str) -> str:
     molecules += [_input(name, default) for name, default in workflow.inputs.items()]
     molecules += [f"SERVICE : {print_plain_name(one.name)} : {_service(one, margin)}" for one in workflow.services]
     molecules += [f"{print_task_name(one.name)} : {_task(one, bonds)}" for one in workflow.tasks]
-    molecules += [_rule(one, bonds, workflow, margin) for one in workflow.alternatives]
+    molecules += [_rule(one, bonds, margin) for one in workflow.alternatives]
     if workflow.results:
         molecules.append(f"RESULTS : {_names(workflow.results)}")
     inside = f",\n{margin}".join(molecules)
@@ -166,9 +166,9 @@ def _each(each: Each) -> str:
 # --- Alternatives.
 
 
-def _rule(one: Alternative, bonds: Bonds, workflow: Workflow, margin: str) -> str:
+def _rule(one: Alternative, bonds: Bonds, margin: str) -> str:
     product = [f"TRIGGER : {_trigger(one)}"]
-    product += [f"BOND : ({' : '.join(map(print_task_name, bond))})" for bond in bonds.of_alternative(one, workflow)]
+    product += [f"BOND : ({' : '.join(map(print_task_name, bond))})" for bond in bonds.of_alternative(one)]
     if one.also:
         product.append(f"ALSO : {_names(one.also)}")
     common = _common_condition(one.when) if "condition" in one.on else None

@@ -1,0 +1,168 @@
+"""What is wrong with a workflow before it runs, all at once, with the places in its file.
+
+    W120  a cycle                           W126  a service that does not say what it calls
+    W121  an unknown task                   W127  an alternative that could never apply
+    W122  an unknown input                  W128  a task of an alternative that the normal workflow needs
+    W123  an unknown service                W129  an alternative that needs what it replaces
+    W124  two of one name                   W130  a condition that does not read as HOCL
+    W125  a composition over what is no list, or no argument
+
+Every check is linear in the size of the workflow. Cycles are in `cycles`, alternatives in `alternatives`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from solvent.errors import WorkflowProblem
+from solvent.hocl.nearest import nearest
+from solvent.workflow.alternatives import check_alternatives
+from solvent.workflow.cycles import cycles_of
+from solvent.workflow.model import Each, Input, Result, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+    from solvent.source import Span
+    from solvent.workflow.model import Task, Workflow
+    from solvent.workflow.places import Key, Part
+
+_HINTS_MAX = 20
+_NAMES_MAX = 5_000
+_CYCLE_SHOWN_MAX = 8
+
+
+def check(workflow: Workflow, places: Mapping[Key, Span] | None = None) -> list[WorkflowProblem]:
+    """List all that is wrong with a workflow; a sound one gives an empty list."""
+    report = Report(places or {})
+    _check_names(workflow, report)
+    _check_services(workflow, report)
+    tasks = {task.name: task for task in workflow.tasks}
+    services = {service.name for service in workflow.services}
+    for task in workflow.tasks:
+        _check_task(task, tasks, services, workflow.inputs, report)
+    for name in workflow.results:
+        if name not in tasks:
+            report.unknown("W121", f"`results` names `{name}`, which is no task", ("result", name), name, tasks)
+    _check_cycles(workflow, report)
+    check_alternatives(workflow, tasks, report)
+    return report.problems
+
+
+class Report:
+    """The problems found so far, and where things stand."""
+
+    def __init__(self, places: Mapping[Key, Span]) -> None:
+        self.problems: list[WorkflowProblem] = []
+        self._places = places
+        self._hints = 0
+
+    def add(self, code: str, message: str, key: Key, *, hint: str = "") -> None:
+        """Add a problem about a part of the workflow."""
+        self.problems.append(WorkflowProblem(code, message, span=self._places.get(key), hint=hint))
+
+    def unknown(self, code: str, message: str, key: Key, wrong: str, known: Collection[str]) -> None:
+        """Add a problem about an unknown name, with the one that was probably meant."""
+        hint = ""
+        # Looking for a similar name takes time for each known one, so it is done for the first few only.
+        if self._hints < _HINTS_MAX and len(known) <= _NAMES_MAX:
+            self._hints += 1
+            hint = nearest(wrong, known)
+        self.add(code, message, key, hint=hint)
+
+
+def _check_names(workflow: Workflow, report: Report) -> None:
+    parts: tuple[tuple[Part, Iterable[Any]], ...] = (
+        ("task", workflow.tasks),
+        ("service", workflow.services),
+        ("alternative", workflow.alternatives),
+    )
+    for part, items in parts:
+        seen: set[str] = set()
+        for item in items:
+            if item.name in seen:
+                report.add("W124", f"two {part}s are called `{item.name}`", (part, item.name))
+            seen.add(item.name)
+
+
+def _check_services(workflow: Workflow, report: Report) -> None:
+    for service in workflow.services:
+        if service.kind == "replay":
+            seconds = service.options.get("seconds", 0)
+            if type(seconds) not in (int, float) or seconds < 0:
+                message = f"the service `{service.name}` replays no number of seconds: {seconds!r}"
+                report.add("W126", message, ("service", service.name))
+        elif not service.target and service.function is None:
+            message = f"the service `{service.name}` does not say what it calls"
+            report.add("W126", message, ("service", service.name), hint=_TARGETS[service.kind])
+
+
+_TARGETS = {
+    "python": "name a function: `python: module:function`",
+    "shell": "give a command: `shell: sort {0}`",
+    "http": "give an address: `http: http://localhost:8000/f`",
+    "hocl": "give a program's path: `hocl: other.hocl`",
+    "workflow": "give a workflow's path: `workflow: other.yaml`",
+}
+
+
+def _check_task(
+    task: Task, tasks: Mapping[str, Task], services: Collection[str], inputs: Collection[str], report: Report
+) -> None:
+    key: Key = ("task", task.name)
+    if task.service not in services:
+        report.unknown(
+            "W123", f"`{task.name}` calls `{task.service}`, which is no service", key, task.service, services
+        )
+    for source in task.sources:
+        if source not in tasks:
+            does = "waits for" if source in task.after else "takes from"
+            report.unknown("W121", f"`{task.name}` {does} `{source}`, which is no task", key, source, tasks)
+    for slot in task.slots:
+        if isinstance(slot, Input) and slot.name not in inputs:
+            message = f"`{task.name}` takes the input `{slot.name}`, which the workflow does not have"
+            report.unknown("W122", message, key, slot.name, inputs)
+        elif isinstance(slot, Result) and slot.item is not None and slot.item < 1:
+            report.add("W125", f"`{task.name}` takes item {slot.item} of `{slot.task}`; items count from 1", key)
+    if task.each is not None:
+        _check_each(task, task.each, report)
+
+
+def _check_each(task: Task, each: Each, report: Report) -> None:
+    """Check that a composition goes over arguments that exist and may be lists, each once."""
+    key: Key = ("task", task.name)
+    slots = task.slots
+    seen: set[int] = set()
+    todo: list[int | Each] = [each]
+    while todo:
+        one = todo.pop()
+        if isinstance(one, Each):
+            if not one.over:
+                report.add("W125", f"`{task.name}` combines no arguments by `{one.how}`", key)
+            todo += one.over
+        elif not 0 <= one < len(slots):
+            has = f"it has {len(slots)}, from 0 to {len(slots) - 1}" if slots else "it has none"
+            report.add("W125", f"`{task.name}` goes over its argument {one}, but {has}", key)
+        elif one in seen:
+            report.add("W125", f"`{task.name}` goes over its argument {one} twice", key)
+        else:
+            seen.add(one)
+            slot = slots[one]
+            if isinstance(slot, Value) and not isinstance(slot.value, list | tuple):
+                message = f"`{task.name}` goes over its argument {one}, which is no list: {slot.value!r}"
+                report.add("W125", message, key)
+
+
+def _check_cycles(workflow: Workflow, report: Report) -> None:
+    order = {task.name: at for at, task in enumerate(workflow.tasks)}
+    for cycle in cycles_of({task.name: task.sources for task in workflow.tasks}):
+        # A task waits for its sources, so the data flows the other way.
+        names = [*reversed(cycle)]
+        start = names.index(min(names, key=order.__getitem__))
+        names = [*names[start:], *names[:start], names[start]]
+        shown = names if len(names) <= _CYCLE_SHOWN_MAX else [*names[: _CYCLE_SHOWN_MAX - 2], "...", names[-1]]
+        message = f"these tasks wait for each other: {' → '.join(shown)}"
+        report.add("W120", message, ("task", names[0]), hint="a workflow has no way back; take one of the arrows out")
+
+
+__all__ = ["Report", "check"]
