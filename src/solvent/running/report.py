@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from solvent.errors import SolventError
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +53,19 @@ class Report:
     timings: dict[str, Timing] = field(default_factory=dict)
     reactions: int = 0
     seconds: float = 0.0
+    results_of: tuple[str, ...] = ()
+    """The tasks that in the end stand for those whose results are the workflow's."""
+    error: SolventError | None = None
+    """What stopped the run before nothing more could happen: a limit, Ctrl-C, a product that cannot be computed."""
 
     @property
     def succeeded(self) -> bool:
         """Whether every result of the workflow is there."""
-        return (
-            all(self.states.get(task) == "done" for task in self.results_of) if self.results_of else not self.failures
-        )
-
-    results_of: tuple[str, ...] = ()
+        if self.error is not None:
+            return False
+        if self.results_of:
+            return all(self.states.get(task) == "done" for task in self.results_of)
+        return not self.failures
 
 
 __all__ = ["Event", "Failed", "Report", "Timing"]

@@ -17,12 +17,16 @@ from typing import TYPE_CHECKING, Any
 from solvent.chemistry.molecule import List, Molecule, Symbol
 from solvent.chemistry.printer import print_molecule
 from solvent.chemistry.solution import Solution
+from solvent.engine.reaction import Stopped
 from solvent.engine.reactor import Reactor
+from solvent.errors import LimitReached, ReactionFailed
 from solvent.running.program import deep_stack
 from solvent.running.report import Event, Failed, Report, Timing
 from solvent.services import Caller, Failure
-from solvent.workflow.concrete import concretise, workflow_functions
+from solvent.services.python import function_of
+from solvent.workflow.concrete import Concrete, concretise, task_symbol, workflow_functions
 from solvent.workflow.functions import molecule_of, value_of
+from solvent.workflow.model import Service
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping
@@ -75,7 +79,8 @@ def _rejects(alternative: Molecule, result: Molecule) -> bool:
 
 # The run whose molecules react in this thread: rules are compiled once for all runs, so they find theirs here.
 _current = threading.local()
-_FUNCTIONS = workflow_functions(invoke=_invoke, invoke_each=_invoke_each, adapted=_adapted, rejects=_rejects)
+FUNCTIONS = workflow_functions(invoke=_invoke, invoke_each=_invoke_each, adapted=_adapted, rejects=_rejects)
+"""What the rules of a concrete workflow call; only a `WorkflowRun` can run them."""
 
 
 class WorkflowRun:
@@ -90,15 +95,21 @@ class WorkflowRun:
         processes: bool = False,
         executor: Executor | None = None,
         folder: Path | None = None,
+        solution: Solution | None = None,
         seconds_max: float | None = None,
         watch: Callable[[Event], None] | None = None,
         observe: Callable[[Reaction], None] | None = None,
         should_stop: Callable[[], bool] | None = None,
     ) -> None:
         self.workflow = workflow
-        self.concrete = concretise(workflow, inputs, functions=_FUNCTIONS)
+        # A concrete workflow that was printed and read again comes along as its solution.
+        self.concrete = (
+            concretise(workflow, inputs, functions=FUNCTIONS)
+            if solution is None
+            else Concrete(workflow, solution, {task.name: task_symbol(task.name) for task in workflow.tasks})
+        )
         self.solution = self.concrete.solution
-        self.reactor = Reactor(observe=observe)
+        self.reactor = Reactor(observe=observe, should_stop=self._must_stop)
         self.report = Report(workflow.name)
         self._caller = partial(
             Caller, workflow.services, jobs=jobs, processes=processes, executor=executor, folder=folder
@@ -109,19 +120,27 @@ class WorkflowRun:
         self._names = {symbol: name for name, symbol in self.concrete.tasks.items()}
         self._tasks = {task.name: task for task in workflow.tasks}
         self._alternatives = {one.name: one for one in workflow.alternatives}
+        self._predicates = {
+            one.name: _predicate_of(one.name, one.predicate, folder)
+            for one in workflow.alternatives
+            if one.predicate is not None
+        }
         self._answers: SimpleQueue[tuple[Flight, _Call, Any, Failure | None, int]] = SimpleQueue()
-        self._out: dict[Flight, Handle] = {}
+        self._out: dict[Flight, tuple[str, Handle]] = {}
         self._began = 0.0
         self._faults: dict[str, Failed] = {}
-        self._is_stopped = False
 
     def run(self) -> Report:
-        """Run until nothing more can happen, and report."""
+        """Run until nothing more can happen, and report; what stopped it before is the report's `error`."""
         self._began = time.perf_counter()
         with _few_collections(), self._caller() as caller, self._here():
             try:
                 self.reactor.run(self.solution)
                 self._go_on(caller)
+            except Stopped:
+                self.report.error = self._stopped()
+            except ReactionFailed as error:
+                self.report.error = error
             finally:
                 self._bring_back(caller)
         return self._finish()
@@ -146,12 +165,11 @@ class WorkflowRun:
                 self._take_off(caller, flight)
             if not out:
                 return
+            if self._must_stop():
+                raise Stopped
             try:
                 answer = answers.get(timeout=_LOOK_EVERY)
             except Empty:
-                if self._must_stop():
-                    self._is_stopped = True
-                    return
                 continue
             while True:
                 self._land(*answer)
@@ -163,6 +181,11 @@ class WorkflowRun:
         if self._should_stop is not None and self._should_stop():
             return True
         return self._seconds_max is not None and time.perf_counter() - self._began > self._seconds_max
+
+    def _stopped(self) -> LimitReached:
+        if self._should_stop is not None and self._should_stop():
+            return LimitReached("H504", "interrupted before the workflow was done")
+        return LimitReached("H502", f"not done after {self._seconds_max:g} seconds", hint="allow more: --seconds-max")
 
     def _take_off(self, caller: Caller, flight: Flight) -> None:
         call: _Call = flight.coroutine.send(None)
@@ -181,7 +204,7 @@ class WorkflowRun:
         def done(value: Any, failure: Failure | None, attempts: int) -> None:
             self._answers.put((flight, call, value, failure, attempts))
 
-        self._out[flight] = caller.start(call.service, name, values[:positional], keywords, done)
+        self._out[flight] = name, caller.start(call.service, name, values[:positional], keywords, done)
 
     def _land(self, flight: Flight, call: _Call, value: Any, failure: Failure | None, attempts: int) -> None:
         self._out.pop(flight, None)
@@ -207,11 +230,13 @@ class WorkflowRun:
 
     def _bring_back(self, caller: Caller) -> None:
         """Cancel what is still out, and put its reactants back, so that nothing is lost."""
-        for flight, handle in self._out.items():
+        for _, handle in self._out.values():
             handle.cancel()
+        for flight in (*self._out, *self.reactor.flights):
             flight.coroutine.close()
             self.reactor.crash(flight, KeyboardInterrupt())
         self._out.clear()
+        self.reactor.flights = []
         caller.close(cancel=True)
 
     # --- What rules ask.
@@ -221,16 +246,28 @@ class WorkflowRun:
         now = time.perf_counter() - self._began
         name = self._names[task]
         one = self._alternatives[alternative]
+        fault = self._faults.get(name)
         self.report.adaptations.append(
-            {"alternative": alternative, "because": name, "replaced": list(one.replaced), "seconds": now}
+            {
+                "alternative": alternative,
+                "because": name,
+                "cause": f"{fault.kind}: {fault.cause}" if fault is not None else "its result was rejected",
+                "replaced": list(one.replaced),
+                "seconds": now,
+            }
         )
+        if one.replaced != (name,) or self._tasks[name].each is not None:
+            # Otherwise its only call has just ended, and nothing is to be looked for.
+            for called, handle in list(self._out.values()):
+                if called in one.replaced:
+                    handle.cancel()
         if self._watch is not None:
             self._watch(Event("adapted", name, now, alternative))
 
     def rejects(self, alternative: str, result: Molecule) -> bool:
         """Say whether an alternative's predicate rejects a result; one that fails rejects it."""
         try:
-            return bool(self._alternatives[alternative].predicate(value_of(result)))
+            return bool(self._predicates[alternative](value_of(result)))
         except Exception:  # noqa: BLE001 - a predicate is the user's: whatever it raises, the result is not accepted
             return True
 
@@ -295,6 +332,14 @@ class WorkflowRun:
                 return name
 
 
+def _predicate_of(alternative: str, predicate: Any, folder: Path | None) -> Callable[[Any], object]:
+    """Give a predicate, which a file names as `module:function`."""
+    if callable(predicate):
+        found: Callable[[Any], object] = predicate
+        return found
+    return function_of(Service(alternative, target=str(predicate)), folder)
+
+
 @contextmanager
 def _few_collections() -> Iterator[None]:
     """Let Python look for garbage less often: the molecules live until the end, and looking costs half the time."""
@@ -311,4 +356,4 @@ def run_workflow(workflow: Workflow, inputs: Mapping[str, Any] | None = None, **
     return WorkflowRun(workflow, inputs, **options).run()
 
 
-__all__ = ["WorkflowRun", "run_workflow"]
+__all__ = ["FUNCTIONS", "WorkflowRun", "run_workflow"]
