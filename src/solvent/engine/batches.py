@@ -96,3 +96,13 @@ def go_out(solution: Solution) -> Solution:
         del host.waiting[id(molecule)]
         host.add(molecule)
     return host
+
+
+def dissolve(solution: Solution) -> None:
+    """Forget what the engine keeps for a solution that nobody needs any more: rules and stores know each other."""
+    store = solution.settled
+    if type(store) is Store and store.rules:
+        store.rules.clear()
+        store.forget()
+    solution.settled = None
+    solution.host = None

@@ -87,7 +87,7 @@ class _Bucket:
 
     def __init__(self) -> None:
         self.row: Row = []
-        self.indexes: dict[tuple[int, ...], dict[Any, Row]] = {}
+        self.indexes: dict[tuple[int, ...], dict[Any, Row]] = _NONE
         # The same tables, each with the function that gives a molecule's key in it.
         self.keyed: tuple[tuple[Callable[[Molecule], Any], dict[Any, Row]], ...] = ()
 
@@ -196,6 +196,8 @@ class Store(Registry):
         bucket = self._buckets.get(shape) or self._bucket(shape)
         table = bucket.indexes.get(positions)
         if table is None:
+            if bucket.indexes is _NONE:
+                bucket.indexes = {}
             table = bucket.indexes[positions] = {}
             key_of: Callable[[Molecule], Any] = itemgetter(*positions) if positions else _whole
             bucket.keyed = (*bucket.keyed, (key_of, table))
@@ -228,8 +230,11 @@ class Store(Registry):
         return bucket is not None and any(cell.alive for cell in bucket.row)
 
     def tables(self, shape: Any) -> dict[tuple[int, ...], dict[Any, Row]]:
-        """Give the indexes of a shape, by their positions."""
-        return self._bucket(shape).indexes
+        """Give the indexes of a shape, by their positions; it stays the same dictionary."""
+        bucket = self._bucket(shape)
+        if bucket.indexes is _NONE:
+            bucket.indexes = {}
+        return bucket.indexes
 
     def _bucket(self, shape: Any) -> _Bucket:
         """Give the bucket of a shape; that of a first part takes over the tuples which begin so."""

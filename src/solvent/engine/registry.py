@@ -18,6 +18,7 @@ _HEADS = frozenset({Symbol, str, int})
 _VISITS_MIN = 100
 # Never written to.
 _NONE: dict[Any, Any] = {}
+_NO_KEYS: frozenset[Any] = frozenset()
 
 
 class Registry:
@@ -37,8 +38,8 @@ class Registry:
         self.fast: dict[Any, Callable[[Molecule], Any]] = _NONE
         self.visits = 0
         # The lengths and first parts, and the constants, that patterns name.
-        self.heads: set[Any] | frozenset[Any] = frozenset()
-        self._constants: set[Any] | frozenset[Any] = frozenset()
+        self.heads: set[Any] | frozenset[Any] = _NO_KEYS
+        self._constants: set[Any] | frozenset[Any] = _NO_KEYS
         self._tables: dict[Any, list[Entry]] = _NONE
         self._cache: dict[Any, tuple[Entry, ...]] = _NONE
 
@@ -79,6 +80,11 @@ class Registry:
                     table.remove(entry)
         self._cache.clear()
         self.fast.clear()
+
+    def forget(self) -> None:
+        """Forget all rules, and what was made of them."""
+        self.rules, self.fast, self._tables, self._cache = _NONE, _NONE, _NONE, _NONE
+        self.late = ()
 
     def entries_for(self, molecule: Molecule) -> tuple[Entry, ...]:
         """Give the entries of all rules that a molecule of this shape could enter."""

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from solvent.chemistry.molecule import List, Molecule, Symbol
 from solvent.chemistry.printer import print_molecule
 from solvent.chemistry.solution import Solution
+from solvent.engine.batches import dissolve
 from solvent.engine.reaction import Stopped
 from solvent.engine.reactor import Reactor
 from solvent.errors import LimitReached, ReactionFailed
@@ -133,17 +134,25 @@ class WorkflowRun:
     def run(self) -> Report:
         """Run until nothing more can happen, and report; what stopped it before is the report's `error`."""
         self._began = time.perf_counter()
-        with _few_collections(), self._caller() as caller, self._here():
-            try:
-                self.reactor.run(self.solution)
-                self._go_on(caller)
-            except Stopped:
-                self.report.error = self._stopped()
-            except ReactionFailed as error:
-                self.report.error = error
-            finally:
-                self._bring_back(caller)
-        return self._finish()
+        with _few_collections():
+            with self._caller() as caller, self._here():
+                try:
+                    self.reactor.run(self.solution)
+                    self._go_on(caller)
+                except Stopped:
+                    self.report.error = self._stopped()
+                except ReactionFailed as error:
+                    self.report.error = error
+                finally:
+                    self._bring_back()
+            return self._finish()
+
+    def dissolve(self) -> None:
+        """Take the molecules apart, so that their memory is free at once and need not be searched for."""
+        for molecule in self.solution:
+            if type(molecule) is tuple and type(molecule[1]) is Solution:
+                dissolve(molecule[1])
+        dissolve(self.solution)
 
     @contextmanager
     def _here(self) -> Iterator[None]:
@@ -228,7 +237,7 @@ class WorkflowRun:
         except StopIteration as answered:
             self.reactor.land(flight, answered.value)
 
-    def _bring_back(self, caller: Caller) -> None:
+    def _bring_back(self) -> None:
         """Cancel what is still out, and put its reactants back, so that nothing is lost."""
         for _, handle in self._out.values():
             handle.cancel()
@@ -237,7 +246,6 @@ class WorkflowRun:
             self.reactor.crash(flight, KeyboardInterrupt())
         self._out.clear()
         self.reactor.flights = []
-        caller.close(cancel=True)
 
     # --- What rules ask.
 
@@ -353,7 +361,11 @@ def _few_collections() -> Iterator[None]:
 
 def run_workflow(workflow: Workflow, inputs: Mapping[str, Any] | None = None, **options: Any) -> Report:
     """Run a workflow in this process; see `WorkflowRun` for the options."""
-    return WorkflowRun(workflow, inputs, **options).run()
+    with _few_collections():
+        run = WorkflowRun(workflow, inputs, **options)
+        report = run.run()
+        run.dissolve()
+    return report
 
 
 __all__ = ["FUNCTIONS", "WorkflowRun", "run_workflow"]

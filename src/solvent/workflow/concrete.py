@@ -30,7 +30,7 @@ _SYMBOL = re.compile(r"[A-Z][A-Za-z0-9_]*\Z")
 _KINDS = {"failure": ("FAILED", "TIMEOUT", "LOST"), "timeout": ("TIMEOUT",)}
 _RESERVED = frozenset(
     ("SRC", "DST", "IN", "SRV", "ARG", "RES", "ERR", "PASS", "BOND", "WAKE", "ALT", "TRIGGER", "OPEN", "GONE", "PAR",
-     "RUN", "DOT", "CROSS", "FILTER", "FROM", "VALUE", "ADAPTED", "GIVE_UP")
+     "RUN", "DOT", "CROSS", "FILTER", "FROM", "VALUE", "ADAPTED", "GIVE_UP", "REPLACE", "MOVE")
 )  # fmt: skip
 _FILTERED = ("df_init", "df_step", "df_setup")
 _EACH = (
@@ -174,34 +174,22 @@ class _Maker:
         """Give the molecules that put an alternative's tasks in the place of those it replaces."""
         tasks = [task for task in self.workflow.tasks if self.dormant.get(task.name) == alternative.name]
         inside = {task.name for task in tasks}
-        bond, source_of, destination_of = Symbol("BOND"), Symbol("SRC"), Symbol("DST")
         found: list[Molecule] = [(Symbol("WAKE"), task_symbol(task.name)) for task in tasks]
         for task in tasks:
             outside = [source for source in task.sources if source not in inside]
-            found += [(bond, source_of, task_symbol(source), task_symbol(task.name)) for source in outside]
-        for old, new in alternative.exits.items():
-            onward = [later for later in self.destinations[old] if later not in alternative.replaced]
-            found += [
-                (bond, destination_of, task_symbol(later), task_symbol(old), task_symbol(new)) for later in onward
-            ]
-        return [*found, *((Symbol("GIVE_UP"), task_symbol(name)) for name in alternative.replaced)]
+            found += [(Symbol("BOND"), Symbol("SRC"), task_symbol(one), task_symbol(task.name)) for one in outside]
+        found += [(Symbol("REPLACE"), task_symbol(old), task_symbol(new)) for old, new in alternative.exits.items()]
+        given_up = [name for name in alternative.replaced if name not in alternative.exits]
+        return [*found, *((Symbol("GIVE_UP"), task_symbol(name)) for name in given_up)]
 
 
 def _destinations(workflow: Workflow) -> dict[str, list[str]]:
-    """Give the tasks that each task passes its result to.
-
-    An exit passes to whomever the task it replaces did; nobody passes to a sleeping task before it is woken, except the
-    tasks of its own alternative.
-    """
+    """Give the tasks that each task passes its result to: sleeping ones only if it sleeps for the same alternative."""
     asleep = workflow.dormant
-    found = {
+    return {
         name: [one for one in later if one not in asleep or asleep[one] == asleep.get(name)]
         for name, later in workflow.destinations.items()
     }
-    for alternative in workflow.alternatives:
-        for old, new in alternative.exits.items():
-            found[new] += [one for one in found[old] if one not in found[new] and one not in alternative.replaced]
-    return found
 
 
 def _each(each: Each) -> tuple[List, List]:
