@@ -31,9 +31,9 @@ def parser_for(command: str, says: str, *, example: str = "") -> ArgumentParser:
     )
 
 
-def add_program(parser: ArgumentParser) -> None:
+def add_program(parser: ArgumentParser, *, what: str = "a program (`-`: standard input)") -> None:
     """Add FILE and --functions."""
-    parser.add_argument("file", metavar="FILE", help="a program (`-`: standard input)")
+    parser.add_argument("file", metavar="FILE", help=what)
     add_functions(parser)
 
 

@@ -1,4 +1,7 @@
-"""`solvent run`: a program's final solution."""
+"""`solvent run`: a program's final solution, or a workflow's results.
+
+A program pays nothing for workflows: what these need is imported when the file is known to be one.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,11 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from solvent.chemistry.printer import print_molecule
-from solvent.cli.loading import add_format, add_limits, add_program, add_seed, load_program, parser_for
+from solvent.cli.loading import add_format, add_limits, add_program, add_seed, at_least, load_program, parser_for
 from solvent.cli.render import counted, error_as_json, show_error, write, write_json, write_reaction
 from solvent.cli.watching import Watch
-from solvent.errors import ReactionFailed, SolventError
+from solvent.cli.workflows import add_inputs, add_scale, is_workflow, refuse
+from solvent.errors import NameProblem, ReactionFailed, SolventError
 from solvent.running.embedded import Run
 
 if TYPE_CHECKING:
@@ -18,11 +22,26 @@ if TYPE_CHECKING:
 
     from solvent.chemistry.solution import Solution
 
+_FOR_WORKFLOWS = ("input", "jobs", "processes", "scale", "wfformat")
+
 
 def main(arguments: list[str]) -> int:
-    """Run a program until it is inert; print its solution, however the run ended."""
+    """Run a program or a workflow; print what there is, however the run ended."""
     options = _options(arguments)
-    solution = load_program(options).solution()
+    if options.services is not None and not is_workflow(options.file):
+        from solvent.cli.run_workflow import run_concrete
+
+        return run_concrete(options)
+    if is_workflow(options.file):
+        from solvent.cli.run_workflow import run_workflow
+
+        return run_workflow(options)
+    refuse(options, _FOR_WORKFLOWS, "is for workflows, and this is a program")
+    return _run_program(options)
+
+
+def _run_program(options: Namespace) -> int:
+    solution = _load(options)
     observe = _tracer(solution) if options.trace else None
     error: SolventError | None = None
     with Watch(lambda: run.reactor.reactions) as watch:
@@ -49,17 +68,36 @@ def main(arguments: list[str]) -> int:
 def _options(arguments: list[str]) -> Namespace:
     parser = parser_for(
         "run",
-        "Run a program until it is inert and print its solution.",
-        example="solvent run max.hocl --seed 7",
+        "Run a program until it is inert and print its solution, or a workflow and print its results.",
+        example="solvent run max.hocl --seed 7\n  solvent run pipeline.yaml --input url=http://localhost/ --jobs 8",
     )
-    add_program(parser)
+    add_program(parser, what="a program (`-`: standard input), or a workflow: .yaml, .json, .hocl, .py[:NAME]")
     add_seed(parser)
     add_limits(parser)
     parser.add_argument("--stats", action="store_true", help="say on standard error what the run cost")
     parser.add_argument("--trace", action="store_true", help="write every reaction to standard error")
     parser.add_argument("--save", metavar="FILE", help="write the solution as a program that can be run on")
     add_format(parser)
+    group = parser.add_argument_group("for workflows")
+    add_inputs(group)
+    group.add_argument("--jobs", type=at_least(1), metavar="N", help="calls of Python services at the same time")
+    group.add_argument("--processes", action="store_true", help="call Python services in worker processes")
+    add_scale(group)
+    group.add_argument("--wfformat", metavar="OUT.json", help="write the run as a trace in WfFormat")
+    group.add_argument("--services", metavar="WORKFLOW", help="whose services a concrete workflow calls")
     return parser.parse_args(arguments)
+
+
+def _load(options: Namespace) -> Solution:
+    try:
+        return load_program(options).solution()
+    except NameProblem as error:
+        if error.code == "H204" and options.functions is None:
+            from solvent.workflow.concrete import workflow_functions
+
+            if workflow_functions().find(error.message.split("`")[1]) is not None:
+                error.hint = "if this is a concrete workflow, say whose services it calls: --services WORKFLOW"
+        raise
 
 
 def _tracer(solution: Solution) -> Callable[[Any], None]:

@@ -1,0 +1,85 @@
+"""How the tasks of a running workflow stand, as far as its events tell.
+
+The board is filled by the thread that runs the workflow and read by the one that draws, so it changes only by single
+steps, and whoever reads takes copies.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from solvent.running.report import Event
+    from solvent.workflow.model import Workflow
+
+STATES = ("done", "running", "waiting", "failed", "replaced", "unused")
+MARKS = {"done": "✓", "running": "▸", "waiting": "·", "failed": "✗", "replaced": "⊘", "unused": " "}
+STYLES = {"done": "green", "running": "bold cyan", "failed": "bold red", "replaced": "yellow"}
+
+
+class Board:
+    """The states of all tasks, how many there are of each, and what runs."""
+
+    def __init__(self, workflow: Workflow) -> None:
+        self.workflow = workflow
+        self.services = {task.name: task.service for task in workflow.tasks}
+        asleep = workflow.dormant
+        self.states = {name: "unused" if name in asleep else "waiting" for name in self.services}
+        self.counts = Counter(self.states.values())
+        self.calls: Counter[str] = Counter()
+        self.running: dict[str, float] = {}
+        """Tasks with calls that have not ended, by when the first of them was made."""
+        self.took: dict[str, float] = {}
+        self.began = time.monotonic()
+        self._out: Counter[str] = Counter()
+        self._alternatives = {one.name: one for one in workflow.alternatives}
+        self._wakes: dict[str, list[str]] = {}
+        for name, alternative in asleep.items():
+            self._wakes.setdefault(alternative, []).append(name)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the run began."""
+        return time.monotonic() - self.began
+
+    def take(self, event: Event) -> bool:
+        """Take an event; say whether it changed the state of its task."""
+        name = event.task
+        if event.kind == "started":
+            self.calls[name] += 1
+            self._out[name] += 1
+            self.running.setdefault(name, event.seconds)
+            return self._set(name, "running")
+        if event.kind == "adapted":
+            alternative = self._alternatives[event.text]
+            for one in alternative.replaced:
+                self._set(one, "replaced")
+            for one in self._wakes.get(event.text, ()):
+                if self.states[one] == "unused":
+                    self._set(one, "waiting")
+            return True
+        self._out[name] -= 1
+        if self._out[name] > 0:
+            # One of several calls; only their last one ends the task.
+            return event.kind == "failed" and self._set(name, "failed")
+        self.took[name] = event.seconds - self.running.pop(name, event.seconds)
+        return self.states[name] == "failed" or self._set(name, event.kind)
+
+    def _set(self, name: str, state: str) -> bool:
+        before = self.states.get(name)
+        if before == state or (before == "replaced" and state in ("done", "failed")):
+            return False
+        if before is not None:
+            self.counts[before] -= 1
+        self.states[name] = state
+        self.counts[state] += 1
+        return True
+
+    def counted(self) -> list[tuple[str, int]]:
+        """Give how many tasks are in each state, where there are any."""
+        return [(state, self.counts[state]) for state in STATES if self.counts[state] > 0]
+
+
+__all__ = ["MARKS", "STATES", "STYLES", "Board"]

@@ -1,0 +1,185 @@
+"""What is seen of a workflow while it runs: a picture that changes on a terminal, lines of text anywhere else.
+
+A small workflow is shown task by task. A large one is shown by numbers, with the tasks that run longest; what goes
+wrong, and every alternative that takes over, stays on the screen.
+"""
+
+from __future__ import annotations
+
+import sys
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Self
+
+from solvent.cli.board import MARKS, STYLES, Board
+from solvent.cli.render import shortened, write
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from solvent.running.report import Event
+    from solvent.workflow.model import Workflow
+
+_TASKS_MAX = 40
+_RUNNING_MAX = 8
+_FAILURES_MAX = 20
+_LINE_SECONDS = 1.0
+_TEXT_MAX = 160
+_NAME_MAX = 40
+
+
+class View:
+    """Says nothing: what a run looks like that is not to be seen."""
+
+    def __init__(self, workflow: Workflow) -> None:
+        self.board = Board(workflow)
+        self.width = min(_NAME_MAX, max((len(task.name) for task in workflow.tasks), default=0))
+        self._failures = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End."""
+
+    def take(self, event: Event) -> None:
+        """Take an event of the run."""
+        self.board.take(event)
+
+    def explained(self, event: Event) -> str:
+        """Put an adaptation into words."""
+        from solvent.workflow.drawing.graph import explained
+
+        one = next(one for one in self.board.workflow.alternatives if one.name == event.text)
+        instead = explained(one).partition(", ")[0]
+        return f"{event.text}: {instead}, because of {event.task}"
+
+    def may_tell(self) -> bool:
+        """Say whether one more failure is worth a line."""
+        self._failures += 1
+        return self._failures <= _FAILURES_MAX
+
+
+class Lines(View):
+    """Lines of text on standard error."""
+
+    def __init__(self, workflow: Workflow) -> None:
+        super().__init__(workflow)
+        self.is_small = len(workflow.tasks) <= _TASKS_MAX
+        self._told = 0.0
+
+    def take(self, event: Event) -> None:
+        """Write what happened; of a large workflow only how far it is."""
+        changed = self.board.take(event)
+        if event.kind == "adapted":
+            self._write(event.seconds, f"↻ {self.explained(event)}")
+        elif event.kind == "failed":
+            if self.is_small or self.may_tell():
+                self._write(event.seconds, f"✗ {event.task:<{self.width}}  failed: {shortened(event.text, _TEXT_MAX)}")
+        elif changed and self.is_small:
+            mark = MARKS["done" if event.kind == "done" else "running"]
+            self._write(event.seconds, f"{mark} {event.task:<{self.width}}  {event.kind}")
+        if not self.is_small and event.seconds - self._told >= _LINE_SECONDS:
+            self._told = event.seconds
+            self._write(event.seconds, ", ".join(f"{many:,} {state}" for state, many in self.board.counted()))
+
+    def _write(self, seconds: float, text: str) -> None:
+        write(f"{seconds:7.2f} s  {text}", to=sys.stderr)
+        sys.stderr.flush()
+
+
+class Picture(View):
+    """A picture on a terminal, drawn anew several times in a second."""
+
+    def __init__(self, workflow: Workflow) -> None:
+        from rich.console import Console
+        from rich.live import Live
+
+        super().__init__(workflow)
+        self._console = Console(stderr=True, highlight=False)
+        rows = self._console.size.height
+        self._is_small = len(workflow.tasks) <= min(_TASKS_MAX, max(rows - 6, 4))
+        self._live = Live(get_renderable=self.draw, console=self._console, refresh_per_second=10, transient=True)
+
+    def __enter__(self) -> Self:
+        self._live.__enter__()
+        return self
+
+    def __exit__(self, *reason: object) -> None:
+        """Take the picture away; the summary says how it ended."""
+        self._live.__exit__(*reason)
+
+    def take(self, event: Event) -> None:
+        """Change the picture; what stays is written above it."""
+        self.board.take(event)
+        if event.kind == "adapted":
+            self._say(f"↻ {self.explained(event)}", "yellow")
+        elif event.kind == "failed" and self.may_tell():
+            self._say(f"✗ {event.task} failed: {shortened(event.text, _TEXT_MAX)}", "red")
+
+    def _say(self, text: str, style: str) -> None:
+        from rich.text import Text
+
+        self._console.print(Text(text, style))
+
+    def draw(self) -> Any:
+        """Draw how things stand."""
+        from rich.console import Group
+
+        rows = self._tasks() if self._is_small else self._longest()
+        return Group(self._head(), *rows)
+
+    def _head(self) -> Any:
+        from rich.progress_bar import ProgressBar
+        from rich.table import Table
+        from rich.text import Text
+
+        board = self.board
+        text = Text()
+        for state, many in board.counted():
+            text.append(f"{many:,} {state}  ", STYLES.get(state, "dim"))
+        text.append(f"{board.seconds:.1f} s", "bold")
+        over = sum(board.counts[state] for state in ("done", "replaced", "failed"))
+        total = max(len(board.states) - board.counts["unused"], 1)
+        head = Table.grid(padding=(0, 1))
+        head.add_row(Text(board.workflow.name, "bold"), ProgressBar(total, over, width=24), text)
+        return head
+
+    def _tasks(self) -> Iterator[Any]:
+        for name, state in list(self.board.states.items()):
+            yield self._row(name, state)
+
+    def _longest(self) -> Iterator[Any]:
+        running = list(islice(self.board.running, _RUNNING_MAX + 1))
+        for name in running[:_RUNNING_MAX]:
+            yield self._row(name, "running")
+        if len(running) > _RUNNING_MAX:
+            from rich.text import Text
+
+            yield Text(f"  … and {len(self.board.running) - _RUNNING_MAX:,} more", "dim")
+
+    def _row(self, name: str, state: str) -> Any:
+        from rich.text import Text
+
+        board = self.board
+        style = STYLES.get(state, "dim")
+        row = Text(no_wrap=True, overflow="ellipsis")
+        row.append(f"  {MARKS[state]} ", style)
+        row.append(f"{shortened(name, _NAME_MAX):<{self.width}}  ", "" if state != "unused" else "dim")
+        row.append(f"{state:<9}", style)
+        if (since := board.running.get(name)) is not None:
+            row.append(f"{board.seconds - since:6.1f} s", "cyan")
+        elif name in board.took:
+            row.append(f"{board.took[name]:6.1f} s", "dim")
+        if (calls := board.calls[name]) > 1:
+            row.append(f"  {calls:,} calls", "dim")
+        return row
+
+
+def view_of(workflow: Workflow, *, is_quiet: bool = False) -> View:
+    """Choose how to show a run: not at all, as a picture or as lines."""
+    if sys.stderr.isatty() and not is_quiet:
+        return Picture(workflow)
+    return View(workflow) if is_quiet else Lines(workflow)
+
+
+__all__ = ["Lines", "Picture", "View", "view_of"]

@@ -1,0 +1,159 @@
+"""`solvent run` with a workflow: load it, run it while it can be seen, and say how it ended.
+
+0  done     1  a task failed     2  bad input     3  a limit was reached     130  Ctrl-C
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from solvent.cli.live import view_of
+from solvent.cli.render import complain, write_reaction
+from solvent.cli.summary import write_report_as_json, write_results, write_summary
+from solvent.cli.watching import Watch
+from solvent.cli.workflows import inputs_of, load_workflow, refuse
+from solvent.errors import LimitReached, Misuse
+from solvent.running.workflow import FUNCTIONS, WorkflowRun
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from datetime import datetime
+    from pathlib import Path
+
+    from solvent.chemistry.solution import Solution
+    from solvent.engine.reaction import Reaction
+    from solvent.engine.trace import Recorder
+    from solvent.running.report import Report
+    from solvent.workflow.model import Workflow
+
+INTERRUPTED = 130
+_FOR_PROGRAMS = ("seed", "reactions_max", "stats", "save", "functions")
+_SYSTEMS = {"linux": "linux", "darwin": "macos", "win32": "windows"}
+
+
+def run_workflow(options: Namespace) -> int:
+    """Run the workflow that the options name."""
+    refuse(options, (*_FOR_PROGRAMS, "services"), "is for programs, not for workflows")
+    workflow, folder = load_workflow(options.file, scale=options.scale)
+    return _run(workflow, folder, options, inputs=inputs_of(options))
+
+
+def run_concrete(options: Namespace) -> int:
+    """Run a concrete workflow, a program that calls the services of another file."""
+    from solvent.running.program import load
+
+    refuse(options, _FOR_PROGRAMS, "does not go with --services")
+    refuse(options, ("input",), "has no effect here: a concrete workflow has its inputs already")
+    if options.file == "-":
+        raise Misuse("H304", "a concrete workflow is read from a file, not from standard input")
+    solution = load(options.file, functions=FUNCTIONS).solution()
+    workflow, folder = load_workflow(options.services, scale=options.scale)
+    return _run(workflow, folder, options, solution=solution)
+
+
+def _run(
+    workflow: Workflow,
+    folder: Path,
+    options: Namespace,
+    *,
+    inputs: dict[str, Any] | None = None,
+    solution: Solution | None = None,
+) -> int:
+    from datetime import UTC, datetime
+
+    is_json = options.format == "json"
+    view = view_of(workflow, is_quiet=options.trace or (is_json and not sys.stderr.isatty()))
+    tracer = _Tracer() if options.trace else None
+    began = datetime.now(UTC)
+    try:
+        with Watch() as watch:
+            run = WorkflowRun(
+                workflow,
+                inputs,
+                jobs=options.jobs,
+                processes=options.processes,
+                folder=folder,
+                solution=solution,
+                seconds_max=options.seconds_max,
+                watch=view.take,
+                observe=tracer,
+                should_stop=watch.should_stop,
+            )
+            if tracer is not None:
+                tracer.begin(run.solution)
+            with view:
+                report = run.run()
+    except KeyboardInterrupt:
+        complain("interrupted")
+        return INTERRUPTED
+    # Written first: printing may fail where the reader has gone away.
+    try:
+        if options.wfformat is not None:
+            _export(workflow, report, began, options.wfformat)
+    finally:
+        _tell(workflow, report, is_json=is_json)
+    return _exit_code(report)
+
+
+def _tell(workflow: Workflow, report: Report, *, is_json: bool) -> None:
+    if is_json:
+        write_report_as_json(workflow, report)
+    else:
+        write_results(report)
+        write_summary(workflow, report)
+    sys.stdout.flush()
+
+
+def _exit_code(report: Report) -> int:
+    if isinstance(report.error, LimitReached):
+        return INTERRUPTED if report.error.code == "H504" else report.error.exit_code
+    return 0 if report.succeeded else 1
+
+
+class _Tracer:
+    """Writes every reaction to standard error."""
+
+    def __init__(self) -> None:
+        self.recorder: Recorder | None = None
+
+    def begin(self, solution: Solution) -> None:
+        """Look at the solution before anything has reacted."""
+        from solvent.engine.trace import Recorder
+
+        self.recorder = Recorder(solution)
+
+    def __call__(self, reaction: Reaction) -> None:
+        """Write a reaction."""
+        assert self.recorder is not None
+        self.recorder(reaction)
+        write_reaction(self.recorder.records[-1], to=sys.stderr)
+
+
+def _export(workflow: Workflow, report: Report, began: datetime, path: str) -> None:
+    """Write the run as a trace in WfFormat."""
+    import json
+    import platform
+
+    from solvent import __version__
+    from solvent.running.saving import write_whole
+    from solvent.workflow.wfformat import RunRecord, TaskRecord, export_run
+
+    tasks = tuple(
+        TaskRecord(name, one.started, one.ended, one.attempts, report.states.get(name, "waiting"))
+        for name, one in report.timings.items()
+    )
+    system: Any = _SYSTEMS.get(sys.platform)
+    record = RunRecord(
+        tasks,
+        makespan=report.seconds,
+        executed_at=began.isoformat(timespec="seconds"),
+        machine=platform.node() or "localhost",
+        system=system,
+        adaptations=tuple(one["alternative"] for one in report.adaptations),
+        version=__version__,
+    )
+    write_whole(path, json.dumps(export_run(workflow, record), indent=1, ensure_ascii=False) + "\n")
+
+
+__all__ = ["INTERRUPTED", "run_concrete", "run_workflow"]

@@ -1,0 +1,168 @@
+"""How a run of a workflow ended: results on standard output, the account of it on standard error, or all as JSON."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections import Counter
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from solvent.cli.board import MARKS, STATES, STYLES
+from solvent.cli.render import counted, error_as_json, shortened, show_error, write, write_json
+
+if TYPE_CHECKING:
+    from solvent.cli.render import Piece
+    from solvent.running.report import Failed, Report
+    from solvent.workflow.model import Workflow
+
+_TASKS_MAX = 40
+_FAILURES_MAX = 10
+_ADAPTATIONS_MAX = 20
+_NAMES_MAX = 10
+_VALUE_MAX = 4_000
+_CAUSE_MAX = 500
+_MOLECULES_MAX = 400
+_NAME_MAX = 40
+_DEPTH_MAX = 100
+
+
+# --- JSON.
+
+
+def write_report_as_json(workflow: Workflow, report: Report) -> None:
+    """Write all that is known of a run as one line."""
+    notes: list[str] = []
+    results = {}
+    for name, value in report.results.items():
+        results[name], is_exact = plain(value)
+        if not is_exact:
+            notes.append(f"the result of `{name}` holds values that JSON cannot say; their Python form stands instead")
+    names = [task.name for task in workflow.tasks]
+    found: dict[str, Any] = {
+        "results": results,
+        "states": {name: report.states[name] for name in names if name in report.states},
+        "calls": {name: report.calls.get(name, 0) for name in names},
+        "adaptations": report.adaptations,
+        "reactions": report.reactions,
+        "seconds": round(report.seconds, 6),
+    }
+    if report.failures:
+        found["failures"] = [asdict(one) for one in report.failures]
+    if report.error is not None:
+        found["error"] = error_as_json(report.error)
+    if notes:
+        found["notes"] = notes
+    write_json(found)
+
+
+def plain(value: Any, depth: int = 0) -> tuple[Any, bool]:
+    """Give a value as JSON can say it, and whether that is all of it; the rest is given by its Python form."""
+    kind = type(value)
+    if value is None or kind in (bool, int, str) or (kind is float and math.isfinite(value)):
+        return value, True
+    if depth < _DEPTH_MAX:
+        if kind in (list, tuple):
+            items = [plain(one, depth + 1) for one in value]
+            return [one for one, _ in items], all(is_exact for _, is_exact in items)
+        if kind is dict and all(type(key) is str for key in value):
+            pairs = {key: plain(one, depth + 1) for key, one in value.items()}
+            return {key: one for key, (one, _) in pairs.items()}, all(is_exact for _, is_exact in pairs.values())
+    return form_of(value), False
+
+
+def form_of(value: Any) -> str:
+    """Give the Python form of a value, also of one that fails to give it."""
+    try:
+        return repr(value)
+    except Exception as error:  # noqa: BLE001 - a user's `__repr__` may raise anything
+        return f"<{type(value).__name__} without a form: {type(error).__name__}>"
+
+
+# --- Text.
+
+
+def write_results(report: Report) -> None:
+    """Write the results to standard output."""
+    for name, value in report.results.items():
+        text = value if isinstance(value, str) else form_of(value)
+        rest = f" … ({len(text):,} characters; --format json prints all)" if len(text) > _VALUE_MAX else ""
+        first, *others = (text[:_VALUE_MAX] + rest).split("\n")
+        if others:
+            write((f"{name}:", "bold"))
+            for line in (first, *others):
+                write(f"  {line}")
+        else:
+            write((f"{name}: ", "bold"), first)
+    sys.stdout.flush()
+
+
+def write_summary(workflow: Workflow, report: Report) -> None:
+    """Write the account of a run to standard error."""
+    _write_tasks(workflow, report)
+    for one in report.adaptations[:_ADAPTATIONS_MAX]:
+        _write_adaptation(workflow, one)
+    if len(report.adaptations) > _ADAPTATIONS_MAX:
+        _say(f"  … and {counted(len(report.adaptations) - _ADAPTATIONS_MAX, 'more adaptation')}")
+    for failed in report.failures[:_FAILURES_MAX]:
+        _write_failure(failed)
+    if len(report.failures) > _FAILURES_MAX:
+        _say(f"… and {len(report.failures) - _FAILURES_MAX:,} more failed; --format json lists them all")
+    if report.error is not None:
+        show_error(report.error)
+    _write_end(workflow, report)
+
+
+def _write_end(workflow: Workflow, report: Report) -> None:
+    waiting = [task.name for task in workflow.tasks if report.states.get(task.name) in ("waiting", None)]
+    if waiting and not report.succeeded:
+        more = f" and {len(waiting) - _NAMES_MAX:,} more" if len(waiting) > _NAMES_MAX else ""
+        _say(f"not done: {', '.join(waiting[:_NAMES_MAX])}{more}")
+    calls = counted(sum(report.calls.values()), "call")
+    changes = counted(len(report.adaptations), "adaptation")
+    how: Piece = ("done", "bold green") if report.succeeded else ("not done", "bold red")
+    numbers = f"{counted(len(workflow.tasks), 'task')}, {calls}, {changes}, {counted(report.reactions, 'reaction')}"
+    _say(how, f" after {report.seconds:.2f} s: {numbers}")
+
+
+def _write_tasks(workflow: Workflow, report: Report) -> None:
+    if len(workflow.tasks) > _TASKS_MAX:
+        states = Counter(report.states.values())
+        _say("  " + ", ".join(f"{states[state]:,} {state}" for state in STATES if states[state]))
+        return
+    width = min(_NAME_MAX, max((len(task.name) for task in workflow.tasks), default=0))
+    for task in workflow.tasks:
+        state = report.states.get(task.name, "waiting")
+        timing = report.timings.get(task.name)
+        took = f"{timing.ended - timing.started:8.2f} s" if timing is not None else ""
+        calls = counted(report.calls.get(task.name, 0), "call")
+        style = STYLES.get(state, "")
+        _say("  ", (MARKS[state], style), f" {task.name:<{width}}  ", (f"{state:<8}", style), f"  {calls:<9}{took}")
+
+
+def _write_adaptation(workflow: Workflow, one: dict[str, Any]) -> None:
+    from solvent.workflow.drawing.graph import explained
+
+    alternative = next((each for each in workflow.alternatives if each.name == one["alternative"]), None)
+    instead = explained(alternative).partition(", ")[0] if alternative is not None else ""
+    cause = shortened(one["cause"], _CAUSE_MAX)
+    _say(("  ↻ ", "yellow"), f"{one['alternative']}: {instead}, because of {one['because']} ({cause})")
+
+
+def _write_failure(failed: Failed) -> None:
+    attempts = f" at attempt {failed.attempts}" if failed.attempts > 1 else ""
+    what = {"TIMEOUT": "took too long", "LOST": "was lost", "CONDITION": "was rejected"}.get(failed.kind, "failed")
+    _say((f"task `{failed.task}` {what}{attempts}: ", "bold red"), shortened(failed.cause, _CAUSE_MAX))
+    if failed.output:
+        _say("  the service's output ends with:")
+        for line in failed.output.splitlines()[-_NAMES_MAX:]:
+            _say(f"  │ {shortened(line)}")
+    if failed.molecules:
+        _say(f"  it holds: {shortened(failed.molecules, _MOLECULES_MAX)}")
+
+
+def _say(*pieces: Piece) -> None:
+    write(*pieces, to=sys.stderr)
+
+
+__all__ = ["form_of", "plain", "write_report_as_json", "write_results", "write_summary"]

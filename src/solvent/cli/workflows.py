@@ -1,0 +1,151 @@
+"""Workflows on the command line: which files are some, and reading and checking them.
+
+    pipeline.yaml  pipeline.yml  pipeline.json     our layout; JSON may be a trace in WfFormat
+    pipeline.hocl                                  HOCLflow: a solution of tasks with SRV
+    pipeline.py  pipeline.py:name                  Python
+
+Nothing that a program alone does not need is imported before it is known that a file is a workflow.
+"""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentTypeError
+from typing import TYPE_CHECKING, Any
+
+from solvent.errors import Misuse, WorkflowProblem
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from pathlib import Path
+
+    from solvent.workflow.model import Workflow
+    from solvent.workflow.places import Loaded
+
+_SUFFIXES = (".yaml", ".yml", ".json", ".py")
+_PROBLEMS_SHOWN_MAX = 50
+
+
+def is_workflow(file: str) -> bool:
+    """Say whether a file holds a workflow and not a program."""
+    if file.endswith(_SUFFIXES) or ".py:" in file:
+        return True
+    if not file.endswith(".hocl"):
+        return False
+    try:
+        with open(file, "rb") as opened:  # noqa: PTH123 - spares the import of pathlib at every start
+            data = opened.read()
+    except OSError:
+        return False
+    # A program without this word is none, and is asked no more.
+    return b"SRV" in data and _is_hoclflow(data.decode("utf-8-sig", errors="replace"), file)
+
+
+def _is_hoclflow(text: str, name: str) -> bool:
+    from solvent.running.program import CHARACTERS_MAX, deep_stack
+    from solvent.source import Source
+    from solvent.workflow.hoclflow import is_hoclflow
+
+    with deep_stack():
+        return len(text) <= CHARACTERS_MAX and is_hoclflow(Source(text, name))
+
+
+def add_workflow(parser: ArgumentParser) -> None:
+    """Add WORKFLOW and --scale."""
+    parser.add_argument(
+        "file",
+        metavar="WORKFLOW",
+        help="a workflow: .yaml, .json (also WfFormat), .hocl, or .py[:NAME]",
+    )
+    add_scale(parser)
+
+
+def add_scale(parser: Any) -> None:
+    """Add --scale."""
+    says = "multiply the recorded durations of a WfFormat trace"
+    parser.add_argument("--scale", type=_scale, metavar="X", help=says)
+
+
+def add_inputs(parser: Any) -> None:
+    """Add --input."""
+    says = "an input of the workflow; VALUE is read as JSON where it is JSON, as text otherwise"
+    parser.add_argument("--input", type=_input, action="append", default=[], metavar="NAME=VALUE", help=says)
+
+
+def inputs_of(options: Namespace) -> dict[str, Any]:
+    """Give the inputs by name; of several values the last one counts."""
+    return dict(options.input)
+
+
+def _scale(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise ArgumentTypeError(f"`{text}` is no factor")
+    return value
+
+
+def _input(text: str) -> tuple[str, Any]:
+    name, sign, value = text.partition("=")
+    if not sign or not name:
+        raise ArgumentTypeError(f"`{text}` is not NAME=VALUE")
+    import json
+
+    try:
+        return name, json.loads(value)
+    except (ValueError, RecursionError):
+        return name, value
+
+
+def read_workflow(file: str, *, scale: float | None = None) -> Loaded:
+    """Read a workflow, whatever it is written in."""
+    from solvent.running.program import deep_stack
+
+    with deep_stack():
+        if file.endswith(".py") or ".py:" in file:
+            from solvent.workflow.python_files import read_python
+
+            return read_python(file)
+        from solvent.workflow.files import load
+
+        return load(file, scale=1.0 if scale is None else scale)
+
+
+def load_workflow(file: str, *, scale: float | None = None) -> tuple[Workflow, Path]:
+    """Read and check a workflow; what is wrong is shown, all at once, and ends the command."""
+    from solvent.workflow.checks import check
+
+    loaded = read_workflow(file, scale=scale)
+    problems = check(loaded.workflow, loaded.places)
+    if problems:
+        show_problems(problems)
+        raise SystemExit(2)
+    return loaded.workflow, folder_of(file)
+
+
+def show_problems(problems: list[WorkflowProblem]) -> None:
+    """Write problems to standard error, the first ones in full."""
+    from solvent.cli.render import complain, counted, show_error
+
+    for problem in problems[:_PROBLEMS_SHOWN_MAX]:
+        show_error(problem)
+    if len(problems) > _PROBLEMS_SHOWN_MAX:
+        complain(f"and {counted(len(problems) - _PROBLEMS_SHOWN_MAX, 'more problem')}")
+    sys.stderr.flush()
+
+
+def folder_of(file: str) -> Path:
+    """Give the folder beside which a workflow's modules, programs and files are found."""
+    from pathlib import Path
+
+    return Path(file).parent
+
+
+def refuse(options: Namespace, names: tuple[str, ...], why: str) -> None:
+    """Refuse options that mean nothing for this kind of file."""
+    for name in names:
+        given = getattr(options, name)
+        if given is not None and given is not False and given != []:
+            raise Misuse("H313", f"`--{name.replace('_', '-')}` {why}")
