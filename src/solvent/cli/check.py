@@ -1,4 +1,4 @@
-"""`solvent check`: errors, and what is probably not meant, without running."""
+"""`solvent check`: errors, and what is probably not meant, without running: of programs and of workflows."""
 
 from __future__ import annotations
 
@@ -6,32 +6,50 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.cli.loading import add_format, add_functions, load_functions, parser_for, read_standard_input
 from solvent.cli.render import counted, error_as_json, show_error, write, write_json
+from solvent.cli.workflows import is_workflow
 from solvent.errors import SolventError
 from solvent.hocl.doubts import Doubt, doubts
 from solvent.running.program import load, parse
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import TypeAlias
+
     from solvent.chemistry.functions import Functions
+
+    Found: TypeAlias = tuple[str, Sequence[SolventError], list[Doubt]]
 
 
 def main(arguments: list[str]) -> int:
-    """Check programs; 2 if one of them is wrong."""
-    parser = parser_for("check", "Look for errors without running.", example="solvent check *.hocl")
-    parser.add_argument("files", metavar="FILE", nargs="+", help="programs (`-`: standard input)")
+    """Check programs and workflows; 2 if one of them is wrong."""
+    parser = parser_for("check", "Look for errors without running.", example="solvent check *.hocl pipeline.yaml")
+    parser.add_argument("files", metavar="FILE", nargs="+", help="programs (`-`: standard input) or workflows")
     add_functions(parser)
     add_format(parser)
     options = parser.parse_args(arguments)
     functions = load_functions(options.functions)
-    found = [_check(file, functions) for file in options.files]
+    found = [_check_workflow(file) if is_workflow(file) else _check(file, functions) for file in options.files]
     if options.format == "json":
         write_json({"files": [_as_json(*one) for one in found]})
     else:
         for one in found:
             _write(*one)
-    return 2 if any(error is not None for _, error, _ in found) else 0
+    return 2 if any(errors for _, errors, _ in found) else 0
 
 
-def _check(file: str, functions: Functions) -> tuple[str, SolventError | None, list[Doubt]]:
+def _check_workflow(file: str) -> Found:
+    from solvent.cli.services import service_problems
+    from solvent.cli.workflows import folder_of, read_workflow
+    from solvent.workflow.checks import check
+
+    try:
+        loaded = read_workflow(file)
+    except SolventError as error:
+        return file, [error], []
+    return file, [*check(loaded.workflow, loaded.places), *service_problems(loaded, folder_of(file))], []
+
+
+def _check(file: str, functions: Functions) -> Found:
     try:
         if file == "-":
             program = parse(read_standard_input(), name="<stdin>", functions=functions)
@@ -39,13 +57,14 @@ def _check(file: str, functions: Functions) -> tuple[str, SolventError | None, l
             program = load(file, functions=functions)
         program.solution()
     except SolventError as error:
-        return file, error, []
-    return file, None, doubts(program.tree, program.source)
+        return file, [error], []
+    return file, [], doubts(program.tree, program.source)
 
 
-def _write(file: str, error: SolventError | None, found: list[Doubt]) -> None:
-    if error is not None:
+def _write(file: str, errors: Sequence[SolventError], found: list[Doubt]) -> None:
+    for error in errors:
         show_error(error)
+    if errors:
         return
     for doubt in found:
         first, *others = doubt.show().split("\n")
@@ -55,11 +74,11 @@ def _write(file: str, error: SolventError | None, found: list[Doubt]) -> None:
     write(f"{file}: ", ("ok", "green"), f", {counted(len(found), 'warning')}" if found else "")
 
 
-def _as_json(file: str, error: SolventError | None, found: list[Doubt]) -> dict[str, Any]:
+def _as_json(file: str, errors: Sequence[SolventError], found: list[Doubt]) -> dict[str, Any]:
     return {
         "file": file,
-        "ok": error is None,
-        "errors": [error_as_json(error)] if error is not None else [],
+        "ok": not errors,
+        "errors": list(map(error_as_json, errors)),
         "warnings": [
             {
                 "code": one.code,

@@ -101,12 +101,12 @@ class Picture(View):
         self._live = Live(get_renderable=self.draw, console=self._console, refresh_per_second=10, transient=True)
 
     def __enter__(self) -> Self:
-        self._live.__enter__()
+        self._live.start()
         return self
 
-    def __exit__(self, *reason: object) -> None:
+    def __exit__(self, *_: object) -> None:
         """Take the picture away; the summary says how it ended."""
-        self._live.__exit__(*reason)
+        self._live.stop()
 
     def take(self, event: Event) -> None:
         """Change the picture; what stays is written above it."""

@@ -1,7 +1,7 @@
 """Finds the command, runs it, and turns every way it can end into an exit code.
 
     0  done                  2  wrong usage or bad input          70  a fault in Solvent itself
-    1  the program failed    3  a limit was reached, or Ctrl-C
+    1  the program failed    3  a limit was reached, or Ctrl-C   130  Ctrl-C while a workflow ran
 
 A command's module is imported when it is used, because the start-up of `solvent run` is paid at every run.
 Each has `main(arguments) -> int`. What goes wrong on purpose is a `SolventError`, shown without a
@@ -20,12 +20,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 COMMANDS = {
-    "run": "run a program until it is inert and print its solution",
+    "run": "run a program until it is inert, or a workflow until it is done",
     "trace": "run a program and show every reaction",
     "why": "show the reactions that made a molecule",
     "why-not": "show what stops a rule from reacting",
     "explore": "try every order of reactions",
     "check": "look for errors without running",
+    "show": "draw a workflow, in the terminal or as SVG or DOT",
+    "concretise": "print the concrete program of a workflow",
     "fmt": "put programs into the common layout",
     "repl": "add molecules and watch them react, at a prompt",
 }
@@ -33,7 +35,7 @@ _FRAMES = 20_000
 _OVERVIEW = """\
 usage: solvent COMMAND [OPTIONS] FILE
 
-Runs HOCL programs: solutions of molecules and the rules by which they react.
+Runs HOCL programs, solutions of molecules and the rules by which they react, and workflows on top of them.
 
 commands:
 {commands}
@@ -44,6 +46,8 @@ examples:
   solvent trace max.hocl                every reaction, step by step
   solvent why max.hocl '9'              how the molecule 9 came about
   solvent explore forks.hocl            does it always end, and always alike?
+  solvent run pipeline.yaml             a workflow: .yaml, .json, .hocl or .py
+  solvent show pipeline.yaml            its tasks, and who takes over for whom
   echo '<1, 2, replace x, y by x + y>' | solvent run -
 
 `solvent COMMAND --help` tells more about a command; `solvent --version` the version.
@@ -80,7 +84,7 @@ def _dispatch(arguments: list[str]) -> int:
 
 
 def _overview() -> str:
-    return _OVERVIEW.format(commands="\n".join(f"  {name:<9} {says}" for name, says in COMMANDS.items()))
+    return _OVERVIEW.format(commands="\n".join(f"  {name:<10} {says}" for name, says in COMMANDS.items()))
 
 
 def _unknown(name: str) -> int:
