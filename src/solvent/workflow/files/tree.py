@@ -178,6 +178,9 @@ class YamlTree(Tree):
             self._fail_at(node, "W101", "an alias stands inside what it is an alias of")
         if level > LEVELS_MAX:
             self._fail_at(node, "W101", f"nested more than {LEVELS_MAX} levels deep")
+        tag = node.tag or "!"
+        if not tag.startswith(_TAG) and tag != "!":
+            self._fail_at(node, "W104", f"the tag `{tag}` means nothing here", hint="leave it out")
         self._open.add(key)
         made: Any
         if node.id == "scalar":
@@ -215,9 +218,6 @@ class YamlTree(Tree):
 
     def _scalar(self, node: Any) -> Any:
         text = node.value
-        tag = node.tag or "!"
-        if not tag.startswith(_TAG) and tag != "!":
-            self._fail_at(node, "W104", f"the tag `{tag}` means nothing here", hint="leave it out")
         if node.style or self._is_called_text(node):
             return text
         try:

@@ -1,0 +1,59 @@
+"""Workflows go into each format and come back the same."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import jsonschema
+import pytest
+from hypothesis import given, note, settings
+
+from solvent.workflow.checks import check
+from solvent.workflow.files import load_text, plain_workflow, write
+from solvent.workflow.schema import workflow_schema
+from solvent.workflow.wfformat import RunRecord, TaskRecord, export_run, validate
+from tests.property.written_workflows import workflows
+
+if TYPE_CHECKING:
+    from solvent.workflow.model import Workflow
+
+VALIDATOR = jsonschema.Draft202012Validator(workflow_schema())
+
+
+@pytest.mark.parametrize("suffix", [".yaml", ".json", ".hocl"])
+@settings(max_examples=80)
+@given(workflows())
+def test_writing_then_reading_is_identity(suffix: str, workflow: Workflow) -> None:
+    """A workflow written in a format reads back as itself."""
+    text = write(workflow, suffix=suffix)
+    note(text)
+    # Python holds `1 == 1.0 == True`, so what is shown is compared.
+    assert repr(load_text(text, name=f"other{suffix}").workflow) == repr(workflow)
+
+
+@settings(max_examples=50)
+@given(workflows())
+def test_written_files_follow_the_schema(workflow: Workflow) -> None:
+    """What is written for any workflow is valid by the published schema."""
+    assert [error.message for error in VALIDATOR.iter_errors(plain_workflow(workflow))] == []
+
+
+@settings(max_examples=50)
+@given(workflows())
+def test_exported_runs_are_valid_traces(workflow: Workflow) -> None:
+    """A run of any workflow, whatever applied, exports to a valid WfFormat document and can be imported."""
+    records = tuple(TaskRecord(task.name, 0.0, 1.0) for task in workflow.tasks)
+    adaptations = tuple(one.name for one in workflow.alternatives)
+    document = export_run(workflow, RunRecord(records, 1.0, "2026-01-01", adaptations=adaptations))
+    if workflow.tasks:
+        assert validate(document) == []
+        imported = load_text(json.dumps(document), name="trace.json").workflow
+        assert len(imported.tasks) == len(workflow.tasks)
+
+
+@settings(max_examples=50)
+@given(workflows())
+def test_checking_never_fails(workflow: Workflow) -> None:
+    """Every workflow can be checked, and every problem can be shown."""
+    assert all(problem.show() for problem in check(workflow))

@@ -1,0 +1,75 @@
+"""The published schema of workflow files."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from solvent.source import Source
+from solvent.workflow.files import plain_workflow
+from solvent.workflow.files.tree import tree_of
+from solvent.workflow.schema import schema_text, workflow_schema
+from tests.repo.project import ROOT
+from tests.unit.workflow.diamond import DIAMOND
+
+PUBLISHED = ROOT / "docs" / "reference" / "workflow.schema.json"
+EXAMPLES = sorted(
+    file
+    for suffix in ("yaml", "yml", "json")
+    for file in (ROOT / "examples").rglob(f"*.{suffix}")
+    if "workflow" in file.parts or '"tasks"' in file.read_text() or "\ntasks:" in file.read_text()
+)
+
+
+def is_valid(data: Any) -> bool:
+    """Say whether the schema accepts some data."""
+    return jsonschema.Draft202012Validator(workflow_schema()).is_valid(data)
+
+
+def test_the_published_schema_is_this_one() -> None:
+    """The file in the documentation is what the code says."""
+    assert PUBLISHED.read_text(encoding="utf-8") == schema_text()
+
+
+def test_the_schema_is_a_schema() -> None:
+    """The schema follows its own standard."""
+    jsonschema.Draft202012Validator.check_schema(json.loads(schema_text()))
+
+
+def test_a_file_with_everything_is_valid() -> None:
+    """What is written for a workflow with every field follows the schema."""
+    jsonschema.validate(plain_workflow(DIAMOND), workflow_schema())
+
+
+@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: str(file.relative_to(ROOT)))
+def test_example_files_are_valid(file: Any) -> None:
+    """Every workflow file of the examples follows the schema."""
+    data = tree_of(Source(file.read_text(encoding="utf-8"), file.name)).data
+    if "schemaVersion" not in data:
+        jsonschema.validate(data, workflow_schema())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{}",
+        "tasks: []",
+        "{tasks: {}, task: {}}",
+        "tasks: {A: {}}",
+        "tasks: {A: {service: s, in: 3}}",
+        "tasks: {A: {service: s, in: [], from: []}}",
+        "tasks: {A: {service: s, in: [{from: B, items: 1}]}}",
+        "tasks: {A: {service: s, each: {dot: [0], cross: [1]}}}",
+        "{tasks: {}, services: {s: {}}}",
+        "{tasks: {}, services: {s: {shell: a, http: b}}}",
+        "{tasks: {}, services: {s: {shell: a, timeout: 0}}}",
+        "{tasks: {}, alternatives: [{exits: {A: B}, 'on': never}]}",
+    ],
+)
+def test_wrong_files_are_invalid(text: str) -> None:
+    """The schema refuses what the reader refuses."""
+    assert not is_valid(yaml.safe_load(text))
