@@ -117,8 +117,8 @@ async def _carry_out(attempt: Attempt, work: Work) -> None:
         attempt.begin()
         value = await work(attempt)
     except asyncio.CancelledError as error:
-        # Stopped from outside, the attempt has its outcome; a function may also cancel itself.
-        failure = failure_of(error)
+        # Stopped from outside, the attempt knows why; a function that cancels itself has failed.
+        failure = None if attempt.over else failure_of(error)
     except BaseException as error:  # noqa: BLE001 -- `sys.exit` in a service fails the call, not the loop
         failure = failure_of(error)
     try:

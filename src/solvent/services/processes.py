@@ -116,8 +116,11 @@ class Processes:
 
     def _serve(self) -> None:
         try:
-            while not (self._closing and not self._waiting and not any(one.given for one in self._workers)):
+            while True:
                 self._distribute()
+                # Only now: what was cancelled while it waited has been dropped just there.
+                if self._closing and not self._all_parcels():
+                    return
                 for key, _ in self._selector.select(self._patience()):
                     worker = key.data
                     if worker is None:

@@ -1,0 +1,120 @@
+"""Executors that users bring along: threads, processes, Dask's."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+from typing import TYPE_CHECKING
+
+import pytest
+
+from solvent.errors import WorkflowProblem
+from solvent.services import Caller, Failure, cancelled
+from tests.unit.services import functions
+from tests.unit.services.outcomes import LONG, call, python, start, wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture
+def processes() -> Iterator[ProcessPoolExecutor]:
+    """Give a pool of the library's processes."""
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as executor:
+        yield executor
+
+
+def test_threads_of_the_library() -> None:
+    """A thread pool that was brought along runs the calls, also under a policy."""
+    with ThreadPoolExecutor(2, "brought") as executor:
+        name = python(lambda: threading.current_thread().name)
+        with Caller(
+            [name, python(functions.beat_for, "beat", heartbeat=0.3, timeout=LONG)], executor=executor
+        ) as caller:
+            assert call(caller).value().startswith("brought")
+            assert call(caller, "beat", 0.6).value() == "done"
+
+
+def test_a_call_in_a_thread_that_was_brought_can_be_cancelled() -> None:
+    """A running function in somebody else's thread sees that it is cancelled; one that waits never runs."""
+    ran = list[str]()
+    running = threading.Event()
+
+    def work() -> None:
+        running.set()
+        wait_until(cancelled)
+
+    with (
+        ThreadPoolExecutor(1) as executor,
+        Caller([python(work), python(ran.append, "note")], executor=executor) as caller,
+    ):
+        outcomes = [start(caller), start(caller, "note", "ran")]
+        assert running.wait(LONG)
+        for _, handle in reversed(outcomes):
+            handle.cancel()
+        assert [outcome.failure().kind for outcome, _ in outcomes] == ["CANCELLED", "CANCELLED"]
+    assert ran == []
+
+
+def test_processes_of_the_library(processes: ProcessPoolExecutor) -> None:
+    """A process pool that was brought along runs the calls; failures and bad results are told."""
+    services = [
+        python(functions.double),
+        python(functions.fail, "fail", retries=1, backoff=0.0),
+        python(functions.make_lock, "lock"),
+        python(functions.sleep, "sleep", timeout=0.3),
+    ]
+    with Caller(services, executor=processes) as caller:
+        assert call(caller, "s", 2).wait() == (4, None, 1)
+        failure = call(caller, "fail", "x").failure()
+        assert (failure.kind, failure.text, failure.attempts) == ("FAILED", "ValueError: x", 2)
+        assert call(caller, "lock").failure().text.startswith("it cannot be passed between processes: ")
+        assert call(caller, "sleep", 1.5).failure() == Failure("TIMEOUT", "no result after 0.3 s")
+
+
+def test_a_broken_pool_loses_its_calls(processes: ProcessPoolExecutor) -> None:
+    """When a process of the library's pool dies, the call is lost, and so are all later ones."""
+    with Caller([python(functions.die), python(functions.double, "double")], executor=processes) as caller:
+        assert call(caller).failure().kind == "LOST"
+        failure = call(caller, "double", 1).failure()
+    assert failure.kind == "LOST"
+    assert failure.text.startswith("the executor takes no calls: BrokenProcessPool")
+
+
+def test_signs_of_life_from_afar_are_refused(processes: ProcessPoolExecutor) -> None:
+    """A heartbeat that could never arrive is refused before anything runs."""
+    with pytest.raises(WorkflowProblem, match="signs of life do not get through a ProcessPoolExecutor"):
+        Caller([python(functions.double, heartbeat=1.0)], executor=processes)
+
+
+def test_an_executor_that_is_shut_down_takes_no_calls() -> None:
+    """A call to an executor that has ended fails instead of raising."""
+    executor = ThreadPoolExecutor(1)
+    executor.shutdown()
+    with Caller([python(functions.double)], executor=executor) as caller:
+        assert call(caller, "s", 1).failure().text.startswith("the executor takes no calls")
+
+
+def test_dask() -> None:
+    """Dask's executor runs the calls, tells failures, and loses what its killed workers ran."""
+    distributed = pytest.importorskip("distributed")
+    services = [
+        python(functions.double),
+        python(functions.process_id, "pid"),
+        python(functions.fail, "fail"),
+        python(functions.make_lock, "lock"),
+        python(functions.sleep, "sleep", timeout=0.5),
+    ]
+    with (
+        distributed.LocalCluster(n_workers=1, threads_per_worker=2, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+        client.get_executor() as executor,
+        Caller(services, executor=executor) as caller,
+    ):
+        outcomes = [call(caller, "s", number) for number in range(100)]
+        assert [one.value() for one in outcomes] == [2 * number for number in range(100)]
+        assert call(caller, "pid").value() != call(caller, "s", 0).value()
+        assert call(caller, "fail", "x").failure().text == "ValueError: x"
+        assert call(caller, "lock").failure().kind == "FAILED"
+        assert call(caller, "sleep", 3.0).failure().kind == "TIMEOUT"

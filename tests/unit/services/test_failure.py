@@ -1,0 +1,43 @@
+"""Failures: short, one line, bounded."""
+
+from __future__ import annotations
+
+from solvent.services.failure import cause_of, failure_of, one_line, tail
+
+
+class Unspeakable(Exception):
+    """An exception whose text cannot be made."""
+
+    def __str__(self) -> str:
+        raise ValueError
+
+
+def recurse(depth: int) -> None:
+    if depth == 0:
+        raise ValueError("deep")
+    recurse(depth - 1)
+
+
+def test_a_cause_is_one_short_line() -> None:
+    """Exceptions are named in one line of bounded length."""
+    assert cause_of(ValueError("a\n  b")) == "ValueError: a b"
+    assert cause_of(KeyError()) == "KeyError"
+    assert cause_of(Unspeakable()) == "Unspeakable: (its text could not be made)"
+    assert len(cause_of(ValueError("x" * 10_000_000))) == 500
+
+
+def test_the_end_of_a_text_is_kept() -> None:
+    """Of a long text the end is kept, with a mark that something is missing."""
+    assert tail("abc", 3) == "abc"
+    assert tail("abcdef", 3) == "…ef"
+    assert one_line("a" * 600)[-2:] == "a…"
+
+
+def test_deep_calls_are_shortened() -> None:
+    """Of a deep pile of calls the beginning and the end are kept."""
+    try:
+        recurse(300)
+    except ValueError as error:
+        lines = failure_of(error).output.splitlines()
+    assert len(lines) == 21
+    assert lines[-1] == "ValueError: deep"

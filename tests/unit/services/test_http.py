@@ -1,0 +1,195 @@
+"""HTTP calls, to a real server in a thread."""
+
+from __future__ import annotations
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from solvent.errors import WorkflowProblem
+from solvent.services import Caller
+from solvent.workflow.model import Policy, Service
+from tests.unit.services.outcomes import LONG, Outcome, call, start
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers with what it was asked, or as the path says."""
+
+    go = threading.Event()
+    asked = threading.Event()
+    failures = 0
+
+    def answer(self) -> None:
+        """Answer any method."""
+        body = self.rfile.read(int(self.headers.get("content-length", 0))).decode()
+        name = self.path.split("?")[0].strip("/")
+        if name == "text":
+            self._send(200, "text/plain", b"plain \xc3\xa4")
+        elif name == "empty":
+            self._send(204, "", b"")
+        elif name == "broken":
+            self._send(200, "application/json", b"{oops")
+        elif name == "big":
+            self._send(200, "text/plain", b"x" * 100_000)
+        elif name == "missing":
+            self._send(404, "text/plain", b"no such thing")
+        elif name == "flaky" and type(self).failures > 0:
+            type(self).failures -= 1
+            self._send(503, "text/plain", b"")
+        elif name == "hang":
+            type(self).asked.set()
+            type(self).go.wait(LONG)
+        else:
+            about = {"method": self.command, "path": self.path, "body": json.loads(body) if body else None}
+            about["colour"] = self.headers.get("x-colour")
+            self._send(200, "application/json; charset=utf-8", json.dumps(about).encode())
+
+    do_GET = do_POST = do_PUT = do_DELETE = answer  # noqa: N815 -- the names that the library looks for
+
+    def _send(self, status: int, kind: str, data: bytes) -> None:
+        self.send_response(status)
+        if kind:
+            self.send_header("content-type", kind)
+        self.send_header("content-length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 -- the library's name
+        """Say nothing."""
+
+
+@pytest.fixture
+def address() -> Iterator[str]:
+    """Run a server and give its address."""
+    Handler.go.clear()
+    Handler.asked.clear()
+    Handler.failures = 0
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    Handler.go.set()
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def http(target: str, method: str = "POST", policy: Policy = Policy(), **options: Any) -> Service:  # noqa: B008 -- frozen
+    return Service("s", kind="http", target=target, method=method, policy=policy, options=options)
+
+
+def run(service: Service, *arguments: Any, **keywords: Any) -> Outcome:
+    """Call a service and wait for its outcome."""
+    with Caller([service]) as caller:
+        return call(caller, "s", *arguments, **keywords)
+
+
+def test_arguments_go_as_json(address: str) -> None:
+    """A POST sends arguments and keywords as JSON, and its JSON answer is the result."""
+    answer = run(http(f"{address}/x", headers={"x-colour": "red"}), 1, "ä", name=[True]).value()
+    body = {"arguments": [1, "ä"], "keywords": {"name": [True]}}
+    assert answer == {"method": "POST", "path": "/x", "body": body, "colour": "red"}
+
+
+def test_keywords_are_the_query_of_a_get(address: str) -> None:
+    """A GET puts arguments into the address, quoted, and the other keywords into the query."""
+    answer = run(http(f"{address}/{{0}}/{{name}}", "get"), "a/b c", name="n", size=3, tags=["x", "y"]).value()
+    assert answer["method"] == "GET"
+    assert answer["path"] == "/a%2Fb%20c/n?size=3&tags=x&tags=y"
+    assert answer["body"] is None
+
+
+def test_an_address_may_be_an_argument(address: str) -> None:
+    """An address that is nothing but an argument is taken as it is."""
+    assert run(http("{0}", "GET"), f"{address}/a/b?c=d").value()["path"] == "/a/b?c=d"
+
+
+@pytest.mark.parametrize("name, value", [("text", "plain ä"), ("empty", None)])
+def test_other_answers(name: str, value: object, address: str) -> None:
+    """An answer that is no JSON is text, an empty one is nothing."""
+    assert run(http(f"{address}/{name}", "GET")).value() == value
+
+
+def test_an_error_status_is_a_failure(address: str) -> None:
+    """A status of 400 or more fails the call, with the beginning of the answer."""
+    failure = run(http(f"{address}/missing")).failure()
+    assert (failure.kind, failure.text, failure.output) == (
+        "FAILED", "status 404 Not Found: no such thing", "no such thing",
+    )  # fmt: skip
+
+
+def test_an_error_status_is_retried(address: str) -> None:
+    """A service that is unavailable for a moment is asked again."""
+    Handler.failures = 2
+    value, failure, attempts = run(http(f"{address}/flaky", policy=Policy(retries=3, backoff=0.01))).wait()
+    assert (value["path"], failure, attempts) == ("/flaky", None, 3)
+
+
+def test_broken_json_is_a_failure(address: str) -> None:
+    """An answer that says it is JSON and is not fails the call."""
+    assert run(http(f"{address}/broken")).failure().text.startswith("what it answered is no JSON")
+
+
+def test_an_answer_can_be_too_long(address: str) -> None:
+    """An answer beyond the limit fails the call."""
+    failure = run(http(f"{address}/big", output_max=10_000)).failure()
+    assert failure.text == "it answered with more than 10000 bytes (see `output_max`)"
+
+
+def test_nobody_there_is_a_failure() -> None:
+    """A server that is not there fails the call."""
+    failure = run(http("http://127.0.0.1:9/x")).failure()
+    assert failure.kind == "FAILED"
+    assert failure.text.startswith("POST http://127.0.0.1:9/x: ")
+
+
+def test_what_is_no_json_is_not_sent(address: str) -> None:
+    """Arguments that JSON cannot say fail the call."""
+    assert run(http(address), {1, 2}).failure().text.startswith("its arguments cannot be written as JSON")
+
+
+def test_a_missing_argument_is_a_failure(address: str) -> None:
+    """An address that asks for an argument which the call does not have fails the call."""
+    assert "which the call does not have" in run(http(f"{address}/{{0}}")).failure().text
+
+
+def test_a_silent_server_takes_too_long(address: str) -> None:
+    """A time-out ends a call that gets no answer."""
+    assert run(http(f"{address}/hang", policy=Policy(timeout=0.2))).failure().kind == "TIMEOUT"
+
+
+def test_a_waiting_call_can_be_cancelled(address: str) -> None:
+    """Cancelling ends a call that waits for its answer."""
+    with Caller([http(f"{address}/hang")]) as caller:
+        outcome, handle = start(caller)
+        assert Handler.asked.wait(LONG)
+        handle.cancel()
+        assert outcome.failure().kind == "CANCELLED"
+
+
+def test_many_calls_share_a_client(address: str) -> None:
+    """Many calls at once all get their own answers."""
+    with Caller([http(f"{address}/{{0}}", "GET")]) as caller:
+        outcomes = [call(caller, "s", number) for number in range(40)]
+        assert [one.value()["path"] for one in outcomes] == [f"/{number}" for number in range(40)]
+
+
+@pytest.mark.parametrize(
+    "service, text",
+    [
+        (http("ftp://x"), "is no address of HTTP"),
+        (http("http://x", colour="red"), "there is no option `colour`"),
+        (http("http://x", headers="x"), "`headers` must name headers"),
+    ],
+)
+def test_nonsense_is_refused(service: Service, text: str) -> None:
+    """An HTTP service that could never work is refused before anything runs."""
+    with pytest.raises(WorkflowProblem, match=text):
+        Caller([service])
