@@ -24,7 +24,7 @@ What the paper has no words for stands in further molecules, all optional:
                    SERVICE : s1 : <PYTHON : "module:function", TIMEOUT : 5.0, OPTIONS : MAP : <"k" : 1>>
     in a rule      TRIGGER : (T2 : T5)                      T5 replaces T2, where BOND does not say it
                    ALSO : <T3>                              tasks given up with it
-                   WHEN : "condition"    PREDICATE : "module:function"
+                   WHEN : "condition"    PREDICATE : "module:function"    NAME : "any name"
 
 A rule's condition is FAILED, TIMEOUT or REJECTED `in` the result, or any condition on the result, or several with `||`.
 `with t : <...> if (t in (T2, T3)) && ...` watches several tasks. Names that are no HOCL symbols are written as strings:
