@@ -2,7 +2,8 @@
 
 The command leads a process group of its own, so that all it starts can be ended with it: asked to (TERM), and after
 a grace made to (KILL). It has ended when its shell has ended; something that it left behind in the background may
-keep the pipes open, and is not waited for.
+keep the pipes open, and is not waited for. When the command is being ended, that is different: then its end is the end
+of all that hold the pipes, or that of the grace, and nothing of the group is left after it.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import selectors
 import signal
 import subprocess
 import threading
+from time import monotonic
 from typing import IO, TYPE_CHECKING
 
 from solvent.services.output import End, TooMuch, Whole
@@ -47,6 +49,7 @@ class Command:
         self.out = out
         self.errors = End()
         self._lock = threading.Lock()
+        self._ends_at: float | None = None
         self._process = subprocess.Popen(  # noqa: S603 -- running what the workflow says is the purpose
             words,
             stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
@@ -75,6 +78,7 @@ class Command:
 
     def stop(self, clock: Clock) -> None:
         """End the whole group: ask, and after a grace do not ask any more."""
+        self._ends_at = monotonic() + GRACE_SECONDS
         self.signal(signal.SIGTERM)
         clock.after(GRACE_SECONDS, lambda: self.signal(signal.SIGKILL))
 
@@ -89,6 +93,8 @@ class Command:
         """Wait for the shell's end. Not under the lock until it is near: a signal must get through."""
         if hasattr(os, "waitid"):
             os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
+        if self._ends_at is not None:
+            self.signal(signal.SIGKILL)
         with self._lock:
             return self._process.wait()
 
@@ -103,21 +109,38 @@ class Command:
             if process.stdin is not None:
                 os.set_blocking(process.stdin.fileno(), False)
                 selector.register(process.stdin, selectors.EVENT_WRITE, None)
-            ended = None
+            ended, is_over = None, False
             if hasattr(os, "pidfd_open"):
                 ended = os.pidfd_open(process.pid)
                 stack.callback(os.close, ended)
                 selector.register(ended, selectors.EVENT_READ, None)
-            while len(selector.get_map()) > (ended is not None):
-                events = selector.select(None if ended is not None else LOOK_SECONDS)
-                has_ended = any(key.fd == ended for key, _ in events) or (not events and _has_ended(process.pid))
-                for key in list(selector.get_map().values()) if has_ended else [key for key, _ in events]:
-                    if key.fd != ended and not self._serve(key, until_empty=has_ended):
+            while any(key.fd != ended for key in selector.get_map().values()):
+                events = selector.select(self._patience(is_told=ended is not None))
+                has_ended = ended is None and not events and _has_ended(process.pid)
+                for key, _ in events:
+                    if key.fd == ended:
+                        has_ended = True
+                    elif not self._serve(key):
                         selector.unregister(key.fileobj)
                 if has_ended:
+                    is_over = True
+                if is_over and not self._wait_for_others(selector, ended):
                     return
 
-    def _serve(self, key: selectors.SelectorKey, *, until_empty: bool) -> bool:
+    def _patience(self, *, is_told: bool) -> float | None:
+        """Say how long to wait for something to happen."""
+        if self._ends_at is not None:
+            return max(LOOK_SECONDS, self._ends_at - monotonic())
+        return None if is_told else LOOK_SECONDS
+
+    def _wait_for_others(self, selector: selectors.BaseSelector, ended: int | None) -> bool:
+        """Read what is left now that the shell has ended; tell whether to wait for what it started."""
+        for key in list(selector.get_map().values()):
+            if key.fd == ended or not self._serve(key, until_empty=True):
+                selector.unregister(key.fileobj)
+        return self._ends_at is not None and monotonic() < self._ends_at
+
+    def _serve(self, key: selectors.SelectorKey, *, until_empty: bool = False) -> bool:
         """Read from or write to a pipe; false when it is done with."""
         if key.data is None:
             return self._feed(key.fd)

@@ -1,20 +1,22 @@
 """Python functions in an executor that the user brought along: a pool of `concurrent.futures`, of Dask, of MPI.
 
 What such an executor cannot do, we cannot either. A call that has begun is not stopped, its result is dropped. A
-time-out counts from when the executor says that the call runs, where it says so at all: while a call waits in the
-executor's queue, its time begins anew. Signs of life reach us from threads of this process only.
+time-out counts from when the executor says that the call runs (it is looked at only now and then, so it may have up
+to twice its time); Dask never says so, and there it counts from the start of the call, with the time in Dask's queue.
+Signs of life reach us from threads of this process only.
 """
 
 from __future__ import annotations
 
 import pickle
 from concurrent.futures import BrokenExecutor, CancelledError, ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
-
-import msgspec
+from functools import lru_cache
+from itertools import count
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from solvent.errors import WorkflowProblem
 from solvent.services.failure import Failure, cause_of, failure_of
+from solvent.services.shipping import pack_function, unpack_function
 from solvent.services.signs import CURRENT
 from solvent.services.threads import report_fault
 
@@ -23,13 +25,21 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
 
     from solvent.services.call import Attempt
+    from solvent.services.failure import Kind
     from solvent.workflow.model import Service
+
+Outcome: TypeAlias = tuple[Any, Failure | None]
+Answer: TypeAlias = tuple[bytes | None, str, str]
 
 
 def in_executor(service: Service, function: Callable[..., Any], executor: Executor) -> Callable[[Attempt], None]:
     """Make a launch that runs a function in an executor."""
-    nearby = isinstance(executor, ThreadPoolExecutor)
-    if service.policy.heartbeat is not None and not nearby:
+    submit: Callable[[Attempt], Future[Any]]
+    if isinstance(executor, ThreadPoolExecutor):
+        submit = _near(function, executor)
+    elif service.policy.heartbeat is None:
+        submit = _far(pack_function(service.name, function, is_far=True), executor)
+    else:
         raise WorkflowProblem(
             "W158",
             f"service `{service.name}`: signs of life do not get through a {type(executor).__name__}",
@@ -38,26 +48,71 @@ def in_executor(service: Service, function: Callable[..., Any], executor: Execut
 
     def launch(attempt: Attempt) -> None:
         try:
-            if nearby:
-                future = executor.submit(_run_nearby, attempt, function)
-            else:
-                future = executor.submit(function, *attempt.arguments, **attempt.keywords)
+            future = submit(attempt)
         except (BrokenExecutor, RuntimeError) as error:
             attempt.fail("LOST", f"the executor takes no calls: {cause_of(error)}")
             return
-        if not nearby:
-            attempt.begin_when(future.running)
         attempt.on_stop(lambda: _drop(future))
         future.add_done_callback(lambda future: _report(attempt, future))
 
     return launch
 
 
-def _run_nearby(attempt: Attempt, function: Callable[..., Any]) -> Any:
-    """Run a function in a thread of this process."""
-    CURRENT.set(attempt)
-    attempt.begin()
-    return function(*attempt.arguments, **attempt.keywords)
+def _near(function: Callable[..., Any], executor: Executor) -> Callable[[Attempt], Future[Outcome]]:
+    """Submit to threads of this process."""
+
+    def run(attempt: Attempt) -> Outcome:
+        CURRENT.set(attempt)
+        attempt.begin()
+        try:
+            return function(*attempt.arguments, **attempt.keywords), None
+        except BaseException as error:  # noqa: BLE001 -- `sys.exit` in a service fails the call, not the worker
+            return None, failure_of(error)
+
+    return lambda attempt: executor.submit(run, attempt)
+
+
+def _far(packed: bytes, executor: Executor) -> Callable[[Attempt], Future[Answer]]:
+    """Submit to other processes, perhaps on other machines."""
+    numbers = count()
+    tells = type(executor).__module__.startswith(("concurrent.futures", "mpi4py"))
+
+    def submit(attempt: Attempt) -> Future[Answer]:
+        data = pickle.dumps((attempt.arguments, attempt.keywords), 5)
+        # Each call has a number of its own, since Dask takes calls of the same function with the same arguments for
+        # one and the same.
+        future = executor.submit(run_far, packed, data, next(numbers))
+        attempt.begin_when(future.running if tells else _surely)
+        return future
+
+    return submit
+
+
+def run_far(packed: bytes, data: bytes, _number: int) -> Answer:
+    """Run a function in another process.
+
+    What comes back can always be passed on: the result as bytes, or text. Left to themselves, executors hang (Dask) or
+    break (the library's) when a result or an exception cannot be.
+    """
+    try:
+        arguments, keywords = pickle.loads(data)  # noqa: S301 -- from our own main process
+        value = _unpack(packed)(*arguments, **keywords)
+    except BaseException as error:  # noqa: BLE001 -- `sys.exit` in a service fails the call, not the worker
+        failure = failure_of(error)
+        return None, failure.text, failure.output
+    try:
+        return pickle.dumps(value, 5), "", ""
+    except BaseException as error:  # noqa: BLE001 -- pickle raises whatever the object's own methods raise
+        return None, f"its result cannot be passed between processes: {cause_of(error)}", ""
+
+
+@lru_cache(maxsize=256)
+def _unpack(packed: bytes) -> Callable[..., Any]:
+    return unpack_function(packed)
+
+
+def _surely() -> bool:
+    return True
 
 
 def _drop(future: Future[Any]) -> None:
@@ -71,21 +126,23 @@ def _report(attempt: Attempt, future: Future[Any]) -> None:
         report_fault()
 
 
-def _outcome(future: Future[Any]) -> tuple[Any, Failure | None]:
+def _outcome(future: Future[Any]) -> Outcome:
     """Read a future that is done."""
     try:
         error = future.exception()
-        if error is None:
-            return future.result(), None
+        if error is not None:
+            kind: Kind = "LOST" if isinstance(error, BrokenExecutor) or "Killed" in type(error).__name__ else "FAILED"
+            return None, Failure(kind, f"the executor failed: {cause_of(error)}")
+        answer = future.result()
+        if len(answer) == 2:
+            outcome: Outcome = answer
+            return outcome
+        data, text, output = answer
+        return (None, Failure("FAILED", text, output)) if data is None else (pickle.loads(data), None)  # noqa: S301
     except CancelledError:
         return None, Failure("LOST", "the executor dropped the call")
-    if isinstance(error, BrokenExecutor):
-        return None, Failure("LOST", f"the executor is broken: {cause_of(error)}")
-    failure = failure_of(error)
-    if isinstance(error, pickle.PicklingError) or "pickle" in str(error):
-        text = f"it cannot be passed between processes: {failure.text}"
-        failure = msgspec.structs.replace(failure, text=text)
-    return None, failure
+    except BaseException as error:  # noqa: BLE001 -- unpickling runs a user's code
+        return None, Failure("FAILED", f"its result cannot be passed between processes: {cause_of(error)}")
 
 
-__all__ = ["in_executor"]
+__all__ = ["in_executor", "run_far"]

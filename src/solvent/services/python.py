@@ -46,7 +46,8 @@ def function_of(service: Service, folder: Path | None = None) -> Callable[..., A
                 ) from None
     if not callable(found):
         raise WorkflowProblem(
-            "W153", f"service `{service.name}`: `{service.target or repr(found)}` is a {type(found).__name__}, no function"
+            "W153",
+            f"service `{service.name}`: `{service.target or repr(found)}` is a {type(found).__name__}, no function",
         )
     function: Callable[..., Any] = found
     return function

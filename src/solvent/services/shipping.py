@@ -30,9 +30,16 @@ class _Running:
     main_again = False
 
 
-def pack_function(name: str, function: Callable[..., Any]) -> bytes:
-    """Make the bytes from which a worker process gets a service's function."""
-    main = _main_script() if getattr(function, "__module__", None) == "__main__" else None
+def pack_function(name: str, function: Callable[..., Any], *, is_far: bool = False) -> bytes:
+    """Make the bytes from which a worker process gets a service's function.
+
+    One that may be on another machine (`is_far`) cannot run the main script again, so functions of that go by value if
+    they can.
+    """
+    is_of_main = getattr(function, "__module__", None) == "__main__"
+    if is_far and is_of_main and (by_value := _by_value(function)) is not None:
+        return pickle.dumps((None, by_value))
+    main = _main_script() if is_of_main else None
     try:
         packed: Any = ("pickle", pickle.dumps(function))
     except Exception as error:

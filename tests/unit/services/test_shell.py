@@ -148,7 +148,7 @@ def test_the_whole_group_ends(how: str, tmp_path: Path) -> None:
         failure = outcome.failure()
         assert failure.kind == ("TIMEOUT" if how == "timeout" else "CANCELLED")
         assert failure.output == "begun"
-        assert not any(is_alive(mark.read_text().strip()) for mark in marks)
+        wait_until(lambda: not any(is_alive(mark.read_text().strip()) for mark in marks))
 
 
 def test_a_stubborn_command_is_killed(tmp_path: Path) -> None:
@@ -157,6 +157,18 @@ def test_a_stubborn_command_is_killed(tmp_path: Path) -> None:
     with Caller([shell(target, Policy(timeout=0.3))]) as caller:
         assert call(caller, "s", str(tmp_path / "mark")).failure().kind == "TIMEOUT"
     assert not is_alive((tmp_path / "mark").read_text().strip())
+
+
+def test_what_a_command_started_is_killed_too(tmp_path: Path) -> None:
+    """Something that ignores the request to end is killed even if the shell that started it has ended."""
+    mark = tmp_path / "mark"
+    target = 'sh -c \'trap "" TERM; echo $$ > "$0"; while true; do sleep 0.1; done\' {0} & wait'
+    with Caller([shell(target)]) as caller:
+        outcome, handle = start(caller, "s", str(mark))
+        wait_until(lambda: mark.exists() and mark.read_text())
+        handle.cancel()
+        assert outcome.failure().kind == "CANCELLED"
+        wait_until(lambda: not is_alive(mark.read_text().strip()))
 
 
 def test_what_is_left_in_the_background_is_not_waited_for() -> None:
