@@ -44,6 +44,7 @@ _SUM = 5
 _ESCAPED = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 _TO_ESCAPE = re.compile('["\\\\\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]')
 _DIGITS_AT_ONCE = 4000
+_BITS_AT_ONCE = 13_000
 
 
 def print_string(text: str) -> str:
@@ -53,7 +54,7 @@ def print_string(text: str) -> str:
 
 def print_integer(value: int) -> str:
     """Write an integer of any length; Python itself refuses beyond some thousand digits."""
-    if -(10**_DIGITS_AT_ONCE) < value < 10**_DIGITS_AT_ONCE:
+    if value.bit_length() < _BITS_AT_ONCE:
         return str(value)
     pieces = []
     left = abs(value)

@@ -1,9 +1,9 @@
 """The engine: rules compiled to Python, solutions run to inertia.
 
 Reading order. What a solution is to the engine: index, registry. How a rule is compiled: plan, expressions, names,
-code, taking, matcher, builder, support, compile, visit; sweep and sweep_code for whole rows at once. How a solution
-runs: batches, reaction, reactor; failure says what went wrong. Other strategies: choice (random), explore (every
-order). What happened and why: trace, explain.
+code, taking, matcher, onward, reuse, builder, support, compile, visit; sweep and sweep_code for whole rows at once.
+How a solution runs: batches, reaction, reactor; failure says what went wrong. Other strategies: choice (random),
+explore (every order). What happened and why: trace, explain, fitting, misfit.
 """
 
 from solvent.engine.reaction import Flight, Reaction, Stopped

@@ -27,7 +27,6 @@ from solvent.chemistry.syntax import (
     RuleNode,
     RulePattern,
     SolutionNode,
-    SolutionPattern,
     TupleNode,
     TuplePattern,
     Unary,
@@ -36,11 +35,10 @@ from solvent.chemistry.syntax import (
 from solvent.engine.expressions import ExpressionWriter, Text
 from solvent.engine.names import outer_text, rest_text
 from solvent.engine.onward import Product
-from solvent.engine.plan import children, says
+from solvent.engine.plan import children
+from solvent.engine.reuse import Reuse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from solvent.chemistry.functions import Functions
     from solvent.engine.code import Code
     from solvent.engine.plan import Element, Plan, Site
@@ -60,10 +58,8 @@ class Builder:
         self.computed: list[tuple[str, Node | None]] = []
         self.copies: list[str] = []
         self.changes: list[str] = []
-        self.taken: set[str] = set()
-        self.reused: dict[int, tuple[Site, list[Expression]]] = {}
-        # Tuples in changed solutions that stay, since only a solution in them loses something: element and product.
-        self.staying: dict[int, tuple[Element, Site]] = {}
+        self.reuse = Reuse(plan)
+        self.taken = self.reuse.taken
         self.locals: dict[str, str] = {}
         self.used: set[str] = set()
         self.count = 0
@@ -79,7 +75,7 @@ class Builder:
     def write(self) -> list[str]:
         """Write the functions and give the fields a match must carry."""
         plan, code = self.plan, self.code
-        self._plan(plan.product)
+        self.reuse.decide(plan.product)
         items = self._items(plan.product, top=True)
         out = f"[{', '.join(items)}]"
         cells = [element.cell for element in plan.top.elements]
@@ -120,7 +116,7 @@ class Builder:
         Reactants that cannot be rules are left for the caller to take out.
         """
         code, plan = self.code, self.plan
-        self._plan(plan.product)
+        self.reuse.decide(plan.product)
         items: list[str] = []
         products: list[Product] = []
         for node in plan.product:
@@ -285,7 +281,7 @@ class Builder:
         if not self.plan.may_hold_solution(name):
             return value
         element = self.plan.element_of[name]
-        if element.kept or name in self.taken:
+        if element.kept or self.reuse.is_held(element.site) or name in self.taken:
             return self._copy_early(f"({value} if type({value}) in _ATOMS else _copied({value}))")
         self.taken.add(name)
         return value
@@ -304,7 +300,7 @@ class Builder:
             return [f"*{self._copy_early(f'list(map(_copied, {text}))') if fixed else text}"]
         if site.number == 0:
             return self._own_rest(name, text, top=top)
-        if self._is_held(site) or name in self.taken:
+        if self.reuse.is_held(site) or name in self.taken:
             return [f"*{self._copy_early(f'list(map(_copied, {text}))')}"]
         self.taken.add(name)
         return [f"*{text}"]
@@ -320,89 +316,18 @@ class Builder:
             return []
         return ["*w0"]
 
-    def _is_held(self, site: Site) -> bool:
-        """Say whether a site's solution stays where it is, since a kept reactant holds it."""
-        holder = site.holder
-        while holder is not None:
-            if holder.kept:
-                return True
-            holder = holder.site.holder
-        return False
-
     # --- Solutions.
 
-    def _plan(self, nodes: Iterable[Expression]) -> None:
-        """Decide what is changed in place, before anything counts as used."""
-        self._plan_reuse(nodes)
-        for site, new in self.reused.values():
-            for element in site.elements:
-                if not element.kept:
-                    for item in new:
-                        inner = self._loses(element, item)
-                        if inner is not None and id(item) not in self.staying:
-                            self.staying[id(item)] = (element, inner)
-                            break
-
-    def _loses(self, element: Element, item: Expression) -> Site | None:
-        """Give the solution in a tuple that loses molecules and gains none, if that is all that happens to the tuple."""
-        pattern = element.pattern
-        if not isinstance(pattern, TuplePattern) or not isinstance(item, TupleNode):
-            return None
-        if len(pattern.parts) != len(item.parts) or self.plan.head(pattern) is None:
-            return None
-        found: Site | None = None
-        for part, node in zip(pattern.parts, item.parts, strict=True):
-            if says(part, node):
-                continue
-            reused = self.reused.get(id(node))
-            if found is not None or reused is None or reused[1]:
-                return None
-            if not isinstance(part, SolutionPattern) or self.plan.site_of_pattern[id(part)] is not reused[0]:
-                return None
-            found = reused[0]
-        return found
-
-    def _plan_reuse(self, nodes: Iterable[Expression]) -> None:
-        """Decide which solutions of the product are changed in place, before anything counts as used."""
-        for node in nodes:
-            if isinstance(node, SolutionNode):
-                at = next((at for at, item in enumerate(node.items) if self._reusable(item)), None)
-                if at is not None:
-                    self._reuse(node, at)
-            self._plan_reuse(children(node))
-
-    def _reusable(self, item: Expression) -> bool:
-        if not isinstance(item, Name) or item.text in self.taken:
-            return False
-        site = self.plan.rest_sites.get(item.text)
-        if site is None or site.number == 0 or self._is_held(site):
-            return False
-        return site.rests[0].name == item.text
-
-    def _reuse(self, node: SolutionNode, at: int) -> None:
-        rest = node.items[at]
-        assert isinstance(rest, Name)
-        site = self.plan.rest_sites[rest.text]
-        assert site is not None
-        self.taken.add(rest.text)
-        new = node.items[:at] + node.items[at + 1 :]
-        for element in site.elements:
-            same = next((item for item in new if says(element.pattern, item)), None)
-            if same is not None:
-                new.remove(same)
-                element.kept = True
-        self.reused[id(node)] = (site, new)
-
     def _solution(self, node: SolutionNode) -> str:
-        if id(node) not in self.reused:
+        if id(node) not in self.reuse.reused:
             return f"_Solution([{', '.join(self._items(node.items))}])"
-        site, new = self.reused[id(node)]
+        site, new = self.reuse.reused[id(node)]
         items: list[str] = []
         staying: dict[Element, Site] = {}
         for item in new:
             texts = self._item(item, top=False)
-            if id(item) in self.staying:
-                element, inner = self.staying[id(item)]
+            if id(item) in self.reuse.staying:
+                element, inner = self.reuse.staying[id(item)]
                 staying[element] = inner
             else:
                 items += texts

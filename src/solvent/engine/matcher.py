@@ -120,8 +120,8 @@ class Matcher(Taker):
     def _check_own_rest(self) -> None:
         top = self.plan.top
         if any(rest.at_least_one for rest in top.rests):
-            # The rule's own cell is in the store too.
-            self.code.line(f"if s0.size < {len(top.elements) + 2}: return")
+            # The rule's own cell is in the store too; of an endless molecule there are always more.
+            self.code.line(f"if s0.size < {len(top.elements) + 2} and not s0.has_endless: return")
 
     # --- Which element next.
 
@@ -268,8 +268,8 @@ class Matcher(Taker):
     def _scan(self, row: str) -> str:
         """Give the text that goes through a row.
 
-        Dead cells at its beginning are dropped first, unless reactions may happen while loops go on: nothing dies during
-        a search that ends with its first match, so what the outermost loop leaves at the beginning stays there.
+        Dead cells at its beginning are dropped first, unless reactions may happen while loops go on: nothing dies
+        during a search that ends with its first match, so what the outermost loop leaves there stays.
         """
         if not self.goes_on:
             if not row.isidentifier():

@@ -160,10 +160,12 @@ class Taker:
         self.code.line(f"{site.solution} = {text}")
         self.code.line(f"{site.store} = _store({text})")
         least = len(site.elements) + any(rest.at_least_one for rest in site.rests)
-        self.require(f"{site.store}.size {'>=' if site.rests else '=='} {least}")
-        if not site.rests:
-            # Of an endless molecule there are never exactly as many as patterns.
-            self.require(f"not {site.store}.has_endless")
+        if site.rests:
+            # Of an endless molecule there are always as many as patterns, and more.
+            self.require(f"{site.store}.size >= {least} or {site.store}.has_endless") if least else None
+        else:
+            # And never exactly as many.
+            self.require(f"{site.store}.size == {least} and not {site.store}.has_endless")
         self.goals += site.elements
 
     def require(self, test: str) -> None:

@@ -38,6 +38,18 @@ def test_products(product: str, expected: str) -> None:
     assert finals(f"<1, replace-one x::int by {product}>", seeds=2) == {expected}
 
 
+def test_what_stays_whole_shares_nothing_with_a_copy() -> None:
+    """A solution that the product puts back unchanged and uses once more is copied."""
+    text = "<A:<<1>, 2>, (r = replace-one A:<x::solution, ?w> by A:<x, w>, B:x), (s = replace-one B:<?v> by B:<9, v>)>"
+    assert finals(text, seeds=2) == {"<A:<2, <1>>, B:<1, 9>>"}
+
+
+@pytest.mark.parametrize("pattern, product", [("x, y, ?w", "x + y"), ("x, +w", "x + 1")])
+def test_endless_molecules_are_as_many_as_patterns_ask_for(pattern: str, product: str) -> None:
+    """Of an endless molecule in a sub-solution a pattern may take several, and more are left."""
+    assert finals(f"<A:<1^inf>, (r = replace-one A:<{pattern}> by {product})>", seeds=2) == {"<2>"}
+
+
 def test_one_shot_rule_is_consumed() -> None:
     """A one-shot rule reacts once."""
     assert finals("<1, 1, replace-one x::int by A>") == {"<1, A>"}

@@ -1,0 +1,102 @@
+"""Which solutions of a product are changed in place: those a pattern took apart and the product puts together again.
+
+`T : <x, ?w>` by `T : <y, w>` takes `x` out and puts `y` in; the rest is not touched, let alone copied. And a tuple in
+such a solution that only loses something from inside (`DST : <x, ?d>` by `DST : <d>`) stays where it is, unless a rule
+there could want what it has become.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from solvent.chemistry.syntax import Expression, Name, SolutionNode, SolutionPattern, TupleNode, TuplePattern
+from solvent.engine.plan import children, says
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from solvent.engine.plan import Element, Plan, Site
+
+
+class Reuse:
+    """What one rule's reaction changes in place."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        # The names whose molecules have found their place in the product.
+        self.taken: set[str] = set()
+        # For a solution of the product: the site that becomes it, and what is put in.
+        self.reused: dict[int, tuple[Site, list[Expression]]] = {}
+        # For a tuple of the product: the element whose molecule stays, and the site inside it that loses something.
+        self.staying: dict[int, tuple[Element, Site]] = {}
+
+    def decide(self, nodes: Iterable[Expression]) -> None:
+        """Decide what is changed in place, before anything counts as used."""
+        self._plan_reuse(nodes)
+        for site, new in self.reused.values():
+            for element in site.elements:
+                if not element.kept:
+                    for item in new:
+                        inner = self._loses(element, item)
+                        if inner is not None and id(item) not in self.staying:
+                            self.staying[id(item)] = (element, inner)
+                            break
+
+    def _loses(self, element: Element, item: Expression) -> Site | None:
+        """Give the solution in a tuple that loses molecules and gains none, if nothing else happens to the tuple."""
+        pattern = element.pattern
+        if not isinstance(pattern, TuplePattern) or not isinstance(item, TupleNode):
+            return None
+        if len(pattern.parts) != len(item.parts) or self.plan.head(pattern) is None:
+            return None
+        found: Site | None = None
+        for part, node in zip(pattern.parts, item.parts, strict=True):
+            if says(part, node):
+                continue
+            reused = self.reused.get(id(node))
+            if found is not None or reused is None or reused[1]:
+                return None
+            if not isinstance(part, SolutionPattern) or self.plan.site_of_pattern[id(part)] is not reused[0]:
+                return None
+            found = reused[0]
+        return found
+
+    def _plan_reuse(self, nodes: Iterable[Expression]) -> None:
+        """Decide which solutions of the product are changed in place, before anything counts as used."""
+        for node in nodes:
+            if isinstance(node, SolutionNode):
+                at = next((at for at, item in enumerate(node.items) if self._reusable(item)), None)
+                if at is not None:
+                    self._reuse(node, at)
+            self._plan_reuse(children(node))
+
+    def _reusable(self, item: Expression) -> bool:
+        if not isinstance(item, Name) or item.text in self.taken:
+            return False
+        site = self.plan.rest_sites.get(item.text)
+        if site is None or site.number == 0 or self.is_held(site):
+            return False
+        return site.rests[0].name == item.text
+
+    def _reuse(self, node: SolutionNode, at: int) -> None:
+        rest = node.items[at]
+        assert isinstance(rest, Name)
+        site = self.plan.rest_sites[rest.text]
+        assert site is not None
+        self.taken.add(rest.text)
+        new = node.items[:at] + node.items[at + 1 :]
+        for element in site.elements:
+            same = next((item for item in new if says(element.pattern, item)), None)
+            if same is not None:
+                new.remove(same)
+                element.kept = True
+        self.reused[id(node)] = (site, new)
+
+    def is_held(self, site: Site) -> bool:
+        """Say whether a site's solution stays where it is, since a kept reactant holds it."""
+        holder = site.holder
+        while holder is not None:
+            if holder.kept:
+                return True
+            holder = holder.site.holder
+        return False
