@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from solvent.errors import SolventError
+from solvent.running.kinds import MAKERS
 from solvent.services import Caller
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def _problem(service: Service, folder: Path) -> SolventError | None:
         # `checks` has said it already, or there is nothing to find.
         return None
     try:
-        Caller((service,), folder=folder).close()
+        Caller((service,), folder=folder, makers=MAKERS).close()
     except SolventError as problem:
         return problem
     return None

@@ -14,23 +14,24 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from solvent.chemistry.molecule import List, Molecule, Symbol
+from solvent.chemistry.molecule import Molecule, Symbol
 from solvent.chemistry.printer import print_molecule
 from solvent.chemistry.solution import Solution
 from solvent.engine.batches import dissolve
 from solvent.engine.reaction import Stopped
 from solvent.engine.reactor import Reactor
 from solvent.errors import LimitReached, ReactionFailed
+from solvent.running.invoking import Call, NotMade, invoke, invoke_each, predicate_of
+from solvent.running.kinds import MAKERS
 from solvent.running.program import deep_stack
 from solvent.running.report import Event, Failed, Report, Timing
 from solvent.services import Caller, Failure
-from solvent.services.python import function_of
 from solvent.workflow.concrete import Concrete, concretise, task_symbol, workflow_functions
-from solvent.workflow.functions import molecule_of, value_of
-from solvent.workflow.model import Service
+from solvent.workflow.functions import Unusable, molecule_of, value_of
+from solvent.workflow.model import Task
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from concurrent.futures import Executor
     from pathlib import Path
 
@@ -42,30 +43,6 @@ _RES, _ERR, _GOT, _FAULT = Symbol("RES"), Symbol("ERR"), Symbol("GOT"), Symbol("
 _STATES = {Symbol("OPEN"): "waiting", Symbol("GONE"): "replaced"}
 _TEXT_MAX = 2_000
 _LOOK_EVERY = 0.1
-
-
-class _Call:
-    """What the coroutine of a reaction waits for: the answer of a service."""
-
-    __slots__ = ("arguments", "index", "service", "task")
-
-    def __init__(self, task: Molecule, service: str, index: int | None, arguments: List) -> None:
-        self.task = task
-        self.service = service
-        self.index = index
-        self.arguments = arguments
-
-    def __await__(self) -> Generator[_Call, Molecule, Molecule]:
-        answer = yield self
-        return answer
-
-
-async def _invoke(task: Molecule, service: Molecule, arguments: Molecule) -> Molecule:
-    return await _Call(task, service, None, arguments)
-
-
-async def _invoke_each(task: Molecule, service: Molecule, index: Molecule, arguments: Molecule) -> Molecule:
-    return await _Call(task, service, index, arguments)
 
 
 def _adapted(alternative: Molecule, task: Molecule) -> Molecule:
@@ -80,7 +57,7 @@ def _rejects(alternative: Molecule, result: Molecule) -> bool:
 
 # The run whose molecules react in this thread: rules are compiled once for all runs, so they find theirs here.
 _current = threading.local()
-FUNCTIONS = workflow_functions(invoke=_invoke, invoke_each=_invoke_each, adapted=_adapted, rejects=_rejects)
+FUNCTIONS = workflow_functions(invoke=invoke, invoke_each=invoke_each, adapted=_adapted, rejects=_rejects)
 """What the rules of a concrete workflow call; only a `WorkflowRun` can run them."""
 
 
@@ -113,23 +90,33 @@ class WorkflowRun:
         self.reactor = Reactor(observe=observe, should_stop=self._must_stop)
         self.report = Report(workflow.name)
         self._caller = partial(
-            Caller, workflow.services, jobs=jobs, processes=processes, executor=executor, folder=folder
+            Caller, workflow.services, jobs=jobs, processes=processes, executor=executor, folder=folder, makers=MAKERS
         )
         self._watch = watch
         self._should_stop = should_stop
         self._seconds_max = seconds_max
         self._names = {symbol: name for name, symbol in self.concrete.tasks.items()}
         self._tasks = {task.name: task for task in workflow.tasks}
+        if solution is not None:
+            self._add_unknown_tasks(solution)
         self._alternatives = {one.name: one for one in workflow.alternatives}
         self._predicates = {
-            one.name: _predicate_of(one.name, one.predicate, folder)
+            one.name: predicate_of(one.name, one.predicate, folder)
             for one in workflow.alternatives
             if one.predicate is not None
         }
-        self._answers: SimpleQueue[tuple[Flight, _Call, Any, Failure | None, int]] = SimpleQueue()
+        self._answers: SimpleQueue[tuple[Flight, Call, Any, Failure | None, int]] = SimpleQueue()
         self._out: dict[Flight, tuple[str, Handle]] = {}
         self._began = 0.0
         self._faults: dict[str, Failed] = {}
+
+    def _add_unknown_tasks(self, solution: Solution) -> None:
+        """Learn the tasks that someone has written into a concrete workflow by hand."""
+        for molecule in solution:
+            if type(molecule) is tuple and type(molecule[1]) is Solution and molecule[0] not in self._names:
+                name = str(molecule[0])
+                self._names[molecule[0]] = name
+                self._tasks[name] = Task(name, "")
 
     def run(self) -> Report:
         """Run until nothing more can happen, and report; what stopped it before is the report's `error`."""
@@ -197,10 +184,13 @@ class WorkflowRun:
         return LimitReached("H502", f"not done after {self._seconds_max:g} seconds", hint="allow more: --seconds-max")
 
     def _take_off(self, caller: Caller, flight: Flight) -> None:
-        call: _Call = flight.coroutine.send(None)
+        call: Call = flight.coroutine.send(None)
         name = self._names[call.task]
         task = self._tasks[name]
         values = [value_of(one) for one in call.arguments]
+        if Unusable in map(type, values):
+            self._fail_at_once(flight, call, next(one for one in values if type(one) is Unusable))
+            return
         positional = len(task.arguments)
         keywords = dict(zip(task.keywords, values[positional:], strict=True)) if task.keywords else {}
         calls = self.report.calls
@@ -215,7 +205,15 @@ class WorkflowRun:
 
         self._out[flight] = name, caller.start(call.service, name, values[:positional], keywords, done)
 
-    def _land(self, flight: Flight, call: _Call, value: Any, failure: Failure | None, attempts: int) -> None:
+    def _fail_at_once(self, flight: Flight, call: Call, text: str) -> None:
+        """Let a call fail that has no arguments to be made with."""
+        name = self._names[call.task]
+        now = time.perf_counter() - self._began
+        self.report.timings.setdefault(name, Timing(now, now))
+        self._out[flight] = name, NotMade()
+        self._answers.put((flight, call, None, Failure("FAILED", text), 0))
+
+    def _land(self, flight: Flight, call: Call, value: Any, failure: Failure | None, attempts: int) -> None:
         self._out.pop(flight, None)
         name = self._names[call.task]
         now = time.perf_counter() - self._began
@@ -338,14 +336,6 @@ class WorkflowRun:
                     break
             else:
                 return name
-
-
-def _predicate_of(alternative: str, predicate: Any, folder: Path | None) -> Callable[[Any], object]:
-    """Give a predicate, which a file names as `module:function`."""
-    if callable(predicate):
-        found: Callable[[Any], object] = predicate
-        return found
-    return function_of(Service(alternative, target=str(predicate)), folder)
 
 
 @contextmanager

@@ -5,6 +5,7 @@ They work on molecules as they are: a value that only Python knows stays closed.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from solvent.chemistry.molecule import List, Molecule, Opaque, Symbol
@@ -68,6 +69,53 @@ def filled(slots: Molecule, items: Molecule) -> List:
     return List(found)
 
 
+class Unusable(str):
+    """Stands for an item that is not there; a call with it as an argument fails, and this text says why."""
+
+    __slots__ = ()
+
+
+def item(number: Molecule, results: Molecule) -> Molecule:
+    """`item(j, l)`: the j-th item of a list, or of what only Python knows as one."""
+    sequence = _sequence(results)
+    if sequence is None:
+        return Opaque(Unusable(f"item {number} is taken of {_kind(results)}, which is no list"))
+    if not 1 <= number <= len(sequence):
+        return Opaque(Unusable(f"item {number} is taken of a list of {len(sequence)}"))
+    found = sequence[number - 1]
+    return found if type(results) is List else molecule_of(found)
+
+
+def items(results: Molecule) -> List:
+    """`items(l)`: the list that a result is, also where only Python knows it as one."""
+    if type(results) is List:
+        return results
+    sequence = _sequence(results)
+    if sequence is not None:
+        return List(map(molecule_of, sequence))
+    if type(results) is Opaque and type(results.value) is Unusable:
+        return List((results,))
+    return List((Opaque(Unusable(f"it is called for each item of {_kind(results)}, which is no list")),))
+
+
+def _sequence(molecule: Molecule) -> Any:
+    """Give what has a length and items by position: lists, tuples, arrays; no texts and no mappings."""
+    if type(molecule) is List:
+        return molecule
+    value = molecule.value if type(molecule) is Opaque else molecule
+    if isinstance(value, str | bytes | Mapping) or not (hasattr(value, "__len__") and hasattr(value, "__getitem__")):
+        return None
+    return value
+
+
+def _kind(molecule: Molecule) -> str:
+    value = molecule.value if type(molecule) is Opaque else molecule
+    if value is None:
+        return "nothing"
+    names = {int: "an integer", float: "a number", str: "a text", bool: "true or false"}
+    return names.get(type(value), f"Python's {type(value).__name__}")
+
+
 def _number(pair: Molecule) -> int:
     number: int = pair[0]
     return number
@@ -79,6 +127,8 @@ FUNCTIONS: dict[str, Callable[..., Molecule]] = {
     "ordered": ordered,
     "joined": joined,
     "filled": filled,
+    "item": item,
+    "items": items,
 }
 """Name in the rules to function."""
 
@@ -101,4 +151,7 @@ def value_of(molecule: Molecule) -> Any:
     return molecule.value if kind is Opaque else molecule
 
 
-__all__ = ["FUNCTIONS", "arguments", "filled", "joined", "molecule_of", "ordered", "renamed", "value_of"]
+__all__ = [
+    "FUNCTIONS", "Unusable", "arguments", "filled", "item", "items", "joined", "molecule_of", "ordered", "renamed",
+    "value_of",
+]  # fmt: skip

@@ -1,0 +1,155 @@
+"""Services that are programs and workflows themselves: the makers that the services' layer cannot have.
+
+hocl      each call runs the program anew, with its arguments among its molecules: of a list each item, anything else
+          as it is, a keyword `n=3` as `N : 3`. The result is what is left besides rules: one molecule is its value,
+          several are a list. With `options: {result: SUM}` it is the value of the molecule `SUM : value`.
+workflow  each call runs the workflow; its arguments are its inputs, by position or by name. The result is that of the
+          workflow, or the list of them where there are several.
+
+Both run in a worker thread and stop when their call is cancelled or takes too long.
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from solvent.chemistry.functions import Functions, molecule_from_python, python_from_molecule
+from solvent.chemistry.molecule import Symbol, order_key
+from solvent.chemistry.rule import Rule
+from solvent.errors import SolventError, WorkflowFailed, WorkflowProblem
+from solvent.running.embedded import Run
+from solvent.running.program import load
+from solvent.services import Caller, cancelled
+from solvent.workflow.model import Workflow
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from solvent.chemistry.molecule import Molecule
+    from solvent.chemistry.solution import Solution
+    from solvent.services.call import Attempt
+    from solvent.workflow.model import Service
+
+# The files whose workflows are being prepared: one of them inside itself would never end.
+_OPEN: ContextVar[tuple[Path, ...]] = ContextVar("solvent_open_workflows", default=())
+
+
+def make_hocl(service: Service, caller: Caller) -> Callable[[Attempt], None]:
+    """Make the launch of a HOCL program."""
+    program = load(_path(service, caller.folder), functions=Functions())
+    wanted = service.options.get("result")
+    unknown = sorted(set(service.options) - {"result"})
+    if unknown or not (wanted is None or isinstance(wanted, str)):
+        problem = f"there is no option `{unknown[0]}`" if unknown else f"its result cannot be `{wanted}`"
+        raise WorkflowProblem("W164", f"service `{service.name}`: {problem}", hint="`options: {result: SUM}`")
+
+    def call(*arguments: Any, **keywords: Any) -> Any:
+        solution = program.solution()
+        for argument in arguments:
+            solution.extend(map(molecule_from_python, argument if isinstance(argument, list) else [argument]))
+        solution.extend((Symbol(name.upper()), molecule_from_python(value)) for name, value in keywords.items())
+        Run(solution, should_stop=cancelled).to_inertia()
+        return _left(solution, wanted)
+
+    return caller.in_threads(_said_briefly(call))
+
+
+def _left(solution: Solution, wanted: str | None) -> Any:
+    """Give what a program came to."""
+    if wanted is None:
+        found = [one for one in sorted(solution, key=order_key) if type(one) is not Rule]
+        return python_from_molecule(found[0]) if len(found) == 1 else list(map(python_from_molecule, found))
+    for one in solution:
+        if type(one) is tuple and one[0] is Symbol(wanted):
+            value: Molecule = one[1] if len(one) == 2 else one[1:]
+            return python_from_molecule(value)
+    raise WorkflowFailed("W202", f"the program came to its end without a molecule `{wanted} : ...`")
+
+
+def make_workflow(service: Service, caller: Caller) -> Callable[[Attempt], None]:
+    """Make the launch of a workflow."""
+    from solvent.running.workflow import WorkflowRun
+
+    inner, folder = _workflow_of(service, caller)
+    names = list(inner.inputs)
+
+    def call(*arguments: Any, **keywords: Any) -> Any:
+        if len(arguments) > len(names):
+            raise WorkflowProblem("W131", f"`{inner.name}` has {len(names)} inputs, not {len(arguments)}")
+        inputs = {**dict(zip(names, arguments, strict=False)), **keywords}
+        report = WorkflowRun(inner, inputs, folder=folder, should_stop=cancelled).run()
+        if report.error is not None:
+            raise report.error
+        if not report.succeeded:
+            first = next(iter(report.failures), None)
+            raise WorkflowFailed(
+                "W201", f"its task `{first.task}` failed: {first.cause}" if first else "it is not done"
+            )
+        results = [report.results[name] for name in inner.outcomes]
+        return results[0] if len(results) == 1 else results
+
+    _prepare(service, inner, folder, caller.folder)
+    return caller.in_threads(_said_briefly(call))
+
+
+def _prepare(service: Service, inner: Workflow, folder: Path | None, around: Path | None) -> None:
+    """Look at the services of an inner workflow now, so that what is wrong with them is said before anything runs."""
+    path = _path(service, around).resolve() if service.function is None else None
+    before = _OPEN.get()
+    if path in before:
+        raise WorkflowProblem("W163", f"service `{service.name}`: the workflow of `{service.target}` calls itself")
+    mark = _OPEN.set(before if path is None else (*before, path))
+    try:
+        Caller(inner.services, folder=folder, makers=MAKERS).close()
+    finally:
+        _OPEN.reset(mark)
+
+
+def _workflow_of(service: Service, caller: Caller) -> tuple[Workflow, Path | None]:
+    found: Any = service.function
+    if found is not None:
+        if not isinstance(found, Workflow):
+            found = found.definition()
+        return found, caller.folder
+    from solvent.workflow.checks import check
+
+    path = _path(service, caller.folder)
+    if path.suffix == ".py" or ".py:" in path.name:
+        from solvent.workflow.python_files import read_python
+
+        loaded = read_python(path)
+    else:
+        from solvent.workflow.files import load as load_workflow
+
+        loaded = load_workflow(path)
+    problems = check(loaded.workflow, loaded.places)
+    if problems:
+        raise problems[0]
+    return loaded.workflow, path.parent
+
+
+def _path(service: Service, folder: Path | None) -> Path:
+    return (folder or Path()) / service.target
+
+
+def _said_briefly(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Let an error of ours become the cause of a failure as its message alone, without its place and excerpt."""
+
+    def call(*arguments: Any, **keywords: Any) -> Any:
+        try:
+            return function(*arguments, **keywords)
+        except SolventError as error:
+            raise _Failed(f"[{error.code}] {error.message}") from error
+
+    return call
+
+
+class _Failed(Exception):
+    """What a program or workflow failed of."""
+
+
+MAKERS = {"hocl": make_hocl, "workflow": make_workflow}
+
+__all__ = ["MAKERS", "make_hocl", "make_workflow"]
