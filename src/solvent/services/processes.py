@@ -52,6 +52,7 @@ class Processes:
         refuse_workers_of_workers()
         self._jobs = jobs or os.cpu_count() or 1
         self._functions: list[bytes] = []
+        self._function_numbers: dict[bytes, int] = {}
         self._inbox: deque[tuple[str, Any]] = deque()
         self._woken = False
         # Sockets and not a pipe: one that is closed refuses, while the number of a closed pipe may be another file's.
@@ -69,9 +70,14 @@ class Processes:
         self._closing = False
 
     def add_function(self, name: str, function: Callable[..., Any]) -> int:
-        """Make a function known, before the first call, and give its number."""
-        self._functions.append(pack_function(name, function))
-        return len(self._functions) - 1
+        """Make a function known, before its first call, and give its number."""
+        packed = pack_function(name, function)
+        with self._lock:
+            # A pool may serve many runs, which mostly call the same functions.
+            if packed not in self._function_numbers:
+                self._function_numbers[packed] = len(self._functions)
+                self._functions.append(packed)
+            return self._function_numbers[packed]
 
     def put(self, function: int, target: Any) -> None:
         """Have a target's function called with its arguments; the target is told when it begins, beats and ends."""
