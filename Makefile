@@ -15,7 +15,7 @@ PIP  := $(BIN)/python -m pip --disable-pip-version-check -q
 .DELETE_ON_ERROR:
 # Two pips at work in one environment would spoil it.
 .NOTPARALLEL:
-.PHONY: help run test check format bench soak fuzz clean
+.PHONY: help run test check format bench bench-workflow soak fuzz clean
 
 help:  ## show this list
 	@grep -E '^[a-z]+:.*##' $(firstword $(MAKEFILE_LIST)) \
@@ -42,6 +42,11 @@ bench: $(VENV)/.installed  ## compare speed with other engines
 	@$(MAKE) --no-print-directory $(VENV)/.bench \
 	  || echo "Some engines could not be installed; the comparison goes on without them."
 	@$(BIN)/python -m bench
+
+bench-workflow: $(VENV)/.installed  ## compare workflows with Parsl, Dask and Ray
+	@$(MAKE) --no-print-directory $(VENV)/.peers \
+		|| echo "Without all peers: what is not installed is skipped."
+	@$(BIN)/python -m bench.workflow
 
 soak: $(VENV)/.installed  ## run the long tests, with fresh random programs
 	@$(BIN)/python -m pytest tests -m soak --timeout=3600 --hypothesis-profile=soak
@@ -75,6 +80,11 @@ $(VENV)/.installed: pyproject.toml | $(VENV)/.made
 	@$(PIP) install -e '.[dev]'
 	@$(BIN)/python -m compileall -q src
 	@touch $(VENV)/.runtime $@
+
+$(VENV)/.peers: pyproject.toml $(VENV)/.installed
+	@echo "Installing the engines to compare with ..."
+	@$(PIP) install -e '.[peers]'
+	@touch $@
 
 $(VENV)/.bench: pyproject.toml $(VENV)/.installed
 	@echo "Installing the engines to compare with ..."

@@ -65,8 +65,7 @@ def measure_times(running: Running, graph: Graph, *, repeats_max: int) -> None:
 def measure_failures(running: Running, count: int, mark: Path) -> None:
     """Fail and recover; give the seconds from the exception to the other result."""
     for attempt in range(WARM_FAILURES + count):
-        value = running.recover(str(mark), ANSWER)
-        now = time.perf_counter()
+        value, now = running.recover(str(mark), ANSWER)
         if value != ANSWER:
             message = f"{value!r} after a failure"
             raise WrongResult(message)

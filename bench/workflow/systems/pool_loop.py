@@ -1,6 +1,7 @@
 """A bare loop over a thread pool: what Python itself asks for the same graphs, without any workflow system."""
 
 import platform
+import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
@@ -43,12 +44,13 @@ class PoolLoopRunning:
                     submit(later)
         return [values[sink] for sink in graph.sinks]
 
-    def recover(self, mark: str, answer: int) -> int:
+    def recover(self, mark: str, answer: int) -> tuple[int, float]:
         """Catch the failure by hand."""
         try:
-            return self._pool.submit(fail, mark).result()
+            value = self._pool.submit(fail, mark).result()
         except Broken:
-            return self._pool.submit(fall_back, answer).result()
+            value = self._pool.submit(fall_back, answer).result()
+        return value, time.perf_counter()
 
     def close(self) -> None:
         """End the threads."""

@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.util
+import time
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,8 @@ class SolventRunning:
         self._model: Any = importlib.import_module("solvent.workflow.model")
         self._runner: Any = importlib.import_module(RUNNER)
         self._workers = workers
-        self._processes = processes
+        services: Any = importlib.import_module("solvent.services")
+        self._processes = services.Processes(workers) if processes else False
         self._combine = self._model.Service("combine", function=combine)
         self._fail = self._model.Service("fail", function=fail)
         self._fall_back = self._model.Service("fall_back", function=fall_back)
@@ -35,8 +37,8 @@ class SolventRunning:
         results = self._results_of(model.Workflow("graph", tasks, (self._combine,)))
         return [results[names[sink]] for sink in graph.sinks]
 
-    def recover(self, mark: str, answer: int) -> int:
-        """Declare an alternative."""
+    def recover(self, mark: str, answer: int) -> tuple[int, float]:
+        """Declare an alternative; its result is there when its task is done, the run ends a little later."""
         model = self._model
         tasks = (
             model.Task("work", "fail", (model.Value(mark),)),
@@ -44,14 +46,22 @@ class SolventRunning:
         )
         alternative = model.Alternative("fallback", exits={"work": "spare"})
         workflow = model.Workflow("recovery", tasks, (self._fail, self._fall_back), (alternative,))
-        value: int = self._results_of(workflow)["work"]
-        return value
+        moments: list[float] = []
+
+        def note(event: Any) -> None:
+            if event.kind == "done":
+                moments.append(time.perf_counter())
+
+        value: int = self._results_of(workflow, watch=note)["work"]
+        return value, moments[-1]
 
     def close(self) -> None:
-        """Nothing runs on after a workflow."""
+        """End the worker processes."""
+        if self._processes:
+            self._processes.close()
 
-    def _results_of(self, workflow: Any) -> dict[str, Any]:
-        report = self._runner.run_workflow(workflow, jobs=self._workers, processes=self._processes)
+    def _results_of(self, workflow: Any, **options: Any) -> dict[str, Any]:
+        report = self._runner.run_workflow(workflow, jobs=self._workers, processes=self._processes, **options)
         results: dict[str, Any] = report.results
         return results
 

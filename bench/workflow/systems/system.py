@@ -14,8 +14,8 @@ class Running(Protocol):
     def run(self, graph: Graph) -> list[int]:
         """Submit every task, wait, and give the results of the sinks; all of it is measured."""
 
-    def recover(self, mark: str, answer: int) -> int:
-        """Call `fail(mark)`, and when it has failed `fall_back(answer)`; give the result."""
+    def recover(self, mark: str, answer: int) -> tuple[int, float]:
+        """Call `fail(mark)`, and when it has failed `fall_back(answer)`; give the result and when it was there."""
 
     def close(self) -> None:
         """End it, as far as that does not go without saying."""

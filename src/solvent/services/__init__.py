@@ -13,8 +13,9 @@ from solvent.services.signs import cancelled, heartbeat
 if TYPE_CHECKING:
     from solvent.services.caller import Caller, Handle
     from solvent.services.failure import Failure
+    from solvent.services.processes import Processes
 
-_HOME = {"Caller": "caller", "Failure": "failure", "Handle": "caller"}
+_HOME = {"Caller": "caller", "Failure": "failure", "Handle": "caller", "Processes": "processes"}
 
 
 def __getattr__(name: str) -> Any:
@@ -28,4 +29,4 @@ def __getattr__(name: str) -> Any:
     return value
 
 
-__all__ = ["Caller", "Failure", "Handle", "cancelled", "heartbeat"]
+__all__ = ["Caller", "Failure", "Handle", "Processes", "cancelled", "heartbeat"]

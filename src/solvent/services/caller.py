@@ -66,7 +66,7 @@ class Caller:
         *,
         jobs: int | None = None,
         executor: Executor | None = None,
-        processes: bool = False,
+        processes: bool | Processes = False,
         folder: Path | None = None,
         makers: Mapping[str, Maker] = {},
     ) -> None:
@@ -75,7 +75,9 @@ class Caller:
         self.clock = Clock()
         self.loop = Loop()
         self.threads = Threads(jobs)
-        self.processes = _open_processes(jobs) if processes else None
+        # A pool that someone brings along serves further runs after this one.
+        self.processes = _open_processes(jobs) if processes is True else processes or None
+        self._owns_processes = processes is True
         self._makers: dict[str, Maker] = {**_MAKERS, **makers}
         self._kept: dict[str, Any] = {}
         self._live: set[Call] = set()
@@ -125,7 +127,7 @@ class Caller:
                 call.cancel()
         with self._quiet:
             self._quiet.wait_for(lambda: not self._live)
-        if self.processes is not None:
+        if self.processes is not None and self._owns_processes:
             self.processes.close(cancel=cancel)
         self.threads.close(cancel=cancel)
         self.loop.close()
