@@ -147,7 +147,7 @@ class Caller:
                 return self._direct(function) if self.processes is None else self._sent(service.name, function)
         maker = self._makers.get(service.kind)
         if maker is None:
-            raise WorkflowProblem("W155", f"service `{service.name}`: nobody here can call the kind `{service.kind}`")
+            raise WorkflowProblem("W175", f"service `{service.name}`: nobody here can call the kind `{service.kind}`")
         return self._guarded(service, maker(service, self))
 
     def _direct(self, function: Callable[..., Any]) -> Starter:

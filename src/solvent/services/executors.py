@@ -41,7 +41,7 @@ def in_executor(service: Service, function: Callable[..., Any], executor: Execut
         submit = _far(pack_function(service.name, function, is_far=True), executor)
     else:
         raise WorkflowProblem(
-            "W158",
+            "W178",
             f"service `{service.name}`: signs of life do not get through a {type(executor).__name__}",
             hint="use Solvent's own threads or worker processes, or a `timeout` instead of a `heartbeat`",
         )

@@ -102,7 +102,7 @@ def _check(service: Service) -> None:
         problem = "`headers` must name headers and their values"
     if problem:
         hint = f"options are {', '.join(sorted(_OPTIONS))}"
-        raise WorkflowProblem("W162", f"service `{service.name}`: {problem}", hint=hint)
+        raise WorkflowProblem("W182", f"service `{service.name}`: {problem}", hint=hint)
 
 
 async def _ask(client: httpx.AsyncClient, service: Service, attempt: Attempt) -> Any:

@@ -48,7 +48,7 @@ class Processes:
 
     def __init__(self, jobs: int | None = None) -> None:
         if os.name != "posix":
-            raise WorkflowProblem("W157", "worker processes need a POSIX system", hint="run it with threads")
+            raise WorkflowProblem("W177", "worker processes need a POSIX system", hint="run it with threads")
         refuse_workers_of_workers()
         self._jobs = jobs or os.cpu_count() or 1
         self._functions: list[bytes] = []

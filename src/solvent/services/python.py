@@ -32,7 +32,7 @@ def function_of(service: Service, folder: Path | None = None) -> Callable[..., A
         module_name, colon, path = service.target.partition(":")
         if not (module_name and colon and path):
             raise WorkflowProblem(
-                "W150",
+                "W170",
                 f"service `{service.name}` does not say which function to call",
                 hint=f"write `module:function`, not `{service.target}`" if service.target else "give it a `target`",
             )
@@ -42,11 +42,11 @@ def function_of(service: Service, folder: Path | None = None) -> Callable[..., A
                 found = getattr(found, part)
             except AttributeError:
                 raise WorkflowProblem(
-                    "W152", f"service `{service.name}`: module `{module_name}` has no `{path}`"
+                    "W172", f"service `{service.name}`: module `{module_name}` has no `{path}`"
                 ) from None
     if not callable(found):
         raise WorkflowProblem(
-            "W153",
+            "W173",
             f"service `{service.name}`: `{service.target or repr(found)}` is a {type(found).__name__}, no function",
         )
     function: Callable[..., Any] = found
@@ -62,7 +62,7 @@ def _import_module(service: Service, name: str, folder: Path | None) -> ModuleTy
         module = importlib.import_module(name)
     except Exception as error:
         raise WorkflowProblem(
-            "W151",
+            "W171",
             f"service `{service.name}`: module `{name}` cannot be imported: {cause_of(error)}",
             hint="it must be installed, or lie beside the workflow's file",
         ) from error
@@ -78,7 +78,7 @@ def _refuse_namesake(service: Service, module: ModuleType, name: str, folder: Pa
     found = getattr(module, "__file__", None)
     if beside.exists() and found is not None and Path(found).resolve() != beside:
         raise WorkflowProblem(
-            "W154",
+            "W174",
             f"service `{service.name}`: another module `{name}` is in use already, from {found}",
             hint=f"give {beside.name} a name of its own",
         )

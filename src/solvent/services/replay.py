@@ -21,7 +21,7 @@ def make_replay(service: Service, caller: Caller) -> Callable[[Attempt], None]:
     """Make the launch of a recorded call."""
     seconds = service.options.get("seconds", 0.0)
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds >= 0:
-        raise WorkflowProblem("W161", f"service `{service.name}`: `seconds` must be a number, not {seconds!r}")
+        raise WorkflowProblem("W181", f"service `{service.name}`: `seconds` must be a number, not {seconds!r}")
     clock = caller.clock
 
     def launch(attempt: Attempt) -> None:

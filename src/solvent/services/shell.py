@@ -74,7 +74,7 @@ def _check(service: Service) -> None:
         problem = "`env` must name variables and their values"
     if problem:
         raise WorkflowProblem(
-            "W160",
+            "W180",
             f"service `{service.name}`: {problem}",
             hint=f"options are {', '.join(sorted(_OPTIONS))}; results are {', '.join(_RESULTS)}, file:PATH",
         )

@@ -46,7 +46,7 @@ def pack_function(name: str, function: Callable[..., Any], *, is_far: bool = Fal
         packed = _by_name(function) or _by_value(function)
         if packed is None:
             raise WorkflowProblem(
-                "W156",
+                "W176",
                 f"service `{name}`: its function cannot be sent to a worker process: {cause_of(error)}",
                 hint="define it at the top of a module, install `cloudpickle`, or run without worker processes",
             ) from error

@@ -26,11 +26,11 @@ def test_a_function_is_found_by_its_name(target: str, found: object) -> None:
 @pytest.mark.parametrize(
     "target, code, text",
     [
-        ("", "W150", "service `s` does not say which function to call"),
-        ("join", "W150", "service `s` does not say which function to call"),
-        ("no_such_module:f", "W151", "service `s`: module `no_such_module` cannot be imported: ModuleNotFoundError"),
-        ("os:no_such", "W152", "service `s`: module `os` has no `no_such`"),
-        ("os:sep", "W153", "service `s`: `os:sep` is a str, no function"),
+        ("", "W170", "service `s` does not say which function to call"),
+        ("join", "W170", "service `s` does not say which function to call"),
+        ("no_such_module:f", "W171", "service `s`: module `no_such_module` cannot be imported: ModuleNotFoundError"),
+        ("os:no_such", "W172", "service `s`: module `os` has no `no_such`"),
+        ("os:sep", "W173", "service `s`: `os:sep` is a str, no function"),
     ],
 )
 def test_a_wrong_target_is_a_problem_of_the_workflow(target: str, code: str, text: str) -> None:
