@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from solvent.cli.live import view_of
@@ -18,6 +20,7 @@ from solvent.running.workflow import FUNCTIONS, WorkflowRun
 
 if TYPE_CHECKING:
     from argparse import Namespace
+    from collections.abc import Iterator
     from datetime import datetime
     from pathlib import Path
 
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from solvent.workflow.model import Workflow
 
 INTERRUPTED = 130
+_OUT, _ERRORS = 1, 2
 _FOR_PROGRAMS = ("seed", "reactions_max", "stats", "save", "functions")
 _SYSTEMS = {"linux": "linux", "darwin": "macos", "win32": "windows"}
 
@@ -82,7 +86,7 @@ def _run(
             )
             if tracer is not None:
                 tracer.begin(run.solution)
-            with view:
+            with _prints_to_standard_error(), view:
                 report = run.run()
     except KeyboardInterrupt:
         complain("interrupted")
@@ -94,6 +98,25 @@ def _run(
     finally:
         _tell(workflow, report, is_json=is_json)
     return _exit_code(report)
+
+
+@contextmanager
+def _prints_to_standard_error() -> Iterator[None]:
+    """Let what services print go to standard error, also from worker processes: standard output is for results."""
+    sys.stdout.flush()
+    try:
+        kept = os.dup(_OUT)
+        os.dup2(_ERRORS, _OUT)
+    except OSError:
+        # One of them is closed, so there is nothing to keep apart.
+        yield
+        return
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        os.dup2(kept, _OUT)
+        os.close(kept)
 
 
 def _tell(workflow: Workflow, report: Report, *, is_json: bool) -> None:
