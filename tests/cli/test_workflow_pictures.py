@@ -1,0 +1,70 @@
+"""`solvent show` and `solvent concretise`: what a workflow looks like, and the program it becomes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from tests.cli.command import solvent
+from tests.cli.workflows import FORMS, YAML, calls, put
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_picture_in_the_terminal(tmp_path: Path) -> None:
+    """Tasks are boxes, and those of an alternative are dashed."""
+    result = solvent("show", put(tmp_path, "flow.yaml", YAML))
+    assert (result.code, result.err) == (0, "")
+    assert "╎ E ╎" in result.out
+    assert result.out.endswith("╌ E instead of B, on failure\n")
+    assert calls(tmp_path) == []
+
+
+def test_picture_as_svg_and_dot(tmp_path: Path) -> None:
+    """The suffix of the file, or `--format`, says what is drawn."""
+    file = put(tmp_path, "flow.yaml", YAML)
+    assert solvent("show", file, "-o", tmp_path / "flow.svg").code == 0
+    assert ET.parse(tmp_path / "flow.svg").getroot().tag.endswith("svg")  # noqa: S314 - written just now, by us
+    assert solvent("show", file, "--format", "dot").out.startswith('digraph "numbers" {')
+    assert solvent("show", file, "--format", "svg").out == (tmp_path / "flow.svg").read_text()
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_concrete_program_runs(tmp_path: Path, name: str) -> None:
+    """The concrete program of every form gives the same results and calls, with the services of its workflow."""
+    file = put(tmp_path, name, FORMS[name])
+    concrete = tmp_path / "concrete.hocl"
+    made = solvent("concretise", file, "--input", "n=5", "-o", concrete)
+    assert (made.code, made.out, made.err) == (0, "", "")
+    found = solvent("run", concrete, "--services", file, "--format", "json").json
+    assert found["results"] == {"D": 50}
+    assert found["calls"] == {"A": 1, "B": 1, "C": 1, "D": 1, "E": 3}
+
+
+def test_concrete_program_is_readable(tmp_path: Path) -> None:
+    """The rules it uses stand first, then the tasks; `fmt` finds nothing to change."""
+    concrete = tmp_path / "concrete.hocl"
+    text = solvent("concretise", put(tmp_path, "flow.yaml", YAML)).out
+    concrete.write_text(text)
+    assert text.startswith("let ")
+    assert "let gw_call = replace PAR : t : p, SRV : s by SRV : s, invoke(t, s, p) in\n" in text
+    assert solvent("fmt", "--check", concrete).code == 0
+
+
+def test_concrete_program_without_services(tmp_path: Path) -> None:
+    """Without the workflow whose services it calls, an error says what to do."""
+    concrete = tmp_path / "concrete.hocl"
+    concrete.write_text(solvent("concretise", put(tmp_path, "flow.yaml", YAML)).out)
+    result = solvent("run", concrete)
+    assert (result.code, "--services WORKFLOW" in result.err) == (2, True)
+
+
+def test_argument_that_no_program_can_say(tmp_path: Path) -> None:
+    """A value that only Python knows is named, with its task."""
+    text = "services: {s: {shell: 'true'}}\ntasks: {T: {service: s, in: [1, {a: 2}]}}\n"
+    result = solvent("concretise", put(tmp_path, "flow.yaml", text))
+    assert (result.code, result.out) == (2, "")
+    assert "error[W133]: the task `T` has the argument {'a': 2}, which a HOCL program cannot say" in result.err
