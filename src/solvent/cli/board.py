@@ -25,7 +25,7 @@ class Board:
     def __init__(self, workflow: Workflow) -> None:
         self.workflow = workflow
         self.services = {task.name: task.service for task in workflow.tasks}
-        asleep = workflow.dormant
+        asleep = workflow.wakers
         self.states = {name: "unused" if name in asleep else "waiting" for name in self.services}
         self.counts = Counter(self.states.values())
         self.calls: Counter[str] = Counter()
@@ -36,8 +36,9 @@ class Board:
         self._out: Counter[str] = Counter()
         self._alternatives = {one.name: one for one in workflow.alternatives}
         self._wakes: dict[str, list[str]] = {}
-        for name, alternative in asleep.items():
-            self._wakes.setdefault(alternative, []).append(name)
+        for name, alternatives in asleep.items():
+            for alternative in alternatives:
+                self._wakes.setdefault(alternative, []).append(name)
 
     @property
     def seconds(self) -> float:

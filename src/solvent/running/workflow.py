@@ -288,7 +288,6 @@ class WorkflowRun:
             if type(molecule) is tuple and type(molecule[1]) is Solution and molecule[0] in self._names:
                 self._read(self._names[molecule[0]], molecule[1], values)
         replaced = {task for one in report.adaptations for task in one["replaced"]}
-        asleep = self.workflow.dormant
         applied = {one["alternative"] for one in report.adaptations}
         for name in self.workflow.outcomes:
             used = self._used(name, applied)
@@ -297,8 +296,8 @@ class WorkflowRun:
                 report.results[name] = values[used]
         for name in replaced:
             report.states[name] = "replaced"
-        for name, alternative in asleep.items():
-            if alternative not in applied:
+        for name, alternatives in self.workflow.wakers.items():
+            if applied.isdisjoint(alternatives):
                 report.states[name] = "unused"
         for name, failed in self._faults.items():
             if report.states[name] == "failed":

@@ -30,7 +30,8 @@ _SYMBOL = re.compile(r"[A-Z][A-Za-z0-9_]*\Z")
 _KINDS = {"failure": ("FAILED", "TIMEOUT", "LOST"), "timeout": ("TIMEOUT",)}
 _RESERVED = frozenset(
     ("SRC", "DST", "IN", "SRV", "ARG", "RES", "ERR", "PASS", "BOND", "WAKE", "ALT", "TRIGGER", "OPEN", "GONE", "PAR",
-     "RUN", "DOT", "CROSS", "FILTER", "FROM", "VALUE", "ADAPTED", "GIVE_UP", "REPLACE", "MOVE")
+     "RUN", "DOT", "CROSS", "FILTER", "FROM", "VALUE", "ADAPTED", "GIVE_UP", "REPLACE", "MOVE",
+     "OFF", "OFFS")
 )  # fmt: skip
 _FILTERED = ("df_init", "df_step", "df_setup")
 _EACH = (
@@ -101,7 +102,7 @@ class _Maker:
         self.is_adaptive = bool(workflow.alternatives)
         if self.is_adaptive:
             self.rules |= _rules("adaptation", functions)
-        self.dormant = workflow.dormant
+        self.wakers = workflow.wakers
         self.destinations = _destinations(workflow)
 
     def molecules(self) -> list[Molecule]:
@@ -116,7 +117,7 @@ class _Maker:
 
     def _task(self, task: Task) -> Molecule:
         sources: list[Molecule] = [task_symbol(name) for name in task.sources]
-        if task.name in self.dormant:
+        if task.name in self.wakers:
             sources.append(Symbol("WAKE"))
         filters = dict.fromkeys(
             (slot.task, slot.item) for slot in task.slots if isinstance(slot, Result) and slot.item is not None
@@ -172,11 +173,10 @@ class _Maker:
 
     def _bonds(self, alternative: Alternative) -> list[Molecule]:
         """Give the molecules that put an alternative's tasks in the place of those it replaces."""
-        tasks = [task for task in self.workflow.tasks if self.dormant.get(task.name) == alternative.name]
-        inside = {task.name for task in tasks}
+        tasks = [task for task in self.workflow.tasks if alternative.name in self.wakers.get(task.name, ())]
         found: list[Molecule] = [(Symbol("WAKE"), task_symbol(task.name)) for task in tasks]
         for task in tasks:
-            outside = [source for source in task.sources if source not in inside]
+            outside = [source for source in task.sources if task.name not in self.destinations[source]]
             found += [(Symbol("BOND"), Symbol("SRC"), task_symbol(one), task_symbol(task.name)) for one in outside]
         found += [(Symbol("REPLACE"), task_symbol(old), task_symbol(new)) for old, new in alternative.exits.items()]
         given_up = [name for name in alternative.replaced if name not in alternative.exits]

@@ -175,8 +175,13 @@ class Workflow(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def dormant(self) -> dict[str, str]:
-        """The tasks that wait for an alternative to apply, with its name: those that lead only to its exits."""
-        return dormant_tasks(self)
+        """The tasks that wait for an alternative to apply, with its name: those that lead only to exits."""
+        return {name: alternatives[0] for name, alternatives in self.wakers.items()}
+
+    @property
+    def wakers(self) -> dict[str, tuple[str, ...]]:
+        """The tasks that wait for an alternative to apply, with all that need them, any of which wakes them."""
+        return wakers_of(self)
 
     @property
     def outcomes(self) -> tuple[str, ...]:
@@ -191,26 +196,29 @@ REQUIRED = "<required>"
 """Stands for the default of an input that has none."""
 
 
-def dormant_tasks(workflow: Workflow) -> dict[str, str]:
-    """Find the tasks of each alternative: its exits, and backwards all that lead nowhere else."""
+def wakers_of(workflow: Workflow) -> dict[str, tuple[str, ...]]:
+    """Find the tasks of each alternative: its exits, and backwards all that lead only to exits, be they of several."""
     onward = workflow.destinations
     known = {task.name: task for task in workflow.tasks}
-    found: dict[str, str] = {}
+    asleep: dict[str, list[str]] = {}
+    todo = [name for one in workflow.alternatives for name in one.exits.values() if name in known]
+    while todo:
+        name = todo.pop()
+        if name in asleep:
+            continue
+        asleep[name] = []
+        todo += [one for one in known[name].sources if one in known and all(later in asleep for later in onward[one])]
     for alternative in workflow.alternatives:
         todo = [name for name in alternative.exits.values() if name in known]
         while todo:
             name = todo.pop()
-            if name in found:
-                continue
-            found[name] = alternative.name
-            for source in known[name].sources:
-                later = onward.get(source, [])
-                if source in known and source not in found and all(one in found for one in later):
-                    todo.append(source)
-    return found
+            if name in asleep and alternative.name not in asleep[name]:
+                asleep[name].append(alternative.name)
+                todo += known[name].sources
+    return {name: tuple(alternatives) for name, alternatives in asleep.items()}
 
 
 __all__ = [
     "REQUIRED", "Alternative", "Argument", "Each", "Input", "Policy", "Result", "Service", "Task", "Value", "Workflow",
-    "dormant_tasks",
+    "wakers_of",
 ]  # fmt: skip
