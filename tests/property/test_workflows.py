@@ -1,0 +1,48 @@
+"""Random workflows run as molecules, and give what a plain evaluation of them gives, with no call too many."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import Phase, given, note, settings
+from hypothesis import strategies as st
+
+from solvent.running.workflow import run_workflow
+from tests.property.plain_workflows import disagreements
+from tests.property.workflows import Scenario, scenarios
+
+SECONDS_MAX = 20
+# No shrinking: what threads do differs from run to run, and hypothesis would search for minutes.
+PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
+
+
+def complaints(scenario: Scenario, *, jobs: int = 2) -> list[str]:
+    """Run a scenario and say what is wrong with the run."""
+    calls: list[tuple[str, list[Any]]] = []
+    workflow = scenario.workflow(calls)
+    note(describe(scenario))
+    report = run_workflow(workflow, jobs=jobs, seconds_max=SECONDS_MAX)
+    return disagreements(scenario, report, calls)
+
+
+def describe(scenario: Scenario) -> str:
+    """Write a scenario down, so that a failure can be understood."""
+    lines = [f"{task.name}: {task.slots} each {task.each} after {task.after}" for task in scenario.tasks]
+    lines += [
+        f"{one.name}: {one.exits} also {one.also} on {one.on} watch {one.watched}" for one in scenario.alternatives
+    ]
+    return "\n".join([*lines, *(f"{name}: {fate}" for name, fate in scenario.fates.items() if fate.kind != "answers")])
+
+
+@settings(max_examples=200, phases=PHASES)
+@given(scenarios())
+def test_failures_are_replaced_as_in_a_plain_evaluation(scenario: Scenario) -> None:
+    """With alternatives for tasks that fail, all results and calls are those of the plain evaluation."""
+    assert complaints(scenario) == []
+
+
+@settings(max_examples=200, phases=PHASES)
+@given(scenarios(with_late=True), st.integers(1, 4))
+def test_late_faults_reach_back_as_in_a_plain_evaluation(scenario: Scenario, jobs: int) -> None:
+    """When results that were used already are replaced, the end is the plain one too, with no wasted call."""
+    assert complaints(scenario, jobs=jobs) == []
