@@ -21,8 +21,9 @@ help:  ## show this list
 	@grep -E '^[a-z]+:.*##' $(firstword $(MAKEFILE_LIST)) \
 	  | awk -F ':.*## ' '{ printf "  make %-8s %s\n", $$1, $$2 }'
 
-run: $(VENV)/.runtime  ## run a small program and show every reaction
-	@$(BIN)/solvent trace examples/hocl/maximum/maximum.hocl
+run: $(VENV)/.runtime  ## run a small workflow in which a step fails and another takes over
+	@$(BIN)/solvent show examples/workflows/first/morning.py
+	@$(BIN)/solvent run examples/workflows/first/morning.py
 
 test: $(VENV)/.installed  ## run all tests but the long ones
 	@$(BIN)/python -m pytest

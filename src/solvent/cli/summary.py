@@ -134,10 +134,10 @@ def _write_tasks(workflow: Workflow, report: Report) -> None:
     for task in workflow.tasks:
         state = report.states.get(task.name, "waiting")
         timing = report.timings.get(task.name)
-        took = f"{timing.ended - timing.started:8.2f} s" if timing is not None else ""
         calls = counted(report.calls.get(task.name, 0), "call")
+        took = f"{calls:<9}{timing.ended - timing.started:8.2f} s" if timing is not None else calls
         style = STYLES.get(state, "")
-        _say("  ", (MARKS[state], style), f" {task.name:<{width}}  ", (f"{state:<8}", style), f"  {calls:<9}{took}")
+        _say("  ", (MARKS[state], style), f" {task.name:<{width}}  ", (f"{state:<8}", style), f"  {took}")
 
 
 def _write_adaptation(workflow: Workflow, one: dict[str, Any]) -> None:

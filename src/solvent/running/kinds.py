@@ -43,7 +43,7 @@ def make_hocl(service: Service, caller: Caller) -> Callable[[Attempt], None]:
     unknown = sorted(set(service.options) - {"result"})
     if unknown or not (wanted is None or isinstance(wanted, str)):
         problem = f"there is no option `{unknown[0]}`" if unknown else f"its result cannot be `{wanted}`"
-        raise WorkflowProblem("W164", f"service `{service.name}`: {problem}", hint="`options: {result: SUM}`")
+        raise WorkflowProblem("W184", f"service `{service.name}`: {problem}", hint="`options: {result: SUM}`")
 
     def call(*arguments: Any, **keywords: Any) -> Any:
         solution = program.solution()
@@ -99,7 +99,7 @@ def _prepare(service: Service, inner: Workflow, folder: Path | None, around: Pat
     path = _path(service, around).resolve() if service.function is None else None
     before = _OPEN.get()
     if path in before:
-        raise WorkflowProblem("W163", f"service `{service.name}`: the workflow of `{service.target}` calls itself")
+        raise WorkflowProblem("W183", f"service `{service.name}`: the workflow of `{service.target}` calls itself")
     mark = _OPEN.set(before if path is None else (*before, path))
     try:
         Caller(inner.services, folder=folder, makers=MAKERS).close()
