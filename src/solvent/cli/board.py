@@ -66,7 +66,8 @@ class Board:
             # One of several calls; only their last one ends the task.
             return event.kind == "failed" and self._set(name, "failed")
         self.took[name] = event.seconds - self.running.pop(name, event.seconds)
-        return self.states[name] == "failed" or self._set(name, event.kind)
+        # Where one of several calls has failed, the others cannot save the task.
+        return self.states[name] != "failed" and self._set(name, event.kind)
 
     def _set(self, name: str, state: str) -> bool:
         before = self.states.get(name)
