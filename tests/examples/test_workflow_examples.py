@@ -85,3 +85,20 @@ def test_adaptive_diamond_replaces_one_task(tmp_path: Path) -> None:
     assert report["results"] == {"T4": [120, 125, 120]}
     assert report["calls"] == {"T1": 1, "T2": 1, "T3": 1, "T4": 3, "T5": 1}
     assert _adaptations(report) == [("closed", "T2")]
+
+
+def test_cleaning_falls_back_at_an_odd_row(tmp_path: Path) -> None:
+    """When the strict parser stops, the tolerant one takes over; the file is neither read nor counted again."""
+    report = _run("cleaning", "cleaning.yaml", tmp_path)
+    assert report["results"] == {
+        "report": "7 of 9 rows are usable\n  Faro: 21.8 °C\n  Lisbon: 20.0 °C\n  Porto: 17.8 °C"
+    }
+    assert report["calls"] == dict.fromkeys(["raw", "rows", "parsed", "repaired", "averages", "report"], 1)
+    assert _adaptations(report) == [("odd rows", "parsed")]
+
+
+def test_cleaning_needs_no_fallback_for_clean_rows(tmp_path: Path) -> None:
+    """With clean rows the tolerant parser is never called."""
+    report = _run("cleaning", "cleaning.yaml", tmp_path, "--input", "file=clean.csv")
+    assert report["states"]["repaired"] == "unused"
+    assert (report["calls"]["repaired"], report["adaptations"]) == (0, [])
