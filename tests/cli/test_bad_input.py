@@ -12,7 +12,7 @@ from tests.cli.command import MAX, arguments, environment, solvent
 if TYPE_CHECKING:
     from pathlib import Path
 
-COMMANDS = ("run", "trace", "why", "why-not", "explore", "check", "fmt", "repl")
+COMMANDS = ("run", "trace", "why", "why-not", "explore", "check", "show", "concretise", "fmt", "repl")
 WRONG = {
     "<1, 2": "is not closed",
     "<1, 2)": "must be closed first",
