@@ -73,7 +73,7 @@ def workflow_functions(**host: Callable[..., Any]) -> Functions:
 
 
 def _nobody(*_: Molecule) -> Molecule:
-    raise WorkflowProblem("W130", "this workflow was made concrete to be shown, not to be run")
+    raise WorkflowProblem("W134", "this workflow was made concrete to be shown, not to be run")
 
 
 _HOST = dict.fromkeys(("invoke", "invoke_each", "adapted", "rejects"), _nobody)
