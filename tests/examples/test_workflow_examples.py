@@ -102,3 +102,16 @@ def test_cleaning_needs_no_fallback_for_clean_rows(tmp_path: Path) -> None:
     report = _run("cleaning", "cleaning.yaml", tmp_path, "--input", "file=clean.csv")
     assert report["states"]["repaired"] == "unused"
     assert (report["calls"]["repaired"], report["adaptations"]) == (0, [])
+
+
+def test_sweep_calls_each_with_each_in_order(tmp_path: Path) -> None:
+    """The sweep simulates every combination once, and its table has the rows and columns of the lists."""
+    report = _run("sweep", "sweep.py", tmp_path, "--input", "count=5")
+    rows = [line.split() for line in report["results"]["table"].splitlines()]
+    assert rows[0] == ["contact", "0.05", "0.087", "0.125", "0.163", "0.2"]
+    assert [row[0] for row in rows[1:]] == ["0.1", "0.175", "0.25", "0.325", "0.4"]
+    # More contacts make a higher peak, faster recovery a lower one.
+    peaks = [[int(cell) for cell in row[1:]] for row in rows[1:]]
+    assert all(row == sorted(row, reverse=True) for row in peaks)
+    assert all(list(column) == sorted(column) for column in zip(*peaks, strict=True))
+    assert report["calls"] == {"contacts": 1, "recoveries": 1, "simulate": 25, "table": 1, "worst": 1}
