@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from solvent.engine.reaction import Flight, Reaction
-    from solvent.services import Handle
+    from solvent.services import Handle, Processes
     from solvent.workflow.model import Workflow
 
 _RES, _ERR, _GOT, _FAULT = Symbol("RES"), Symbol("ERR"), Symbol("GOT"), Symbol("FAULT")
@@ -70,7 +70,7 @@ class WorkflowRun:
         inputs: Mapping[str, Any] | None = None,
         *,
         jobs: int | None = None,
-        processes: bool = False,
+        processes: bool | Processes = False,
         executor: Executor | None = None,
         folder: Path | None = None,
         solution: Solution | None = None,
