@@ -136,3 +136,22 @@ def test_text_analysis_waits_for_a_step_that_is_fast_enough(tmp_path: Path) -> N
     done = solvent("run", "words.py", "--format", "json", "--input", "file=short.txt", cwd=folder)
     assert done.json["results"] == {"describe": "Ships: 3 words\nmost frequent: here, ines, rests\nnames: Ines"}
     assert (done.json["calls"]["find_names"], done.json["adaptations"]) == (0, [])
+
+
+@pytest.mark.parametrize("words", [(), ("--processes",)])
+def test_grid_tries_richer_models_when_accuracy_is_low(words: tuple[str, ...], tmp_path: Path) -> None:
+    """When the best linear model is rejected, the richer grid is trained on the same points, also in processes."""
+    report = _run("grid", "grid.py", tmp_path, *words)
+    assert report["results"] == {"describe": "3 nearest neighbours: accuracy 0.92 (guessing: 0.51)"}
+    assert report["calls"] == {
+        "make_points": 1, "train_linear": 4, "best_linear": 1, "train_neighbours": 3, "best_neighbours": 1,
+        "guess": 1, "describe": 1,
+    }  # fmt: skip
+    assert _adaptations(report) == [("not good enough", "best_linear")]
+
+
+def test_grid_keeps_linear_models_when_they_suffice(tmp_path: Path) -> None:
+    """When a linear model is accurate, the richer grid is never trained."""
+    report = _run("grid", "grid.py", tmp_path, "--input", "task=line")
+    assert report["results"]["describe"].startswith("logistic regression")
+    assert (report["calls"]["train_neighbours"], report["adaptations"]) == (0, [])
