@@ -132,10 +132,10 @@ class _Weaver:
         if slots and self.chance(15):
             keywords["key"] = slots.pop()
         after = (self.draw(st.sampled_from(earlier)),) if earlier and self.chance(10) else ()
-        each = None
-        if not keywords and all(isinstance(slot, Result) and slot.item is None for slot in slots):
-            each = self.draw(st.sampled_from((None, None, None, "dot", "cross"))) if 1 <= len(slots) <= 2 else None
-        product = None if each is None else Each(each, tuple(range(len(slots))))
+        lists = [at for at, slot in enumerate(slots) if isinstance(slot, Result) and slot.item is None][:2]
+        product = None
+        if lists and self.chance(35):
+            product = Each(self.draw(st.sampled_from(("dot", "cross"))), tuple(self.draw(st.permutations(lists))))
         self.made.tasks.append(Task(name, name, tuple(slots), keywords, product, after))
         self.levels[name] = earlier
         return name
@@ -163,7 +163,7 @@ class _Weaver:
         exit_ = self.task(f"E{len(self.made.tasks) + 1}", [*earlier, *first])
         plain = self.made.task(name).each is None
         on, kind = self.draw(st.sampled_from(REASONS if plain else REASONS[:2]))
-        chosen = kind if self.chance(70) else "answers"
+        chosen = kind if self.chance(60) else self.draw(st.sampled_from(("answers", "answers", "fails", "is bad")))
         self.add(Alternative(f"A{len(self.made.alternatives) + 1}", {name: exit_}, on=on), Fate(chosen), {name})
         if depth < 2 and self.chance(35):
             self.alternative(exit_, depth + 1)
