@@ -6,13 +6,16 @@ Each runs as a process of its own, in a copy of its folder, so that what it writ
 from __future__ import annotations
 
 import difflib
+import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.cli.command import solvent
+from tests.cli.command import environment, solvent
 from tests.repo.console import exchanges_of, is_as_expected, run_commands
 from tests.repo.snippets import blocks_of
 
@@ -155,3 +158,28 @@ def test_grid_keeps_linear_models_when_they_suffice(tmp_path: Path) -> None:
     report = _run("grid", "grid.py", tmp_path, "--input", "task=line")
     assert report["results"]["describe"].startswith("logistic regression")
     assert (report["calls"]["train_neighbours"], report["adaptations"]) == (0, [])
+
+
+def test_shop_survives_the_death_of_a_server(tmp_path: Path) -> None:
+    """When the server of prices dies in the middle, its mirror is asked; the others saw each request once."""
+    done = subprocess.run(
+        [sys.executable, "shop.py", "--format", "json"],
+        cwd=_copy("http", tmp_path),
+        env=environment(),
+        capture_output=True,
+        timeout=60,
+        check=False,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert report["results"] == {"total": 56.25}
+    assert report["calls"] == {"items": 1, "parcel": 1, "costs": 5, "costs_elsewhere": 5, "total": 1}
+    assert _adaptations(report) == [("prices are gone", "costs")]
+    # The servers' own count: the catalogue answers for the order and for the total.
+    assert done.stderr.splitlines() == [
+        "catalogue answered 2",
+        "prices is dead",
+        "mirror answered 5",
+        "shipping answered 1",
+    ]

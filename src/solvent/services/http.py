@@ -80,13 +80,16 @@ def make_http(service: Service, caller: Caller) -> Callable[[Attempt], None]:
     async def work(attempt: Attempt) -> Any:
         import httpx
 
+        address = service.target
         try:
-            return await _ask(clients.get(), service, attempt)
+            request = _request(service, attempt)
+            address = request["url"]
+            return await _ask(clients.get(), request, service, attempt)
         except (NoArgument, Refused) as error:
             attempt.fail("FAILED", one_line(str(error)), getattr(error, "output", ""))
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             cause = one_line(str(error)) or type(error).__name__
-            attempt.fail("FAILED", f"{service.method} {service.target}: {cause}")
+            attempt.fail("FAILED", f"{service.method} {one_line(address)}: {cause}")
 
     return lambda attempt: caller.loop.run(attempt, work)
 
@@ -105,10 +108,10 @@ def _check(service: Service) -> None:
         raise WorkflowProblem("W182", f"service `{service.name}`: {problem}", hint=hint)
 
 
-async def _ask(client: httpx.AsyncClient, service: Service, attempt: Attempt) -> Any:
+async def _ask(client: httpx.AsyncClient, request: dict[str, Any], service: Service, attempt: Attempt) -> Any:
     """Send the request and read the answer, no more of it than allowed."""
     bytes_max = service.options.get("output_max", BYTES_MAX_DEFAULT)
-    async with client.stream(**_request(service, attempt)) as response:
+    async with client.stream(**request) as response:
         data = bytearray()
         async for chunk in response.aiter_bytes():
             attempt.beat()
