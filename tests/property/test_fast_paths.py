@@ -67,6 +67,9 @@ PARTS = st.one_of(
 )
 
 
+EQUATIONS = [" if x == y + 1", " if y - 1 == x", " if 2 - y == x", " if x + 1 == y + y"]
+
+
 @st.composite
 def flat_programs(draw: st.DrawFn) -> str:
     """Give programs over tuples with named first parts, joined on variables: what visits and queues are for."""
@@ -86,7 +89,11 @@ def flat_programs(draw: st.DrawFn) -> str:
             left.append(pattern(draw(st.sampled_from(["x", "y", "z"])), draw(st.sampled_from(["w", "y"]))))
         # Each product has fewer molecules than were taken, or a smaller one, so that most programs end.
         product = draw(st.sampled_from(["", "R:x", "R:x, S:y", "P:x:0 if x > 0", f"Q:{at}:9 if y == {at}", "x:y"]))
-        condition = "" if " if " in product else draw(st.sampled_from(["", " if x <= y", " if x == y", " if y != 1"]))
+        condition = (
+            ""
+            if " if " in product
+            else draw(st.sampled_from(["", " if x <= y", " if x == y", " if y != 1", *EQUATIONS]))
+        )
         one = "-one" if draw(st.integers(0, 4)) == 0 else ""
         rules.append(f"let r{at} = replace{one} {', '.join(left)} by {product}{condition} in ")
     molecules = [molecule() for _ in range(draw(st.integers(2, 5)))]
@@ -126,7 +133,12 @@ def chained_programs(draw: st.DrawFn, size_max: int = 6) -> str:
         known = {name for name in "xyz" if name in left}
         rights = [right for right in RIGHTS if {name for name in "xyz" if name in right} <= known]
         product = ", ".join(draw(st.lists(st.sampled_from(rights), max_size=3)))
-        tests = ["", *(f" if {name} > 0" for name in sorted(known)), *(f" if {name} == 1" for name in sorted(known))]
+        tests = [
+            "",
+            *(EQUATIONS if "y" in known else ()),
+            *(f" if {name} > 0" for name in sorted(known)),
+            *(f" if {name} == 1" for name in sorted(known)),
+        ]
         rules.append(f"let r{at} = replace {left} by {product}{draw(st.sampled_from(tests))} in ")
     part = st.integers(0, 2)
     molecule = st.one_of(

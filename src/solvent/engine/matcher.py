@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.chemistry.syntax import (
     Binary,
+    Expression,
     ListPattern,
     LiteralPattern,
     Name,
@@ -28,7 +29,7 @@ from solvent.chemistry.syntax import (
     VariablePattern,
 )
 from solvent.engine.builder import Builder, may_be_rule
-from solvent.engine.expressions import Text
+from solvent.engine.expressions import Text, names_in
 from solvent.engine.onward import Onward
 from solvent.engine.taking import Taker
 
@@ -175,11 +176,29 @@ class Matcher(Taker):
         for test in self.tests:
             if isinstance(test, Binary) and test.operator == "==":
                 for side, other in ((test.left, test.right), (test.right, test.left)):
-                    if isinstance(side, Name) and side.text == name and self.ready(other):
-                        text = self.writer.write(other)
-                        if not text.may_raise:
-                            return text
+                    value = self._solved(side, other, name)
+                    if value is not None:
+                        return value
         return None
+
+    def _solved(self, side: Expression, other: Expression, name: str) -> Text | None:
+        """Solve `side == other` for a variable: `x`, or with integers `x + a`, `a + x`, `x - a`, `a - x`."""
+        if isinstance(side, Name) and side.text == name and self.ready(other):
+            text = self.writer.write(other)
+            return None if text.may_raise else text
+        if not isinstance(side, Binary) or side.operator not in ("+", "-") or self.plan.kind(name) is not int:
+            return None
+        if isinstance(side.left, Name) and side.left.text == name:
+            turned = Binary("-" if side.operator == "+" else "+", other, side.right)
+        elif isinstance(side.right, Name) and side.right.text == name:
+            known = side.left
+            turned = Binary("-", other, known) if side.operator == "+" else Binary("-", known, other)
+        else:
+            return None
+        if name in names_in(turned) or not self.ready(turned):
+            return None
+        text = self.writer.write(turned)
+        return text if text.kind is int and not text.may_raise else None
 
     # --- Loops.
 
