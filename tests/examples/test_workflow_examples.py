@@ -21,7 +21,7 @@ from tests.repo.snippets import blocks_of
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "workflows"
 NAMES = sorted(folder.name for folder in EXAMPLES.iterdir() if (folder / "README.md").exists())
-LINES_MAX = 200
+LINES_MAX = 150
 
 
 def _copy(name: str, to: Path) -> Path:
@@ -183,3 +183,28 @@ def test_shop_survives_the_death_of_a_server(tmp_path: Path) -> None:
         "mirror answered 5",
         "shipping answered 1",
     ]
+
+
+def test_mosaic_fits_again_when_seams_are_left(tmp_path: Path) -> None:
+    """A seam noticed three steps later makes the fits again: what led to them is not called again, what follows is."""
+    report = _run("mosaic", "mosaic.py", tmp_path)
+    assert report["results"] == {"describe": "out/mosaic.ppm: 40 x 40 pixels, largest seam 0"}
+    assert report["calls"] == {
+        "photograph": 4, "project": 4, "overlaps": 1, "difference": 6, "fit": 6, "model": 2, "correct": 8, "seam": 2,
+        "fit_by_median": 6, "add": 1, "describe": 1,
+    }  # fmt: skip
+    assert _adaptations(report) == [("seams", "seam")]
+
+
+def test_mosaic_shows_the_sky(tmp_path: Path) -> None:
+    """The mosaic is the sky that was photographed, but for the trail of the aeroplane."""
+    _run("mosaic", "mosaic.py", tmp_path)
+    compare = (
+        "from images import read, sky\n"
+        "true, made = sky().pixels, read('out/mosaic.ppm').pixels\n"
+        "print(made.keys() == true.keys(), sum(abs(made[place] - true[place]) > 1 for place in true))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", compare], cwd=tmp_path / "mosaic", capture_output=True, check=True, text=True
+    )
+    assert done.stdout == "True 35\n"
