@@ -150,6 +150,40 @@ def chained_programs(draw: st.DrawFn, size_max: int = 6) -> str:
     return f"{''.join(rules)}<{', '.join([*molecules, *(f'r{at}' for at in range(len(rules)))])}>"
 
 
+@st.composite
+def nested_programs(draw: st.DrawFn) -> str:
+    """Give programs that join tuples on what stands in tuples inside them."""
+    lefts = [
+        "P:(x:y), Q:(x:z)",
+        "P:(x:1), Q:(x:y):x",
+        "P:(A:x), P:(B:x)",
+        "Q:(y:(x:z)), P:(x:y)",
+        "P:(x:y), P:(y:z), Q:x",
+    ]
+    rules = []
+    for at in range(draw(st.integers(1, 2))):
+        left = draw(st.sampled_from(lefts))
+        known = {name for name in "xyz" if name in left}
+        rights = [
+            one for one in ("R:x", "P:(x:x)", "", "Q:(x:y):x", "S:(x:z)") if {n for n in "xyz" if n in one} <= known
+        ]
+        condition = draw(st.sampled_from(["", " if x != 2"]))
+        one = "-one" if draw(st.integers(0, 2)) == 0 else ""
+        rules.append(f"let r{at} = replace{one} {left} by {draw(st.sampled_from(rights))}{condition} in ")
+    part = st.sampled_from(["0", "1", "true", "A", "B", "2"])
+    inner = st.one_of(st.tuples(part, part).map(lambda two: f"({two[0]}:{two[1]})"), part)
+    shapes = ["P:{0}", "Q:{0}", "Q:{0}:{1}", "Q:({1}:{0})"]
+    molecules = [draw(st.sampled_from(shapes)).format(draw(inner), draw(part)) for _ in range(draw(st.integers(2, 6)))]
+    return f"{''.join(rules)}<{', '.join([*molecules, *(f'r{at}' for at in range(len(rules)))])}>"
+
+
+@LOWERED
+@given(nested_programs())
+def test_joins_inside_tuples_end_where_the_oracle_can(text: str) -> None:
+    """Tuples that are joined on parts of tuples inside them end in a final state of the oracle."""
+    check_unwatched(text)
+
+
 @LOWERED
 @given(chained_programs())
 def test_products_that_others_take_at_once_end_where_the_oracle_can(text: str) -> None:

@@ -87,7 +87,7 @@ class _Bucket:
 
     def __init__(self) -> None:
         self.row: Row = []
-        self.indexes: dict[tuple[int, ...], dict[Any, Row]] = _NONE
+        self.indexes: dict[tuple[Any, ...], dict[Any, Row]] = _NONE
         # The same tables, each with the function that gives a molecule's key in it.
         self.keyed: tuple[tuple[Callable[[Molecule], Any], dict[Any, Row]], ...] = ()
 
@@ -191,7 +191,7 @@ class Store(Registry):
         if type(cell.molecule) is Rule and cell in self.rules:
             self.unregister(cell)
 
-    def index(self, shape: Any, positions: tuple[int, ...]) -> dict[Any, Row]:
+    def index(self, shape: Any, positions: tuple[Any, ...]) -> dict[Any, Row]:
         """Give the index of a shape on some positions, made when first asked for."""
         bucket = self._buckets.get(shape) or self._bucket(shape)
         table = bucket.indexes.get(positions)
@@ -199,7 +199,7 @@ class Store(Registry):
             if bucket.indexes is _NONE:
                 bucket.indexes = {}
             table = bucket.indexes[positions] = {}
-            key_of: Callable[[Molecule], Any] = itemgetter(*positions) if positions else _whole
+            key_of = _key_function(positions)
             bucket.keyed = (*bucket.keyed, (key_of, table))
             self.fast.clear()
             for cell in bucket.row:
@@ -229,7 +229,7 @@ class Store(Registry):
         bucket = self._buckets.get(shape)
         return bucket is not None and any(cell.alive for cell in bucket.row)
 
-    def tables(self, shape: Any) -> dict[tuple[int, ...], dict[Any, Row]]:
+    def tables(self, shape: Any) -> dict[tuple[Any, ...], dict[Any, Row]]:
         """Give the indexes of a shape, by their positions; it stays the same dictionary."""
         bucket = self._bucket(shape)
         if bucket.indexes is _NONE:
@@ -253,7 +253,7 @@ class Store(Registry):
                             table[key] = [cell for cell in row if id(cell) not in leaving]
         return bucket
 
-    def lookup(self, size: int, positions: tuple[int, ...], key: Any) -> Row | None:
+    def lookup(self, size: int, positions: tuple[Any, ...], key: Any) -> Row | None:
         """Give the tuples of a length with certain parts, whatever they begin with."""
         found = self.index(size, positions).get(key)
         for shape in self._buckets:
@@ -351,4 +351,27 @@ class Store(Registry):
 
 
 def _whole(molecule: Molecule) -> Molecule:
+    return molecule
+
+
+def _key_function(positions: tuple[Any, ...]) -> Callable[[Molecule], Any]:
+    """Give the function that takes a molecule's key: parts by number, parts of tuples inside by path."""
+    if not positions:
+        return _whole
+    if all(type(place) is int for place in positions):
+        return itemgetter(*positions)
+
+    def key_of(molecule: Molecule) -> Any:
+        parts = [molecule[place] if type(place) is int else part_at(molecule, place) for place in positions]
+        return parts[0] if len(parts) == 1 else tuple(parts)
+
+    return key_of
+
+
+def part_at(molecule: Molecule, path: tuple[int, ...]) -> Molecule:
+    """Give the part of a nested tuple, or None where there is none."""
+    for place in path:
+        if type(molecule) is not tuple or len(molecule) <= place:
+            return None
+        molecule = molecule[place]
     return molecule

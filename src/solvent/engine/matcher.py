@@ -152,9 +152,9 @@ class Matcher(Taker):
                 return 2
         return 4
 
-    def _known(self, pattern: TuplePattern) -> dict[int, Text]:
-        """Give the parts of a tuple pattern whose values are known before looking."""
-        found: dict[int, Text] = {}
+    def _known(self, pattern: TuplePattern) -> dict[Any, Text]:
+        """Give the parts of a tuple pattern whose values are known before looking; those of tuples in it by path."""
+        found: dict[Any, Text] = {}
         headed = self.plan.head(pattern) is not None
         for at, part in enumerate(pattern.parts):
             if headed and at == 0:
@@ -169,7 +169,18 @@ class Matcher(Taker):
                     equation = self._equation(part.name)
                     if equation is not None:
                         found[at] = equation
+            elif isinstance(part, TuplePattern):
+                self._known_inside(part, (at,), found)
         return found
+
+    def _known_inside(self, pattern: TuplePattern, path: tuple[int, ...], found: dict[Any, Text]) -> None:
+        for at, part in enumerate(pattern.parts):
+            if isinstance(part, LiteralPattern):
+                found[*path, at] = Text(self.code.constant(part.value), type(part.value))
+            elif isinstance(part, VariablePattern) and part.name in self.bound:
+                found[*path, at] = Text(self.plan.variables[part.name], self.plan.kind(part.name))
+            elif isinstance(part, TuplePattern):
+                self._known_inside(part, (*path, at), found)
 
     def _equation(self, name: str) -> Text | None:
         """Give the value that the condition demands of a variable, where it can be computed already."""
@@ -214,7 +225,8 @@ class Matcher(Taker):
         if isinstance(pattern, TuplePattern):
             parts = self._known(pattern)
             cells = self._tuple_cells(pattern, goal.site, parts)
-            known = frozenset(parts)
+            # What an index found by a path is checked part by part.
+            known = frozenset(at for at in parts if type(at) is int)
             self.by_key = parts
         else:
             cells = self._cells(pattern, store)

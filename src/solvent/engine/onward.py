@@ -174,7 +174,8 @@ class Onward:
             return False
         assert self.store is not None
         same = {at for at, part in enumerate(pattern.parts) if self._says(part, product.parts[at])}
-        indexed = {place for places in self.store.tables(product.key) for place in places or range(product.key[0])}
+        places = (place for one in self.store.tables(product.key) for place in one or range(product.key[0]))
+        indexed = {place[0] if isinstance(place, tuple) else place for place in places}
         return indexed <= same and all(self._sees_no_change(entry, pattern, product, same) for entry in entries)
 
     def _is_equal(self, element: Element, product: Product) -> bool:

@@ -70,7 +70,7 @@ def _state(store: Store, key: Any) -> Any:
     return [(entry.code, entry.element and entry.element.number) for entry in entries], tuple(store.tables(key))
 
 
-def _write(entries: tuple[Entry, ...], positions: tuple[tuple[int, ...], ...], store: Store) -> _Text:
+def _write(entries: tuple[Entry, ...], positions: tuple[tuple[Any, ...], ...], store: Store) -> _Text:
     code = Code("+".join(dict.fromkeys(entry.code.title for entry in entries)))
     code.open("def make(s0, solution, Cell, append, tables, owns, rules):")
     top = code.mark()
@@ -100,12 +100,15 @@ def _write(entries: tuple[Entry, ...], positions: tuple[tuple[int, ...], ...], s
     return _Text(code.made()["make"], {key: _state(store, key) for key in consulted})
 
 
-def _write_settling(code: Code, positions: tuple[tuple[int, ...], ...]) -> None:
+def _write_settling(code: Code, positions: tuple[tuple[Any, ...], ...]) -> None:
     """Write what `Store.add` does, with the indexes there are.
 
     A molecule often takes the place of one like it that has just been taken. If a dead cell stands last in the row of
     its first key and has the same keys in all other indexes, it stands in the right rows already and lives again.
     """
+    if any(type(place) is tuple for places in positions for place in places):
+        code.line("s0.add(m)")
+        return
     if positions and all(positions):
         others = sorted({place for places in positions for place in places} - set(positions[0]))
         same = "".join(f" and old[{place}] == m[{place}]" for place in others)
