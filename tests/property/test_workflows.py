@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hypothesis import Phase, given, note, settings
 from hypothesis import strategies as st
@@ -10,6 +10,9 @@ from hypothesis import strategies as st
 from solvent.running.workflow import run_workflow
 from tests.property.plain_workflows import disagreements
 from tests.property.workflows import Scenario, scenarios
+
+if TYPE_CHECKING:
+    from solvent.running.report import Event
 
 SECONDS_MAX = 20
 # No shrinking: what threads do differs from run to run, and hypothesis would search for minutes.
@@ -20,9 +23,18 @@ def complaints(scenario: Scenario, *, jobs: int = 2) -> list[str]:
     """Run a scenario and say what is wrong with the run."""
     calls: list[tuple[str, list[Any]]] = []
     workflow = scenario.workflow(calls)
+    replaced: set[str] = set()
+    found: list[str] = []
+
+    def watch(event: Event) -> None:
+        if event.kind == "adapted":
+            replaced.update(next(one for one in workflow.alternatives if one.name == event.text).replaced)
+        elif event.kind == "started" and event.task in replaced:
+            found.append(f"{event.task} was called after it had been replaced")
+
     note(describe(scenario))
-    report = run_workflow(workflow, jobs=jobs, seconds_max=SECONDS_MAX)
-    return disagreements(scenario, report, calls)
+    report = run_workflow(workflow, jobs=jobs, seconds_max=SECONDS_MAX, watch=watch)
+    return [*found, *disagreements(scenario, report, calls)]
 
 
 def describe(scenario: Scenario) -> str:

@@ -109,6 +109,7 @@ class WorkflowRun:
         self._out: dict[Flight, tuple[str, Handle]] = {}
         self._began = 0.0
         self._faults: dict[str, Failed] = {}
+        self._replaced: set[str] = set()
 
     def _add_unknown_tasks(self, solution: Solution) -> None:
         """Learn the tasks that someone has written into a concrete workflow by hand."""
@@ -189,7 +190,12 @@ class WorkflowRun:
         task = self._tasks[name]
         values = [value_of(one) for one in call.arguments]
         if Unusable in map(type, values):
-            self._fail_at_once(flight, call, next(one for one in values if type(one) is Unusable))
+            text = next(one for one in values if type(one) is Unusable)
+            self._fail_at_once(flight, call, Failure("FAILED", text))
+            return
+        if name in self._replaced:
+            # It was set up before the reaction that gives it up had its turn.
+            self._fail_at_once(flight, call, Failure("CANCELLED", "it was replaced before it was called"))
             return
         positional = len(task.arguments)
         keywords = dict(zip(task.keywords, values[positional:], strict=True)) if task.keywords else {}
@@ -205,13 +211,13 @@ class WorkflowRun:
 
         self._out[flight] = name, caller.start(call.service, name, values[:positional], keywords, done)
 
-    def _fail_at_once(self, flight: Flight, call: Call, text: str) -> None:
-        """Let a call fail that has no arguments to be made with."""
+    def _fail_at_once(self, flight: Flight, call: Call, failure: Failure) -> None:
+        """Let a call fail that is not made: it has no arguments, or nobody wants its result."""
         name = self._names[call.task]
         now = time.perf_counter() - self._began
         self.report.timings.setdefault(name, Timing(now, now))
         self._out[flight] = name, NotMade()
-        self._answers.put((flight, call, None, Failure("FAILED", text), 0))
+        self._answers.put((flight, call, None, failure, 0))
 
     def _land(self, flight: Flight, call: Call, value: Any, failure: Failure | None, attempts: int) -> None:
         self._out.pop(flight, None)
@@ -262,6 +268,7 @@ class WorkflowRun:
                 "seconds": now,
             }
         )
+        self._replaced.update(one.replaced)
         if one.replaced != (name,) or self._tasks[name].each is not None:
             # Otherwise its only call has just ended, and nothing is to be looked for.
             for called, handle in list(self._out.values()):
@@ -287,14 +294,13 @@ class WorkflowRun:
         for molecule in self.solution:
             if type(molecule) is tuple and type(molecule[1]) is Solution and molecule[0] in self._names:
                 self._read(self._names[molecule[0]], molecule[1], values)
-        replaced = {task for one in report.adaptations for task in one["replaced"]}
         applied = {one["alternative"] for one in report.adaptations}
         for name in self.workflow.outcomes:
             used = self._used(name, applied)
             report.results_of = (*report.results_of, used)
             if used in values:
                 report.results[name] = values[used]
-        for name in replaced:
+        for name in self._replaced:
             report.states[name] = "replaced"
         for name, alternatives in self.workflow.wakers.items():
             if applied.isdisjoint(alternatives):
