@@ -14,6 +14,10 @@ import random
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 SKY = 40
 SIDE = 24
@@ -53,7 +57,7 @@ def write(image: Image, path: Path | str) -> str:
     return str(path)
 
 
-def from_pixels(pixels: dict[tuple[int, int], float]) -> Image:
+def from_pixels(pixels: Mapping[tuple[int, int], float]) -> Image:
     """Make an image of brightnesses by their places, which fill a rectangle."""
     columns, lines = sorted({x for x, _ in pixels}), sorted({y for _, y in pixels})
     return Image([[round(pixels[x, y]) for x in columns] for y in lines], columns[0], lines[0])
