@@ -22,6 +22,7 @@ from solvent.errors import SolventError, WorkflowFailed, WorkflowProblem
 from solvent.running.embedded import Run
 from solvent.running.program import load
 from solvent.services import Caller, cancelled
+from solvent.services.failure import Told
 from solvent.workflow.model import Workflow
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from solvent.chemistry.molecule import Molecule
     from solvent.chemistry.solution import Solution
+    from solvent.running.report import Report
     from solvent.services.call import Attempt
     from solvent.workflow.model import Service
 
@@ -83,15 +85,19 @@ def make_workflow(service: Service, caller: Caller) -> Callable[[Attempt], None]
         if report.error is not None:
             raise report.error
         if not report.succeeded:
-            first = next(iter(report.failures), None)
-            raise WorkflowFailed(
-                "W201", f"its task `{first.task}` failed: {first.cause}" if first else "it is not done"
-            )
+            raise _told(report)
         results = [report.results[name] for name in inner.outcomes]
         return results[0] if len(results) == 1 else results
 
     _prepare(service, inner, folder, caller.folder)
     return caller.in_threads(_said_briefly(call))
+
+
+def _told(report: Report) -> Told:
+    """Say of which task an inner workflow failed, with the output of that one's service."""
+    for first in report.failures:
+        return Told(f"[W201] its task `{first.task}` failed: {first.cause}", first.output)
+    return Told("[W201] it is not done")
 
 
 def _prepare(service: Service, inner: Workflow, folder: Path | None, around: Path | None) -> None:
@@ -141,13 +147,9 @@ def _said_briefly(function: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return function(*arguments, **keywords)
         except SolventError as error:
-            raise _Failed(f"[{error.code}] {error.message}") from error
+            raise Told(f"[{error.code}] {error.message}") from error
 
     return call
-
-
-class _Failed(Exception):
-    """What a program or workflow failed of."""
 
 
 MAKERS = {"hocl": make_hocl, "workflow": make_workflow}

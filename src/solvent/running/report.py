@@ -60,12 +60,10 @@ class Report:
 
     @property
     def succeeded(self) -> bool:
-        """Whether every result of the workflow is there."""
-        if self.error is not None:
+        """Whether every result of the workflow is there and no task failed without one that replaced it."""
+        if self.error is not None or "failed" in self.states.values():
             return False
-        if self.results_of:
-            return all(self.states.get(task) == "done" for task in self.results_of)
-        return not self.failures
+        return all(self.states.get(task) == "done" for task in self.results_of)
 
 
 __all__ = ["Event", "Failed", "Report", "Timing"]

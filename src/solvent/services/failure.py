@@ -72,8 +72,18 @@ def frames_of(trace: TracebackType | None) -> str:
     return "\n".join(lines)
 
 
+class Told(Exception):
+    """A failure that a function of ours has words for: neither the exception's name nor its frames say more."""
+
+    def __init__(self, text: str, output: str = "") -> None:
+        super().__init__(text)
+        self.output = output
+
+
 def failure_of(error: BaseException) -> Failure:
     """Make a failure of what a function raised; the first frame is ours and says nothing."""
+    if isinstance(error, Told):
+        return Failure("FAILED", one_line(str(error)), tail(error.output))
     trace = error.__traceback__
     inner = trace.tb_next if trace is not None else None
     cause = cause_of(error)
@@ -81,4 +91,4 @@ def failure_of(error: BaseException) -> Failure:
     return Failure("FAILED", cause, tail(f"{where}\n{cause}") if where else "")
 
 
-__all__ = ["Done", "Failure", "Kind", "cause_of", "failure_of", "frames_of", "one_line", "tail"]
+__all__ = ["Done", "Failure", "Kind", "Told", "cause_of", "failure_of", "frames_of", "one_line", "tail"]

@@ -3,7 +3,8 @@
     Service("word", kind="http", target="http://localhost:8000/words/{0}", method="GET")
 
 `{0}` and `{name}` in the address stand for arguments, quoted. With GET, HEAD, DELETE and OPTIONS the keywords that the
-address does not name become the query; any other method sends `{"arguments": […], "keywords": {…}}` as JSON. Options:
+address does not name are added to its query; any other method sends `{"arguments": […], "keywords": {…}}` as JSON.
+Options:
 
     headers     further headers
     output_max  bytes that the answer may have (64 MiB)
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from solvent.errors import WorkflowProblem
 from solvent.services.failure import OUTPUT_MAX, one_line
@@ -146,7 +147,7 @@ def _request(service: Service, attempt: Attempt) -> dict[str, Any]:
         used = names_in(target)
         query = {name: value for name, value in keywords.items() if name not in used}
         if query:
-            request["params"] = {name: _query_value(value) for name, value in query.items()}
+            request["url"] = _with_query(address, query)
     else:
         try:
             request["content"] = json.dumps({"arguments": arguments, "keywords": keywords}).encode()
@@ -158,6 +159,14 @@ def _request(service: Service, attempt: Attempt) -> dict[str, Any]:
 
 def _quoted(value: Any) -> str:
     return quote(text_of(value), safe="")
+
+
+def _with_query(address: str, query: dict[str, Any]) -> str:
+    """Add keywords to an address, after the query that it has already and before its fragment."""
+    before, sign, fragment = address.partition("#")
+    added = urlencode({name: _query_value(value) for name, value in query.items()}, doseq=True)
+    joint = "" if before.endswith(("?", "&")) else "&" if "?" in before else "?"
+    return f"{before}{joint if added else ''}{added}{sign}{fragment}"
 
 
 def _query_value(value: Any) -> str | list[str]:

@@ -88,7 +88,15 @@ def test_several_results_are_a_list() -> None:
 def test_failed_task_inside_is_the_cause() -> None:
     """A workflow that fails names the task that did."""
     cause = outcome(Service("inner", "workflow", function=INNER), "text")
-    assert "[W201] its task `S` failed: TypeError" in cause
+    assert cause.startswith("[W201] its task `S` failed: TypeError: ")
+
+
+def test_output_of_a_failure_inside_is_that_of_the_service() -> None:
+    """What is shown as the output is that of the service that failed, and nothing of ours."""
+    inner = Workflow("inner", (Task("S", "loud"),), (Service("loud", "shell", "echo oh no >&2; exit 3"),))
+    service = Service("inner", "workflow", function=inner)
+    (failure,) = run_workflow(Workflow("outer", (Task("T", "inner"),), (service,))).failures
+    assert (failure.cause, failure.output) == ("[W201] its task `S` failed: exit code 3: oh no", "oh no")
 
 
 def test_too_many_arguments_fail() -> None:

@@ -106,6 +106,11 @@ def test_keywords_are_the_query_of_a_get(address: str) -> None:
     assert answer["body"] is None
 
 
+def test_keywords_are_added_to_the_query_of_the_address(address: str) -> None:
+    """An address that has a query of its own keeps it, and its fragment stays behind."""
+    assert run(http(f"{address}/x?z=1#end", "GET"), q=[1, 2], r="é&").value()["path"] == "/x?z=1&q=1&q=2&r=%C3%A9%26"
+
+
 def test_an_address_may_be_an_argument(address: str) -> None:
     """An address that is nothing but an argument is taken as it is."""
     assert run(http("{0}", "GET"), f"{address}/a/b?c=d").value()["path"] == "/a/b?c=d"
