@@ -7,7 +7,8 @@
     solvent.run(solution)
     print(solvent.show(solution))        # <9, max>
 
-Workflows are written with the names of `solvent.workflow` (`from solvent.workflow import service, workflow`).
+Workflows are written with the names of `solvent.workflow` (`from solvent.workflow import service, workflow`) and run
+with `solvent.run_workflow`.
 Names are imported when first used, so `import solvent` alone costs nothing.
 """
 
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
         SyntaxProblem,
     )
     from solvent.running import Outcome, Program, Run, load, molecules, parse, rule, run, run_async, step
+    from solvent.running.api import run_workflow
     from solvent.running.embedded import show
     from solvent.running.recording import record
     from solvent.running.saving import load_solution, program_text, save
@@ -55,6 +57,7 @@ _HOMES = {
     "solvent.engine.trace": "Recorder",
     "solvent.errors": ("LimitReached Misuse NameProblem ProgramError ReactionFailed SolventError SyntaxProblem"),
     "solvent.running": "Outcome Program Run load molecules parse rule run run_async step",
+    "solvent.running.api": "run_workflow",
     "solvent.running.recording": "record",
     "solvent.running.saving": "load_solution program_text save",
 }
@@ -106,6 +109,7 @@ __all__ = [
     "rule",
     "run",
     "run_async",
+    "run_workflow",
     "save",
     "show",
     "step",

@@ -151,7 +151,7 @@ class ServiceFunction(EachMethods, Generic[P, R_co]):
         return self.function(*args, **kwargs)
 
 
-HINT_PLAIN = "put the call into a function under @workflow and run that"
+HINT_PLAIN = "put the call into a function under @workflow and run that with `solvent.run_workflow`"
 _HINT_STEP = "a step stands for a value that is known when the workflow runs; take it from the run's results"
 
 
@@ -200,7 +200,7 @@ class WorkflowFunction(ServiceFunction[P, R_co]):
         raise problem(
             "W156",
             f"`{self.described.name}` is a workflow and does not run by being called",
-            hint=f"`{self.described.name}.definition()` is what can be run; `solvent run FILE` runs it",
+            hint=f"`solvent.run_workflow({self.described.name}, {{...}})` runs it, and so does `solvent run FILE`",
         )
 
 
