@@ -51,6 +51,16 @@ def test_all_problems_are_told_at_once(tmp_path: Path) -> None:
     assert sorted(one["line"] for one in report["errors"]) == [2, 3, 4, 6, 7]
 
 
+def test_run_tells_of_all_services(tmp_path: Path) -> None:
+    """`run` shows every service that cannot be called, each with its line, and calls nothing."""
+    text = "services:\n  s: {python: 'own:nothing'}\n  t: {python: 'no_such_module:f'}\n  u: {hocl: no.hocl}\n"
+    text += "tasks:\n  A: {service: s}\n  B: {service: t}\n  C: {service: u}\n"
+    file = put(tmp_path, "flow.yaml", text)
+    result = solvent("run", file)
+    assert (result.code, result.out, result.err.count("error[")) == (2, "", 3)
+    assert [f"{file}:{line}:3" in result.err for line in (2, 3, 4)] == [True, True, True]
+
+
 def test_sound_workflow(tmp_path: Path) -> None:
     """A workflow without problems is said to be one, beside programs."""
     file = put(tmp_path, "flow.yaml", YAML)

@@ -27,6 +27,7 @@ COMMANDS = {
     "explore": "try every order of reactions",
     "check": "look for errors without running",
     "show": "draw a workflow, in the terminal or as SVG or DOT",
+    "convert": "write a workflow in another format",
     "concretise": "print the concrete program of a workflow",
     "fmt": "put programs into the common layout",
     "repl": "add molecules and watch them react, at a prompt",

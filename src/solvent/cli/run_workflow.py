@@ -14,8 +14,8 @@ from solvent.cli.live import view_of
 from solvent.cli.render import complain, write_reaction
 from solvent.cli.summary import write_report_as_json, write_results, write_summary
 from solvent.cli.watching import Watch
-from solvent.cli.workflows import inputs_of, load_workflow, refuse
-from solvent.errors import LimitReached, Misuse
+from solvent.cli.workflows import folder_of, inputs_of, load_sound, refuse, show_problems
+from solvent.errors import LimitReached, Misuse, SolventError
 from solvent.running.workflow import FUNCTIONS, WorkflowRun
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from solvent.engine.trace import Recorder
     from solvent.running.report import Report
     from solvent.workflow.model import Workflow
+    from solvent.workflow.places import Loaded
 
 INTERRUPTED = 130
 _OUT, _ERRORS = 1, 2
@@ -39,8 +40,9 @@ _SYSTEMS = {"linux": "linux", "darwin": "macos", "win32": "windows"}
 def run_workflow(options: Namespace) -> int:
     """Run the workflow that the options name."""
     refuse(options, (*_FOR_PROGRAMS, "services"), "is for programs, not for workflows")
-    workflow, folder = load_workflow(options.file, scale=options.scale)
-    return _run(workflow, folder, options, inputs=inputs_of(options))
+    loaded = load_sound(options.file, scale=options.scale)
+    with _all_problems_of_services(loaded, folder_of(options.file)):
+        return _run(loaded.workflow, folder_of(options.file), options, inputs=inputs_of(options))
 
 
 def run_concrete(options: Namespace) -> int:
@@ -52,8 +54,25 @@ def run_concrete(options: Namespace) -> int:
     if options.file == "-":
         raise Misuse("H304", "a concrete workflow is read from a file, not from standard input")
     solution = load(options.file, functions=FUNCTIONS).solution()
-    workflow, folder = load_workflow(options.services, scale=options.scale)
-    return _run(workflow, folder, options, solution=solution)
+    loaded = load_sound(options.services, scale=options.scale)
+    with _all_problems_of_services(loaded, folder_of(options.services)):
+        return _run(loaded.workflow, folder_of(options.services), options, solution=solution)
+
+
+@contextmanager
+def _all_problems_of_services(loaded: Loaded, folder: Path) -> Iterator[None]:
+    """Let a service that cannot be called be shown with its place, and all others with it."""
+    try:
+        yield
+    except SolventError as error:
+        from solvent.cli.services import service_problems
+
+        # A run ends at the first one; the others are looked for only now, so that a sound workflow does not pay.
+        found = service_problems(loaded, folder)
+        if not any(one.code == error.code for one in found):
+            raise
+        show_problems(found)
+        raise SystemExit(2) from error
 
 
 def _run(

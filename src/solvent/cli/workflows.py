@@ -13,12 +13,14 @@ import sys
 from argparse import ArgumentTypeError
 from typing import TYPE_CHECKING, Any
 
-from solvent.errors import Misuse, WorkflowProblem
+from solvent.errors import Misuse
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from collections.abc import Sequence
     from pathlib import Path
 
+    from solvent.errors import SolventError
     from solvent.workflow.model import Workflow
     from solvent.workflow.places import Loaded
 
@@ -115,6 +117,11 @@ def read_workflow(file: str, *, scale: float | None = None) -> Loaded:
 
 def load_workflow(file: str, *, scale: float | None = None) -> tuple[Workflow, Path]:
     """Read and check a workflow; what is wrong is shown, all at once, and ends the command."""
+    return load_sound(file, scale=scale).workflow, folder_of(file)
+
+
+def load_sound(file: str, *, scale: float | None = None) -> Loaded:
+    """Read and check a workflow, and give it with its places; what is wrong is shown and ends the command."""
     from solvent.workflow.checks import check
 
     loaded = read_workflow(file, scale=scale)
@@ -122,10 +129,10 @@ def load_workflow(file: str, *, scale: float | None = None) -> tuple[Workflow, P
     if problems:
         show_problems(problems)
         raise SystemExit(2)
-    return loaded.workflow, folder_of(file)
+    return loaded
 
 
-def show_problems(problems: list[WorkflowProblem]) -> None:
+def show_problems(problems: Sequence[SolventError]) -> None:
     """Write problems to standard error, the first ones in full."""
     from solvent.cli.render import complain, counted, show_error
 

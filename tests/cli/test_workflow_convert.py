@@ -1,0 +1,51 @@
+"""`solvent convert`: from every format to every other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cli.command import solvent
+from tests.cli.workflows import FORMS, YAML, put
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize("target", ["yaml", "json", "hocl"])
+@pytest.mark.parametrize("form", FORMS)
+def test_converted_workflow_runs_alike(tmp_path: Path, form: str, target: str) -> None:
+    """A workflow that was converted gives the same results."""
+    file = put(tmp_path, form, FORMS[form])
+    assert solvent("convert", file, "-o", tmp_path / f"made.{target}").code == 0
+    results, states = [
+        [solvent("run", one, "--format", "json").json[key] for one in (file, tmp_path / f"made.{target}")]
+        for key in ("results", "states")
+    ]
+    assert (results[0], states[0]) == (results[1], states[1])
+
+
+def test_format_may_be_asked_for(tmp_path: Path) -> None:
+    """Without an output the text is printed, in YAML unless another format is asked for."""
+    file = put(tmp_path, "flow.yaml", YAML)
+    assert solvent("convert", file).out.startswith('workflow: numbers\ninputs: {"n": 1}\n')
+    assert solvent("convert", file, "--to", "json").json["workflow"] == "numbers"
+    assert solvent("convert", file, "--to", "hocl").out.startswith('<\n  WORKFLOW : "numbers",\n')
+
+
+def test_what_the_target_cannot_say_is_refused(tmp_path: Path) -> None:
+    """A function without a name is refused, and no file is written."""
+    text = "from solvent.workflow import service, workflow\n\n"
+    text += "@workflow\ndef w():\n    return service(lambda: 1, name='f')()\n"
+    made = tmp_path / "made.yaml"
+    result = solvent("convert", put(tmp_path, "flow.py", text), "-o", made)
+    assert (result.code, result.out, made.exists()) == (2, "", False)
+    assert "error[W106]" in result.err
+
+
+@pytest.mark.parametrize("words", [("-o", "made.txt"), ("-o", "made.json", "--to", "yaml")])
+def test_unclear_format_is_refused(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """A file whose name does not say its format, or says another, is refused."""
+    result = solvent("convert", put(tmp_path, "flow.yaml", YAML), *words, cwd=tmp_path)
+    assert (result.code, "error[H315]" in result.err) == (2, True)
