@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 from solvent.running import workflow as running
+from solvent.running.invoking import HOST
 from solvent.workflow import concrete
 
 if TYPE_CHECKING:
@@ -28,9 +29,7 @@ def changed_rules(file: str, old: str, new: str) -> Iterator[None]:
         assert name != file or text.count(old) == 1
         return text.replace(old, new) if name == file else text
 
-    functions = concrete.workflow_functions(
-        invoke=running.invoke, invoke_each=running.invoke_each, adapted=running._adapted, rejects=running._rejects
-    )
+    functions = concrete.workflow_functions(**HOST)
     with patch.object(concrete, "_text_of", text_of), patch.object(running, "FUNCTIONS", functions):
         yield
 

@@ -22,7 +22,7 @@ BROKEN = {
     "filters keep the old name": ("adaptation", "if y == ti", "if y == tj"),
     "sleeping tasks stay asleep": ("adaptation", "by tj : <SRC : <s>, w> in\n\n", "by tj : <SRC : <WAKE, s>, w> in\n"),
     "sources do not serve the alternative": ("adaptation", "DST : <tj, d>, w>", "DST : <d>, w>"),
-    "every fault is for every alternative": ("adaptation", "if (k in l)", "if not (k in ())"),
+    "every fault is for every alternative": ("adaptation", "if concerns(n, k, l)", "if true"),
     "a replaced task goes on": (
         "adaptation",
         "by ti : <ERR : x : y, GONE, MOVE : tj : <d, e>, w> in",

@@ -5,8 +5,10 @@ A rule's `invoke(t, s, p)` is a coroutine that gives the host a `Call` and waits
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any
 
+from solvent.chemistry.molecule import List
 from solvent.services.python import function_of
 from solvent.workflow.model import Service
 
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
     from pathlib import Path
 
-    from solvent.chemistry.molecule import List, Molecule
+    from solvent.chemistry.molecule import Molecule
 
 
 class Call:
@@ -43,6 +45,38 @@ async def invoke_each(task: Molecule, service: Molecule, index: Molecule, argume
     return await Call(task, service, index, arguments)
 
 
+def _adapted(alternative: Molecule, task: Molecule, kind: Molecule, what: Molecule) -> Molecule:
+    current.run.note_adaptation(alternative, task, kind, what)
+    return True
+
+
+def _called_off(task: Molecule, number: Molecule) -> Molecule:
+    current.run.call_off(task)
+    return number
+
+
+def _rejecting(task: Molecule, judges: Molecule, result: Molecule) -> Molecule:
+    return List(current.run.rejecting(task, judges, result))
+
+
+def _rejected(task: Molecule, judges: Molecule, result: Molecule) -> bool:
+    return bool(current.run.rejecting(task, judges, result))
+
+
+current = threading.local()
+"""The run whose molecules react in this thread: rules are compiled once for all runs, so they find theirs here."""
+
+HOST: dict[str, Callable[..., Any]] = {
+    "invoke": invoke,
+    "invoke_each": invoke_each,
+    "adapted": _adapted,
+    "called_off": _called_off,
+    "rejected": _rejected,
+    "rejecting": _rejecting,
+}
+"""What the rules ask of the run they are part of, by the names they use."""
+
+
 class NotMade:
     """The handle of a call that is not made."""
 
@@ -58,4 +92,4 @@ def predicate_of(alternative: str, predicate: Any, folder: Path | None) -> Calla
     return function_of(Service(alternative, target=str(predicate)), folder)
 
 
-__all__ = ["Call", "NotMade", "invoke", "invoke_each", "predicate_of"]
+__all__ = ["HOST", "Call", "NotMade", "current", "invoke", "invoke_each", "predicate_of"]

@@ -21,13 +21,14 @@ from solvent.engine.batches import dissolve
 from solvent.engine.reaction import Stopped
 from solvent.engine.reactor import Reactor
 from solvent.errors import LimitReached, ReactionFailed
-from solvent.running.invoking import Call, NotMade, invoke, invoke_each, predicate_of
+from solvent.running.invoking import HOST, Call, NotMade, current, predicate_of
+from solvent.running.judging import Judge, cause
 from solvent.running.kinds import MAKERS
 from solvent.running.program import deep_stack
 from solvent.running.report import Event, Failed, Report, Timing
 from solvent.services import Caller, Failure
 from solvent.workflow.concrete import Concrete, concretise, task_symbol, workflow_functions
-from solvent.workflow.functions import Unusable, molecule_of, value_of
+from solvent.workflow.functions import Unpassable, Unusable, molecule_of, value_of
 from solvent.workflow.model import Task
 
 if TYPE_CHECKING:
@@ -45,19 +46,7 @@ _TEXT_MAX = 2_000
 _LOOK_EVERY = 0.1
 
 
-def _adapted(alternative: Molecule, task: Molecule) -> Molecule:
-    _current.run.note_adaptation(alternative, task)
-    return True
-
-
-def _rejects(alternative: Molecule, result: Molecule) -> bool:
-    rejects: bool = _current.run.rejects(alternative, result)
-    return rejects
-
-
-# The run whose molecules react in this thread: rules are compiled once for all runs, so they find theirs here.
-_current = threading.local()
-FUNCTIONS = workflow_functions(invoke=invoke, invoke_each=invoke_each, adapted=_adapted, rejects=_rejects)
+FUNCTIONS = workflow_functions(**HOST)
 """What the rules of a concrete workflow call; only a `WorkflowRun` can run them."""
 
 
@@ -100,11 +89,23 @@ class WorkflowRun:
         if solution is not None:
             self._add_unknown_tasks(solution)
         self._alternatives = {one.name: one for one in workflow.alternatives}
-        self._predicates = {
+        predicates = {
             one.name: predicate_of(one.name, one.predicate, folder)
             for one in workflow.alternatives
             if one.predicate is not None
         }
+        conditions = {one.name: one.when for one in workflow.alternatives if one.when is not None}
+        self._judge = Judge(conditions, predicates)
+        # The predicates to ask about a task's result before it lands: they may take their time.
+        self._judges = {
+            task: [one.name for one in workflow.alternatives if one.name in predicates and task in one.watched]
+            for one in workflow.alternatives
+            if one.name in predicates
+            for task in one.watched
+            if task in self._tasks and self._tasks[task].each is None
+        }
+        # Calls whose arguments were called off while they were out.
+        self._called_off: set[Flight] = set()
         self._answers: SimpleQueue[tuple[Flight, Call, Any, Failure | None, int]] = SimpleQueue()
         self._out: dict[Flight, tuple[str, Handle]] = {}
         self._began = 0.0
@@ -144,13 +145,13 @@ class WorkflowRun:
 
     @contextmanager
     def _here(self) -> Iterator[None]:
-        before = getattr(_current, "run", None)
-        _current.run = self
+        before = getattr(current, "run", None)
+        current.run = self
         try:
             with deep_stack():
                 yield
         finally:
-            _current.run = before
+            current.run = before
 
     # --- The loop.
 
@@ -206,10 +207,21 @@ class WorkflowRun:
         if self._watch is not None:
             self._watch(Event("started", name, now))
 
+        judges = self._judges.get(name)
+
         def done(value: Any, failure: Failure | None, attempts: int) -> None:
-            self._answers.put((flight, call, value, failure, attempts))
+            if judges is None or failure is not None:
+                self._answers.put((flight, call, value, failure, attempts))
+            else:
+                answer = (flight, call, value, failure, attempts)
+                threading.Thread(target=self._judge_first, args=(name, judges, answer), daemon=True).start()
 
         self._out[flight] = name, caller.start(call.service, name, values[:positional], keywords, done)
+
+    def _judge_first(self, name: str, judges: list[str], answer: tuple[Flight, Call, Any, Failure | None, int]) -> None:
+        """Ask the predicates about a result, in a thread of its own, and let it land."""
+        self._judge.ask(name, judges, answer[2])
+        self._answers.put(answer)
 
     def _fail_at_once(self, flight: Flight, call: Call, failure: Failure) -> None:
         """Let a call fail that is not made: it has no arguments, or nobody wants its result."""
@@ -217,16 +229,27 @@ class WorkflowRun:
         now = time.perf_counter() - self._began
         self.report.timings.setdefault(name, Timing(now, now))
         self._out[flight] = name, NotMade()
-        self._answers.put((flight, call, None, failure, 0))
+        self._answers.put((flight, call, None, failure, 1))
 
     def _land(self, flight: Flight, call: Call, value: Any, failure: Failure | None, attempts: int) -> None:
         self._out.pop(flight, None)
         name = self._names[call.task]
+        if attempts == 0 and self.report.calls.get(name):
+            # It was cancelled before it began.
+            self.report.calls[name] -= 1
+        if flight in self._called_off:
+            self._called_off.discard(flight)
+            failure = Failure("CANCELLED", "what it was called with was called off")
         now = time.perf_counter() - self._began
         timing = self.report.timings[name]
         timing.ended, timing.attempts = now, attempts
+        answer: Molecule = None
         if failure is None:
-            answer = molecule_of(value)
+            try:
+                answer = molecule_of(value)
+            except Unpassable as error:
+                failure = Failure("FAILED", str(error))
+        if failure is None:
             molecule: Molecule = (_RES, answer) if call.index is None else (_GOT, call.index, answer)
         else:
             text = failure.text[:_TEXT_MAX]
@@ -253,17 +276,16 @@ class WorkflowRun:
 
     # --- What rules ask.
 
-    def note_adaptation(self, alternative: str, task: Molecule) -> None:
+    def note_adaptation(self, alternative: str, task: Molecule, kind: Molecule, what: Molecule) -> None:
         """Note that an alternative applies, and end the calls of the tasks it replaces."""
         now = time.perf_counter() - self._began
         name = self._names[task]
         one = self._alternatives[alternative]
-        fault = self._faults.get(name)
         self.report.adaptations.append(
             {
                 "alternative": alternative,
                 "because": name,
-                "cause": f"{fault.kind}: {fault.cause}" if fault is not None else "its result was rejected",
+                "cause": cause(kind, what, self._judge.troubles),
                 "replaced": list(one.replaced),
                 "seconds": now,
             }
@@ -277,12 +299,17 @@ class WorkflowRun:
         if self._watch is not None:
             self._watch(Event("adapted", name, now, alternative))
 
-    def rejects(self, alternative: str, result: Molecule) -> bool:
-        """Say whether an alternative's predicate rejects a result; one that fails rejects it."""
-        try:
-            return bool(self._predicates[alternative](value_of(result)))
-        except Exception:  # noqa: BLE001 - a predicate is the user's: whatever it raises, the result is not accepted
-            return True
+    def call_off(self, task: Molecule) -> None:
+        """End the calls of a task that are out with arguments that no longer hold."""
+        name = self._names[task]
+        for flight, (called, handle) in list(self._out.items()):
+            if called == name:
+                self._called_off.add(flight)
+                handle.cancel()
+
+    def rejecting(self, task: Molecule, judges: Molecule, result: Molecule) -> list[str]:
+        """Give the alternatives that reject a task's result."""
+        return self._judge.rejecting(self._names[task], judges, result)
 
     # --- The end.
 
@@ -320,10 +347,9 @@ class WorkflowRun:
             elif kind is tuple and part[0] is _ERR:
                 state = "failed"
                 failed = self._faults.setdefault(name, Failed(name, "", str(part[2])))
+                failed.kind = "CONDITION" if type(part[1]) is tuple else part[1].name
                 if type(part[1]) is tuple:
-                    failed.kind, failed.cause = "CONDITION", f"its result was rejected (alternative `{part[2]}`)"
-                else:
-                    failed.kind = part[1].name
+                    failed.cause = cause(part[1], part[2], self._judge.troubles)
                 failed.molecules = print_molecule(inside)[:_TEXT_MAX]
             elif kind is Symbol and part in _STATES:
                 state = _STATES[part]

@@ -106,20 +106,21 @@ class Single(ThreadJob):
         self._cell = [done]
         self._pool = pool
 
-    def settle(self, value: Any, failure: Failure | None) -> None:
+    def settle(self, value: Any, failure: Failure | None, attempts: int = 1) -> None:
         """Report the outcome, unless one has been reported."""
         try:
             done = self._cell.pop()
         except IndexError:
             return
-        done(value, failure, 1)
+        done(value, failure, attempts)
 
     def cancel(self) -> None:
         """Report the call as cancelled; a running function goes on, and its result is dropped."""
         self.over = True
         if self._cell:
+            attempts = 0 if self.seat is None else 1
             self._pool.give_up(self)
-            self.settle(None, Failure("CANCELLED", "cancelled"))
+            self.settle(None, Failure("CANCELLED", "cancelled", attempts=attempts), attempts)
 
 
 class Threads:

@@ -1,7 +1,6 @@
 """From the abstract workflow to the concrete one: the molecules of its tasks and the rules that make them react.
 
-The rules stand in `rules/*.hocl` and are the same for every workflow; what differs is molecules. Only a condition on a
-result becomes a rule of its own, `wa_reject`, since it is written in the language.
+The rules stand in `rules/*.hocl` and are the same for every workflow; what differs is molecules.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ def concretise(
 
 
 def workflow_functions(**host: Callable[..., Any]) -> Functions:
-    """Give the functions that the rules call; the host brings `invoke`, `invoke_each`, `adapted` and `rejects`."""
+    """Give the functions that the rules call; the host brings those in `_HOST`."""
     functions = Functions()
     for name, call in {**FUNCTIONS, **_HOST, **host}.items():
         functions.register(call, name, is_raw=True)
@@ -76,7 +75,7 @@ def _nobody(*_: Molecule) -> Molecule:
     raise WorkflowProblem("W134", "this workflow was made concrete to be shown, not to be run")
 
 
-_HOST = dict.fromkeys(("invoke", "invoke_each", "adapted", "rejects"), _nobody)
+_HOST = dict.fromkeys(("invoke", "invoke_each", "adapted", "called_off", "rejected", "rejecting"), _nobody)
 
 
 def _inputs(workflow: Workflow, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -110,7 +109,8 @@ class _Maker:
         if not self.is_adaptive:
             found: list[Molecule] = [self.rules["gw_pass"], self.rules["gw_take"]]
         else:
-            found = list(_rules("adaptation", self.functions).values())
+            inner = "wa_reject"
+            found = [rule for name, rule in _rules("adaptation", self.functions).items() if name != inner]
             for alternative in self.workflow.alternatives:
                 found += self._alternative(alternative)
         return [*found, *map(self._task, self.workflow.tasks)]
@@ -151,23 +151,21 @@ class _Maker:
 
     # --- Adaptation.
 
-    def _judges(self, task: Task) -> list[Rule]:
-        """Give the rules that reject a task's results."""
-        found = []
-        for at, one in enumerate(self.workflow.alternatives):
-            if "condition" in one.on and task.name in one.watched:
-                name = _quoted(one.name)
-                condition = one.when if one.when is not None else f"rejects({name}, result)"
-                text = f"replace RES : result by ERR : (CONDITION : {name}) : {name} if {condition}"
-                found.append(_made(f"wa_reject_{at + 1}", text, self.functions))
-        return found
+    def _judges(self, task: Task) -> list[Molecule]:
+        """Give what rejects a task's results: the rule, and the conditions by alternative (none for a predicate)."""
+        judges = [
+            (one.name, one.when or "")
+            for one in self.workflow.alternatives
+            if "condition" in one.on and task.name in one.watched
+        ]
+        return [(Symbol("JUDGES"), List(judges)), self.rules["wa_reject"]] if judges else []
 
     def _alternative(self, alternative: Alternative) -> list[Molecule]:
         """Give the molecules of an alternative: when it applies, and what is done then."""
         name = alternative.name
         kinds: list[Molecule] = [Symbol(kind) for on in alternative.on for kind in _KINDS.get(on, ())]
         if "condition" in alternative.on:
-            kinds.append((Symbol("CONDITION"), name))
+            kinds.append(Symbol("CONDITION"))
         triggers = [(Symbol("TRIGGER"), task_symbol(task), name) for task in alternative.watched]
         return [(Symbol("ALT"), name, List(dict.fromkeys(kinds)), Solution(self._bonds(alternative))), *triggers]
 
@@ -232,22 +230,11 @@ def _rules(file: str, functions: Functions) -> dict[str, Rule]:
 _libraries: WeakKeyDictionary[Functions, dict[str, dict[str, Rule]]] = WeakKeyDictionary()
 
 
-def _made(name: str, text: str, functions: Functions) -> Rule:
-    (rule,) = _solution(f"let {name} = {text} in <{name}>", name, functions)
-    assert isinstance(rule, Rule)
-    return rule
-
-
 def _solution(text: str, name: str, functions: Functions) -> Solution:
     source = Source(text, name)
     tree = parse_program(source)
     resolve(tree, source, functions)
     return lower_program(tree, source, functions)
-
-
-def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
 
 
 __all__ = ["Concrete", "concretise", "task_symbol", "workflow_functions"]

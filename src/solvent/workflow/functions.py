@@ -6,6 +6,7 @@ They work on molecules as they are: a value that only Python knows stays closed.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from solvent.chemistry.molecule import List, Molecule, Opaque, Symbol
@@ -63,10 +64,39 @@ def joined(one: Molecule, other: Molecule) -> List:
 
 def filled(slots: Molecule, items: Molecule) -> List:
     """`filled(p, l)`: the arguments, with items given as `slot : value` in place of the lists they come from."""
-    found = list(slots)
+    found = list(slots.value)
     for slot, value in items:
         found[slot] = value
     return List(found)
+
+
+def closed(items: Molecule) -> Opaque:
+    """`closed(l)`: the list as one thing, which nobody looks into."""
+    return Opaque(items)
+
+
+def opened(place: Molecule, items: Molecule) -> Molecule:
+    """`opened(k, l)`: an item of a closed list, counted from 0."""
+    return items.value[place]
+
+
+def count(items: Molecule) -> int:
+    """`count(l)`: how many items a closed list has."""
+    return len(items.value)
+
+
+def concerns(alternative: Molecule, kind: Molecule, kinds: Molecule) -> bool:
+    """`concerns(n, k, l)`: whether a fault is one of the kinds; a rejected result concerns those that rejected it."""
+    if type(kind) is tuple:
+        return kind[0] in kinds and alternative in kind[1]
+    return kind in kinds
+
+
+NESTED_MAX = 100
+
+
+class Unpassable(ValueError):
+    """A result that cannot be passed on to other tasks."""
 
 
 class Unusable(str):
@@ -127,19 +157,28 @@ FUNCTIONS: dict[str, Callable[..., Molecule]] = {
     "ordered": ordered,
     "joined": joined,
     "filled": filled,
+    "closed": closed,
+    "opened": opened,
+    "count": count,
+    "concerns": concerns,
     "item": item,
     "items": items,
 }
 """Name in the rules to function."""
 
 
-def molecule_of(value: Any) -> Molecule:
+def molecule_of(value: Any, depth: int = 0) -> Molecule:
     """Give the molecule for an argument or a result: atoms and lists as they are, all else closed."""
     kind = type(value)
     if kind in (int, float, str, bool, Opaque, Symbol):
         return value
     if kind is list:
-        return List(map(molecule_of, value))
+        if depth >= NESTED_MAX:
+            raise Unpassable(f"a list in a list, {NESTED_MAX} deep or in itself, cannot be passed on")
+        return List([molecule_of(item, depth + 1) for item in value])
+    if kind.__module__ == "numpy" and isinstance(value, Real):
+        # So that conditions can compare it.
+        return value.item()  # type: ignore[attr-defined]
     return Opaque(value)
 
 
@@ -152,6 +191,6 @@ def value_of(molecule: Molecule) -> Any:
 
 
 __all__ = [
-    "FUNCTIONS", "Unusable", "arguments", "filled", "item", "items", "joined", "molecule_of", "ordered", "renamed",
-    "value_of",
+    "FUNCTIONS", "Unpassable", "Unusable", "arguments", "closed", "concerns", "count", "filled", "item", "items",
+    "joined", "molecule_of", "opened", "ordered", "renamed", "value_of",
 ]  # fmt: skip

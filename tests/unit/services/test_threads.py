@@ -78,7 +78,7 @@ def test_a_call_that_waits_can_be_cancelled() -> None:
         call(caller, "block", LONG)
         outcome, handle = start(caller, "s", 1)
         handle.cancel()
-        assert outcome.failure() == Failure("CANCELLED", "cancelled")
+        assert outcome.failure() == Failure("CANCELLED", "cancelled", attempts=0)
         go.set()
     assert ran == []
 
