@@ -24,7 +24,7 @@ POLL_MASK = 0xFF
 class Reaction:
     """One rule applied once."""
 
-    __slots__ = ("kept", "products", "reactants", "rule", "solution")
+    __slots__ = ("before", "kept", "products", "reactants", "rule", "solution")
 
     def __init__(
         self, rule: Rule, solution: Solution, reactants: list[Molecule], kept: list[Molecule], products: list[Molecule]
@@ -34,6 +34,8 @@ class Reaction:
         self.reactants = reactants
         self.kept = kept
         self.products = products
+        # What it kept and took as text, written before it happened.
+        self.before: list[str] | None = None
 
     def __repr__(self) -> str:
         taken = ", ".join(map(print_molecule, [*self.reactants, *self.kept]))
@@ -75,6 +77,7 @@ class Reacting:
         self.scan: Callable[[Row], Any] = in_order
         # Whether anything must be looked at after every reaction.
         self._is_watched = reactions_max is not None or observe is not None
+        self._is_observed = observe is not None
         # Batches of fresh molecules tried so far: small ones must not put off looking whether to stop.
         self._batches = 0
         # Whether the queues hold what a solution began with.
@@ -93,6 +96,11 @@ class Reacting:
             self._check_limits()
         if not self.reactions & POLL_MASK:
             self._poll()
+        before: list[str] | None = None
+        if self._is_observed:
+            # A reaction changes solutions in place: afterwards its reactants are no longer what it took.
+            taken, stays = reactants_of(entry, match, molecule)
+            before = [print_molecule(one) for one in (*stays, *taken)]
         if entry.is_async:
             self._take_off(entry, match, molecule, solution, store)
             products: list[Molecule] = []
@@ -109,7 +117,9 @@ class Reacting:
             self._placed = self._turn
         if self.observe is not None and not entry.is_async:
             reactants, kept = reactants_of(entry, match, molecule)
-            self.observe(Reaction(entry.rule, solution, reactants, kept, products))
+            reaction = Reaction(entry.rule, solution, reactants, kept, products)
+            reaction.before = before
+            self.observe(reaction)
 
     def _check_limits(self) -> None:
         if self.reactions_max is not None and self.reactions >= self.reactions_max:

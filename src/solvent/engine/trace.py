@@ -78,8 +78,8 @@ class Recorder:
         record = Record(len(self.records) + 1, short_rule(reaction.rule), level, place)
         self.records.append(record)
         held = self._held[where]
-        kept_texts = [self._text(one) for one in reaction.kept]
-        record.before = [*kept_texts, *map(self._text, reaction.reactants)]
+        record.before = reaction.before or [*map(self._text, reaction.kept), *map(self._text, reaction.reactants)]
+        kept_texts = record.before[: len(reaction.kept)]
         record.reactants = [self._taken(held, one) for one in reaction.reactants]
         record.kept = [self._kept(held, one) for one in reaction.kept]
         if reaction.rule.one_shot:
