@@ -61,6 +61,14 @@ def test_run_tells_of_all_services(tmp_path: Path) -> None:
     assert [f"{file}:{line}:3" in result.err for line in (2, 3, 4)] == [True, True, True]
 
 
+def test_inputs_of_a_workflow_in_another_file(tmp_path: Path) -> None:
+    """`check` knows the inputs of a workflow that is a service, also if it is in another file."""
+    (tmp_path / "inner.yaml").write_text("inputs: {a: null}\nservices: {s: {shell: date}}\ntasks: {A: {service: s}}\n")
+    text = "services: {w: {workflow: inner.yaml}}\ntasks:\n  A: {service: w}\n  B: {service: w, with: {b: 1, a: 2}}\n"
+    (report,) = solvent("check", put(tmp_path, "flow.yaml", text), "--format", "json").json["files"]
+    assert [(one["code"], one["line"]) for one in report["errors"]] == [("W132", 3), ("W131", 4)]
+
+
 def test_sound_workflow(tmp_path: Path) -> None:
     """A workflow without problems is said to be one, beside programs."""
     file = put(tmp_path, "flow.yaml", YAML)

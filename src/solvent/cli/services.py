@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from solvent.errors import SolventError
-from solvent.running.kinds import MAKERS
+from solvent.running.kinds import MAKERS, workflow_of
 from solvent.services import Caller
+from solvent.workflow.inner import input_problems
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,12 +18,25 @@ if TYPE_CHECKING:
 
 def service_problems(loaded: Loaded, folder: Path) -> list[SolventError]:
     """Prepare every service as a run would, and list what is wrong with them."""
-    found = []
+    found: list[SolventError] = []
     for service in loaded.workflow.services:
         problem = _problem(service, folder)
         if problem is not None:
             if problem.span is None:
                 problem.span = loaded.places.get(("service", service.name))
+            found.append(problem)
+        elif service.kind == "workflow" and service.function is None and service.target:
+            found += _problems_of_inputs(service, loaded, folder)
+    return found
+
+
+def _problems_of_inputs(service: Service, loaded: Loaded, folder: Path) -> list[SolventError]:
+    """List what is wrong with the inputs that tasks give to a workflow in another file."""
+    inner, _ = workflow_of(service, folder)
+    found: list[SolventError] = []
+    for task in loaded.workflow.tasks:
+        for problem in input_problems(task, inner) if task.service == service.name else ():
+            problem.span = loaded.places.get(("task", task.name))
             found.append(problem)
     return found
 

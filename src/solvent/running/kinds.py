@@ -74,7 +74,7 @@ def make_workflow(service: Service, caller: Caller) -> Callable[[Attempt], None]
     """Make the launch of a workflow."""
     from solvent.running.workflow import WorkflowRun
 
-    inner, folder = _workflow_of(service, caller)
+    inner, folder = workflow_of(service, caller.folder)
     names = list(inner.inputs)
 
     def call(*arguments: Any, **keywords: Any) -> Any:
@@ -113,15 +113,16 @@ def _prepare(service: Service, inner: Workflow, folder: Path | None, around: Pat
         _OPEN.reset(mark)
 
 
-def _workflow_of(service: Service, caller: Caller) -> tuple[Workflow, Path | None]:
+def workflow_of(service: Service, around: Path | None) -> tuple[Workflow, Path | None]:
+    """Give the workflow that a service calls, and the folder of its files; one in a file is checked."""
     found: Any = service.function
     if found is not None:
         if not isinstance(found, Workflow):
             found = found.definition()
-        return found, caller.folder
+        return found, around
     from solvent.workflow.checks import check
 
-    path = _path(service, caller.folder)
+    path = _path(service, around)
     if path.suffix == ".py" or ".py:" in path.name:
         from solvent.workflow.python_files import read_python
 
@@ -154,4 +155,4 @@ def _said_briefly(function: Callable[..., Any]) -> Callable[..., Any]:
 
 MAKERS = {"hocl": make_hocl, "workflow": make_workflow}
 
-__all__ = ["MAKERS", "make_hocl", "make_workflow"]
+__all__ = ["MAKERS", "make_hocl", "make_workflow", "workflow_of"]

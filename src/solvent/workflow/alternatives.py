@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from solvent.errors import ProgramError
-from solvent.hocl import parse_molecules
-from solvent.source import Source
+from solvent.workflow.conditions import check_condition
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,6 +30,7 @@ def check_alternatives(workflow: Workflow, tasks: Mapping[str, Task], report: Re
         _check_condition(alternative, report)
         _check_watched(alternative, tasks, services, asleep, report)
         _check_needs(alternative, tasks, depths, report)
+    _check_rivals(workflow, report)
     _check_sleepers_are_not_needed(workflow, asleep, report)
 
 
@@ -65,16 +64,38 @@ def _check_condition(alternative: Alternative, report: Report) -> None:
     if "condition" not in alternative.on and has_condition:
         message = f"the alternative `{name}` has a condition, but does not apply on one"
         report.add("W127", message, key, hint="add `on: condition`")
-    if alternative.when is None:
-        return
-    try:
-        found = parse_molecules(Source(f"({alternative.when})", "when"))
-    except ProgramError as error:
-        message = f"the condition of `{name}` does not read as HOCL: {error.message}"
-        report.add("W130", message, key, hint=error.hint)
-        return
-    if len(found) != 1:
-        report.add("W130", f"the condition of `{name}` is more than one expression", key)
+    if alternative.when is not None:
+        check_condition(name, alternative.when, report)
+
+
+_COVERS = {"failure": ("failure", "timeout"), "timeout": ("timeout",)}
+
+
+def _check_rivals(workflow: Workflow, report: Report) -> None:
+    """Check that no outcome of a task makes two alternatives replace the same one: which of them would is chance."""
+    taken: dict[str, list[Alternative]] = {}
+    for alternative in workflow.alternatives:
+        rivals = [(task, rival) for task in alternative.replaced for rival in taken.get(task, ())]
+        for task, rival in rivals:
+            why = _common_reason(alternative, rival)
+            if why and not set(alternative.watched).isdisjoint(rival.watched):
+                message = f"the alternatives `{rival.name}` and `{alternative.name}` both replace `{task}` {why}"
+                hint = f"let one stand in for the other's task: `exits: {{{next(iter(rival.exits.values()))}: ...}}`"
+                report.add("W135", message, ("alternative", alternative.name), hint=hint)
+                break
+        for task in alternative.replaced:
+            taken.setdefault(task, []).append(alternative)
+
+
+def _common_reason(one: Alternative, other: Alternative) -> str:
+    """Say for which reason both apply; conditions that differ may be made for different results."""
+    reasons = [{reason for on in each.on for reason in _COVERS.get(on, ())} for each in (one, other)]
+    common = reasons[0] & reasons[1]
+    if common:
+        return "on failure" if "failure" in common else "on a time-out"
+    both = "condition" in one.on and "condition" in other.on
+    is_same = (one.when, one.predicate) == (other.when, other.predicate)
+    return "on the same condition" if both and is_same else ""
 
 
 def _check_watched(

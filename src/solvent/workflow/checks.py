@@ -5,7 +5,9 @@
     W122  an unknown input                  W128  a task of an alternative that the normal workflow needs
     W123  an unknown service                W129  an alternative that needs what it replaces
     W124  two of one name                   W130  a condition that does not read as HOCL
-    W125  a composition over what is no list, or no argument
+    W125  a composition over what is no     W131  an input that an inner workflow does not have
+          list, or no argument              W132  an input that an inner workflow is not given
+    W136  a name that is empty              W135  two alternatives for one task and outcome
 
 Every check is linear in the size of the workflow. Cycles are in `cycles`, alternatives in `alternatives`.
 """
@@ -18,13 +20,14 @@ from solvent.errors import WorkflowProblem
 from solvent.hocl.nearest import nearest
 from solvent.workflow.alternatives import check_alternatives
 from solvent.workflow.cycles import cycles_of
-from solvent.workflow.model import Each, Input, Result, Value
+from solvent.workflow.inner import input_problems
+from solvent.workflow.model import Each, Input, Result, Value, Workflow
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from solvent.source import Span
-    from solvent.workflow.model import Task, Workflow
+    from solvent.workflow.model import Task
     from solvent.workflow.places import Key, Part
 
 _HINTS_MAX = 20
@@ -44,6 +47,7 @@ def check(workflow: Workflow, places: Mapping[Key, Span] | None = None) -> list[
     for name in workflow.results:
         if name not in tasks:
             report.unknown("W121", f"`results` names `{name}`, which is no task", ("result", name), name, tasks)
+    _check_inner(workflow, report)
     _check_cycles(workflow, report)
     check_alternatives(workflow, tasks, report)
     return report.problems
@@ -59,7 +63,13 @@ class Report:
 
     def add(self, code: str, message: str, key: Key, *, hint: str = "") -> None:
         """Add a problem about a part of the workflow."""
-        self.problems.append(WorkflowProblem(code, message, span=self._places.get(key), hint=hint))
+        self.problems.append(WorkflowProblem(code, message, span=self._place_of(key), hint=hint))
+
+    def _place_of(self, key: Key) -> Span | None:
+        found = self._places.get(key)
+        if found is None and key[0] == "condition":
+            found = self._places.get(("alternative", key[1]))
+        return found
 
     def unknown(self, code: str, message: str, key: Key, wrong: str, known: Collection[str]) -> None:
         """Add a problem about an unknown name, with the one that was probably meant."""
@@ -80,6 +90,8 @@ def _check_names(workflow: Workflow, report: Report) -> None:
     for part, items in parts:
         seen: set[str] = set()
         for item in items:
+            if not item.name.strip():
+                report.add("W136", f"a{'n' if part == 'alternative' else ''} {part} has no name", (part, item.name))
             if item.name in seen:
                 report.add("W124", f"two {part}s are called `{item.name}`", (part, item.name))
             seen.add(item.name)
@@ -151,6 +163,18 @@ def _check_each(task: Task, each: Each, report: Report) -> None:
             if isinstance(slot, Value) and not isinstance(slot.value, list | tuple):
                 message = f"`{task.name}` goes over its argument {one}, which is no list: {slot.value!r}"
                 report.add("W125", message, key)
+
+
+def _check_inner(workflow: Workflow, report: Report) -> None:
+    """Check the workflows that stand in place of a service, and the inputs they are given."""
+    inner = {one.name: one.function for one in workflow.services if isinstance(one.function, Workflow)}
+    for name, one in inner.items():
+        for problem in check(one):
+            report.add(problem.code, f"in `{name}`: {problem.message}", ("service", name), hint=problem.hint)
+    for task in workflow.tasks if inner else ():
+        if task.service in inner:
+            for problem in input_problems(task, inner[task.service]):
+                report.add(problem.code, problem.message, ("task", task.name), hint=problem.hint)
 
 
 def _check_cycles(workflow: Workflow, report: Report) -> None:

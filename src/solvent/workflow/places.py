@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from solvent.workflow.model import Workflow
 
-Part: TypeAlias = Literal["task", "service", "alternative", "input", "result"]
+Part: TypeAlias = Literal["task", "service", "alternative", "condition", "input", "result"]
 Key: TypeAlias = tuple[Part, str]
 Path: TypeAlias = tuple[str | int, ...]
 """A way down into a file: keys and positions."""

@@ -36,12 +36,20 @@ def read_python(path: str | Path, name: str | None = None) -> Loaded:
     path, name = _split(Path(path), name)
     chosen = _choose(_workflows(_import_file(path)), path, name)
     workflow, places = chosen.trace()
-    return Loaded(workflow, Places(lambda: _spans(places)))
+    return Loaded(workflow, Places(lambda: _spans(workflow, places)))
 
 
-def _spans(places: dict[str, Place]) -> dict[Key, Span]:
+def _spans(workflow: Workflow, places: dict[str, Place]) -> dict[Key, Span]:
     known = {place: line_span(*place) for place in set(places.values())}
-    return {("task", task): span for task, place in places.items() if (span := known[place]) is not None}
+    found: dict[Key, Span] = {
+        ("task", task): span for task, place in places.items() if (span := known[place]) is not None
+    }
+    for one in workflow.alternatives:
+        # An alternative has no line of its own; the step that takes over stands near the `attempt`.
+        for task in one.exits.values():
+            if ("task", task) in found:
+                found["alternative", one.name] = found["task", task]
+    return found
 
 
 def _split(path: Path, name: str | None) -> tuple[Path, str | None]:

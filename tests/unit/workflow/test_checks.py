@@ -7,6 +7,7 @@ import pytest
 from solvent.workflow.checks import check
 from solvent.workflow.files import load_text
 from solvent.workflow.model import (
+    REQUIRED,
     Alternative,
     Each,
     Input,
@@ -168,3 +169,78 @@ def test_a_long_chain_is_checked() -> None:
     assert said_of(Task("T0", "s"), *tasks) == []
     (said,) = said_of(Task("T0", "s", after=("T19999",)), *tasks)
     assert said == "W120 these tasks wait for each other: T0 → T1 → T2 → T3 → T4 → T5 → ... → T0"
+
+
+@pytest.mark.parametrize(
+    "when, said",
+    [
+        ("result < lenght(result)", "is wrong: there is no function `lenght`"),
+        ("reslt < 3", "is wrong: "),
+        ("result, 1", "is never true or false: `result, 1`"),
+        ("3", "is never true or false: `3`"),
+    ],
+)
+def test_condition_is_looked_at_in_the_file(when: str, said: str) -> None:
+    """A condition is checked for the names and functions it uses, with its place in the file."""
+    text = "services: {s: {shell: date}}\ntasks: {A: {service: s}, B: {service: s}}\nalternatives:\n"
+    loaded = load_text(text + f"  - exits: {{A: B}}\n    on: condition\n    when: '{when}'\n")
+    (problem,) = check(loaded.workflow, loaded.places)
+    assert problem.message.startswith(f"the condition of `alternative 1` {said}")
+    assert (problem.code, problem.span and problem.span.line) == ("W130", 6)
+
+
+@pytest.mark.parametrize("when", ["result < 3", "!(1 in result) || result == true", "true", "first(result) > 2 // so"])
+def test_sound_conditions(when: str) -> None:
+    """Comparisons, built-in functions and comments are fine in conditions."""
+    assert said_of(*CHAIN, alternatives=(Alternative("a", {"T2": "T4"}, on=("condition",), when=when),)) == []
+
+
+TWO = (*CHAIN, Task("T5", "s", (Result("T1"),)))
+
+
+@pytest.mark.parametrize(
+    "second, why",
+    [
+        (Alternative("b", {"T2": "T5"}), "on failure"),
+        (Alternative("b", {"T2": "T5"}, on=("timeout",), watch=("T2", "T3")), "on a time-out"),
+    ],
+)
+def test_two_alternatives_for_one_outcome_are_refused(second: Alternative, why: str) -> None:
+    """Two alternatives may not replace the same task for the same outcome."""
+    said = said_of(*TWO, alternatives=(Alternative("a", {"T2": "T4"}), second))
+    assert said[-1] == f"W135 the alternatives `a` and `b` both replace `T2` {why}"
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        Alternative("b", {"T2": "T5"}, on=("condition",), when="result > 3"),
+        Alternative("b", {"T2": "T5"}, watch=("T3",)),
+        Alternative("b", {"T4": "T5"}),
+    ],
+)
+def test_alternatives_for_other_outcomes_are_fine(second: Alternative) -> None:
+    """Alternatives with other reasons, other watched tasks or other tasks to replace live side by side."""
+    assert said_of(*TWO, alternatives=(Alternative("a", {"T2": "T4"}), second)) == []
+
+
+def test_empty_name() -> None:
+    """A task needs a name."""
+    assert said_of(Task("", "s")) == ["W136 a task has no name"]
+
+
+def test_inputs_of_an_inner_workflow() -> None:
+    """An inner workflow gets the inputs it has, all that it needs, and is sound itself."""
+    inner = Workflow("inner", (Task("A", "s", (Input("x"),)), Task("B", "t")), SERVICES, (), {"x": REQUIRED, "y": 1})
+    service = Service("w", "workflow", function=inner)
+    tasks = (
+        Task("T1", "w"),
+        Task("T2", "w", (Value(1),) * 3),
+        Task("T3", "w", keywords={"x": Value(1), "z": Value(2)}),
+    )
+    assert [f"{one.code} {one.message}" for one in check(Workflow("outer", tasks, (service,)))] == [
+        "W123 in `w`: `B` calls `t`, which is no service",
+        "W132 `T1` does not give `inner` its input `x`, which has no default",
+        "W131 `T2` gives `inner` 3 inputs, but it has 2",
+        "W131 `T3` gives `z` to `inner`, which has no such input",
+    ]

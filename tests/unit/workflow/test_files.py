@@ -61,8 +61,9 @@ def test_places_of_parts(name: str) -> None:
     places = load_text(text, name=name).places
     lines = text.splitlines()
     found = {key: lines[span.line - 1] for key, span in places.items()}
-    assert all(name in found[part, name] for part, name in found if part != "alternative")
-    assert {part for part, _ in found} == {"task", "service", "alternative", "input", "result"}
+    assert all(name in found[part, name] for part, name in found if part not in ("alternative", "condition"))
+    assert all("when" in found[part, name] for part, name in found if part == "condition")
+    assert {part for part, _ in found} == {"task", "service", "alternative", "condition", "input", "result"}
 
 
 def test_a_workflow_without_a_name_is_called_as_its_file() -> None:

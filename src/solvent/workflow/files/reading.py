@@ -47,6 +47,8 @@ def _places(workflow: Workflow, tree: Tree) -> dict[Key, Span]:
     paths |= {("service", one.name): ("services", one.name) for one in workflow.services}
     paths |= {("task", one.name): ("tasks", one.name) for one in workflow.tasks}
     paths |= {("alternative", one.name): ("alternatives", at) for at, one in enumerate(workflow.alternatives)}
+    judging = [(at, one.name) for at, one in enumerate(workflow.alternatives) if one.when is not None]
+    paths |= {("condition", name): ("alternatives", at, "when") for at, name in judging}
     paths |= {("result", name): ("results", at) for at, name in enumerate(workflow.results)}
     spans = {key: tree.span(path) for key, path in paths.items()}
     return {key: span for key, span in spans.items() if span is not None}
