@@ -21,7 +21,8 @@ _FIRST = frozenset({Rule, Endless})
 def rules_apart(molecules: list[Molecule]) -> tuple[list[Molecule], list[Molecule], frozenset[type]]:
     """Split rules, and endless molecules, from the others; give the types of the others too.
 
-    They mostly stand at one end, and a large solution should not be gone through for them.
+    They mostly stand at one end, and a large solution should not be gone through for them, nor copied: the list is
+    given away by the caller.
     """
     size = len(molecules)
     start, end = 0, size
@@ -29,7 +30,8 @@ def rules_apart(molecules: list[Molecule]) -> tuple[list[Molecule], list[Molecul
         start += 1
     while end > start and type(molecules[end - 1]) in _FIRST:
         end -= 1
-    rules, others = molecules[:start] + molecules[end:], molecules[start:end]
+    rules, others = molecules[:start] + molecules[end:], molecules
+    del others[end:], others[:start]
     if not others:
         return rules, others, frozenset()
     kind = type(others[0])
