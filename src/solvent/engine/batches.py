@@ -108,3 +108,14 @@ def dissolve(solution: Solution) -> None:
         store.forget()
     solution.settled = None
     solution.host = None
+
+
+def pack(solution: Solution) -> None:
+    """Keep only the molecules of a solution in which nothing will happen any more: what the engine needs is larger."""
+    molecules = list(solution)
+    for molecule in molecules:
+        for sub in sub_solutions(molecule):
+            pack(sub)
+    dissolve(solution)
+    solution.fresh = molecules
+    solution.inert = True

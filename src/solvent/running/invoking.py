@@ -63,6 +63,11 @@ def _rejected(task: Molecule, judges: Molecule, result: Molecule) -> bool:
     return bool(current.run.rejecting(task, judges, result))
 
 
+def _sent(task: Molecule) -> int:
+    current.run.wake(task)
+    return 0
+
+
 current = threading.local()
 """The run whose molecules react in this thread: rules are compiled once for all runs, so they find theirs here."""
 
@@ -73,6 +78,7 @@ HOST: dict[str, Callable[..., Any]] = {
     "called_off": _called_off,
     "rejected": _rejected,
     "rejecting": _rejecting,
+    "sent": _sent,
 }
 """What the rules ask of the run they are part of, by the names they use."""
 

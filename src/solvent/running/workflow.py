@@ -6,7 +6,6 @@ answer, put it in, react again. A call is a reaction in flight, so its task is n
 
 from __future__ import annotations
 
-import gc
 import threading
 import time
 from contextlib import contextmanager
@@ -24,6 +23,7 @@ from solvent.errors import LimitReached, ReactionFailed
 from solvent.running.invoking import HOST, Call, NotMade, current, predicate_of
 from solvent.running.judging import Judge, cause
 from solvent.running.kinds import MAKERS
+from solvent.running.lean import AWAKE_MAX, Lean, few_collections
 from solvent.running.program import deep_stack
 from solvent.running.report import Event, Failed, Report, Timing
 from solvent.services import Caller, Failure
@@ -76,6 +76,8 @@ class WorkflowRun:
             else Concrete(workflow, solution, {task.name: task_symbol(task.name) for task in workflow.tasks})
         )
         self.solution = self.concrete.solution
+        waiting = [task_symbol(task.name) for task in workflow.tasks if task.sources]
+        self._lean = Lean(self.solution, waiting) if solution is None and not workflow.alternatives else None
         self.reactor = Reactor(observe=observe, should_stop=self._must_stop)
         self.report = Report(workflow.name)
         self._caller = partial(
@@ -112,6 +114,11 @@ class WorkflowRun:
         self._faults: dict[str, Failed] = {}
         self._replaced: set[str] = set()
 
+    def wake(self, task: Molecule) -> None:
+        """Let a task in that something is sent to."""
+        if self._lean is not None:
+            self._lean.wake(task)
+
     def _add_unknown_tasks(self, solution: Solution) -> None:
         """Learn the tasks that someone has written into a concrete workflow by hand."""
         for molecule in solution:
@@ -123,7 +130,7 @@ class WorkflowRun:
     def run(self) -> Report:
         """Run until nothing more can happen, and report; what stopped it before is the report's `error`."""
         self._began = time.perf_counter()
-        with _few_collections():
+        with few_collections():
             with self._caller() as caller, self._here():
                 try:
                     self.reactor.run(self.solution)
@@ -162,7 +169,10 @@ class WorkflowRun:
             for flight in flights:
                 self._take_off(caller, flight)
             if not out:
-                return
+                if self._lean is None or not self._lean.let_more_in(AWAKE_MAX):
+                    return
+                self.reactor.go_on(self.solution)
+                continue
             if self._must_stop():
                 raise Stopped
             try:
@@ -263,6 +273,8 @@ class WorkflowRun:
             flight.coroutine.send(molecule)
         except StopIteration as answered:
             self.reactor.land(flight, answered.value)
+        if self._lean is not None and failure is None and call.index is None and self._lean.finish(flight.solution):
+            self.reactor.go_on(self.solution)
 
     def _bring_back(self) -> None:
         """Cancel what is still out, and put its reactants back, so that nothing is lost."""
@@ -273,6 +285,8 @@ class WorkflowRun:
             self.reactor.crash(flight, KeyboardInterrupt())
         self._out.clear()
         self.reactor.flights = []
+        if self._lean is not None:
+            self._lean.wake_all()
 
     # --- What rules ask.
 
@@ -369,20 +383,9 @@ class WorkflowRun:
                 return name
 
 
-@contextmanager
-def _few_collections() -> Iterator[None]:
-    """Let Python look for garbage less often: the molecules live until the end, and looking costs half the time."""
-    before = gc.get_threshold()
-    gc.set_threshold(max(before[0], 100_000), 50, 100)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
-
-
 def run_workflow(workflow: Workflow, inputs: Mapping[str, Any] | None = None, **options: Any) -> Report:
     """Run a workflow in this process; see `WorkflowRun` for the options."""
-    with _few_collections():
+    with few_collections():
         run = WorkflowRun(workflow, inputs, **options)
         report = run.run()
         run.dissolve()

@@ -75,7 +75,7 @@ def _nobody(*_: Molecule) -> Molecule:
     raise WorkflowProblem("W134", "this workflow was made concrete to be shown, not to be run")
 
 
-_HOST = dict.fromkeys(("invoke", "invoke_each", "adapted", "called_off", "rejected", "rejecting"), _nobody)
+_HOST = dict.fromkeys(("invoke", "invoke_each", "adapted", "called_off", "rejected", "rejecting", "sent"), _nobody)
 
 
 def _inputs(workflow: Workflow, given: Mapping[str, Any]) -> dict[str, Any]:

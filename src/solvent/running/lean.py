@@ -1,0 +1,88 @@
+"""Keeps a large workflow small: only the tasks at work need the engine's tables.
+
+Where nothing adapts, a task comes into the solution when something is first sent to it, and is packed when it has
+passed its result on. If very many are sent something at once, they come in as others get done; if nothing is out, the
+next ones come in whatever they wait for, so nobody waits for one that is not let in.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections import deque
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from solvent.chemistry.molecule import Symbol
+from solvent.engine.batches import pack
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from solvent.chemistry.molecule import Molecule
+    from solvent.chemistry.solution import Solution
+
+AWAKE_MAX = 1_000
+_DST = Symbol("DST")
+
+
+class Lean:
+    """The tasks that are not in the solution yet."""
+
+    def __init__(self, solution: Solution, waiting: Iterable[Molecule]) -> None:
+        names = frozenset(waiting)
+        self._solution = solution
+        molecules = solution.fresh
+        self._asleep = {one[0]: one for one in molecules if type(one) is tuple and one[0] in names}
+        solution.fresh = [one for one in molecules if type(one) is not tuple or one[0] not in names]
+        self._called: deque[Molecule] = deque()
+        self._awake = 0
+
+    def wake(self, task: Molecule) -> None:
+        """Let a task in that something is sent to, or note that it wants to come in."""
+        if task in self._asleep:
+            if self._awake < AWAKE_MAX:
+                self._let_in(task)
+            else:
+                self._called.append(task)
+
+    def finish(self, task: Solution) -> bool:
+        """Pack a task that has passed everything on, and let the next one in; say whether there was one."""
+        if task.inert and all(len(part[1]) == 0 for part in task if type(part) is tuple and part[0] is _DST):
+            pack(task)
+            self._awake = max(0, self._awake - 1)
+            return self.let_more_in(1)
+        return False
+
+    def let_more_in(self, number: int) -> bool:
+        """Let some tasks in that wait for it; say whether there were any."""
+        found = False
+        while self._called and number > 0:
+            task = self._called.popleft()
+            if task in self._asleep:
+                self._let_in(task)
+                found = True
+                number -= 1
+        return found
+
+    def wake_all(self) -> None:
+        """Put all tasks into the solution, so that they are there to be looked at."""
+        self._solution.extend(self._asleep.values())
+        self._asleep = {}
+
+    def _let_in(self, task: Molecule) -> None:
+        self._solution.add(self._asleep.pop(task))
+        self._awake += 1
+
+
+@contextmanager
+def few_collections() -> Iterator[None]:
+    """Let Python look for garbage less often: the molecules live until the end, and looking costs half the time."""
+    before = gc.get_threshold()
+    gc.set_threshold(max(before[0], 100_000), 50, 100)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
+__all__ = ["AWAKE_MAX", "Lean", "few_collections"]
