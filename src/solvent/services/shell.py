@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -93,17 +94,25 @@ class _Run:
         self._env = {**os.environ, **{name: text_of(value) for name, value in options.get("env", {}).items()}}
         self._stdin = options.get("stdin")
         self._target = service.target
+        self._lock = threading.Lock()
+        self._command: Command | None = None
+        self._must_end = False
 
     def result(self) -> Any:
         """Run the command and give its result; a failure is reported to the attempt, not raised."""
         attempt = self._attempt
+        # Said before it starts: one that is stopped while it starts is waited for, too.
+        attempt.on_stop(self._stop, waits=True)
         try:
             command = self._start()
         except NoArgument as error:
             return attempt.fail("FAILED", str(error))
         except (OSError, ValueError) as error:
             return attempt.fail("FAILED", f"the command cannot be started: {cause_of(error)}")
-        attempt.on_stop(lambda: self._stop(command), waits=True)
+        with self._lock:
+            self._command = command
+        if self._must_end:
+            command.stop(attempt.clock)
         try:
             code = command.run()
         except TooMuch:
@@ -136,10 +145,14 @@ class _Run:
         words = ["/bin/sh", "-c", text, "sh", *parameters]
         return Command(words, stdin=stdin, cwd=self._cwd, env=self._env, out=out, beat=attempt.beat)
 
-    def _stop(self, command: Command) -> None:
+    def _stop(self) -> None:
         """End the command; if even that does not end it, its outcome is reported nevertheless."""
         attempt = self._attempt
-        command.stop(attempt.clock)
+        with self._lock:
+            self._must_end = True
+            command = self._command
+        if command is not None:
+            command.stop(attempt.clock)
         attempt.clock.after(STOP_SECONDS_MAX, self._leave)
 
     def _leave(self) -> None:

@@ -138,8 +138,8 @@ def test_a_noisy_failure_keeps_the_end() -> None:
 def test_the_whole_group_ends(how: str, tmp_path: Path) -> None:
     """A time-out and a cancellation end the command and what it started."""
     marks = [tmp_path / "shell", tmp_path / "child"]
-    target = "echo $$ > {0}; sleep 100 & echo $! > {1}; echo begun >&2; wait"
-    policy = Policy(timeout=0.5) if how == "timeout" else Policy()
+    target = "echo $$ > {0}; echo begun >&2; sleep 100 & echo $! > {1}; wait"
+    policy = Policy(timeout=2) if how == "timeout" else Policy()
     with Caller([shell(target, policy)]) as caller:
         outcome, handle = start(caller, "s", *map(str, marks))
         wait_until(lambda: marks[1].exists() and marks[1].read_text())
