@@ -16,28 +16,8 @@ from typing import Any, Literal
 
 import msgspec
 
-
-class Value(msgspec.Struct, frozen=True, tag="value", tag_field="is"):
-    """A constant argument."""
-
-    value: Any
-
-
-class Input(msgspec.Struct, frozen=True, tag="input", tag_field="is"):
-    """An input of the workflow, given by name when it is run."""
-
-    name: str
-
-
-class Result(msgspec.Struct, frozen=True, tag="result", tag_field="is"):
-    """The result of a task, or one item of it (`FILTER : (T1 : 3)`; items count from 1)."""
-
-    task: str
-    item: int | None = None
-
-
-Argument = Value | Input | Result
-"""Where an argument of a call comes from."""
+from solvent.workflow.control import Control
+from solvent.workflow.slots import Argument, Arrived, Input, Result, Signalled, Value
 
 
 class Each(msgspec.Struct, frozen=True):
@@ -101,6 +81,8 @@ class Task(msgspec.Struct, frozen=True, omit_defaults=True):
     each: Each | None = None
     after: tuple[str, ...] = ()
     """Tasks that must be done before this one although it takes nothing from them."""
+    control: Control | None = None
+    """How it joins, splits, repeats, waits and cancels, where that is more than waiting for all and passing to all."""
 
     @property
     def slots(self) -> tuple[Argument, ...]:
@@ -155,6 +137,10 @@ class Workflow(msgspec.Struct, frozen=True, omit_defaults=True):
     """The inputs it takes, with their defaults; `REQUIRED` for those without."""
     results: tuple[str, ...] = ()
     """The tasks whose results are the workflow's; if none are named, those that no other task uses."""
+    locks: dict[str, int] = {}
+    """How many tasks may hold a lock at the same time; one if it is not named here."""
+    patterns: dict[str, str] = {}
+    """Rule libraries of the user's own, by the name under which a task joins by them: `{"majority": "majority.hocl"}`."""
 
     def task(self, name: str) -> Task:
         """Give the task of a name."""
@@ -165,12 +151,20 @@ class Workflow(msgspec.Struct, frozen=True, omit_defaults=True):
         return next((service for service in self.services if service.name == name), None)
 
     @property
+    def is_controlled(self) -> bool:
+        """Whether any task does more than wait for all its sources and pass to all its destinations."""
+        return any(task.control is not None for task in self.tasks)
+
+    @property
     def destinations(self) -> dict[str, list[str]]:
         """For each task, the tasks that wait for it."""
         found: dict[str, list[str]] = {task.name: [] for task in self.tasks}
         for task in self.tasks:
             for source in task.sources:
                 found.setdefault(source, []).append(task.name)
+            for later in task.control.named if task.control is not None else ():
+                if later not in found[task.name]:
+                    found[task.name].append(later)
         return found
 
     @property
@@ -219,6 +213,6 @@ def wakers_of(workflow: Workflow) -> dict[str, tuple[str, ...]]:
 
 
 __all__ = [
-    "REQUIRED", "Alternative", "Argument", "Each", "Input", "Policy", "Result", "Service", "Task", "Value", "Workflow",
-    "wakers_of",
+    "REQUIRED", "Alternative", "Argument", "Arrived", "Each", "Input", "Policy", "Result", "Service", "Signalled", "Task",
+    "Value", "Workflow", "wakers_of",
 ]  # fmt: skip
