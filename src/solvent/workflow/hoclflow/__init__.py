@@ -20,7 +20,9 @@ What the paper has no words for stands in further molecules, all optional:
                    WITH : <"key" : T1>                      keywords
                    EACH : DOT : (0, CROSS : (1, 2))         composition over some arguments, by position, or nested
                    AFTER : <T1>                             tasks to wait for that give no argument
+                   JOIN : ANY, SPLIT : ONE, ...             how it joins, splits, repeats, waits, cancels: see `control`
     at the top     WORKFLOW : "name"     RESULTS : <T4>     INPUT : x      INPUT : y : 3 (with its default)
+                   LOCKS : <l : 2>       PATTERNS : <majority : "majority.hocl">
                    SERVICE : s1 : <PYTHON : "module:function", TIMEOUT : 5.0, OPTIONS : MAP : <"k" : 1>>
     in a rule      TRIGGER : (T2 : T5)                      T5 replaces T2, where BOND does not say it
                    ALSO : <T3>                              tasks given up with it
@@ -28,10 +30,11 @@ What the paper has no words for stands in further molecules, all optional:
 
 A rule's condition is FAILED, TIMEOUT or REJECTED `in` the result, or any condition on the result, or several with `||`.
 `with t : <...> if (t in (T2, T3)) && ...` watches several tasks. Names that are no HOCL symbols are written as strings:
-`"t1" : <SRC : <>, ...>`, in arguments `RESULT : "t1"` and `INPUT : "my input"`. Constants are HOCL's atoms, lists and
+`"t1" : <SRC : <>, ...>`, in arguments `RESULT : "t1"` and `INPUT : "my input"`. What started a task is `ARRIVED`, all
+of it `ARRIVED : ALL`, and what came with a signal `SIGNALLED`. Constants are HOCL's atoms, lists and
 tuples; `NULL` is nothing, and `MAP : <"k" : 1>` a mapping.
 
-Reading order: words, values, reading, alternatives, bonds, writing.
+Reading order: values, conditions, arguments, control, alternatives, bonds, reading, writing.
 """
 
 from solvent.workflow.hoclflow.reading import is_hoclflow, read

@@ -12,7 +12,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from solvent.chemistry.molecule import Symbol
-from solvent.chemistry.printer import TreePrinter
 from solvent.chemistry.syntax import (
     Binary,
     Expression,
@@ -27,6 +26,7 @@ from solvent.chemistry.syntax import (
     VariablePattern,
 )
 from solvent.hocl.nearest import nearest
+from solvent.workflow.hoclflow.conditions import print_condition
 from solvent.workflow.hoclflow.values import ValueReader
 from solvent.workflow.model import Alternative, Task
 
@@ -169,13 +169,6 @@ class AlternativeReader(ValueReader):
         return tuple(causes), None if when is None else print_condition(when, variable)
 
 
-def print_condition(condition: Expression, variable: str = "result") -> str:
-    """Write a condition in its common form, the result being called `result`."""
-    printer = TreePrinter()
-    printer.values = {variable: "result"}
-    return printer.expression(condition, 1)
-
-
 def _split_and(condition: Expression | None) -> tuple[Expression | None, Expression | None]:
     """Split `a && b && c` into `a` and `b && c`."""
     if not (isinstance(condition, Binary) and condition.operator == "&&"):
@@ -212,4 +205,4 @@ def _cause(condition: Expression, variable: str) -> str | None:
     return CAUSES.get(value.name) if isinstance(value, Symbol) else None
 
 
-__all__ = ["CAUSES", "AlternativeReader", "print_condition"]
+__all__ = ["CAUSES", "AlternativeReader"]

@@ -22,6 +22,10 @@ class Bonds:
         self.onward = workflow.destinations
         self.asleep = workflow.dormant
         self._tasks = {task.name: task for task in workflow.tasks}
+        self.takers: dict[str, set[str]] = {}
+        for one in workflow.tasks:
+            for source in one.sources:
+                self.takers.setdefault(source, set()).add(one.name)
         self._replaced: dict[str, list[str]] = {}
         for alternative in workflow.alternatives:
             for task, other in alternative.exits.items():
@@ -71,7 +75,10 @@ def check_destinations(
         must = bonds.certain(task)
         for name in must:
             if name not in named:
-                message = f"`{name}` takes from `{task}`, but `DST` of `{task}` does not name `{name}`"
+                does = f"`{name}` takes from `{task}`"
+                if name not in bonds.takers.get(task, ()):
+                    does = f"`{task}` may pass on to `{name}`"
+                message = f"{does}, but `DST` of `{task}` does not name `{name}`"
                 reader.fail(node, message, code="W108", hint=f"add `{name}` to `DST`, or leave `DST` out")
         may = {*must, *bonds.inherited(task), *bonds.onward.get(task, ())}
         for name in names:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from solvent.chemistry.syntax import Expression, ListNode, Literal, Name, RuleNode, SolutionNode, TupleNode
+import msgspec
+
+from solvent.chemistry.syntax import Expression, Literal, Name, RuleNode, SolutionNode, TupleNode
 from solvent.errors import ProgramError
 from solvent.hocl import parse_program
 from solvent.hocl.nearest import nearest
@@ -12,15 +14,16 @@ from solvent.workflow.files.reading import all_results
 from solvent.workflow.files.services import COUNTS, KINDS, POLICY_KEYS
 from solvent.workflow.hoclflow.alternatives import AlternativeReader
 from solvent.workflow.hoclflow.bonds import check_destinations
-from solvent.workflow.model import REQUIRED, Argument, Each, Input, Policy, Result, Service, Task, Value, Workflow
+from solvent.workflow.hoclflow.control import CONTROL_WORDS, ControlReader
+from solvent.workflow.model import REQUIRED, Argument, Each, Policy, Result, Service, Task, Workflow
 from solvent.workflow.places import Key, Loaded
 
 if TYPE_CHECKING:
     from solvent.chemistry.syntax import Node
     from solvent.source import Source, Span
 
-_TASK_WORDS = ("SRC", "SRV", "IN", "DST", "ARG", "WITH", "EACH", "AFTER")
-_TOP_WORDS = ("WORKFLOW", "SERVICE", "INPUT", "RESULTS")
+_TASK_WORDS = ("SRC", "SRV", "IN", "DST", "ARG", "WITH", "EACH", "AFTER", *CONTROL_WORDS)
+_TOP_WORDS = ("WORKFLOW", "SERVICE", "INPUT", "RESULTS", "LOCKS", "PATTERNS")
 _SERVICE_WORDS = tuple(word.upper() for word in (*KINDS, "method", "options", *POLICY_KEYS))
 
 
@@ -54,7 +57,7 @@ def read(source: Source, *, name: str = "workflow") -> Loaded:
     return Loaded(workflow, reader.places)
 
 
-class Reader(AlternativeReader):
+class Reader(ControlReader, AlternativeReader):
     """Reads one text."""
 
     def __init__(self, source: Source) -> None:
@@ -68,6 +71,7 @@ class Reader(AlternativeReader):
         services: list[Service] = []
         inputs: dict[str, Any] = {}
         results: tuple[str, ...] = ()
+        limits: dict[str, dict[str, Any]] = {"LOCKS": {}, "PATTERNS": {}}
         rules: list[RuleNode] = []
         for one in node.items:
             if isinstance(one, RuleNode):
@@ -84,15 +88,33 @@ class Reader(AlternativeReader):
                 case "RESULTS":
                     results = self.names(rest, "RESULTS")
                     self.places |= {("result", result): self.span(rest) for result in results}
+                case ("LOCKS" | "PATTERNS") as word:
+                    limits[word] = self._named(rest, word, int if word == "LOCKS" else str)
                 case _:
                     tasks.append(self._task(first, rest))
         known = {task.name: task for task in tasks}
         alternatives = tuple(self.alternative(rule, number + 1, known) for number, rule in enumerate(rules))
         for alternative, rule in zip(alternatives, rules, strict=True):
             self._place("alternative", alternative.name, rule)
-        workflow = Workflow(name, tuple(tasks), tuple(services), alternatives, inputs, results)
+        workflow = Workflow(
+            name, tuple(tasks), tuple(services), alternatives, inputs, results, limits["LOCKS"], limits["PATTERNS"]
+        )
         check_destinations(workflow, self._destinations, self)
         return workflow
+
+    def _named(self, node: Node, word: str, kind: type) -> dict[str, Any]:
+        """Read `<l : 2, m : 3>`, or `<majority : "majority.hocl">`."""
+        found: dict[str, Any] = {}
+        for one in self.solution(node, word):
+            first, rest = self.pair(one, f"an entry of {word}")
+            name = self.name(first, f"an entry of {word}")
+            if name in found:
+                self.fail(first, f"`{name}` stands here a second time", code="W102")
+            if not isinstance(rest, Literal) or type(rest.value) is not kind:
+                said = "a whole number" if kind is int else "the path of a rule library, in quotes"
+                self.fail(rest, f"an entry of {word} is {said}", code="W105")
+            found[name] = rest.value
+        return found
 
     def _place(self, part: Any, name: str, node: Node) -> None:
         if (part, name) in self.places:
@@ -129,7 +151,7 @@ class Reader(AlternativeReader):
         self._check_sources(found, sources, task)
         if "DST" in found:
             self._destinations[name] = found["DST"], self.names(found["DST"], "DST")
-        return Task(task.name, task.service, task.arguments, task.keywords, each=each, after=task.after)
+        return msgspec.structs.replace(task, each=each, control=self.control(found))
 
     def _entries(self, node: Node, what: str, known: tuple[str, ...], *, opens: str = "") -> dict[str, Expression]:
         """Read `<WORD : value, ...>`, each word once."""
@@ -159,7 +181,7 @@ class Reader(AlternativeReader):
                     self.fail(one, "`SRC` holds one of `DOT` and `CROSS`", hint="nest them in `EACH`")
                 how = str(self.word(one)).lower()
             elif isinstance(one, TupleNode):
-                result = self._filter(one)
+                result = self.filter(one)
                 filters.setdefault(result.task, []).append(result.item or 0)
             else:
                 names.append(self.name(one, "a source"))
@@ -170,15 +192,6 @@ class Reader(AlternativeReader):
         found = [Result(name, item) for name in names for item in filters.get(name, [None])]
         return found, how
 
-    def _filter(self, node: Node) -> Result:
-        first, rest = self.pair(node, "a filter")
-        if self.word(first) == "FILTER" and isinstance(rest, TupleNode | ListNode):
-            parts = rest.parts if isinstance(rest, TupleNode) else rest.items
-            item = parts[-1]
-            if len(parts) == 2 and isinstance(item, Literal) and type(item.value) is int:
-                return Result(self.name(parts[0], "a source"), item.value)
-        self.fail(node, "a filter is written `FILTER : (T1 : 3)`")
-
     def _arguments(
         self, found: dict[str, Expression], sources: list[Result], keywords: dict[str, Argument]
     ) -> tuple[Argument, ...]:
@@ -186,33 +199,13 @@ class Reader(AlternativeReader):
         if "ARG" in found:
             if given:
                 self.fail(found["IN"], "`ARG` says it all, so `IN` is empty beside it")
-            return tuple(self._argument(one, in_order=True) for one in self.list(found["ARG"]))
+            return tuple(self.argument(one, in_order=True) for one in self.list(found["ARG"]))
         # A source that a keyword takes is no positional argument as well.
         named = {one.task for one in keywords.values() if isinstance(one, Result)}
         return (
-            *(self._argument(one, in_order=False) for one in given),
+            *(self.argument(one, in_order=False) for one in given),
             *(one for one in sources if one.task not in named),
         )
-
-    def _argument(self, node: Node, *, in_order: bool) -> Argument:
-        """Read an argument; only in ARG and WITH can a symbol be a task."""
-        if isinstance(node, Name):
-            return Input(node.text)
-        if isinstance(node, TupleNode):
-            first, rest = self.pair(node, "an argument")
-            match self.word(first):
-                case "INPUT":
-                    return Input(self.name(rest, "an input"))
-                case "RESULT":
-                    return Result(self.name(rest, "a task"))
-                case "VALUE":
-                    return Value(self.value(rest))
-                case "FILTER":
-                    return self._filter(node)
-        word = self.word(node)
-        if in_order and word is not None and word != "NULL":
-            return Result(word)
-        return Value(self.value(node))
 
     def _keywords(self, node: Node | None) -> dict[str, Argument]:
         found: dict[str, Argument] = {}
@@ -221,7 +214,7 @@ class Reader(AlternativeReader):
             key = self.name(first, "a keyword")
             if key in found:
                 self.fail(first, f"`{key}` stands here a second time", code="W102")
-            found[key] = self._argument(rest, in_order=True)
+            found[key] = self.argument(rest, in_order=True)
         return found
 
     def _each(self, node: Node) -> Each:

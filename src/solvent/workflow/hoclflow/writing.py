@@ -5,22 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from solvent.chemistry.printer import print_atom, print_string
-from solvent.errors import ProgramError
-from solvent.hocl import parse_molecules
-from solvent.source import Source
 from solvent.workflow.files.reading import all_results
 from solvent.workflow.files.writing import limits_of, name_of_function, unsayable
-from solvent.workflow.hoclflow.alternatives import CAUSES, print_condition
+from solvent.workflow.hoclflow.alternatives import CAUSES
+from solvent.workflow.hoclflow.arguments import print_argument
 from solvent.workflow.hoclflow.bonds import Bonds
+from solvent.workflow.hoclflow.conditions import common_condition
+from solvent.workflow.hoclflow.control import print_control
 from solvent.workflow.hoclflow.values import (
     is_name,
-    is_symbol,
     print_list,
     print_plain_name,
     print_task_name,
     print_value,
 )
-from solvent.workflow.model import REQUIRED, Each, Input, Result, Task, Value, Workflow
+from solvent.workflow.model import REQUIRED, Each, Result, Task, Workflow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,6 +39,12 @@ def _solution(workflow: Workflow, margin: str) -> str:
     bonds = Bonds(workflow)
     molecules = [f"WORKFLOW : {print_string(workflow.name)}"]
     molecules += [_input(name, default) for name, default in workflow.inputs.items()]
+    if workflow.locks:
+        counts = (f"{print_plain_name(name)} : {count}" for name, count in workflow.locks.items())
+        molecules.append(f"LOCKS : <{', '.join(counts)}>")
+    if workflow.patterns:
+        paths = (f"{print_plain_name(name)} : {print_string(path)}" for name, path in workflow.patterns.items())
+        molecules.append(f"PATTERNS : <{', '.join(paths)}>")
     molecules += [f"SERVICE : {print_plain_name(one.name)} : {_service(one, margin)}" for one in workflow.services]
     molecules += [f"{print_task_name(one.name)} : {_task(one, bonds)}" for one in workflow.tasks]
     molecules += [_rule(one, bonds, margin) for one in workflow.alternatives]
@@ -102,18 +107,20 @@ def _task(task: Task, bonds: Bonds) -> str:
     entries = [
         f"SRC : <{', '.join(sources)}>",
         f"SRV : {print_plain_name(task.service)}",
-        f"IN : <{', '.join(_argument(one, in_order=False) for one in given)}>",
+        f"IN : <{', '.join(print_argument(one, in_order=False) for one in given)}>",
         f"DST : {_names(bonds.written(task.name))}",
     ]
     if not is_plain:
-        entries.append(f"ARG : {print_list([_argument(one, in_order=True) for one in task.arguments])}")
+        entries.append(f"ARG : {print_list([print_argument(one, in_order=True) for one in task.arguments])}")
     if task.keywords:
-        keywords = (f"{print_string(key)} : {_argument(one, in_order=True)}" for key, one in task.keywords.items())
+        keywords = (f"{print_string(key)} : {print_argument(one, in_order=True)}" for key, one in task.keywords.items())
         entries.append(f"WITH : <{', '.join(keywords)}>")
     if each is not None:
         entries.append(f"EACH : {_each(each)}")
     if task.after:
         entries.append(f"AFTER : {_names(task.after)}")
+    if task.control is not None:
+        entries += print_control(task.control)
     return f"<{', '.join(entries)}>"
 
 
@@ -144,20 +151,6 @@ def _arguments_as_read(task: Task) -> tuple[Argument, ...]:
     )
 
 
-def _argument(argument: Argument, *, in_order: bool) -> str:
-    """Write an argument; in ARG and WITH a symbol is a task, so one that is not is marked."""
-    match argument:
-        case Result(item=None):
-            return argument.task if is_symbol(argument.task) else f"(RESULT : {print_string(argument.task)})"
-        case Result():
-            return f"(FILTER : ({print_task_name(argument.task)} : {argument.item}))"
-        case Input():
-            return argument.name if is_name(argument.name) else f"(INPUT : {print_string(argument.name)})"
-        case Value():
-            text = print_value(argument.value)
-            return f"(VALUE : {text})" if in_order and is_symbol(text) else text
-
-
 def _each(each: Each) -> str:
     over = [f"({_each(one)})" if isinstance(one, Each) else str(one) for one in each.over]
     return f"{each.how.upper()} : {print_list(over)}"
@@ -171,7 +164,7 @@ def _rule(one: Alternative, bonds: Bonds, margin: str) -> str:
     product += [f"BOND : ({' : '.join(map(print_task_name, bond))})" for bond in bonds.of_alternative(one)]
     if one.also:
         product.append(f"ALSO : {_names(one.also)}")
-    common = _common_condition(one.when) if "condition" in one.on else None
+    common = common_condition(one.when) if "condition" in one.on else None
     if one.when is not None and common is None:
         product.append(f"WHEN : {print_string(one.when)}")
     if one.predicate is not None:
@@ -209,17 +202,6 @@ def _condition(one: Alternative, common: str | None) -> str:
         else:
             words.append(f"{_WORDS[cause]} in result" if common is None else f"result == {_WORDS[cause]}")
     return words[0] if len(words) == 1 else " || ".join(f"({word})" for word in words)
-
-
-def _common_condition(when: str | None) -> str | None:
-    """Give a condition that can stand in the rule as it is: one that reads back as the same text."""
-    if when is None:
-        return None
-    try:
-        found = parse_molecules(Source(f"({when})"))
-    except ProgramError:
-        return None
-    return when if len(found) == 1 and print_condition(found[0]) == when else None
 
 
 __all__ = ["write"]
