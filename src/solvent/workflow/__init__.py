@@ -11,12 +11,37 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from solvent.workflow.flow import (
+        active_of,
+        all_threads,
+        any_of,
+        cancels,
+        choose,
+        choose_some,
+        completes,
+        deferred,
+        ends,
+        first_of,
+        joined_by,
+        locked,
+        milestone,
+        repeat,
+        section,
+        sends,
+        signal_value,
+        threads,
+        waits_for,
+    )
     from solvent.workflow.lists import cross, each
     from solvent.workflow.model import Workflow
     from solvent.workflow.python import attempt, hocl, http, service, shell, workflow
     from solvent.workflow.python_files import load_python
 
 _HOMES = {
+    "solvent.workflow.flow": (
+        "active_of all_threads any_of cancels choose choose_some completes deferred ends first_of joined_by locked "
+        "milestone repeat section sends signal_value threads waits_for"
+    ),
     "solvent.workflow.lists": "cross each",
     "solvent.workflow.model": "Workflow",
     "solvent.workflow.python": "attempt hocl http service shell workflow",
@@ -38,13 +63,32 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "Workflow",
+    "active_of",
+    "all_threads",
+    "any_of",
     "attempt",
+    "cancels",
+    "choose",
+    "choose_some",
+    "completes",
     "cross",
+    "deferred",
     "each",
+    "ends",
+    "first_of",
     "hocl",
     "http",
+    "joined_by",
     "load_python",
+    "locked",
+    "milestone",
+    "repeat",
+    "section",
+    "sends",
     "service",
     "shell",
+    "signal_value",
+    "threads",
+    "waits_for",
     "workflow",
 ]

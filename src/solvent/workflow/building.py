@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from msgspec.structs import replace
 
+from solvent.errors import WorkflowProblem
 from solvent.workflow.collecting import DICT, ITEM, LIST, SAME, TUPLE
+from solvent.workflow.control import Control
 from solvent.workflow.model import Alternative, Argument, Each, Result, Service, Task, Value, Workflow
-from solvent.workflow.steps import Place, Step, caller_place, problem
+from solvent.workflow.steps import HINT_PLAIN, Place, Start, Step, caller_place, demands_of, line_span, problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -31,18 +33,38 @@ def current_builder() -> Builder | None:
     return _CURRENT.get()
 
 
+def builder_for(word: str) -> Builder:
+    """Give the builder of the workflow that is being traced here, where one must be."""
+    builder = current_builder()
+    if builder is None:
+        raise problem("W156", f"`{word}` is used inside a workflow", hint=HINT_PLAIN)
+    return builder
+
+
 class Builder:
     """A workflow as far as its function has been traced."""
 
-    def __init__(self, name: str, inputs: Mapping[str, Any], origin: object = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        inputs: Mapping[str, Any],
+        origin: object = None,
+        *,
+        locks: Mapping[str, int] | None = None,
+        patterns: Mapping[str, str] | None = None,
+    ) -> None:
         self.name = name
         self.inputs = dict(inputs)
         self.origin = origin
+        self.locks = dict(locks or {})
+        self.patterns = dict(patterns or {})
         self.outer = current_builder()
         self.inner: dict[object, Service] = {}
         """The workflows that are used as tasks, traced once each."""
         self.places: dict[str, Place] = {}
         """Where in the user's text each task was made."""
+        self.circles: list[tuple[list[Builder], Place]] = []
+        """The calls of this workflow inside itself: through which builders, and where."""
         self._tasks: dict[str, Task] = {}
         self._task_names = _Names("task")
         self._alternatives: list[Alternative] = []
@@ -66,6 +88,18 @@ class Builder:
         """Tell whether a workflow function is being traced here or further out."""
         return self.origin is origin or (self.outer is not None and self.outer.is_tracing(origin))
 
+    def call_back(self, origin: object) -> None:
+        """Note that a workflow which is being traced here or further out is called in itself."""
+        chain = [self]
+        while chain[-1].origin is not origin and chain[-1].outer is not None:
+            chain.append(chain[-1].outer)
+        chain[-1].circles.append((chain, caller_place()))
+
+    @property
+    def can_differ(self) -> bool:
+        """Whether something decides what is done, so that not every run does all of it."""
+        return bool(self._alternatives) or any(task.control is not None for task in self._tasks.values())
+
     # ------------------------------------------------------------------------------------------- tasks
 
     def add_task(
@@ -82,12 +116,25 @@ class Builder:
         """Add a call of a service and give the step that stands for its result."""
         given = tuple([self.argument(value) for value in arguments])
         named = {key: self.argument(value) for key, value in (keywords or {}).items()}
-        earlier = tuple([self.task_of(step, "`after`") for step in after])
+        join, asked = demands_of([*arguments, *(keywords or {}).values(), *after])
+        earlier = [self.task_of(step, "`after`") for step in after if not isinstance(self._own_start(step), Start)]
+        if join is not None:
+            _refuse_others(service.name, join, [*given, *named.values(), *map(Result, earlier)])
+            earlier += join.sources or ()
         called = self._service_name(service)
         name = self._task_names.free(service.name) if name is None else self._task_names.own(name)
-        self._tasks[name] = Task(name, called, given, named, each, earlier)
+        control = Control(**asked) if asked else None
+        self._tasks[name] = Task(name, called, given, named, each, tuple(dict.fromkeys(earlier)), control)
         self.places[name] = caller_place()
         return Step(self, Result(name), None if each else function)
+
+    def task(self, name: str) -> Task:
+        """Give a task as it is so far."""
+        return self._tasks[name]
+
+    def change(self, name: str, **changes: Any) -> None:
+        """Put another task of the same name in the place of one."""
+        self._tasks[name] = replace(self._tasks[name], **changes)
 
     def argument(self, value: Any) -> Argument:
         """Say where an argument comes from; lists that hold steps become tasks of their own."""
@@ -121,6 +168,9 @@ class Builder:
                 hint="make it an input of this workflow and hand it over in the call",
             )
         return step
+
+    def _own_start(self, step: Any) -> Any:
+        return self._own(step) if isinstance(step, Start) else step
 
     def _collect(self, value: Any) -> Step:
         match value:
@@ -215,6 +265,14 @@ class Builder:
         """Give the whole workflow, whose results are the steps that its function returned."""
         results = tuple([self._result(step) for step in _several(returned)])
         self._part_shared_exits(results)
+        for chain, place in self.circles:
+            if not any(builder.can_differ for builder in chain):
+                raise WorkflowProblem(
+                    "W157",
+                    f"the workflow `{self.name}` calls itself whatever happens, so it would never end",
+                    span=line_span(*place),
+                    hint="let a step decide: choose(step, (when, again), otherwise=done)",
+                )
         return self._workflow(results)
 
     def _workflow(self, results: tuple[str, ...]) -> Workflow:
@@ -225,9 +283,13 @@ class Builder:
             tuple(self._alternatives),
             self.inputs,
             results,
+            self.locks,
+            self.patterns,
         )
 
     def _result(self, step: Any) -> str:
+        if isinstance(step, Start):
+            step = self.add_task(SAME, (step,))
         if not isinstance(step, Step) or not isinstance(step.argument, Result):
             raise problem(
                 "W153",
@@ -290,6 +352,17 @@ def _triggers(on: Trigger | tuple[Trigger, ...] | None, *, has_condition: bool) 
     return triggers
 
 
+def _refuse_others(service: str, join: Start, slots: Sequence[Argument]) -> None:
+    """Refuse steps beside those that are joined: their arrival would start the call too."""
+    for slot in slots:
+        if isinstance(slot, Result) and slot.task not in (join.sources or ()):
+            raise problem(
+                "W154",
+                f"`{service}` is started by {join!r} and waits for `{slot.task}` too",
+                hint=f"let a step of its own take {join!r}, and hand on its result",
+            )
+
+
 def _several(steps: Any) -> Sequence[Any]:
     """Take nothing, one or several."""
     if steps is None:
@@ -314,4 +387,4 @@ def _described(value: Any) -> str:
     return repr(value) if isinstance(value, Step) else f"a value of type {type(value).__name__}"
 
 
-__all__ = ["Builder", "Trigger", "current_builder"]
+__all__ = ["Builder", "Trigger", "builder_for", "current_builder"]

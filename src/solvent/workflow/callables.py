@@ -1,31 +1,35 @@
 """What can be called in a workflow written in Python: services, and workflows themselves.
 
 Both are objects that look like the functions they were made of. A call asks whether a workflow is being built here:
-if so it adds a task to it and gives a step; if not, it runs the function. `named`, `after` and `otherwise` give copies
-that differ in how the task is added, so a call itself takes the function's own arguments and nothing else.
+if so it adds a task to it and gives a step; if not, it runs the function. `named`, `after`, `many` and `otherwise` give
+copies that differ in how the task is added, so a call itself takes the function's own arguments and nothing else.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
-from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, ParamSpec, Self, TypeVar, cast, overload
 
 from msgspec.structs import replace
 
 from solvent.workflow import model
-from solvent.workflow.building import Builder, current_builder
-from solvent.workflow.lists import EachMethods, positions
-from solvent.workflow.steps import Step, problem
+from solvent.workflow.building import Builder, builder_for, current_builder
+from solvent.workflow.lists import EachMethods, Instances, positions
+from solvent.workflow.steps import HINT_PLAIN, Step, problem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Mapping
 
     from solvent.workflow.building import Trigger
+    from solvent.workflow.flow import When
     from solvent.workflow.steps import Place
 
 P = ParamSpec("P")
+Q = ParamSpec("Q")
 R_co = TypeVar("R_co", covariant=True)
+R = TypeVar("R")
+A = TypeVar("A")
 
 
 class ServiceFunction(EachMethods, Generic[P, R_co]):
@@ -36,6 +40,7 @@ class ServiceFunction(EachMethods, Generic[P, R_co]):
         """The function itself, which never builds a step."""
         self._name: str | None = None
         self._after: tuple[object, ...] = ()
+        self._instances: Instances | None = None
         self._stand_ins: tuple[tuple[Callable[..., Any], dict[str, Any]], ...] = ()
         if function is not None:
             # With the parts of a function it is taken for one: `inspect.iscoroutinefunction` looks at them.
@@ -65,6 +70,68 @@ class ServiceFunction(EachMethods, Generic[P, R_co]):
     def after(self, *steps: object) -> ServiceFunction[P, R_co]:
         """Wait for steps although nothing is taken from them: `report.after(saved)(words)`."""
         return self._with(_after=(*self._after, *steps))
+
+    @overload
+    def many(
+        self: ServiceFunction[Q, R], count: int, *, apart: Literal[True], more: When[R] | None = None
+    ) -> ServiceFunction[Q, R]: ...
+    @overload
+    def many(
+        self: ServiceFunction[Q, R],
+        count: int,
+        *,
+        need: int | None = None,
+        cancel: bool = False,
+        more: When[R] | None = None,
+        enough: When[list[R]] | None = None,
+    ) -> ServiceFunction[Q, list[R]]: ...
+    # The first argument is checked when it is the list; mypy compares these with those for any position.
+    @overload
+    def many(  # type: ignore[overload-overlap]
+        self: Callable[Concatenate[A, Q], R],
+        *,
+        over: Literal[0],
+        apart: Literal[True],
+        more: When[R] | None = None,
+    ) -> ServiceFunction[Concatenate[Iterable[A], Q], R]: ...
+    @overload
+    def many(  # type: ignore[overload-overlap]
+        self: Callable[Concatenate[A, Q], R],
+        *,
+        over: Literal[0],
+        need: int | None = None,
+        cancel: bool = False,
+        more: When[R] | None = None,
+        enough: When[list[R]] | None = None,
+    ) -> ServiceFunction[Concatenate[Iterable[A], Q], list[R]]: ...
+    @overload
+    def many(
+        self: ServiceFunction[Q, R], *, over: int, apart: Literal[True], more: When[R] | None = None
+    ) -> ServiceFunction[..., R]: ...
+    @overload
+    def many(
+        self: ServiceFunction[Q, R],
+        *,
+        over: int,
+        need: int | None = None,
+        cancel: bool = False,
+        more: When[R] | None = None,
+        enough: When[list[R]] | None = None,
+    ) -> ServiceFunction[..., list[R]]: ...
+    def many(self, count: Any = None, **how: Any) -> Any:
+        """Call it several times at once: `search.many(3)(text)`, or `measure.many(over=0)(words)` for each word.
+
+        count    how often; a step gives the number when the workflow runs
+        over     instead: the position of the argument that is a list
+        need     how many results are waited for; all otherwise
+        cancel   end the calls that are still running when there are enough results
+        apart    wait for nothing: every call passes its result on by itself
+        more     a condition on a result that asks for one more call
+        enough   a condition on the list of the results so far
+        """
+        if self._stand_ins:
+            raise problem("W154", "`many` comes before `otherwise`", hint="fetch.many(3).otherwise(other)(url)")
+        return self._with(_instances=Instances(count, **how))
 
     def otherwise(
         self,
@@ -96,8 +163,10 @@ class ServiceFunction(EachMethods, Generic[P, R_co]):
             each=each,
             name=self._name,
             after=self._after,
-            function=self.function,
+            function=self.function if self._instances is None else None,
         )
+        if self._instances is not None:
+            self._instances.put(builder, builder.task_of(step, "`many`"))
         for stand_in, rule in self._stand_ins:
             if isinstance(stand_in, ServiceFunction):
                 taken: Any = stand_in.build(builder, args, kwargs, each)
@@ -134,10 +203,10 @@ class ServiceFunction(EachMethods, Generic[P, R_co]):
         return self.described
 
     def _build_each(self, how: Literal["dot", "cross"], lists: tuple[Any, ...], same: dict[str, Any]) -> Any:
-        builder = current_builder()
         name = "each" if how == "dot" else "cross"
-        if builder is None:
-            raise problem("W156", f"`.{name}` builds a step and is used inside a workflow", hint=HINT_PLAIN)
+        builder = builder_for(f".{name}")
+        if self._instances is not None:
+            raise problem("W154", f"`many` and `{name}` cannot go together", hint="measure.many(over=0)(words)")
         args, over = positions(how, lists)
         return self.build(builder, args, same, over)
 
@@ -145,13 +214,12 @@ class ServiceFunction(EachMethods, Generic[P, R_co]):
         for value in (*args, *kwargs.values()):
             if isinstance(value, Step):
                 raise problem("W151", f"{value!r} is used outside its workflow `{value.builder.name}`", hint=_HINT_STEP)
-        if self.function is None or self._stand_ins:
-            what = "has stand-ins" if self._stand_ins else f"is a {self.described.kind} service"
+        if self.function is None or self._stand_ins or self._instances is not None:
+            what = f"is a {self.described.kind} service" if self.function is None else "has stand-ins or instances"
             raise problem("W156", f"`{self.described.name}` {what} and runs only in a workflow", hint=HINT_PLAIN)
         return self.function(*args, **kwargs)
 
 
-HINT_PLAIN = "put the call into a function under @workflow and run that with `solvent.run_workflow`"
 _HINT_STEP = "a step stands for a value that is known when the workflow runs; take it from the run's results"
 
 
@@ -159,6 +227,18 @@ class WorkflowFunction(ServiceFunction[P, R_co]):
     """A function that builds a workflow; inside another workflow its call is a task."""
 
     function: Callable[P, Any]
+
+    def __init__(
+        self,
+        described: model.Service,
+        function: Callable[P, Any],
+        locks: Mapping[str, int] | None = None,
+        patterns: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(described, function)
+        self.locks = locks
+        self.patterns = patterns
+        self._original = self
 
     def definition(self) -> model.Workflow:
         """Trace the function and give the model of its workflow."""
@@ -173,7 +253,7 @@ class WorkflowFunction(ServiceFunction[P, R_co]):
             if parameter.kind in {parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD}:
                 raise problem("W154", f"`{name}` takes `{parameter}`", hint="give each input of a workflow a name")
             inputs[parameter.name] = model.REQUIRED if parameter.default is parameter.empty else parameter.default
-        builder = Builder(name, inputs, origin=function)
+        builder = Builder(name, inputs, origin=function, locks=self.locks, patterns=self.patterns)
         steps = signature.bind_partial()
         steps.arguments.update({key: Step(builder, model.Input(key)) for key in inputs})
         with builder.tracing():
@@ -188,12 +268,13 @@ class WorkflowFunction(ServiceFunction[P, R_co]):
         return (), dict(self._signature.bind(*args, **kwargs).arguments)
 
     def _service_for(self, builder: Builder) -> model.Service:
-        if builder.is_tracing(self.function):
-            raise problem(
-                "W157", f"the workflow `{self.described.name}` calls itself", hint="a workflow has finitely many tasks"
-            )
+        """Give the workflow's model; inside itself the workflow, which is traced again when it is called."""
+        is_inside = builder.is_tracing(self.function)
+        if is_inside:
+            builder.call_back(self.function)
         if self.function not in builder.inner:
-            builder.inner[self.function] = replace(self.described, function=self.definition())
+            inner = self._original if is_inside else self.definition()
+            builder.inner[self.function] = replace(self.described, function=inner)
         return builder.inner[self.function]
 
     def _run(self, *_: Any, **__: Any) -> Any:
@@ -204,4 +285,4 @@ class WorkflowFunction(ServiceFunction[P, R_co]):
         )
 
 
-__all__ = ["HINT_PLAIN", "ServiceFunction", "WorkflowFunction"]
+__all__ = ["ServiceFunction", "WorkflowFunction"]

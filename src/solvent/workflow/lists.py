@@ -7,17 +7,24 @@
     fit.cross(each(xs, ys), models)       groups nest
 
 Lists are given by position, so that their order decides. The result is one list, in the order of the calls.
+`Instances` is what `many` says: calls that need not all be waited for.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, TypeVar, overload
 
-from solvent.workflow.model import Each
-from solvent.workflow.steps import Step, problem
+from msgspec.structs import replace
+
+from solvent.workflow.control import Many
+from solvent.workflow.flow import check_count, condition, refine, wait_for
+from solvent.workflow.model import Each, Result, Value
+from solvent.workflow.steps import Start, Step, problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    from solvent.workflow.building import Builder
 
 R = TypeVar("R")
 A = TypeVar("A")
@@ -129,4 +136,59 @@ class EachMethods:
         raise NotImplementedError
 
 
-__all__ = ["EachMethods", "Group", "cross", "each", "positions"]
+class Instances:
+    """Several calls of a service for each start of a task, as `many` says it."""
+
+    def __init__(
+        self,
+        count: object = None,
+        *,
+        over: int | None = None,
+        need: int | None = None,
+        cancel: bool = False,
+        apart: bool = False,
+        more: object = None,
+        enough: object = None,
+    ) -> None:
+        if (count is None) == (over is None):
+            raise problem("W154", "`many` takes a number of calls or a list", hint="give `count` or `over`")
+        if apart and (need is not None or cancel or enough is not None):
+            raise problem("W154", "calls that are `apart` are not waited for", hint="leave the other options out")
+        for number in (count, need):
+            if number is not None and not isinstance(number, Step):
+                check_count("many", number)
+        self._count = count
+        self._many = Many(
+            over=over,
+            need=need,
+            apart=apart,
+            cancels=cancel,
+            more=None if more is None else condition("many", more),
+            enough=None if enough is None else condition("many", enough),
+        )
+
+    def put(self, builder: Builder, task: str) -> None:
+        """Say it of a task."""
+        many = self._many
+        if self._count is not None:
+            many = replace(many, count=self._number(builder, task))
+        elif many.over is not None:
+            slots = builder.task(task).slots
+            slot = slots[many.over] if type(many.over) is int and 0 <= many.over < len(slots) else Value(None)
+            if isinstance(slot, Value) and not isinstance(slot.value, list | tuple):
+                raise problem(
+                    "W154", f"`{task}` has no list as its argument {many.over}", hint="arguments count from 0"
+                )
+        refine(builder, task, many=many)
+
+    def _number(self, builder: Builder, task: str) -> Any:
+        """Say where the number of calls comes from; the task waits for a step that gives it."""
+        if isinstance(self._count, Start):
+            raise problem("W154", f"{self._count!r} is no number of calls", hint="let a step take it and give one")
+        number = builder.argument(self._count)
+        if isinstance(number, Result):
+            wait_for(builder, task, number.task)
+        return number
+
+
+__all__ = ["EachMethods", "Group", "Instances", "cross", "each", "positions"]

@@ -31,12 +31,13 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypedDict, TypeVar, 
 from msgspec.structs import replace
 
 from solvent.workflow import model
-from solvent.workflow.building import current_builder
-from solvent.workflow.callables import HINT_PLAIN, ServiceFunction, WorkflowFunction
+from solvent.workflow.building import builder_for
+from solvent.workflow.callables import ServiceFunction, WorkflowFunction
+from solvent.workflow.flow import TAKEN
 from solvent.workflow.steps import problem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Mapping
 
     from solvent.workflow.building import Trigger
 
@@ -97,17 +98,43 @@ def _python_service(function: Any, *, name: str | None, limits: Limits) -> Servi
 def workflow(function: Callable[P, R], /) -> WorkflowFunction[P, R]: ...
 @overload
 def workflow(
-    *, name: str | None = None, **limits: Unpack[Limits]
+    *,
+    name: str | None = None,
+    locks: Mapping[str, int] | None = None,
+    patterns: Mapping[str, str] | None = None,
+    **limits: Unpack[Limits],
 ) -> Callable[[Callable[P, R]], WorkflowFunction[P, R]]: ...
-def workflow(function: Any = None, /, *, name: str | None = None, **limits: Unpack[Limits]) -> Any:
-    """Make a workflow of a function that calls services; its parameters are the workflow's inputs."""
+def workflow(
+    function: Any = None,
+    /,
+    *,
+    name: str | None = None,
+    locks: Mapping[str, int] | None = None,
+    patterns: Mapping[str, str] | None = None,
+    **limits: Unpack[Limits],
+) -> Any:
+    """Make a workflow of a function that calls services; its parameters are the workflow's inputs.
+
+    locks       how many steps may hold a lock at the same time, where that is more than one: `{"tape": 2}`
+    patterns    rule libraries of your own to join by (`joined_by`): `{"majority": "majority.hocl"}`
+    """
+    _check_names(locks or {}, patterns or {})
 
     def make(function: Any) -> WorkflowFunction[Any, Any]:
         called = name or _identifier(function.__name__, "workflow")
         described = model.Service(called, kind="workflow", policy=model.Policy(**limits))
-        return WorkflowFunction[Any, Any](described, function)
+        return WorkflowFunction[Any, Any](described, function, locks, patterns)
 
     return make if function is None else make(function)
+
+
+def _check_names(locks: Mapping[str, int], patterns: Mapping[str, str]) -> None:
+    for lock, permits in locks.items():
+        if type(permits) is not int or permits < 1:
+            raise problem("W154", f"the lock `{lock}` has {permits!r} permits", hint="give a number from 1 on")
+    for pattern in patterns:
+        if pattern in TAKEN:
+            raise problem("W154", f"a pattern cannot be called `{pattern}`", hint="choose another name")
 
 
 def shell(
@@ -164,10 +191,7 @@ def attempt(
     also    further steps that are given up together with `first`
     name    what the alternative is called
     """
-    builder = current_builder()
-    if builder is None:
-        raise problem("W156", "`attempt` is used inside a workflow", hint=HINT_PLAIN)
-    builder.add_alternative(first, otherwise, on=on, when=when, watch=watch, also=also, name=name)
+    builder_for("attempt").add_alternative(first, otherwise, on=on, when=when, watch=watch, also=also, name=name)
     return first
 
 

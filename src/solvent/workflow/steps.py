@@ -4,6 +4,8 @@ Inside a function under `@workflow` nothing is computed: a call of a service add
 checker the step has the type of the result, so arguments are checked as in any Python program. All that can be done
 with it is to hand it on, to take an item of it, and to unpack it where the service says how many items it gives.
 Everything else would need the value, which is not there yet, and raises W150 at the very place.
+
+A `Start` is handed on like a step and says besides what starts the call that takes it: one of several steps, a signal.
 """
 
 from __future__ import annotations
@@ -14,15 +16,15 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, get_args, get_origin
 
 from solvent.errors import WorkflowProblem
 from solvent.source import Source, Span
-from solvent.workflow.model import Input, Result
+from solvent.workflow.model import Arrived, Input, Result, Signalled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from types import FrameType
 
     from solvent.workflow.building import Builder
 
-_OWN = tuple(f"solvent.workflow.{name}" for name in ("building", "callables", "lists", "python", "steps"))
+_OWN = tuple(f"solvent.workflow.{name}" for name in ("building", "callables", "flow", "lists", "python", "steps"))
 
 
 Place: TypeAlias = tuple[str, int]
@@ -98,7 +100,12 @@ class Step:
 
     __slots__ = ("argument", "builder", "function")
 
-    def __init__(self, builder: Builder, argument: Input | Result, function: Callable[..., Any] | None = None) -> None:
+    def __init__(
+        self,
+        builder: Builder,
+        argument: Input | Result | Arrived | Signalled,
+        function: Callable[..., Any] | None = None,
+    ) -> None:
         self.builder = builder
         self.argument = argument
         self.function = function
@@ -111,6 +118,8 @@ class Step:
                 return f"the result of `{task}`"
             case Result(task, item):
                 return f"item {item} of the result of `{task}`"
+            case _:
+                return "what starts the call"
 
     def __getitem__(self, key: Any) -> Step:
         return self.builder.item_of(self, key)
@@ -149,4 +158,51 @@ class Step:
     __enter__ = __await__ = __next__ = _refuse("it is used")
 
 
-__all__ = ["Place", "Step", "caller_place", "items_count", "line_span", "problem"]
+class Start(Step):
+    """What starts the call that takes it, and the value that came: whichever of some steps, all of them, a signal."""
+
+    __slots__ = ("demands", "sources", "written")
+
+    def __init__(
+        self,
+        builder: Builder,
+        argument: Arrived | Signalled,
+        written: str,
+        demands: Mapping[str, Any],
+        sources: tuple[str, ...] | None = None,
+    ) -> None:
+        super().__init__(builder, argument)
+        self.written = written
+        """How the user wrote it."""
+        self.demands = demands
+        """Fields of the task's `Control`."""
+        self.sources = sources
+        """The tasks that are waited for; none where it says nothing about them."""
+
+    def __repr__(self) -> str:
+        return f"`{self.written}`"
+
+
+def demands_of(values: Iterable[object]) -> tuple[Start | None, dict[str, Any]]:
+    """Give the start that joins steps, if one is among some arguments, and the fields of `Control` that all ask for."""
+    join: Start | None = None
+    asked: dict[str, tuple[Any, Start]] = {}
+    for one in values:
+        if isinstance(one, Start):
+            join = one if one.sources is not None else join
+            for key, value in (*one.demands.items(), *([] if one.sources is None else [("sources", one.sources)])):
+                known, other = asked.setdefault(key, (value, one))
+                if known != value:
+                    raise problem(
+                        "W154",
+                        f"{other!r} and {one!r} cannot both start one call",
+                        hint="let a step of its own take one of them, and hand on its result",
+                    )
+    return join, {key: value for key, (value, _) in asked.items() if key != "sources"}
+
+
+HINT_PLAIN = "put the call into a function under @workflow and run that with `solvent.run_workflow`"
+
+__all__ = [
+    "HINT_PLAIN", "Place", "Start", "Step", "caller_place", "demands_of", "items_count", "line_span", "problem",
+]  # fmt: skip

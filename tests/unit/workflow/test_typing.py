@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PROGRAM = """
-from solvent.workflow import attempt, service, workflow
+from solvent.workflow import active_of, any_of, attempt, choose, first_of, locked, repeat, service, workflow
 
 @service(timeout=5)
 def fetch(url: str) -> str: return url
@@ -37,6 +37,37 @@ def pipeline(url: str = "x") -> list[int]:
 @workflow
 def outer(url: str) -> int:
     return pipeline(url)[0]
+
+@workflow(locks={"tape": 2}, patterns={"majority": "majority.hocl"})
+def controlled(url: str, count: int) -> list[int]:
+    raw = locked(fetch(url), "tape")
+    words = clean(any_of(raw, fetch(url)))
+    choose(raw, (lambda page: page.isdigit(), words), ("result = 1", fetch(raw)), otherwise=resize(raw, 3))
+    repeat(words, back_to=raw, when=lambda found: len(found) < 3)
+    first: str = first_of(raw, fetch(url))
+    two: list[str] = first_of(raw, fetch(url), need=2)
+    resize.each(active_of(raw, first), width=count)
+    pages: list[str] = fetch.many(count, need=2, more=lambda page: page == "", enough=lambda all: len(all) > 3)(url)
+    page: str = fetch.many(3, apart=True)(url)
+    resize.many(over=1)(page, [1, 2])
+    return resize.many(over=0, need=2, cancel=True)([*pages, *two], 3)
+
+def wrong_control(url: str) -> None:
+    raw = fetch(url)
+    resize(any_of(raw, url), any_of(raw, url))                      # error: arg-type
+    clean(active_of(raw, url))                                      # error: arg-type
+    clean(first_of(raw, url, need=2))                               # error: arg-type
+    choose(raw, (lambda page: page.sort(), raw))                    # error: attr-defined
+    choose(raw, raw)                                                # error: arg-type
+    repeat(raw, back_to=raw, when=3)                                # error: arg-type
+    locked(raw, 3)                                                  # error: arg-type
+    clean(fetch.many(3)(url))                                       # error: arg-type
+    fetch.many(3)(3)                                                # error: arg-type
+    fetch.many(3, more=lambda page: page.sort())                    # error: attr-defined
+    fetch.many("three")                                             # error: call-overload
+    fetch.many()                                                    # error: call-overload
+    resize.many(over=0)([1], 3)                                     # error: list-item
+    resize.many(over=0)(["a"], "b")                                 # error: arg-type
 
 def wrong(url: str) -> None:
     fetch(3)                            # error: arg-type
