@@ -1,7 +1,7 @@
 """Workflows on the command line: which files are some, and reading and checking them.
 
     pipeline.yaml  pipeline.yml  pipeline.json     our layout; JSON may be a trace in WfFormat
-    pipeline.hocl                                  HOCLflow: a solution of tasks with SRV
+    pipeline.hocl                                  HOCLflow: a solution of tasks with SRV; chemical services: ChWS1
     pipeline.py  pipeline.py:name                  Python
 
 Nothing that a program alone does not need is imported before it is known that a file is a workflow.
@@ -39,17 +39,20 @@ def is_workflow(file: str) -> bool:
             data = opened.read()
     except OSError:
         return False
-    # A program without this word is none, and is asked no more.
-    return b"SRV" in data and _is_hoclflow(data.decode("utf-8-sig", errors="replace"), file)
+    # A program without one of these words is none, and is asked no more.
+    may_be = b"SRV" in data or b"ChWS" in data or b"invokeServ" in data
+    return may_be and _is_text(data.decode("utf-8-sig", errors="replace"), file)
 
 
-def _is_hoclflow(text: str, name: str) -> bool:
+def _is_text(text: str, name: str) -> bool:
     from solvent.running.program import CHARACTERS_MAX, deep_stack
     from solvent.source import Source
+    from solvent.workflow.chws import is_chws
     from solvent.workflow.hoclflow import is_hoclflow
 
+    source = Source(text, name)
     with deep_stack():
-        return len(text) <= CHARACTERS_MAX and is_hoclflow(Source(text, name))
+        return len(text) <= CHARACTERS_MAX and (is_hoclflow(source) or is_chws(source))
 
 
 def add_workflow(parser: ArgumentParser) -> None:

@@ -2,7 +2,7 @@
 
 .yaml .yml    our layout
 .json         our layout, or a WfFormat trace, which has a `schemaVersion`
-.hocl         HOCLflow
+.hocl         HOCLflow, or chemical services, which are called `ChWS1` and so on
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from solvent.errors import WorkflowProblem
 from solvent.source import Source
-from solvent.workflow import hoclflow, wfformat
+from solvent.workflow import chws, hoclflow, wfformat
 from solvent.workflow.files.reading import read_tree
 from solvent.workflow.files.tree import tree_of
 from solvent.workflow.files.writing import write_json, write_yaml
@@ -47,6 +47,8 @@ def load_text(text: str, *, name: str = "workflow.yaml", scale: float = 1.0) -> 
     _check_suffix(path)
     source = Source(text, name)
     if path.suffix == ".hocl":
+        if chws.is_chws(source):
+            return chws.read(source, name=path.stem)
         return hoclflow.read(source, name=path.stem)
     tree = tree_of(source)
     if path.suffix == ".json" and isinstance(tree.data, dict) and "schemaVersion" in tree.data:
