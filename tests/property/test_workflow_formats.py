@@ -32,8 +32,18 @@ def test_writing_then_reading_is_identity(suffix: str, workflow: Workflow) -> No
     assert repr(load_text(text, name=f"other{suffix}").workflow) == repr(workflow)
 
 
+@pytest.mark.parametrize("suffix", [".yaml", ".json"])
+@settings(max_examples=80)
+@given(workflows(is_controlled=True))
+def test_control_flow_is_written_and_read(suffix: str, workflow: Workflow) -> None:
+    """A workflow whose tasks join, split, repeat, wait and cancel reads back as itself."""
+    text = write(workflow, suffix=suffix)
+    note(text)
+    assert repr(load_text(text, name=f"other{suffix}").workflow) == repr(workflow)
+
+
 @settings(max_examples=50)
-@given(workflows())
+@given(workflows() | workflows(is_controlled=True))
 def test_written_files_follow_the_schema(workflow: Workflow) -> None:
     """What is written for any workflow is valid by the published schema."""
     assert [error.message for error in VALIDATOR.iter_errors(plain_workflow(workflow))] == []

@@ -6,15 +6,19 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from solvent.workflow.control import Control, Many, Route, Test
+from solvent.workflow.files.control import BESIDE_JOIN, JOINS
 from solvent.workflow.model import (
     REQUIRED,
     Alternative,
     Argument,
+    Arrived,
     Each,
     Input,
     Policy,
     Result,
     Service,
+    Signalled,
     Task,
     Value,
     Workflow,
@@ -27,7 +31,7 @@ names = st.one_of(
     st.from_regex(r"[A-Za-z][A-Za-z0-9_]{0,3}", fullmatch=True), st.sampled_from(_awkward), _texts.filter(bool)
 )
 _floats = st.floats(allow_nan=False, allow_infinity=False)
-_keys = names | st.sampled_from(["from", "input", "value", "default"])
+_keys = names | st.sampled_from(["from", "input", "value", "default", "arrived", "signal"])
 values = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), _floats, _texts, names),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_keys, inner, max_size=2),
@@ -74,20 +78,80 @@ def services(draw: st.DrawFn, name: str) -> Service:
     )
 
 
+_counts = st.integers(1, 3)
+_tests = st.builds(Test, _conditions) | st.builds(Test, st.none() | _conditions, st.just("module:predicate"))
+
+
+def some_of(known: st.SearchStrategy[str], size: int = 2) -> st.SearchStrategy[tuple[str, ...]]:
+    """Make so many names or fewer."""
+    return st.just(()) | st.lists(known, max_size=size).map(tuple)
+
+
 @st.composite
-def tasks(draw: st.DrawFn, name: str, earlier: list[str], inputs: list[str]) -> Task:
-    """Make a task of a name that takes from earlier ones and from inputs."""
+def instances(draw: st.DrawFn, argument: st.SearchStrategy[Argument]) -> Many:
+    """Make several instances: so many, or one for each item of an argument."""
+    is_counted = draw(st.booleans())
+    return Many(
+        count=draw(st.builds(Value, _counts) | argument.filter(lambda one: not isinstance(one, Value)))
+        if is_counted
+        else None,
+        over=None if is_counted else draw(st.integers(0, 3)),
+        need=draw(st.none() | _counts),
+        apart=draw(st.booleans()),
+        cancels=draw(st.booleans()),
+        more=draw(st.none() | _tests),
+        enough=draw(st.none() | _tests),
+    )
+
+
+@st.composite
+def controls(draw: st.DrawFn, argument: st.SearchStrategy[Argument], patterns: list[str]) -> Control | None:
+    """Make what a task does besides calling its service: a few things of all that it could."""
+    join = draw(st.sampled_from(["all", "any", "first", "active", *patterns]))
+    signal = draw(st.none() | names)
+    # Each with its usual value or another: most tasks do a few of these things, a few do many.
+    made = Control(
+        join=join,
+        need=1 if join in ("all", "any", "active") else draw(_counts),
+        cancels_rest=join == "first" and draw(st.booleans()),
+        threads=draw(st.just(1) | _counts),
+        split=draw(st.sampled_from(["all", "one", "some", "deferred"])),
+        routes=tuple(draw(st.just([]) | st.lists(st.builds(Route, names, st.none() | _tests), max_size=3))),
+        again=draw(st.none() | st.builds(Route, names, st.none() | _tests)),
+        copies=draw(st.just(1) | _counts),
+        takes=draw(some_of(st.sampled_from(["L", "M", "1"]))),
+        gives=draw(some_of(st.sampled_from(["L", "M", "1"]))),
+        signal=signal,
+        is_transient=signal is not None and draw(st.booleans()),
+        sends=draw(some_of(names)),
+        during=draw(st.none() | st.tuples(names, names)),
+        cancels=draw(some_of(names)),
+        completes=draw(some_of(names)),
+        ends=draw(st.sampled_from(["", "", "case", "cancelled"])),
+        many=draw(st.none() | instances(argument)),
+    )
+    # To say only what is usual is to say nothing.
+    return None if made == Control() else made
+
+
+@st.composite
+def tasks(draw: st.DrawFn, name: str, earlier: list[str], inputs: list[str], patterns: list[str] | None = None) -> Task:
+    """Make a task of a name that takes from earlier ones and from inputs; with control flow if there are patterns."""
     kinds: list[st.SearchStrategy[Argument]] = [st.builds(Value, values)]
     if earlier:
         item = st.none() | st.integers(1, 4)
         kinds += [st.builds(Result, st.sampled_from(earlier), item)] * 2
     if inputs:
         kinds.append(st.builds(Input, st.sampled_from(inputs)))
-    arguments = tuple(draw(st.lists(st.one_of(kinds), max_size=4)))
-    keywords = draw(st.dictionaries(names, st.one_of(kinds), max_size=2))
+    if patterns is not None:
+        kinds += [st.builds(Arrived, st.sampled_from(["one", "all"])), st.just(Signalled())]
+    argument = st.one_of(kinds)
+    arguments = tuple(draw(st.lists(argument, max_size=4)))
+    keywords = draw(st.dictionaries(names, argument, max_size=2))
     after = draw(st.lists(st.sampled_from(earlier), max_size=2, unique=True)) if earlier else []
     each = draw(each_over(len(arguments) + len(keywords)))
-    return Task(name, draw(names), arguments, keywords, each, tuple(after))
+    control = None if patterns is None else draw(st.none() | controls(argument, patterns))
+    return Task(name, draw(names), arguments, keywords, each, tuple(after), control)
 
 
 @st.composite
@@ -110,12 +174,14 @@ def alternatives(draw: st.DrawFn, name: str, known: list[str]) -> Alternative:
 
 
 @st.composite
-def workflows(draw: st.DrawFn) -> Workflow:
-    """Make a workflow without cycles, with alternatives."""
+def workflows(draw: st.DrawFn, *, is_controlled: bool = False) -> Workflow:
+    """Make a workflow without cycles, with alternatives, and with control flow if that is asked."""
     inputs = draw(st.dictionaries(names, values | st.just(REQUIRED), max_size=2))
+    patterns = draw(st.dictionaries(names.filter(_is_no_join), names, max_size=2)) if is_controlled else {}
     made: list[Task] = []
     for name in draw(st.lists(names, max_size=6, unique=True)):
-        made.append(draw(tasks(name, [task.name for task in made], list(inputs))))
+        earlier = [task.name for task in made]
+        made.append(draw(tasks(name, earlier, list(inputs), list(patterns) if is_controlled else None)))
     known = [task.name for task in made]
     others = draw(st.lists(names, max_size=2, unique=True)) if known else []
     return Workflow(
@@ -125,4 +191,11 @@ def workflows(draw: st.DrawFn) -> Workflow:
         tuple(draw(alternatives(name, known)) for name in others),
         inputs,
         draw(st.lists(st.sampled_from(known), max_size=2, unique=True).map(tuple)) if known else (),
+        draw(st.dictionaries(names, _counts, max_size=2)) if is_controlled else {},
+        patterns,
     )
+
+
+def _is_no_join(name: str) -> bool:
+    """Say whether a library may have a name: the words of `join` mean something else."""
+    return name not in (*JOINS, *BESIDE_JOIN)

@@ -11,11 +11,17 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from solvent.workflow.files.control import BESIDE_JOIN, JOINS, SIGNAL_KEYS, SPLITS
 from solvent.workflow.files.reading import CAUSES
 from solvent.workflow.files.services import ABOVE_ZERO, COUNTS, KINDS
 
 _TEXT: dict[str, Any] = {"type": "string", "minLength": 1}
 _NAME: dict[str, Any] = {"anyOf": [_TEXT, {"type": "integer"}]}
+_COUNT: dict[str, Any] = {"type": "integer", "minimum": 1}
+_FLAG: dict[str, Any] = {"type": ["boolean", "null"]}
+_NOTHING: dict[str, Any] = {"type": "null"}
+_NAMES: dict[str, Any] = {"$ref": "#/$defs/names"}
+_TEST: dict[str, Any] = {"$ref": "#/$defs/test"}
 _LIMITS = {
     "timeout": "Seconds after which an attempt is given up.",
     "retries": "Further attempts after the first.",
@@ -59,7 +65,19 @@ def workflow_schema() -> dict[str, Any]:
                 "type": ["array", "null"],
                 "items": {"$ref": "#/$defs/alternative"},
             },
-            "results": _described("The tasks whose results are the workflow's.", {"$ref": "#/$defs/names"}),
+            "results": _described("The tasks whose results are the workflow's.", _NAMES),
+            "locks": _described(
+                "How many tasks may hold a lock at the same time; one if it is not named here.",
+                {"type": ["object", "null"], "additionalProperties": _COUNT},
+            ),
+            "patterns": _described(
+                "Rule libraries by the names under which tasks join by them: {majority: majority.hocl}.",
+                {
+                    "type": ["object", "null"],
+                    "propertyNames": {"not": {"enum": [*JOINS, *BESIDE_JOIN]}},
+                    "additionalProperties": _NAME,
+                },
+            ),
         },
         "$defs": {
             "names": {"anyOf": [_TEXT, {"type": "array", "items": _NAME}, {"type": "null"}]},
@@ -68,6 +86,9 @@ def workflow_schema() -> dict[str, Any]:
             "argument": _argument(),
             "each": _each(),
             "alternative": _alternative(),
+            "test": _test(),
+            "routes": _routes(),
+            "instances": _instances(),
         },
     }
 
@@ -120,7 +141,7 @@ def _task() -> dict[str, Any]:
                 "The arguments, in order.",
                 {"type": ["array", "null"], "items": {"$ref": "#/$defs/argument"}},
             ),
-            "from": _described("Short for arguments that are all results of tasks.", {"$ref": "#/$defs/names"}),
+            "from": _described("Short for arguments that are all results of tasks.", _NAMES),
             "with": _described(
                 "Arguments by name.",
                 {"type": ["object", "null"], "additionalProperties": {"$ref": "#/$defs/argument"}},
@@ -129,9 +150,131 @@ def _task() -> dict[str, Any]:
                 "Call once for each combination of items: of all results, or of the arguments named by position.",
                 {"anyOf": [{"enum": ["dot", "cross", None]}, {"$ref": "#/$defs/each"}]},
             ),
-            "after": _described("Tasks to wait for that give no argument.", {"$ref": "#/$defs/names"}),
+            "after": _described("Tasks to wait for that give no argument.", _NAMES),
+            **_before(),
+            **_afterwards(),
         },
         "not": {"required": ["in", "from"]},
+    }
+
+
+def _before() -> dict[str, Any]:
+    """Give the words about what a task waits for."""
+    signal = {
+        "type": "object",
+        "additionalProperties": False,
+        "minProperties": 1,
+        "maxProperties": 1,
+        "properties": dict.fromkeys(SIGNAL_KEYS, _NAME),
+    }
+    return {
+        "join": _described(
+            "What starts it: all its sources, any, the first so many, all that are active, or a library of `patterns`.",
+            {"anyOf": [{"enum": [*JOINS, None]}, _NAME, _join()]},
+        ),
+        "lock": _described("Locks that it takes when it starts and gives back when it is done.", _NAMES),
+        "takes": _described("Locks that it takes when it starts.", _NAMES),
+        "gives": _described("Locks that it gives back when it is done.", _NAMES),
+        "signal": _described(
+            "A signal that it waits for; {transient: go} is lost if it comes while the task does not wait.",
+            {"anyOf": [_NAME, signal, _NOTHING]},
+        ),
+        "during": _described(
+            "Two tasks: it can start only while the first is done and the second has not started.",
+            {"type": ["array", "null"], "items": _NAME, "minItems": 2, "maxItems": 2},
+        ),
+        "instances": _described(
+            "Several instances of it.", {"anyOf": [_COUNT, {"$ref": "#/$defs/instances"}, _NOTHING]}
+        ),
+    }
+
+
+def _join() -> dict[str, Any]:
+    """Describe a join by a mapping: one way at most, be it of ours or a library, and what may stand beside it."""
+    no_number = {"enum": [True, None]}
+    number = {"anyOf": [_COUNT, no_number]}
+    return {
+        "type": "object",
+        "properties": {
+            **{word: number if word == "first" else no_number for word in JOINS},
+            "cancel": _described("What is still at work on the other branches is cancelled.", _FLAG),
+            "threads": _described("How many arrivals of each source start it once.", {"anyOf": [_COUNT, _NOTHING]}),
+        },
+        "additionalProperties": number,
+        "anyOf": [
+            {"maxProperties": 1},
+            *({"required": [word], "maxProperties": 2} for word in BESIDE_JOIN),
+            {"required": list(BESIDE_JOIN), "maxProperties": 3},
+        ],
+        "if": {"required": ["cancel"], "properties": {"cancel": {"const": True}}},
+        "then": {"required": ["first"]},
+    }
+
+
+def _afterwards() -> dict[str, Any]:
+    """Give the words about what happens when a task is done."""
+    again = {
+        "type": ["object", "null"],
+        "required": ["to"],
+        "additionalProperties": False,
+        "properties": {"to": _NAME, **_conditions()},
+    }
+    return {
+        "split": _described(
+            "Whom its result is passed to: all, the one route that holds first, some (all that hold), or deferred: "
+            "offered to all, and gone with the first that starts.",
+            {"enum": [*SPLITS, None]},
+        ),
+        "to": _described("The ways onwards, in order, perhaps with conditions.", {"$ref": "#/$defs/routes"}),
+        "again": _described("Where to go back to, and while what holds of the result.", again),
+        "threads": _described("How often it passes its result to each destination.", {"anyOf": [_COUNT, _NOTHING]}),
+        "sends": _described("Signals that it sends when it is done.", _NAMES),
+        "cancels": _described("Tasks that are withdrawn when it is done.", _NAMES),
+        "completes": _described("Tasks of several instances that go on with the results they have.", _NAMES),
+        "ends": _described("The case is over when it is done.", {"enum": [True, False, "cancelled", None]}),
+    }
+
+
+def _conditions() -> dict[str, Any]:
+    return {
+        "when": _described("HOCL about `result`.", {"anyOf": [_NAME, _NOTHING]}),
+        "predicate": _described("A Python function of the result: `module:function`.", {"anyOf": [_NAME, _NOTHING]}),
+    }
+
+
+def _test() -> dict[str, Any]:
+    mapping = {"type": "object", "minProperties": 1, "additionalProperties": False, "properties": _conditions()}
+    return _described("A condition: HOCL about `result`, or a Python function of it.", {"anyOf": [_NAME, mapping]})
+
+
+def _routes() -> dict[str, Any]:
+    tested = {
+        "description": "Tasks with conditions; null: where no other way is taken.",
+        "type": "object",
+        "additionalProperties": {"anyOf": [_TEST, _NOTHING]},
+    }
+    return {"anyOf": [_TEXT, {"type": "array", "items": {"anyOf": [_NAME, tested]}}, tested, _NOTHING]}
+
+
+def _instances() -> dict[str, Any]:
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {
+            "count": _described("How many, an argument.", {"$ref": "#/$defs/argument"}),
+            "over": _described(
+                "The position, from 0, or the keyword of an argument that is a list: one instance for each item.",
+                {"type": ["integer", "string", "null"]},
+            ),
+            "need": _described("How many results are waited for; all, if not given.", {"anyOf": [_COUNT, _NOTHING]}),
+            "cancel": _described("The instances that still run are cancelled when enough results are there.", _FLAG),
+            "apart": _described("Each instance passes on its result by itself.", _FLAG),
+            "more": _described(
+                "A result for which this holds asks for one more instance.", {"anyOf": [_TEST, _NOTHING]}
+            ),
+            "enough": _described("The list of results for which this holds is enough.", {"anyOf": [_TEST, _NOTHING]}),
+        },
+        "oneOf": [{"required": ["count"]}, {"required": ["over"]}],
     }
 
 
@@ -143,10 +286,23 @@ def _argument() -> dict[str, Any]:
         "properties": {"from": _NAME, "item": {"type": ["integer", "null"], "minimum": 1}},
     }
     return {
-        "description": 'A constant, "$input", {from: task} or {from: task, item: 3}; "$$" is a dollar.',
+        "description": (
+            'A constant, "$input", {from: task}, {from: task, item: 3}, {arrived: one}, {arrived: all} or '
+            '{signal: value}; "$$" is a dollar.'
+        ),
         "if": {"type": "object", "required": ["from"]},
         "then": result,
-        "not": {"const": "$"},
+        "not": {"anyOf": [{"const": "$"}, _other_than("arrived", ["one", "all"]), _other_than("signal", ["value"])]},
+    }
+
+
+def _other_than(key: str, words: list[str]) -> dict[str, Any]:
+    """Describe a mapping of this key alone to what is none of these words."""
+    return {
+        "type": "object",
+        "required": [key],
+        "maxProperties": 1,
+        "properties": {key: {"not": {"enum": words}}},
     }
 
 
@@ -180,8 +336,8 @@ def _alternative() -> dict[str, Any]:
             "predicate": _described(
                 "The same as a Python function: `module:function`.", {"type": ["string", "null"], "minLength": 1}
             ),
-            "also": _described("Further tasks that are given up.", {"$ref": "#/$defs/names"}),
-            "watch": _described("The tasks whose outcome decides.", {"$ref": "#/$defs/names"}),
+            "also": _described("Further tasks that are given up.", _NAMES),
+            "watch": _described("The tasks whose outcome decides.", _NAMES),
         },
     }
 

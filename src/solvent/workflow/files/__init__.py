@@ -1,6 +1,7 @@
 """Workflow files: YAML and JSON in our layout, and every other format by its suffix.
 
-Reading order: tree (text to plain data with places), reading and services (plain data to the model), writing, loading.
+Reading order: tree (text to plain data with places), reading, services and control (plain data to the model),
+values, control_writing and writing (the way back), loading.
 """
 
 from solvent.workflow.files.loading import load, load_text, write

@@ -5,6 +5,8 @@ A file is a mapping; `docs/reference/workflow.schema.json` says which. An argume
     "$x"                      the workflow's input x (`"$$x"` is the text `$x`)
     {from: T1}                the result of T1
     {from: T1, item: 3}       its third item
+    {arrived: one}            what started the task, whoever sent it; {arrived: all}: the list of all that arrived
+    {signal: value}           what came with the signal that the task waits for
     {input: x}, {value: 3}    the same as "$x" and 3, for names and constants that look like something else
 
 The first thing that is wrong is raised as a `WorkflowProblem` with its place. Whether names mean anything is not asked
@@ -15,11 +17,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import msgspec
+
 from solvent.errors import WorkflowProblem
 from solvent.hocl.nearest import nearest
+from solvent.workflow.files.control import CONTROL_KEYS, read_control, read_locks, read_patterns
 from solvent.workflow.files.services import read_service
-from solvent.workflow.model import REQUIRED, Alternative, Argument, Each, Input, Result, Task, Value, Workflow
+from solvent.workflow.model import REQUIRED, Alternative, Each, Task, Workflow
 from solvent.workflow.places import Key, Loaded, Places
+from solvent.workflow.slots import Argument, Arrived, Input, Result, Signalled, Value
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -29,10 +35,11 @@ if TYPE_CHECKING:
     from solvent.workflow.model import Service
     from solvent.workflow.places import Path
 
-WORKFLOW_KEYS = ("workflow", "inputs", "services", "tasks", "alternatives", "results")
-TASK_KEYS = ("service", "in", "from", "with", "each", "after")
+WORKFLOW_KEYS = ("workflow", "inputs", "services", "tasks", "alternatives", "results", "locks", "patterns")
+TASK_KEYS = ("service", "in", "from", "with", "each", "after", *CONTROL_KEYS)
 ALTERNATIVE_KEYS = ("name", "exits", "on", "when", "predicate", "also", "watch")
 CAUSES = ("failure", "timeout", "condition")
+_CONSTANT = "a constant that looks like this is written `{value: ...}`"
 
 
 def read_tree(tree: Tree, *, name: str) -> Loaded:
@@ -65,13 +72,16 @@ class Reader:
         if data is None:
             self.fail("W104", "there is no workflow here", path, hint="a workflow has `tasks:`")
         found = self.mapping(data, path, "a workflow", WORKFLOW_KEYS, required=("tasks",))
+        patterns = read_patterns(self, found.get("patterns"), (*path, "patterns"))
         return Workflow(
             name=self.text(found.get("workflow", name), (*path, "workflow"), "the name of a workflow"),
-            tasks=self._tasks(found["tasks"], (*path, "tasks")),
+            tasks=self._tasks(found["tasks"], (*path, "tasks"), patterns),
             services=self._services(found.get("services"), (*path, "services")),
             alternatives=self._alternatives(found.get("alternatives"), (*path, "alternatives")),
             inputs=self._inputs(found.get("inputs"), (*path, "inputs")),
             results=self.names(found.get("results"), (*path, "results"), "`results`"),
+            locks=read_locks(self, found.get("locks"), (*path, "locks")),
+            patterns=patterns,
         )
 
     def _inputs(self, data: Any, path: Path) -> dict[str, Any]:
@@ -85,12 +95,13 @@ class Reader:
         found = self.mapping(data or {}, path, "`services`")
         return tuple(read_service(self, name, value, (*path, name)) for name, value in found.items())
 
-    def _tasks(self, data: Any, path: Path) -> tuple[Task, ...]:
+    def _tasks(self, data: Any, path: Path, patterns: Collection[str]) -> tuple[Task, ...]:
         if data is None:
             self.fail("W104", "a workflow needs at least one task", path)
-        return tuple(self._task(name, value, path) for name, value in self.mapping(data, path, "`tasks`").items())
+        found = self.mapping(data, path, "`tasks`")
+        return tuple(self._task(name, value, path, patterns) for name, value in found.items())
 
-    def _task(self, name: str, data: Any, above: Path) -> Task:
+    def _task(self, name: str, data: Any, above: Path, patterns: Collection[str]) -> Task:
         path = (*above, name)
         found = self.mapping(data, path, f"the task `{name}`", TASK_KEYS, required=("service",))
         if "in" in found and "from" in found:
@@ -101,9 +112,9 @@ class Reader:
         else:
             given = found.get("in")
             items = [] if given is None else self.list(given, (*path, "in"), "`in`")
-            arguments = tuple(self._argument(one, (*path, "in", at)) for at, one in enumerate(items))
+            arguments = tuple(self.argument(one, (*path, "in", at)) for at, one in enumerate(items))
         keywords = {
-            key: self._argument(one, (*path, "with", key))
+            key: self.argument(one, (*path, "with", key))
             for key, one in self.mapping(found.get("with") or {}, (*path, "with"), "`with`").items()
         }
         task = Task(
@@ -113,16 +124,16 @@ class Reader:
             keywords,
             after=self.names(found.get("after"), (*path, "after"), "`after`"),
         )
-        if found.get("each") is None:
+        control = read_control(self, found, path, task, patterns)
+        each = None if found.get("each") is None else self._each(found["each"], (*path, "each"), task)
+        if each is None and control is None:
             return task
-        return Task(
-            task.name, task.service, task.arguments, task.keywords,
-            each=self._each(found["each"], (*path, "each"), task), after=task.after,
-        )  # fmt: skip
+        return msgspec.structs.replace(task, each=each, control=control)
 
     # --- Arguments.
 
-    def _argument(self, data: Any, path: Path) -> Argument:
+    def argument(self, data: Any, path: Path) -> Argument:
+        """Read where an argument comes from."""
         if isinstance(data, str) and data.startswith("$"):
             if data.startswith("$$"):
                 return Value(data[1:])
@@ -132,10 +143,26 @@ class Reader:
         if isinstance(data, dict):
             if "from" in data:
                 return self._result(data, path)
-            if set(data) == {"input"}:
-                return Input(self.text(data["input"], (*path, "input"), "the name of an input"))
-            if set(data) == {"value"}:
-                return Value(data["value"])
+            if len(data) == 1:
+                ((key, given),) = data.items()
+                return self._single(key, given, data, path)
+        return Value(data)
+
+    def _single(self, key: str, given: Any, data: dict[str, Any], path: Path) -> Argument:
+        """Read an argument that is a mapping of one entry: of a kind that its key says, or a constant."""
+        match key:
+            case "input":
+                return Input(self.text(given, (*path, key), "the name of an input"))
+            case "value":
+                return Value(given)
+            case "arrived":
+                if given not in ("one", "all"):
+                    self.fail("W105", "what has arrived is `one` or `all`", (*path, key), hint=_CONSTANT)
+                return Arrived(given)
+            case "signal":
+                if given != "value":
+                    self.fail("W105", "of a signal there is only its `value`", (*path, key), hint=_CONSTANT)
+                return Signalled()
         return Value(data)
 
     def _result(self, data: dict[str, Any], path: Path) -> Result:
@@ -157,21 +184,22 @@ class Reader:
             self.fail("W105", "`each` is either `dot` or `cross`", path, hint="one inside the other nests them")
         ((way, items),) = found.items()
         over = [
-            self._position(one, (*path, way, at), task)
+            self._each(one, (*path, way, at), task)
+            if isinstance(one, dict)
+            else self.position(one, (*path, way, at), task)
             for at, one in enumerate(self.list(items, (*path, way), f"`{way}`"))
         ]
         nested: Any = way
         return Each(nested, tuple(over))
 
-    def _position(self, data: Any, path: Path, task: Task) -> int | Each:
+    def position(self, data: Any, path: Path, task: Task) -> int:
+        """Read which argument of a task is meant: its position, from 0, or its keyword."""
         if type(data) is int:
             return data
         if isinstance(data, str):
             if data not in task.keywords:
                 self.fail_word("W105", f"no argument is called `{data}`", path, data, task.keywords)
             return len(task.arguments) + list(task.keywords).index(data)
-        if isinstance(data, dict):
-            return self._each(data, path, task)
         self.fail("W104", "arguments are named by their positions, from 0, or by their keywords", path)
 
     # --- Alternatives.
@@ -264,6 +292,21 @@ class Reader:
             self.fail("W104", f"{what} is a number, not {kind_of(data)}", path)
         found: float = data
         return found
+
+    def whole(self, data: Any, path: Path, what: str) -> int:
+        """Insist on a whole number above zero."""
+        if type(data) is not int:
+            seen = data if type(data) is float else kind_of(data)
+            self.fail("W104", f"{what} is a whole number, not {seen}", path, hint="1, 2, 3 ...")
+        if data < 1:
+            self.fail("W105", f"{what} cannot be {data}", path, hint="1, 2, 3 ...")
+        return data
+
+    def flag(self, data: Any, path: Path, what: str) -> bool:
+        """Insist on true or false; nothing is false."""
+        if data is not None and type(data) is not bool:
+            self.fail("W104", f"{what} is true or false, not {kind_of(data)}", path)
+        return bool(data)
 
     def fail(self, code: str, message: str, path: Path, *, hint: str = "") -> NoReturn:
         """Raise a problem about a part of the file."""

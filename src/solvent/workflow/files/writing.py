@@ -12,14 +12,15 @@ import math
 import re
 from typing import TYPE_CHECKING, Any
 
-from solvent.errors import WorkflowProblem
+from solvent.workflow.files.control_writing import plain_control
 from solvent.workflow.files.reading import all_results
-from solvent.workflow.model import REQUIRED, Each, Input, Policy, Result, Value, Workflow
+from solvent.workflow.files.values import name_of_function, plain_argument, plain_value, unsayable
+from solvent.workflow.model import REQUIRED, Each, Policy, Result, Workflow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from solvent.workflow.model import Alternative, Argument, Service, Task
+    from solvent.workflow.model import Alternative, Service, Task
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:[./-][A-Za-z0-9_]+)*")
 _MEANS_MORE = frozenset("y n yes no on off true false null none inf nan".split())  # noqa: SIM905
@@ -33,6 +34,7 @@ def write_yaml(workflow: Workflow) -> str:
     lines = [f"workflow: {_flow(data['workflow'])}"]
     if "inputs" in data:
         lines.append(f"inputs: {_flow(data['inputs'])}")
+    lines += [f"{part}: {_flow(data[part])}" for part in ("locks", "patterns") if part in data]
     for part in ("services", "tasks"):
         if part in data:
             lines.append(f"{part}:")
@@ -60,6 +62,10 @@ def plain_workflow(workflow: Workflow) -> dict[str, Any]:
     found: dict[str, Any] = {"workflow": workflow.name}
     if workflow.inputs:
         found["inputs"] = {name: _default(value) for name, value in workflow.inputs.items()}
+    if workflow.locks:
+        found["locks"] = dict(workflow.locks)
+    if workflow.patterns:
+        found["patterns"] = dict(workflow.patterns)
     if workflow.services:
         found["services"] = _by_name("services", ((one.name, _service(one)) for one in workflow.services))
     found["tasks"] = _by_name("tasks", ((one.name, _task(one)) for one in workflow.tasks))
@@ -119,33 +125,21 @@ def _task(task: Task) -> dict[str, Any]:
     if len(task.arguments) and all(isinstance(one, Result) and one.item is None for one in task.arguments):
         found["from"] = [one.task for one in task.arguments if isinstance(one, Result)]
     elif task.arguments:
-        found["in"] = [_argument(one) for one in task.arguments]
+        found["in"] = [plain_argument(one) for one in task.arguments]
     if task.keywords:
-        found["with"] = {key: _argument(one) for key, one in task.keywords.items()}
+        found["with"] = {key: plain_argument(one) for key, one in task.keywords.items()}
     if task.each is not None:
         is_over_all = task.each.over == all_results(task)
         found["each"] = task.each.how if is_over_all else _each(task.each)
     if task.after:
         found["after"] = list(task.after)
+    if task.control is not None:
+        found |= plain_control(task.control)
     return found
 
 
 def _each(each: Each) -> dict[str, Any]:
     return {each.how: [_each(one) if isinstance(one, Each) else one for one in each.over]}
-
-
-def _argument(argument: Argument) -> Any:
-    match argument:
-        case Result():
-            return {"from": argument.task} | ({} if argument.item is None else {"item": argument.item})
-        case Input():
-            return {"input": argument.name} if argument.name.startswith("$") else f"${argument.name}"
-        case Value():
-            value = plain_value(argument.value)
-            if isinstance(value, str) and value.startswith("$"):
-                return f"${value}"
-            looks_like_more = isinstance(value, dict) and ("from" in value or set(value) in ({"input"}, {"value"}))
-            return {"value": value} if looks_like_more else value
 
 
 def _alternative(one: Alternative) -> dict[str, Any]:
@@ -158,34 +152,6 @@ def _alternative(one: Alternative) -> dict[str, Any]:
         found["predicate"] = one.predicate if isinstance(one.predicate, str) else name_of_function(one.predicate)
     found |= {key: list(names) for key, names in (("also", one.also), ("watch", one.watch)) if names}
     return found
-
-
-def name_of_function(function: Any) -> str:
-    """Give the `module:name` by which a function can be found again."""
-    module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", None)
-    if not module or not name or "<" in name:
-        raise unsayable(
-            f"{function!r} has no name by which a file could call it", hint="define it at the top of a module"
-        )
-    return f"{module}:{name}"
-
-
-def plain_value(value: Any) -> Any:
-    """Give a constant as a file can hold it, or fail."""
-    kind = type(value)
-    if value is None or kind in (bool, int, float, str):
-        return value
-    if kind is list:
-        return [plain_value(one) for one in value]
-    if kind is dict and all(type(key) is str for key in value):
-        return {key: plain_value(one) for key, one in value.items()}
-    shown = repr(value)
-    raise unsayable(f"a file cannot hold the value {shown if len(shown) < 60 else shown[:57] + '...'}")
-
-
-def unsayable(message: str, hint: str = "") -> WorkflowProblem:
-    """Make the problem of a workflow that a format has no words for."""
-    return WorkflowProblem("W106", message, hint=hint)
 
 
 # --- YAML.
