@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from solvent.cli.workflows import is_workflow
 from solvent.errors import SolventError
 from solvent.source import Source
 from solvent.workflow.checks import check
@@ -239,6 +240,7 @@ def test_section_5() -> None:
 
 def test_a_file_is_recognised() -> None:
     """Chemical services, HOCLflow and programs are told apart."""
+    assert is_workflow(str(EXAMPLE))
     assert is_chws(Source(FIGURE_5))
     assert is_chws(Source("<A : <CALL : F, invokeServ>>"))
     assert not is_chws(Source("<ChWS1 : <SRC : <>, SRV : s1>>"))
