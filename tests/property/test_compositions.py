@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from solvent.running.workflow import run_workflow
+from solvent.running.making import run_workflow
 from solvent.workflow.model import Each, Input, Result, Service, Task, Value, Workflow
 from tests.property.plain_workflows import combined
 

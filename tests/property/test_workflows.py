@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import Phase, given, note, settings
 from hypothesis import strategies as st
 
-from solvent.running.workflow import run_workflow
+from solvent.running.making import run_workflow
 from tests.property.plain_workflows import disagreements
 from tests.property.workflows import Scenario, scenarios
 

@@ -16,7 +16,8 @@ from solvent.cli.summary import write_report_as_json, write_results, write_summa
 from solvent.cli.watching import Watch
 from solvent.cli.workflows import folder_of, inputs_of, load_sound, refuse, show_problems
 from solvent.errors import LimitReached, Misuse, SolventError
-from solvent.running.workflow import FUNCTIONS, WorkflowRun
+from solvent.running.making import run_of
+from solvent.running.workflow import FUNCTIONS
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -91,7 +92,7 @@ def _run(
     began = datetime.now(UTC)
     try:
         with Watch() as watch:
-            run = WorkflowRun(
+            run = run_of(
                 workflow,
                 inputs,
                 jobs=options.jobs,

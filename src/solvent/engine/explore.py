@@ -108,7 +108,7 @@ class Exploration:
         records: list[Record] = []
         for state, after in zip(cycle, [*cycle[1:], cycle[0]], strict=True):
             wanted = order_key(self.states[after])
-            step = next(step for step, reached in _successors(self.states[state]) if order_key(reached) == wanted)
+            step = next(step for step, reached in successors(self.states[state]) if order_key(reached) == wanted)
             records += self._replay(state, [step])
         for number, record in enumerate(records, 1):
             record.number = number
@@ -149,7 +149,7 @@ def explore(
         if should_stop is not None and should_stop():
             found.is_complete = False
             break
-        for step, after in _successors(found.states[at]):
+        for step, after in successors(found.states[at]):
             key = order_key(after)
             number = numbers.get(key)
             if number is None:
@@ -173,7 +173,7 @@ def _add_state(found: Exploration, solution: Solution, came_from: tuple[int, _St
     found.came_from.append(came_from)
 
 
-def _successors(state: Solution) -> Iterator[tuple[_Step, Solution]]:
+def successors(state: Solution) -> Iterator[tuple[_Step, Solution]]:
     """Give every reaction enabled in a state, with the state after it."""
     steps = _enabled(state)
     for step in steps:

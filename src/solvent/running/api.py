@@ -38,7 +38,7 @@ def run_workflow(
     should_stop: Callable[[], bool] | None = None,
 ) -> Report:
     """Run a workflow in this process until nothing more can happen, and report."""
-    from solvent.running.workflow import run_workflow as run
+    from solvent.running.making import run_workflow as run
 
     definition = _definition_of(workflow)
     problems = check(definition)

@@ -51,8 +51,34 @@ def _adapted(alternative: Molecule, task: Molecule, kind: Molecule, what: Molecu
 
 
 def _called_off(task: Molecule, number: Molecule) -> Molecule:
-    current.run.call_off(task)
+    current.run.call_off(task, number)
     return number
+
+
+def _parts_off(task: Molecule, case: Molecule) -> Molecule:
+    current.run.call_off_parts(task, case)
+    return case
+
+
+def _chosen(*choice: Molecule) -> Molecule:
+    return current.run.chooser.chosen(current.run.name_of(choice[0]), choice)
+
+
+def _skipped(*choice: Molecule) -> Molecule:
+    return current.run.chooser.skipped(current.run.name_of(choice[0]), choice)
+
+
+def _routed(*choice: Molecule) -> Molecule:
+    return current.run.chooser.routed(current.run.name_of(choice[0]), choice)
+
+
+def _holds(task: Molecule, text: Molecule, result: Molecule) -> bool:
+    return bool(current.run.chooser.holds(current.run.name_of(task), text, result))
+
+
+def _ended(task: Molecule, how: Molecule) -> Molecule:
+    current.run.end(task, how)
+    return how
 
 
 def _rejecting(task: Molecule, judges: Molecule, result: Molecule) -> Molecule:
@@ -79,6 +105,12 @@ HOST: dict[str, Callable[..., Any]] = {
     "rejected": _rejected,
     "rejecting": _rejecting,
     "sent": _sent,
+    "chosen": _chosen,
+    "skipped": _skipped,
+    "routed": _routed,
+    "holds": _holds,
+    "ended": _ended,
+    "parts_off": _parts_off,
 }
 """What the rules ask of the run they are part of, by the names they use."""
 

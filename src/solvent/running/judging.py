@@ -73,11 +73,15 @@ class Judge:
 
 
 def _condition(name: str, text: str) -> Expression:
+    return condition_of(f"the condition `{text}` of the alternative `{name}`", text)
+
+
+def condition_of(what: str, text: str) -> Expression:
+    """Read a condition on `result`; `what` says whose it is, should it not read."""
     try:
         condition = rule(f"replace RES : result by ERR if ({text})", functions=_FUNCTIONS).node.condition
     except SolventError as error:
-        message = f"the condition `{text}` of the alternative `{name}` does not read as HOCL: {error.message}"
-        raise WorkflowProblem("W130", message, hint=error.hint) from None
+        raise WorkflowProblem("W130", f"{what} does not read as HOCL: {error.message}", hint=error.hint) from None
     assert condition is not None
     return condition
 
@@ -94,4 +98,4 @@ def cause(kind: Molecule, what: Molecule, troubles: Mapping[str, str]) -> str:
     return f"its result was rejected: {shown}{trouble}"
 
 
-__all__ = ["Judge", "cause"]
+__all__ = ["Judge", "cause", "condition_of"]

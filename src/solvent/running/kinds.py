@@ -72,7 +72,7 @@ def _left(solution: Solution, wanted: str | None) -> Any:
 
 def make_workflow(service: Service, caller: Caller) -> Callable[[Attempt], None]:
     """Make the launch of a workflow."""
-    from solvent.running.workflow import WorkflowRun
+    from solvent.running.making import run_of
 
     inner, folder = workflow_of(service, caller.folder)
     names = list(inner.inputs)
@@ -81,7 +81,7 @@ def make_workflow(service: Service, caller: Caller) -> Callable[[Attempt], None]
         if len(arguments) > len(names):
             raise WorkflowProblem("W131", f"`{inner.name}` has {len(names)} inputs, not {len(arguments)}")
         inputs = {**dict(zip(names, arguments, strict=False)), **keywords}
-        report = WorkflowRun(inner, inputs, folder=folder, should_stop=cancelled).run()
+        report = run_of(inner, inputs, folder=folder, should_stop=cancelled).run()
         if report.error is not None:
             raise report.error
         if not report.succeeded:

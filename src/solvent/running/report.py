@@ -55,14 +55,25 @@ class Report:
     seconds: float = 0.0
     results_of: tuple[str, ...] = ()
     """The tasks that in the end stand for those whose results are the workflow's."""
+    trace: list[Event] | None = None
+    """What happened in which order, where tasks may run several times: `started`, `done`, `failed`, `cancelled`, ..."""
+    stuck: list[str] = field(default_factory=list)
+    """Who waits for what although nothing more can happen."""
+    ended_by: str = ""
+    """The task that ended the case, if one did."""
+    is_cancelled: bool = False
+    """Whether a task has cancelled the whole case."""
     error: SolventError | None = None
     """What stopped the run before nothing more could happen: a limit, Ctrl-C, a product that cannot be computed."""
 
     @property
     def succeeded(self) -> bool:
         """Whether every result of the workflow is there and no task failed without one that replaced it."""
-        if self.error is not None or "failed" in self.states.values():
+        if self.error is not None or "failed" in self.states.values() or self.stuck or self.is_cancelled:
             return False
+        if self.trace is not None:
+            # Where tasks join and split by patterns, not every task must have run.
+            return True
         return all(self.states.get(task) == "done" for task in self.results_of)
 
 

@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 
 _RES, _ERR, _GOT, _FAULT = Symbol("RES"), Symbol("ERR"), Symbol("GOT"), Symbol("FAULT")
 _STATES = {Symbol("OPEN"): "waiting", Symbol("GONE"): "replaced"}
-_TEXT_MAX = 2_000
-_LOOK_EVERY = 0.1
+TEXT_MAX = 2_000
+LOOK_EVERY = 0.1
 
 
 FUNCTIONS = workflow_functions(**HOST)
@@ -71,13 +71,14 @@ class WorkflowRun:
         self.workflow = workflow
         # A concrete workflow that was printed and read again comes along as its solution.
         self.concrete = (
-            concretise(workflow, inputs, functions=FUNCTIONS)
+            concretise(workflow, inputs, functions=FUNCTIONS, folder=folder)
             if solution is None
             else Concrete(workflow, solution, {task.name: task_symbol(task.name) for task in workflow.tasks})
         )
         self.solution = self.concrete.solution
         waiting = [task_symbol(task.name) for task in workflow.tasks if task.sources]
-        self._lean = Lean(self.solution, waiting) if solution is None and not workflow.alternatives else None
+        is_plain = solution is None and not workflow.alternatives and not workflow.is_controlled
+        self._lean = Lean(self.solution, waiting) if is_plain else None
         self.reactor = Reactor(observe=observe, should_stop=self._must_stop)
         self.report = Report(workflow.name)
         self._caller = partial(
@@ -176,7 +177,7 @@ class WorkflowRun:
             if self._must_stop():
                 raise Stopped
             try:
-                answer = answers.get(timeout=_LOOK_EVERY)
+                answer = answers.get(timeout=LOOK_EVERY)
             except Empty:
                 continue
             while True:
@@ -200,13 +201,9 @@ class WorkflowRun:
         name = self._names[call.task]
         task = self._tasks[name]
         values = [value_of(one) for one in call.arguments]
-        if Unusable in map(type, values):
-            text = next(one for one in values if type(one) is Unusable)
-            self._fail_at_once(flight, call, Failure("FAILED", text))
-            return
-        if name in self._replaced:
-            # It was set up before the reaction that gives it up had its turn.
-            self._fail_at_once(flight, call, Failure("CANCELLED", "it was replaced before it was called"))
+        refusal = self._refusal(flight, call, values)
+        if refusal is not None:
+            self._fail_at_once(flight, call, refusal)
             return
         positional = len(task.arguments)
         keywords = dict(zip(task.keywords, values[positional:], strict=True)) if task.keywords else {}
@@ -214,9 +211,7 @@ class WorkflowRun:
         calls[name] = calls.get(name, 0) + 1
         now = time.perf_counter() - self._began
         self.report.timings.setdefault(name, Timing(now, now)).started = now
-        if self._watch is not None:
-            self._watch(Event("started", name, now))
-
+        self._note(Event("started", name, now))
         judges = self._judges.get(name)
 
         def done(value: Any, failure: Failure | None, attempts: int) -> None:
@@ -227,6 +222,24 @@ class WorkflowRun:
                 threading.Thread(target=self._judge_first, args=(name, judges, answer), daemon=True).start()
 
         self._out[flight] = name, caller.start(call.service, name, values[:positional], keywords, done)
+
+    def _refusal(self, _flight: Flight, call: Call, values: list[Any]) -> Failure | None:
+        """Say why a call is not made, if it is not."""
+        if Unusable in map(type, values):
+            return Failure("FAILED", next(one for one in values if type(one) is Unusable))
+        if self._names[call.task] in self._replaced:
+            # It was set up before the reaction that gives it up had its turn.
+            return Failure("CANCELLED", "it was replaced before it was called")
+        return None
+
+    def _end_of(self, failure: Failure | None) -> str:
+        """Name the event by which a call ends."""
+        return "done" if failure is None else "failed"
+
+    def _note(self, event: Event) -> None:
+        """Tell whoever watches of an event."""
+        if self._watch is not None:
+            self._watch(event)
 
     def _judge_first(self, name: str, judges: list[str], answer: tuple[Flight, Call, Any, Failure | None, int]) -> None:
         """Ask the predicates about a result, in a thread of its own, and let it land."""
@@ -262,13 +275,10 @@ class WorkflowRun:
         if failure is None:
             molecule: Molecule = (_RES, answer) if call.index is None else (_GOT, call.index, answer)
         else:
-            text = failure.text[:_TEXT_MAX]
+            text = failure.text[:TEXT_MAX]
             self._faults[name] = Failed(name, failure.kind, text, attempts, failure.output)
             molecule = (_ERR if call.index is None else _FAULT, Symbol(failure.kind), text)
-        if self._watch is not None:
-            self._watch(
-                Event("done" if failure is None else "failed", name, now, "" if failure is None else failure.text)
-            )
+        self._note(Event(self._end_of(failure), name, now, "" if failure is None else failure.text))
         try:
             flight.coroutine.send(molecule)
         except StopIteration as answered:
@@ -310,10 +320,13 @@ class WorkflowRun:
             for called, handle in list(self._out.values()):
                 if called in one.replaced:
                     handle.cancel()
-        if self._watch is not None:
-            self._watch(Event("adapted", name, now, alternative))
+        self._note(Event("adapted", name, now, alternative))
 
-    def call_off(self, task: Molecule) -> None:
+    def name_of(self, task: Molecule) -> str:
+        """Give the name of the task that a molecule stands for."""
+        return self._names[task]
+
+    def call_off(self, task: Molecule, _number: Molecule) -> None:
         """End the calls of a task that are out with arguments that no longer hold."""
         name = self._names[task]
         for flight, (called, handle) in list(self._out.items()):
@@ -364,7 +377,7 @@ class WorkflowRun:
                 failed.kind = "CONDITION" if type(part[1]) is tuple else part[1].name
                 if type(part[1]) is tuple:
                     failed.cause = cause(part[1], part[2], self._judge.troubles)
-                failed.molecules = print_molecule(inside)[:_TEXT_MAX]
+                failed.molecules = print_molecule(inside)[:TEXT_MAX]
             elif kind is Symbol and part in _STATES:
                 state = _STATES[part]
         self.report.states[name] = state
@@ -383,13 +396,4 @@ class WorkflowRun:
                 return name
 
 
-def run_workflow(workflow: Workflow, inputs: Mapping[str, Any] | None = None, **options: Any) -> Report:
-    """Run a workflow in this process; see `WorkflowRun` for the options."""
-    with few_collections():
-        run = WorkflowRun(workflow, inputs, **options)
-        report = run.run()
-        run.dissolve()
-    return report
-
-
-__all__ = ["FUNCTIONS", "WorkflowRun", "run_workflow"]
+__all__ = ["FUNCTIONS", "LOOK_EVERY", "TEXT_MAX", "WorkflowRun"]

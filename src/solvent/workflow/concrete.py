@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -19,8 +20,11 @@ from solvent.chemistry.solution import Solution
 from solvent.errors import WorkflowProblem
 from solvent.hocl import lower_program, parse_program, resolve
 from solvent.source import Source
+from solvent.workflow.controlled import Gates
 from solvent.workflow.functions import FUNCTIONS, molecule_of
-from solvent.workflow.model import REQUIRED, Alternative, Argument, Each, Result, Task, Value, Workflow
+from solvent.workflow.libraries import Library, library_of
+from solvent.workflow.model import REQUIRED, Alternative, Argument, Each, Input, Result, Task, Value, Workflow
+from solvent.workflow.starting import Needs, start_rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -30,7 +34,8 @@ _KINDS = {"failure": ("FAILED", "TIMEOUT", "LOST"), "timeout": ("TIMEOUT",)}
 _RESERVED = frozenset(
     ("SRC", "DST", "IN", "SRV", "ARG", "RES", "ERR", "PASS", "BOND", "WAKE", "ALT", "TRIGGER", "OPEN", "GONE", "PAR",
      "RUN", "DOT", "CROSS", "FILTER", "FROM", "VALUE", "ADAPTED", "GIVE_UP", "REPLACE", "MOVE",
-     "OFF", "OFFS")
+     "OFF", "OFFS", "GATE", "SENT", "SKIP", "SKIPPED", "SIGNAL", "LOCK", "FLAG_INVOKE", "VOID", "VOID_PART", "LAST",
+     "COLLECT", "SPREAD", "GOT", "REST", "OFFER", "RIVALS", "REACHED", "END", "ENDED", "WITHDRAWN")
 )  # fmt: skip
 _FILTERED = ("df_init", "df_step", "df_setup")
 _EACH = (
@@ -54,11 +59,18 @@ def task_symbol(name: str) -> Molecule:
 
 
 def concretise(
-    workflow: Workflow, inputs: Mapping[str, Any] | None = None, *, functions: Functions | None = None
+    workflow: Workflow,
+    inputs: Mapping[str, Any] | None = None,
+    *,
+    functions: Functions | None = None,
+    folder: Path | None = None,
 ) -> Concrete:
-    """Make the concrete workflow; `functions` must know `invoke` and `invoke_each`, or it cannot run."""
+    """Make the concrete workflow; `functions` must know `invoke` and `invoke_each`, or it cannot run.
+
+    The rule libraries that it names are looked for in `folder`.
+    """
     functions = functions if functions is not None else workflow_functions()
-    maker = _Maker(workflow, _inputs(workflow, inputs or {}), functions)
+    maker = _Maker(workflow, _inputs(workflow, inputs or {}), functions, folder or Path())
     solution = Solution(maker.molecules())
     return Concrete(workflow, solution, {task.name: task_symbol(task.name) for task in workflow.tasks})
 
@@ -75,7 +87,11 @@ def _nobody(*_: Molecule) -> Molecule:
     raise WorkflowProblem("W134", "this workflow was made concrete to be shown, not to be run")
 
 
-_HOST = dict.fromkeys(("invoke", "invoke_each", "adapted", "called_off", "rejected", "rejecting", "sent"), _nobody)
+_HOST = dict.fromkeys(
+    ("invoke", "invoke_each", "adapted", "called_off", "rejected", "rejecting", "sent", "chosen", "skipped", "routed",
+     "holds", "ended", "parts_off"),
+    _nobody,
+)  # fmt: skip
 
 
 def _inputs(workflow: Workflow, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -93,8 +109,9 @@ def _inputs(workflow: Workflow, given: Mapping[str, Any]) -> dict[str, Any]:
 class _Maker:
     """Makes the molecules of one workflow."""
 
-    def __init__(self, workflow: Workflow, inputs: dict[str, Any], functions: Functions) -> None:
+    def __init__(self, workflow: Workflow, inputs: dict[str, Any], functions: Functions, folder: Path) -> None:
         self.workflow = workflow
+        self.folder = folder
         self.inputs = inputs
         self.functions = functions
         self.rules = {name: rule for file in ("generic", "data") for name, rule in _rules(file, functions).items()}
@@ -106,6 +123,8 @@ class _Maker:
 
     def molecules(self) -> list[Molecule]:
         """Give the molecules of the outermost solution."""
+        if self.workflow.is_controlled:
+            return self._controlled()
         if not self.is_adaptive:
             found: list[Molecule] = [self.rules["gw_pass"], self.rules["gw_take"]]
         else:
@@ -141,11 +160,46 @@ class _Maker:
         parts += [self.rules[name] for name in names]
         return task_symbol(task.name), Solution(parts)
 
+    def _controlled(self) -> list[Molecule]:
+        """Give the molecules of a workflow whose tasks join and split by patterns."""
+        libraries = {name: self._library(name, path) for name, path in self.workflow.patterns.items()}
+        rules = _rules("patterns", self.functions) | _rules("instances", self.functions)
+
+        def inner(task: Task) -> list[Molecule]:
+            if task.control is not None and task.control.many is not None:
+                return [self.rules["gw_call"]]
+            names = ("gw_setup", *(_EACH if task.each is not None else ("gw_call",)))
+            found: list[Molecule] = [self.rules[name] for name in names]
+            if task.each is not None:
+                found.append((Symbol("EACH"), *_each(task.each)))
+            if any(task.name in one.exits for one in self.workflow.alternatives):
+                found += [rules["wa_judge"], rules["wa_swap"]]
+            return found
+
+        gates = Gates(self.workflow, task_symbol, self._argument, inner, libraries)
+        molecules = gates.molecules()
+        found: list[Molecule] = [rule for name, rule in rules.items() if name in gates.names]
+        for needs in gates.needs:
+            found.append(rules["invokeServ"] if needs == Needs() else _composed(needs, self.functions))
+        for library in libraries.values():
+            found += library.rules
+        return [*found, *molecules]
+
+    def _library(self, name: str, path: str) -> Library:
+        try:
+            text = (self.folder / path).read_text(encoding="utf-8")
+        except OSError as error:
+            raise WorkflowProblem("W140", f"the pattern `{name}` cannot be read: {error}") from None
+        return library_of(name, _solution(text, path, self.functions))
+
     def _argument(self, slot: Argument) -> Molecule:
         if isinstance(slot, Result):
             if slot.item is not None:
                 return Symbol("FILTER"), task_symbol(slot.task), slot.item
             return Symbol("FROM"), task_symbol(slot.task)
+        if not isinstance(slot, Value | Input):
+            # Nobody but tasks that join by patterns can ask who arrived.
+            return Symbol("VALUE"), molecule_of(None)
         value = slot.value if isinstance(slot, Value) else self.inputs[slot.name]
         return Symbol("VALUE"), molecule_of(value)
 
@@ -225,6 +279,15 @@ def _rules(file: str, functions: Functions) -> dict[str, Rule]:
         solution = _solution(_text_of(file), f"{file}.hocl", functions)
         known[file] = {str(rule.name): rule for rule in solution if isinstance(rule, Rule)}
     return known[file]
+
+
+def _composed(needs: Needs, functions: Functions) -> Rule:
+    """Give the rule that starts a task that waits for more than its tokens, read once for each set of functions."""
+    known = _libraries.setdefault(functions, {})
+    if needs.name not in known:
+        rules = [one for one in _solution(start_rule(needs), f"{needs.name}.hocl", functions) if isinstance(one, Rule)]
+        known[needs.name] = {needs.name: rules[0]}
+    return known[needs.name][needs.name]
 
 
 _libraries: WeakKeyDictionary[Functions, dict[str, dict[str, Rule]]] = WeakKeyDictionary()

@@ -17,12 +17,12 @@ def cycles_of(graph: Mapping[str, Sequence[str]]) -> list[list[str]]:
     """Give a circle `a, b, c` (a leads to b, b to c, c to a) for each knot of the graph."""
     return [
         _circle(graph, set(component), min(component))
-        for component in _components(graph)
+        for component in components_of(graph)
         if len(component) > 1 or component[0] in graph[component[0]]
     ]
 
 
-def _components(graph: Mapping[str, Sequence[str]]) -> Iterator[list[str]]:
+def components_of(graph: Mapping[str, Sequence[str]]) -> Iterator[list[str]]:
     """Give the sets of nodes that lead to each other."""
     number: dict[str, int] = {}
     low: dict[str, int] = {}
@@ -88,4 +88,4 @@ def _way_back(before: Mapping[str, str], end: str) -> list[str]:
     return way[::-1]
 
 
-__all__ = ["cycles_of"]
+__all__ = ["components_of", "cycles_of"]

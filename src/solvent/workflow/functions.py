@@ -16,16 +16,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 FROM, VALUE, FILTER = Symbol("FROM"), Symbol("VALUE"), Symbol("FILTER")
-_NO_PLACE = "the task `{}` has sent nothing"
+ARRIVED, SIGNALLED, SIGNAL = Symbol("ARRIVED"), Symbol("SIGNALLED"), Symbol("SIGNAL")
+NOTHING = Opaque(None)
+"""What stands for the result of a task that has not arrived, where not all must."""
 
 
 def arguments(template: Molecule, *received: Molecule) -> List:
     """`arguments(a, w)`: fill a template with what was received.
 
     The template's parts are `FROM : T1`, `FILTER : T1 : 3` or `VALUE : v`; received are `T1 : run : value` and
-    `FILTER : T1 : 3 : value`.
+    `FILTER : T1 : 3 : value`. Where tasks join by patterns, also `ARRIVED : (sources)`, the first of all that was
+    received, `ARRIVED : (sources) : ALL`, the list of all, and `SIGNALLED`, what came as `SIGNAL : 0 : value`; what was
+    not received is nothing.
     """
-    if len(template) == 1 and len(received) == 1 and template[0][0] is FROM:
+    if len(template) == 1 and len(received) == 1 and template[0][0] is FROM and template[0][1] == received[0][0]:
         return List((received[0][2],))
     values: dict[Any, Molecule] = {}
     for one in received:
@@ -37,9 +41,56 @@ def arguments(template: Molecule, *received: Molecule) -> List:
     for part in template:
         if part[0] is VALUE:
             found.append(part[1])
+        elif part[0] is FROM:
+            found.append(values.get(part[1], NOTHING))
+        elif part[0] is FILTER:
+            key = part[1], part[2]
+            found.append(values[key] if key in values else _item_of(values.get(part[1]), part[2]))
+        elif part[0] is ARRIVED:
+            found.append(_arrived(part, received))
         else:
-            found.append(values[part[1] if part[0] is FROM else (part[1], part[2])])
+            found.append(values.get(SIGNAL, NOTHING))
     return List(found)
+
+
+def _item_of(result: Molecule, number: int) -> Molecule:
+    return NOTHING if result is None else item(number, result)
+
+
+def _arrived(part: Molecule, received: tuple[Molecule, ...]) -> Molecule:
+    """Give what was received, in the order of the sources, and of one source in the order in which it was sent."""
+    place = {source: at for at, source in enumerate(part[1])}
+    tokens = sorted((one for one in received if one[0] in place), key=lambda one: (place[one[0]], one[1]))
+    if len(part) > 2:
+        return List(one[2] for one in tokens)
+    return min(tokens, key=lambda one: one[1])[2] if tokens else NOTHING
+
+
+def parts(over: Molecule, template: Molecule, *received: Molecule) -> Opaque:
+    """`parts(s, b, i)`: the arguments of each of several instances, closed.
+
+    `s` is the position of the list that they go over, or -1: then the last of `b` says how many they are.
+    """
+    values = arguments(template, *received)
+    if over >= 0:
+        return Opaque(List(List((*values[:over], one, *values[over + 1 :])) for one in items(values[over])))
+    *same, number = values
+    if type(number) is not int or number < 0:
+        text = f"it is started {_kind(number)} times" if type(number) is not int else f"it is started {number} times"
+        return Opaque(List((List((*same, Opaque(Unusable(text)))),)))
+    return Opaque(List([List(same)] * number))
+
+
+def whole(over: Molecule, template: Molecule, *received: Molecule) -> Opaque:
+    """`whole(s, b, i)`: the arguments that the instances have in common, for instances that come later."""
+    values = arguments(template, *received)
+    return Opaque((over, List(values if over >= 0 else values[:-1])))
+
+
+def another(_task: Molecule, common: Molecule, result: Molecule) -> List:
+    """`another(t, p, r)`: the arguments of one more instance: a result in place of the item."""
+    over, values = common.value
+    return List((*values[:over], result, *values[over + 1 :])) if over >= 0 else values
 
 
 def renamed(template: Molecule, old: Molecule, new: Molecule) -> List:
@@ -163,6 +214,9 @@ FUNCTIONS: dict[str, Callable[..., Molecule]] = {
     "concerns": concerns,
     "item": item,
     "items": items,
+    "parts": parts,
+    "whole": whole,
+    "another": another,
 }
 """Name in the rules to function."""
 

@@ -93,6 +93,8 @@ class Task(msgspec.Struct, frozen=True, omit_defaults=True):
     def sources(self) -> tuple[str, ...]:
         """The tasks it waits for, each once, in the order in which they are first named."""
         named = [slot.task for slot in self.slots if isinstance(slot, Result)]
+        if self.control is not None and self.control.many is not None and isinstance(self.control.many.count, Result):
+            named.append(self.control.many.count.task)
         return tuple(dict.fromkeys([*named, *self.after]))
 
 
@@ -158,14 +160,13 @@ class Workflow(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def destinations(self) -> dict[str, list[str]]:
         """For each task, the tasks that wait for it."""
-        found: dict[str, list[str]] = {task.name: [] for task in self.tasks}
+        found: dict[str, dict[str, None]] = {task.name: {} for task in self.tasks}
         for task in self.tasks:
             for source in task.sources:
-                found.setdefault(source, []).append(task.name)
-            for later in task.control.named if task.control is not None else ():
-                if later not in found[task.name]:
-                    found[task.name].append(later)
-        return found
+                found.setdefault(source, {})[task.name] = None
+            if task.control is not None:
+                found[task.name] |= dict.fromkeys(task.control.named)
+        return {name: [*later] for name, later in found.items()}
 
     @property
     def dormant(self) -> dict[str, str]:

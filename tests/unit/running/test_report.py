@@ -6,7 +6,7 @@ import pytest
 
 from solvent.errors import LimitReached
 from solvent.running.report import Report
-from solvent.running.workflow import run_workflow
+from solvent.running.making import run_workflow
 from solvent.workflow.model import Service, Task, Workflow
 
 

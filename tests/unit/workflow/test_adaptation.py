@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from solvent.running.workflow import run_workflow
+from solvent.running.making import run_workflow
 from solvent.workflow.model import Alternative, Policy, Result, Service, Task, Workflow
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ import pytest
 import solvent
 from solvent.chemistry.molecule import Symbol
 from solvent.chemistry.printer import print_molecule
-from solvent.running.workflow import FUNCTIONS, run_workflow
+from solvent.running.making import run_workflow
+from solvent.running.workflow import FUNCTIONS
 from solvent.workflow.concrete import concretise
 from solvent.workflow.model import Alternative, Each, Result, Service, Task, Value, Workflow
 from tests.property.changed_rules import run_changed

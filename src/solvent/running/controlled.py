@@ -1,0 +1,231 @@
+"""Runs a workflow whose tasks join, split, repeat, wait and cancel by patterns.
+
+Beside a plain run: tasks may be called several times, so the report has a trace; a case may be ended or cancelled while
+calls are out; signals come from outside; and a run in which something still waits when nothing more can happen is
+stuck, and says who waits for what.
+"""
+
+from __future__ import annotations
+
+import time
+from queue import Empty
+from typing import TYPE_CHECKING, Any
+
+from solvent.chemistry.molecule import Molecule, Symbol
+from solvent.chemistry.printer import print_molecule
+from solvent.chemistry.solution import Solution
+from solvent.engine.reaction import Stopped
+from solvent.errors import Misuse
+from solvent.hocl.nearest import nearest
+from solvent.running.choosing import Chooser
+from solvent.running.report import Event, Failed
+from solvent.running.stuck import waiting_in
+from solvent.running.workflow import LOOK_EVERY, TEXT_MAX, WorkflowRun
+from solvent.services import Failure
+from solvent.workflow.concrete import task_symbol
+from solvent.workflow.functions import molecule_of, value_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from solvent.engine.reaction import Flight
+    from solvent.running.invoking import Call
+    from solvent.running.report import Report
+    from solvent.services import Caller
+    from solvent.workflow.model import Workflow
+
+_GATE, _LAST, _ERR = Symbol("GATE"), Symbol("LAST"), Symbol("ERR")
+_FROM, _PART, _RUNS, _SIGNAL = Symbol("FROM"), Symbol("PART"), Symbol("RUNS"), Symbol("SIGNAL")
+
+Signal = tuple[float, str, Any]
+"""When it comes, in seconds from the start of the run; its name; what comes with it."""
+
+
+class ControlledRun(WorkflowRun):
+    """One run of a controlled workflow."""
+
+    def __init__(
+        self,
+        workflow: Workflow,
+        inputs: Mapping[str, Any] | None = None,
+        *,
+        signals: Sequence[Signal] = (),
+        **options: Any,
+    ) -> None:
+        super().__init__(workflow, inputs, **options)
+        self.chooser = Chooser(workflow, options.get("folder"))
+        self._trace: list[Event] = []
+        self.report.trace = self._trace
+        self._listeners: dict[str, list[str]] = {}
+        for task in workflow.tasks:
+            if task.control is not None and task.control.signal is not None:
+                self._listeners.setdefault(task.control.signal, []).append(task.name)
+        for _, name, _value in signals:
+            self._check_signal(name)
+        self._signals = sorted(signals, key=lambda signal: signal[0])
+        # Of a task that stands in for another, the one whose instance it is called in.
+        self._stands_for = {new: old for one in workflow.alternatives for old, new in one.exits.items()}
+        # How far each task is cancelled, and which of its cases: what is older is not called any more.
+        self._void: dict[str, int] = {}
+        self._void_parts: set[tuple[str, int]] = set()
+
+    def _check_signal(self, name: str) -> None:
+        if name not in self._listeners:
+            known = ", ".join(self._listeners)
+            raise Misuse(
+                "H315",
+                f"no task of `{self.workflow.name}` waits for the signal `{name}`",
+                hint=nearest(name, self._listeners) or (f"signals: {known}" if known else "it has no signals"),
+            )
+
+    # --- The loop.
+
+    def _go_on(self, caller: Caller) -> None:
+        while not self.report.ended_by:
+            flights, self.reactor.flights = self.reactor.flights, []
+            for flight in flights:
+                self._take_off(caller, flight)
+            if not self._out and not self._signals:
+                return
+            if self._must_stop():
+                raise Stopped
+            self._wait()
+
+    def _wait(self) -> None:
+        """Take the answers that have come, or wait a moment for one, or for the next signal."""
+        patience = LOOK_EVERY
+        if self._signals:
+            due, name, value = self._signals[0]
+            rest = due - (time.perf_counter() - self._began)
+            if rest <= 0:
+                self._signals.pop(0)
+                self._send(name, value)
+                return
+            patience = min(rest, patience)
+        try:
+            answer = self._answers.get(timeout=patience)
+        except Empty:
+            return
+        while True:
+            self._land(*answer)
+            if self.report.ended_by or self.reactor.flights or self._answers.empty():
+                return
+            answer = self._answers.get()
+
+    def _send(self, name: str, value: Any) -> None:
+        self._note(Event("signal", name, time.perf_counter() - self._began))
+        for task in self._listeners[name]:
+            self.solution.add((_SIGNAL, task_symbol(task), molecule_of(value)))
+        self.reactor.go_on(self.solution)
+
+    def _note(self, event: Event) -> None:
+        self._trace.append(event)
+        super()._note(event)
+
+    def _end_of(self, failure: Failure | None) -> str:
+        return "cancelled" if failure is not None and failure.kind == "CANCELLED" else super()._end_of(failure)
+
+    def _refusal(self, flight: Flight, call: Call, values: list[Any]) -> Failure | None:
+        if self._is_void(flight.solution, self._names[call.task]):
+            return Failure("CANCELLED", "it was cancelled before it was called")
+        return super()._refusal(flight, call, values)
+
+    def _is_void(self, instance: Solution, name: str) -> bool:
+        """Tell whether the instance that makes a call is cancelled."""
+        if not self._void and not self._void_parts:
+            return False
+        while name in self._stands_for:
+            name = self._stands_for[name]
+        parts = {part[0]: part[1] for part in instance if type(part) is tuple}
+        return parts[_FROM] < self._void.get(name, 0) or (name, parts.get(_PART)) in self._void_parts
+
+    # --- What rules ask.
+
+    def note_adaptation(self, alternative: str, task: Molecule, kind: Molecule, what: Molecule) -> None:
+        """Note that an alternative applies, for this instance of its task."""
+        super().note_adaptation(alternative, task, kind, what)
+        self._replaced.clear()
+
+    def call_off(self, task: Molecule, number: Molecule) -> None:
+        """End the calls of a task that is cancelled, and those that are about to be made."""
+        name = self._names[task]
+        self._void[name] = number
+        self._cancel_calls()
+
+    def call_off_parts(self, task: Molecule, case: Molecule) -> None:
+        """End the calls of one case of a task that has several instances."""
+        name = self._names[task]
+        self._void_parts.add((name, case))
+        self._cancel_calls()
+
+    def _cancel_calls(self) -> None:
+        for flight, (called, handle) in list(self._out.items()):
+            if self._is_void(flight.solution, called):
+                self._called_off.add(flight)
+                handle.cancel()
+
+    def end(self, task: Molecule, how: Molecule) -> None:
+        """End the case: no further call is made, and those that are out are ended."""
+        self.report.ended_by = self._names[task]
+        self.report.is_cancelled = how is Symbol("CANCELLED")
+
+    # --- The end.
+
+    def _finish(self) -> Report:
+        report = self.report
+        report.reactions = self.reactor.reactions
+        report.seconds = time.perf_counter() - self._began
+        runs: dict[str, int] = {}
+        values: dict[str, tuple[int, Any]] = {}
+        failed: set[str] = set()
+        for molecule in self.solution:
+            if type(molecule) is not tuple:
+                continue
+            if molecule[0] is _GATE:
+                runs[self._names[molecule[1]]] = next(
+                    part[1] for part in molecule[2] if type(part) is tuple and part[0] is _RUNS
+                )
+            elif molecule[0] is _LAST:
+                self._keep(values, self._names[molecule[1]], molecule[2], molecule[3])
+            elif type(molecule[1]) is Solution and molecule[0] in self._names:
+                self._read_instance(self._names[molecule[0]], molecule[1], values, failed)
+        for name in self._tasks:
+            calls = report.calls.get(name, 0)
+            state = "failed" if name in failed else "done" if name in values else "unused"
+            if state == "unused" and (runs.get(name) or calls):
+                state = "cancelled"
+            report.states[name] = state
+        for name in self.workflow.outcomes:
+            if name in values:
+                report.results[name] = values[name][1]
+        report.failures += [self._faults[name] for name in self._tasks if name in failed]
+        if not report.ended_by and report.error is None and not failed:
+            report.stuck = waiting_in(self.solution, self.workflow)
+        return report
+
+    @staticmethod
+    def _keep(values: dict[str, tuple[int, Any]], name: str, number: int, result: Molecule) -> None:
+        """Keep the result of a task's last run."""
+        if name not in values or values[name][0] <= number:
+            values[name] = number, value_of(result)
+
+    def _read_instance(
+        self, name: str, inside: Solution, values: dict[str, tuple[int, Any]], failed: set[str]
+    ) -> None:
+        parts = {part[0]: part for part in inside if type(part) is tuple}
+        if _ERR in parts:
+            fault = parts[_ERR]
+            if fault[1] is Symbol("CANCELLED") and self.report.ended_by:
+                return
+            failed.add(name)
+            found = self._faults.setdefault(name, Failed(name, "", str(fault[2])))
+            found.kind = "CONDITION" if type(fault[1]) is tuple else fault[1].name
+            if fault[1] is Symbol("UNROUTED"):
+                trouble = self.chooser.troubles.get(name)
+                found.cause = str(fault[2]) + (f": {trouble}" if trouble else "")
+            found.molecules = print_molecule(inside)[:TEXT_MAX]
+        elif Symbol("RES") in parts:
+            self._keep(values, name, parts[Symbol("RUN")][1], parts[Symbol("RES")][1])
+
+
+__all__ = ["ControlledRun", "Signal"]

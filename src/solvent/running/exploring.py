@@ -1,0 +1,275 @@
+"""Every order in which a workflow can happen.
+
+A service is called where its rule is, at once, and its answers are remembered: services are taken for functions. What
+is left of a run is which reaction comes next, and those orders are all tried. Inside a task's instance only one thing
+can happen next and nobody sees it half done, so that part is not varied; everything between tasks is.
+
+    orders = explore_workflow(workflow, {"n": 3})
+    violations(orders, ["A before B", "C once"])            # see `causality`
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from solvent.chemistry.molecule import List, Molecule, Symbol, order_key
+from solvent.chemistry.rule import Rule
+from solvent.chemistry.solution import Solution
+from solvent.engine.explore import STATES_MAX, successors
+from solvent.engine.reactor import Reactor
+from solvent.errors import WorkflowProblem
+from solvent.running.choosing import Chooser
+from solvent.running.invoking import HOST, current
+from solvent.running.judging import Judge
+from solvent.running.program import rule
+from solvent.running.stuck import waiting_in
+from solvent.workflow.concrete import concretise, task_symbol, workflow_functions
+from solvent.workflow.control import Control
+from solvent.workflow.functions import molecule_of, value_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from solvent.workflow.model import Workflow
+
+_RES, _ERR, _GATE, _RUNS, _END = Symbol("RES"), Symbol("ERR"), Symbol("GATE"), Symbol("RUNS"), Symbol("ENDED")
+_WITHDRAWN, _COLLECT, _PART = Symbol("WITHDRAWN"), Symbol("COLLECT"), Symbol("PART")
+
+
+@dataclass(slots=True)
+class Counts:
+    """How often each task has started and is done in a state, and how the state is."""
+
+    started: dict[str, int]
+    running: dict[str, int]
+    done: dict[str, int]
+    is_final: bool = False
+    is_ended: bool = False
+    is_cancelled: bool = False
+    stuck: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+
+    @property
+    def end(self) -> str:
+        """How the case is, in a final state: `done`, `cancelled`, `failed` or `stuck`."""
+        if self.is_ended:
+            return "cancelled" if self.is_cancelled else "done"
+        return "failed" if self.failed else "stuck" if self.stuck else "done"
+
+
+@dataclass(slots=True)
+class Orders:
+    """All states of a workflow that can be reached."""
+
+    states: list[Counts] = field(default_factory=list)
+    came_from: list[int | None] = field(default_factory=list)
+    edges: set[tuple[int, int]] = field(default_factory=set)
+    is_complete: bool = True
+
+    @property
+    def finals(self) -> list[Counts]:
+        """The states in which nothing more can happen."""
+        return [state for state in self.states if state.is_final]
+
+    def way_to(self, state: int) -> list[Counts]:
+        """Give the states on a shortest way to one."""
+        way: list[Counts] = []
+        at: int | None = state
+        while at is not None:
+            way.append(self.states[at])
+            at = self.came_from[at]
+        return way[::-1]
+
+
+class _Explorer:
+    """What the rules find as their run while a workflow is explored."""
+
+    def __init__(self, workflow: Workflow, services: Mapping[str, Callable[..., Any]]) -> None:
+        self.workflow = workflow
+        self.chooser = Chooser(workflow)
+        self._services = services
+        self._answers: dict[Any, Molecule] = {}
+        self._names = {task_symbol(task.name): task.name for task in workflow.tasks}
+        conditions = {one.name: one.when for one in workflow.alternatives if one.when is not None}
+        predicates = {one.name: one.predicate for one in workflow.alternatives if one.predicate is not None}
+        self._judge = Judge(conditions, predicates)
+        self.tasks = {task.name: task for task in workflow.tasks}
+
+    def name_of(self, task: Molecule) -> str:
+        """Give the name of the task that a molecule stands for."""
+        return self._names[task]
+
+    def invoke(self, task: Molecule, service: Molecule, arguments: Molecule) -> Molecule:
+        """Call a service at once; an answer is asked for once only, so that it is the same in every order."""
+        key = (task, service, order_key(arguments))
+        if key not in self._answers:
+            called = self.tasks[self._names[task]]
+            values = [value_of(one) for one in arguments]
+            keywords = dict(zip(called.keywords, values[len(called.arguments) :], strict=True))
+            try:
+                result = self._services[service](*values[: len(called.arguments)], **keywords)
+                self._answers[key] = _RES, molecule_of(result)
+            except Exception as error:  # noqa: BLE001 - a service may raise anything, which fails its task
+                self._answers[key] = _ERR, Symbol("FAILED"), f"{type(error).__name__}: {error}"
+        return self._answers[key]
+
+    def invoke_each(self, task: Molecule, service: Molecule, index: Molecule, arguments: Molecule) -> Molecule:
+        """Make one of several calls."""
+        answer = self.invoke(task, service, arguments)
+        return (Symbol("GOT"), index, answer[1]) if answer[0] is _RES else (Symbol("FAULT"), *answer[1:])
+
+    def rejecting(self, task: Molecule, judges: Molecule, result: Molecule) -> list[str]:
+        """Give the alternatives that reject a result."""
+        return self._judge.rejecting(self._names[task], judges, result)
+
+    def note_adaptation(self, *_: Molecule) -> None:
+        """Do nothing: the state says it."""
+
+    call_off = call_off_parts = end = wake = note_adaptation
+
+
+def explore_workflow(
+    workflow: Workflow,
+    inputs: Mapping[str, Any] | None = None,
+    *,
+    services: Mapping[str, Callable[..., Any]] | None = None,
+    signals: Sequence[tuple[str, Any]] = (),
+    states_max: int = STATES_MAX,
+    should_stop: Callable[[], bool] | None = None,
+) -> Orders:
+    """Explore every order of a workflow; signals may come at any moment."""
+    if not workflow.is_controlled:
+        workflow = replace(workflow, tasks=tuple(replace(task, control=Control()) for task in workflow.tasks))
+    explorer = _Explorer(workflow, services if services is not None else _functions(workflow))
+    before = getattr(current, "run", None)
+    current.run = explorer
+    try:
+        return _explore(explorer, inputs, signals, states_max, should_stop)
+    finally:
+        current.run = before
+
+
+def _explore(
+    explorer: _Explorer,
+    inputs: Mapping[str, Any] | None,
+    signals: Sequence[tuple[str, Any]],
+    states_max: int,
+    should_stop: Callable[[], bool] | None,
+) -> Orders:
+    workflow = explorer.workflow
+    first = _settled(concretise(workflow, inputs, functions=_EXPLORED).solution)
+    for name, value in signals:
+        # The signal is on its way: a reaction of its own lets it arrive.
+        listeners = [task_symbol(one.name) for one in workflow.tasks if one.control and one.control.signal == name]
+        first.add((Symbol("COMING"), List(listeners), molecule_of(value)))
+    if signals:
+        first.add(_ARRIVING)
+    found = Orders()
+    numbers = {order_key(first): 0}
+    states = deque([(0, first)])
+    found.states.append(_counts(first, explorer))
+    found.came_from.append(None)
+    while states:
+        at, state = states.popleft()
+        if should_stop is not None and should_stop():
+            found.is_complete = False
+            break
+        is_final = True
+        for _, after in () if found.states[at].is_ended else successors(state):
+            is_final = False
+            settled = _settled(after.copied())
+            key = order_key(settled)
+            if key in numbers:
+                found.edges.add((at, numbers[key]))
+                continue
+            if len(numbers) >= states_max:
+                found.is_complete = False
+                continue
+            numbers[key] = len(found.states)
+            states.append((numbers[key], settled))
+            found.states.append(_counts(settled, explorer))
+            found.came_from.append(at)
+            found.edges.add((at, numbers[key]))
+        if is_final:
+            found.states[at].is_final = True
+            if not found.states[at].is_ended and not found.states[at].failed:
+                found.states[at].stuck = waiting_in(state, workflow)
+    return found
+
+
+def _settled(state: Solution) -> Solution:
+    """Let everything happen that commutes with all else, so that only true events are left to choose from."""
+    events = [one for one in state if type(one) is Rule and _is_event(str(one.name), state)]
+    rest = Solution(one for one in state if type(one) is not Rule or one not in events)
+    Reactor().run(rest)
+    rest.extend(events)
+    return rest.copied()
+
+
+_EVENTS = frozenset(
+    ("passInfo", "passInfoCancel", "discr_cancel", "discr_cancelled", "loseSignal", "mi_result", "mi_complete",
+     "mi_complete_cancel", "mi_complete_none", "arriving")
+)  # fmt: skip
+
+
+def _is_event(name: str, state: Solution) -> bool:
+    """Tell whether it matters when a rule reacts: it ends something, takes what others want, or cancels."""
+    if name == "invokeServ":
+        # Where nobody cancels, it does not matter how long a token has lain there.
+        return any(type(one) is Rule and str(one.name) == "withdraw" for one in state)
+    return name in _EVENTS or name.startswith("start_")
+
+
+def _counts(state: Solution, explorer: _Explorer) -> Counts:
+    started: Counter[str] = Counter()
+    running: Counter[str] = Counter()
+    withdrawn: Counter[str] = Counter()
+    found = Counts(started, running, {})
+    for molecule in state:
+        if type(molecule) is not tuple:
+            continue
+        first = molecule[0]
+        if first is _GATE:
+            runs = next(part[1] for part in molecule[2] if type(part) is tuple and part[0] is _RUNS)
+            started[explorer.name_of(molecule[1])] += runs
+        elif first is _WITHDRAWN:
+            withdrawn[explorer.name_of(molecule[1])] += 1
+        elif first is _END:
+            found.is_ended = True
+            found.is_cancelled = molecule[2] is Symbol("CANCELLED")
+        elif first is _COLLECT:
+            running[explorer.name_of(molecule[1])] += 1
+        elif type(molecule[1]) is Solution and not any(
+            type(part) is tuple and part[0] is _PART for part in molecule[1]
+        ):
+            name = explorer.name_of(first)
+            running[name] += 1
+            if any(type(part) is tuple and part[0] is _ERR for part in molecule[1]):
+                found.failed.append(name)
+    found.done = {name: started[name] - running[name] - withdrawn[name] for name in explorer.tasks}
+    return found
+
+
+def _functions(workflow: Workflow) -> dict[str, Callable[..., Any]]:
+    """Give the functions of a workflow's services, which must be Python's."""
+    found = {}
+    for service in workflow.services:
+        if service.kind != "python" or service.function is None:
+            message = f"the service `{service.name}` is no Python function, and what it answers cannot be explored"
+            raise WorkflowProblem("W142", message, hint="explore a workflow whose services are functions")
+        found[service.name] = service.function
+    return found
+
+
+def _called(name: str) -> Callable[..., Molecule]:
+    return lambda *arguments: getattr(current.run, name)(*arguments)
+
+
+_EXPLORED = workflow_functions(**{**HOST, "invoke": _called("invoke"), "invoke_each": _called("invoke_each")})
+_ARRIVING = rule("(arriving = replace COMING : (t, ?l) : v by COMING : list(l) : v, SIGNAL : t : v)")
+
+__all__ = ["Counts", "Orders", "explore_workflow"]

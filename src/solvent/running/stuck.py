@@ -1,0 +1,83 @@
+"""Who still waits when nothing more can happen: the tokens that lie at gates, and what each gate lacks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from solvent.chemistry.molecule import Molecule, Symbol
+from solvent.chemistry.solution import Solution
+from solvent.workflow.concrete import task_symbol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from solvent.workflow.model import Workflow
+
+
+def waiting_in(solution: Solution, workflow: Workflow) -> list[str]:
+    """Say for each task that waits what has arrived and what has not; nothing where all tokens have gone through."""
+    names = {task_symbol(task.name): task.name for task in workflow.tasks}
+    molecules = [one for one in solution if type(one) is tuple]
+    gates = {one[1]: _parts(one[2]) for one in molecules if one[0] is Symbol("GATE")}
+    found = []
+    for task, parts in gates.items():
+        name = names.get(task, str(task))
+        lacks = _lacks(parts, names)
+        if lacks:
+            found.append(f"`{name}` waits for {lacks}")
+    passed = {(one[1], one[2]) for one in molecules if one[0] is Symbol("PASS") and _counts(one, gates)}
+    for to, source in sorted(passed, key=str):
+        parts = gates.get(to, {})
+        if Symbol("DISCRIMINATED") not in parts:
+            found.append(f"`{names.get(to, to)}` has a token of `{names.get(source, source)}` that it cannot use")
+    return found
+
+
+def _parts(inside: Solution) -> dict[Molecule, Molecule]:
+    return {part[0] if type(part) is tuple else part: part for part in inside}
+
+
+def _counts(token: Molecule, gates: dict[Molecule, dict[Molecule, Molecule]]) -> bool:
+    """Tell whether a token was not cancelled."""
+    parts = gates.get(token[1])
+    return parts is not None and bool(token[3] >= parts[Symbol("FROM")][1])
+
+
+def _lacks(parts: dict[Molecule, Molecule], names: dict[Molecule, str]) -> str:
+    """Say what a gate lacks, if it has something and lacks something."""
+    armed = parts.get(Symbol("ARMED"))
+    if armed is not None:
+        return _condition(parts)
+    for inbox, missing in ((Symbol("SYNC_INBOX"), Symbol("SYNC_SRC")), (Symbol("DISCR_INBOX"), Symbol("DISCR_SRC"))):
+        if inbox in parts and len(parts[inbox][1]):
+            absent = list(parts[missing][1]) + list(parts[Symbol("DEAD")][1] if Symbol("DEAD") in parts else ())
+            return f"{_listed(absent, names)}; {_listed((one[0] for one in parts[inbox][1]), names)} has arrived"
+    if Symbol("SYNCMG_INBOX") in parts and len(parts[Symbol("SYNCMG_INBOX")][2]):
+        inside = parts[Symbol("SYNCMG_INBOX")][2]
+        absent = list(parts[Symbol("SYNCMG_SRC")][2])
+        return f"{_listed(absent, names)}; {_listed((one[0] for one in inside), names)} has arrived"
+    return ""
+
+
+def _condition(parts: dict[Molecule, Molecule]) -> str:
+    """Say what an armed gate waits for; one whose milestone has passed does not count."""
+    if Symbol("DURING") in parts:
+        return ""
+    words = []
+    if Symbol("SIGNALLED") in parts:
+        words.append("a signal")
+    if Symbol("TAKES") in parts:
+        words.append(f"the lock {', '.join(f'`{lock}`' for lock in parts[Symbol('TAKES')][1:])}")
+    if Symbol("OFFERED") in parts:
+        words.append("an offer that another has taken")
+    if Symbol("LEAVES") in parts:
+        words.append("a milestone that was not reached")
+    return " and ".join(words)
+
+
+def _listed(tasks: Iterable[Molecule], names: dict[Molecule, str]) -> str:
+    found = sorted({f"`{names.get(task, task)}`" for task in tasks})
+    return ", ".join(found) if len(found) <= 8 else f"{', '.join(found[:7])} and {len(found) - 7} others"
+
+
+__all__ = ["waiting_in"]

@@ -1,0 +1,386 @@
+"""A controlled workflow as molecules: gates that join, instances that call and pass on.
+
+Which rules come along depends on which words are used, so that a small workflow stays one that can be read.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from solvent.chemistry.molecule import List, Molecule, Symbol
+from solvent.chemistry.solution import Solution
+from solvent.workflow.control import Control, Many, Route, Test
+from solvent.workflow.paths import paths_of
+from solvent.workflow.slots import Arrived, Signalled
+from solvent.workflow.starting import Needs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from solvent.workflow.libraries import Library
+    from solvent.workflow.model import Task, Workflow
+    from solvent.workflow.paths import Arc
+    from solvent.workflow.slots import Argument
+
+_PLAIN = Control()
+_BASE = ("preparePass", "passInfo", "passOver")
+_SYNC = ("synchronize", "sync_setFlag")
+_SYNC_SKIP = ("sync_skip", "sync_dead")
+_MERGE_SKIP = ("mm_setFlag", "mm_skip", "mm_reset", "mm_dead")
+_FIRST = ("discriminate", "discr_setFlag", "discr_ignore", "discr_reset")
+_FIRST_CANCEL = ("discriminate", "discr_cancel", "discr_cancelled")
+_FIRST_SKIP = ("discr_skip", "discr_dead")
+_ACTIVE = ("syncMerge", "syncMg_skip", "syncMg_setFlag", "syncMg_dead")
+_CHOICE = ("passInfoCond", "passNowhere", "prepareSkip")
+_VOID = ("withdraw", "withdrawFlag", "withdrawPass")
+_MANY = ("mi_next", "mi_last")
+_COLLECT = ("mi_result", "mi_all", "mi_void", "mi_void_got", "mi_withdraw", "mi_withdraw_spread")
+
+
+class Gates:
+    """Makes the molecules of a controlled workflow."""
+
+    def __init__(
+        self,
+        workflow: Workflow,
+        symbol: Callable[[str], Molecule],
+        argument: Callable[[Argument], Molecule],
+        inner: Callable[[Task], list[Molecule]],
+        libraries: dict[str, Library],
+    ) -> None:
+        self.workflow = workflow
+        self.symbol = symbol
+        self.argument = argument
+        self.inner = inner
+        self.libraries = libraries
+        self.paths = paths_of(workflow)
+        self.names: dict[str, None] = dict.fromkeys(_BASE)
+        self.needs: dict[Needs, None] = {}
+        self.tasks = [task for task in workflow.tasks if task.name in self.paths.sources]
+        self.control = {task.name: task.control or _PLAIN for task in self.tasks}
+        self.listeners: dict[str, list[str]] = {}
+        for name, control in self.control.items():
+            if control.signal is not None:
+                self.listeners.setdefault(control.signal, []).append(name)
+        self.milestones = [
+            (control.during, name) for name, control in self.control.items() if control.during is not None
+        ]
+        self.offered = {
+            later: name
+            for name, control in self.control.items()
+            if control.split == "deferred"
+            for later in self.paths.destinations[name]
+        }
+        self.cancelled = self._cancelled()
+
+    def _cancelled(self) -> frozenset[str]:
+        """Find the tasks that someone may withdraw."""
+        found = {name for control in self.control.values() for name in control.cancels}
+        found |= set(self.offered)
+        for name, control in self.control.items():
+            if control.cancels_rest:
+                found |= {name} | self.paths.upstream(name)
+        return frozenset(found)
+
+    def molecules(self) -> list[Molecule]:
+        """Give all molecules but the rules; `names` and `needs` say afterwards which of those are needed."""
+        found: list[Molecule] = []
+        for task in self.tasks:
+            found += self._task(task, self.control[task.name])
+        locks = dict.fromkeys(lock for control in self.control.values() for lock in (*control.takes, *control.gives))
+        for lock in locks:
+            found += [(Symbol("LOCK"), lock)] * self.workflow.locks.get(lock, 1)
+        if any(control.ends for control in self.control.values()):
+            self._use("passOut")
+        return found
+
+    def _use(self, *names: str) -> None:
+        self.names |= dict.fromkeys(names)
+
+    # --- Gates.
+
+    def _task(self, task: Task, control: Control) -> list[Molecule]:
+        name = self.symbol(task.name)
+        needs = self._needs_of(task, control)
+        self.needs[needs] = None
+        state = [*self._join(task, control), *self._waits(task, control, needs)]
+        state.append(Symbol(needs.rest))
+        if needs.is_waiting:
+            self._use("armServ")
+        if control.many is not None:
+            state += self._many(task, control, control.many)
+        gate: list[Molecule] = [
+            *state,
+            (Symbol("COPY"), Solution(self._instance(task, control))),
+            (Symbol("FROM"), 0),
+            (Symbol("RUNS"), 0),
+        ]
+        if task.name in self.cancelled:
+            gate.append((Symbol("RESET"), Solution(map(_copied, state))))
+        found: list[Molecule] = [(Symbol("GATE"), name, Solution(gate)), (Symbol("SENT"), name, 0)]
+        if task.name in self.paths.starts:
+            found.append((Symbol("FLAG_INVOKE"), name, 0, Solution()))
+        return found
+
+    def _join(self, task: Task, control: Control) -> list[Molecule]:
+        """Give what a gate has at first to collect its tokens in."""
+        name = task.name
+        sources = [self.symbol(one) for one in self.paths.sources[name] for _ in range(control.threads)]
+        is_told = any((source, name) in self.paths.told for source in self.paths.sources[name])
+        skips: list[Molecule] = [(Symbol("SKIPS"), self._arcs(self.paths.skips(name)))] if is_told else []
+        if is_told:
+            self._use("passSkip", "passSkipped")
+        if control.join in self.libraries:
+            return self.libraries[control.join].gate(sources, control.need)
+        if control.join == "active":
+            self._use(*_ACTIVE)
+            return [*self._groups(name), (Symbol("SKIPS"), self._arcs(self.paths.skips(name)))]
+        if control.join == "first":
+            self._use(*(_FIRST_CANCEL if control.cancels_rest else _FIRST))
+            if is_told:
+                self._use(*_FIRST_SKIP)
+            return [*self._first(name, control, sources), *skips]
+        if control.join == "any" or len(sources) <= 1:
+            if is_told:
+                self._use(*_MERGE_SKIP)
+                return [(Symbol("MERGES"), len(sources), 0, 0), *skips]
+            self._use("sm_setFlag")
+            return [Symbol("MERGE")]
+        self._use(*_SYNC)
+        if is_told:
+            self._use(*_SYNC_SKIP)
+        return [
+            (Symbol("SYNC_SRC"), Solution(sources)),
+            (Symbol("SYNC_INBOX"), Solution()),
+            (Symbol("DEAD"), Solution()),
+            (Symbol("SOURCES"), Solution(sources)),
+            *skips,
+        ]
+
+    def _first(self, name: str, control: Control, sources: list[Molecule]) -> list[Molecule]:
+        found: list[Molecule] = [
+            (Symbol("NEED"), control.need),
+            (Symbol("DISCR_SRC"), Solution(sources)),
+            (Symbol("DISCR_INBOX"), Solution()),
+            (Symbol("SOURCES"), Solution(sources)),
+            (Symbol("NEEDS"), control.need),
+        ]
+        if not control.cancels_rest:
+            return [*found, Symbol("IGNORES")]
+        self._use(*_VOID)
+        region = [one.name for one in self.tasks if one.name in self.paths.upstream(name)]
+        return [*found, (Symbol("CANCELS"), Solution(map(self.symbol, region)))]
+
+    def _groups(self, name: str) -> list[Molecule]:
+        """Give a synchronizing merge's sources: those that lead to it, and those that only come back to it."""
+        found: list[Molecule] = []
+        for number, is_back in ((1, False), (2, True)):
+            names = [one for one in self.paths.sources[name] if self.paths.is_inside((one, name)) == is_back]
+            if names:
+                sources = [self.symbol(one) for one in names]
+                found += [
+                    (Symbol("SYNCMG_SRC"), number, Solution(sources)),
+                    (Symbol("SYNCMG_INBOX"), number, Solution()),
+                    (Symbol("SOURCES"), number, Solution(sources)),
+                ]
+        return found
+
+    def _needs_of(self, task: Task, control: Control) -> Needs:
+        many = control.many
+        return Needs(
+            signal=control.signal is not None,
+            offer=task.name in self.offered,
+            locks=len(control.takes),
+            during=control.during is not None,
+            leaves=sum(during[1] == task.name for during, _ in self.milestones),
+            is_many=many is not None,
+            grows=many is not None and many.more is not None,
+            apart=many is not None and many.apart,
+        )
+
+    def _waits(self, task: Task, control: Control, needs: Needs) -> list[Molecule]:
+        found: list[Molecule] = []
+        if needs.signal:
+            found.append(Symbol("SIGNALLED"))
+            if control.is_transient:
+                found.append(Symbol("TRANSIENT"))
+                self._use("loseSignal")
+        if needs.offer:
+            giver = self.offered[task.name]
+            rivals = [one for one in self.paths.destinations[giver] if one != task.name]
+            found.append((Symbol("OFFERED"), self.symbol(giver), Solution(map(self.symbol, rivals))))
+            self._use("cancelRivals", "cancelledRivals", *_VOID)
+        if needs.locks:
+            found.append((Symbol("TAKES"), *control.takes))
+        if control.during is not None:
+            found.append((Symbol("DURING"), _milestone(control.during, task.name)))
+        left = [_milestone(during, name) for during, name in self.milestones if during[1] == task.name]
+        if left:
+            found.append((Symbol("LEAVES"), *left))
+        return found
+
+    # --- Instances.
+
+    def _instance(self, task: Task, control: Control) -> list[Molecule]:
+        """Give the molecules of an instance that has not been called yet."""
+        name = self.symbol(task.name)
+        if control.many is None:
+            arguments = List(self._argument(task, slot) for slot in task.slots)
+            return [
+                (Symbol("SRV"), task.service), (Symbol("ARG"), name, arguments), Symbol("OPEN"),
+                *self.inner(task), *self._adapting(task), *self._onward(task, control),
+            ]  # fmt: skip
+        called: list[Molecule] = [(Symbol("SRV"), task.service), *self.inner(task)]
+        if control.many.apart:
+            return [*called, *self._onward(task, control)]
+        return [*called, Symbol("COLLECTED"), (Symbol("HELD"), Solution())]
+
+    def _argument(self, task: Task, slot: Argument) -> Molecule:
+        if isinstance(slot, Arrived):
+            sources = List(map(self.symbol, self.paths.sources[task.name]))
+            return (Symbol("ARRIVED"), sources, *([Symbol("ALL")] if slot.which == "all" else []))
+        return (Symbol("SIGNALLED"), 0) if isinstance(slot, Signalled) else self.argument(slot)
+
+    def _onward(self, task: Task, control: Control) -> list[Molecule]:
+        """Give what an instance does when it has its result."""
+        name = task.name
+        then: list[Molecule] = []
+        if control.split == "deferred":
+            then.append((Symbol("OFFER"), self.symbol(name)))
+        then += [(Symbol("REACHED"), _milestone(d, one)) for d, one in self.milestones if d[0] == name]
+        if control.ends:
+            then.append((Symbol("END"), self.symbol(name), Symbol(control.ends.upper())))
+        cancels = [self.symbol(one) for one in control.cancels if one != name and one in self.control]
+        completes = [self.symbol(one) for one in control.completes if one in self.control]
+        sends = [self.symbol(one) for signal in control.sends for one in self.listeners.get(signal, ())]
+        held: list[Molecule] = [(Symbol("LOCK"), lock) for lock in control.gives]
+        found: list[Molecule] = [(Symbol("SENDS"), Solution(sends)), (Symbol("HELD"), Solution(held))]
+        if sends:
+            self._use("prepareSignal")
+        later = [one for one in self.paths.destinations[name] for _ in range(control.copies)]
+        is_choice = control.split in ("one", "some") or control.again is not None
+        if not (then or cancels or completes or is_choice):
+            onward = (Symbol("DST"), Solution(map(self.symbol, later)))
+            return [*found, onward, (Symbol("OUT"), Solution()), (Symbol("SKIPS"), Solution())]
+        self._use(*_CHOICE)
+        if cancels:
+            self._use("passInfoCancel", *_VOID)
+        if completes:
+            self._use("mi_complete", "mi_complete_cancel", "mi_complete_none", "mi_some_cancel")
+        return [
+            *found,
+            (Symbol("CHOICE"), self.symbol(name), Symbol(control.split.upper()), *self._ways(name, control)),
+            (Symbol("CANCELS"), Solution(cancels)),
+            (Symbol("COMPLETES"), Solution(completes)),
+            (Symbol("THEN"), Solution(then)),
+        ]
+
+    def _ways(self, name: str, control: Control) -> tuple[List, List]:
+        """Give the ways onwards, and whom to tell when the loop that the task is in is left.
+
+        A way is `BACK or ON : task : condition : place : how many tokens`. The place says whether it stays in the loop
+        (INSIDE, STAYS), and whether its end must be told when it is not taken (INSIDE, OUTSIDE).
+        """
+        routes = [*control.routes]
+        named = {route.task for route in routes}
+        if control.again is not None:
+            named.add(control.again.task)
+        routes += [Route(one) for one in self.paths.destinations[name] if one not in named]
+        ways: list[Molecule] = []
+        if control.again is not None:
+            ways.append(self._way(Symbol("BACK"), name, control.again, 1))
+        ways += [self._way(Symbol("ON"), name, route, control.copies) for route in routes]
+        loop = self.paths.loops.get(name)
+        own = {route.task for route in routes}
+        exits = () if loop is None else self.paths.exits[loop]
+        leaving = [arc for arc in exits if arc[0] != name or arc[1] not in own]
+        return List(ways), List((self.symbol(to), self.symbol(one)) for one, to in leaving)
+
+    def _way(self, kind: Symbol, name: str, route: Route, copies: int) -> Molecule:
+        arc = (name, route.task)
+        is_told = arc in self.paths.told
+        if self.paths.is_inside(arc):
+            place = "INSIDE" if is_told and self.paths.loops[name] in self.paths.merging else "STAYS"
+        else:
+            place = "OUTSIDE" if is_told else "NOBODY"
+        return kind, self.symbol(route.task), test_text(route.test, route.task), Symbol(place), copies
+
+    def _arcs(self, arcs: Iterable[Arc]) -> Solution:
+        return Solution((self.symbol(to), self.symbol(one)) for one, to in arcs)
+
+    # --- Many instances.
+
+    def _many(self, task: Task, control: Control, many: Many) -> list[Molecule]:
+        slots = [self._argument(task, slot) for slot in task.slots]
+        if many.count is not None:
+            slots.append(self._argument(task, many.count))
+        self._use(*_MANY)
+        over = -1 if many.over is None else many.over
+        found: list[Molecule] = [(Symbol("MANY"), over, List(slots))]
+        if many.apart:
+            return found
+        self._use(*_COLLECT, "mi_some_cancel" if many.cancels else "mi_some", "mi_rest", "mi_rest_end")
+        parts: list[Molecule] = [
+            (Symbol("NEED"), -1 if many.need is None else many.need),
+            Symbol("CANCELS" if many.cancels else "IGNORES"),
+            (Symbol("POST"), Solution(self._onward(task, control))),
+        ]
+        if many.enough is not None:
+            self._use("mi_enough")
+            parts.append((Symbol("ENOUGH"), test_text(many.enough, "enough")))
+        if many.more is None:
+            self._use("mi_collect")
+            parts.append(Symbol("FIXED"))
+        else:
+            self._use("mi_more", "mi_no_more")
+            found.append((Symbol("MORE"), test_text(many.more, "more")))
+        return [*found, (Symbol("COLLECTS"), Solution(parts)), (Symbol("CASES"), 0)]
+
+    # --- Adaptation.
+
+    def _adapting(self, task: Task) -> list[Molecule]:
+        """Give what takes another service where one fails: for each alternative that replaces it, and those after it."""
+        found: list[Molecule] = []
+        todo = [task.name]
+        for name in todo:
+            judges: list[Molecule] = []
+            for one in self.workflow.alternatives:
+                if name not in one.exits:
+                    continue
+                other = self.workflow.task(one.exits[name])
+                todo.append(other.name)
+                kinds = List(dict.fromkeys(Symbol(kind) for on in one.on for kind in KINDS[on]))
+                arguments = List(self._argument(task, slot) for slot in other.slots)
+                found.append(
+                    (Symbol("OTHER"), self.symbol(name), one.name, kinds, self.symbol(other.name), other.service,
+                     arguments)
+                )  # fmt: skip
+                if "condition" in one.on:
+                    judges.append((one.name, one.when or ""))
+            if judges:
+                found.append((Symbol("JUDGES"), self.symbol(name), List(judges)))
+        return found
+
+
+KINDS = {"failure": ("FAILED", "TIMEOUT", "LOST", "UNROUTED"), "timeout": ("TIMEOUT",), "condition": ("CONDITION",)}
+"""The kinds of faults that an alternative is for."""
+
+
+def test_text(test: Test | None, key: str) -> str:
+    """Give a condition as the rules carry it: its text, `?` and a key for a Python function, nothing where there is none."""
+    if test is None:
+        return ""
+    return test.when if test.when is not None else f"?{key}"
+
+
+def _milestone(during: tuple[str, str], task: str) -> str:
+    return f"{task} from {during[0]} to {during[1]}"
+
+
+def _copied(molecule: Molecule) -> Molecule:
+    if type(molecule) is Solution:
+        return molecule.copied()
+    return tuple(map(_copied, molecule)) if type(molecule) is tuple else molecule
+
+
+__all__ = ["KINDS", "Gates", "test_text"]

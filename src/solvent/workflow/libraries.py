@@ -1,0 +1,60 @@
+"""Rule libraries of the user's own: patterns that a task joins by, as a `.hocl` file.
+
+    let majority_take = replace PASS : tj : ti : n : r, GATE : tj : <VOTES : k::int, FROM : f, ?w> by ... in
+    <majority_take, ..., JOIN : <VOTES : 0, NEED : NUMBER, MISSING : <SOURCES>>>
+
+The rules join the others of the workflow. `JOIN` holds what the gate of a task that joins by the library has at first:
+`SOURCES` stands for the task's sources, `COUNT` for how many they are, `NUMBER` for the number given with the join. A
+library takes tokens `PASS : T : source : n : value` and says when the task starts by `FLAG_INVOKE : T : f : <tokens>`, where
+a token is `source : n : value` and `f` what the gate holds as `FROM`; tokens with `n < f` were cancelled.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from solvent.chemistry.molecule import Symbol
+from solvent.chemistry.rule import Rule
+from solvent.chemistry.solution import Solution
+from solvent.errors import WorkflowProblem
+
+if TYPE_CHECKING:
+    from solvent.chemistry.molecule import Molecule
+
+
+class Library:
+    """A rule library of the user's own: rules, and what a gate that joins by them has at first."""
+
+    def __init__(self, rules: list[Molecule], template: list[Molecule]) -> None:
+        self.rules = rules
+        self.template = template
+
+    def gate(self, sources: list[Molecule], need: int) -> list[Molecule]:
+        """Fill the template: SOURCES stands for the sources, COUNT for their number, NUMBER for the given one."""
+        return [_filled(one, sources, need) for one in self.template]
+
+
+def _filled(molecule: Molecule, sources: list[Molecule], need: int) -> Molecule:
+    if type(molecule) is tuple:
+        return tuple(_filled(part, sources, need) for part in molecule)
+    if type(molecule) is Solution:
+        parts: list[Molecule] = []
+        for part in molecule:
+            parts += sources if part is Symbol("SOURCES") else [_filled(part, sources, need)]
+        return Solution(parts)
+    if molecule is Symbol("COUNT"):
+        return len(sources)
+    return need if molecule is Symbol("NUMBER") else molecule
+
+
+def library_of(name: str, solution: Solution) -> Library:
+    """Take a library apart."""
+    templates = [one[1] for one in solution if type(one) is tuple and one[0] is Symbol("JOIN")]
+    if len(templates) != 1 or type(templates[0]) is not Solution:
+        raise WorkflowProblem(
+            "W141", f"the pattern `{name}` does not say what a gate holds at first", hint="add `JOIN : <...>` to its solution"
+        )
+    return Library([one for one in solution if type(one) is Rule], [*templates[0]])
+
+
+__all__ = ["Library", "library_of"]

@@ -1,0 +1,137 @@
+"""What follows from the shape of a controlled workflow: who can start it, which ways lead round, who must hear of skips.
+
+A synchronizing merge (`join: active`) waits for all that can still arrive. So whoever does not choose a way that leads
+to one says so, by a skip that is passed on like a token. In a loop a way out that is not taken now may be taken later:
+only who leaves the loop says so for all other ways out of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from solvent.workflow.cycles import components_of
+
+if TYPE_CHECKING:
+    from solvent.workflow.model import Workflow
+
+Arc = tuple[str, str]
+"""From a task to one that it passes to."""
+
+
+@dataclass(slots=True)
+class Paths:
+    """The shape of a workflow."""
+
+    sources: dict[str, tuple[str, ...]]
+    """For each task whom it gets tokens from, in the order in which they are named."""
+    destinations: dict[str, tuple[str, ...]]
+    loops: dict[str, int]
+    """The tasks that are on a way round, with the number of their loop."""
+    starts: frozenset[str]
+    """The tasks that start by themselves."""
+    told: frozenset[Arc] = frozenset()
+    """The arcs by which a skip is passed: those that lead to a synchronizing merge."""
+    merging: frozenset[int] = frozenset()
+    """The loops that have a synchronizing merge inside."""
+    exits: dict[int, tuple[Arc, ...]] = field(default_factory=dict)
+    """For each loop the told arcs that leave it."""
+
+    def is_inside(self, arc: Arc) -> bool:
+        """Tell whether an arc stays in a loop."""
+        loop = self.loops.get(arc[0])
+        return loop is not None and self.loops.get(arc[1]) == loop
+
+    def skips(self, task: str) -> tuple[Arc, ...]:
+        """Give the arcs that hear of it when a task is skipped."""
+        loop = self.loops.get(task)
+        if loop is None:
+            return tuple((task, later) for later in self.destinations[task] if (task, later) in self.told)
+        if loop in self.merging:
+            inside = [(task, later) for later in self.destinations[task]]
+            return tuple(arc for arc in inside if arc in self.told and self.is_inside(arc))
+        return self.exits[loop]
+
+    def upstream(self, task: str) -> frozenset[str]:
+        """Give the tasks all of whose ways onwards lead to a task: its branches, as far back as they are only its."""
+        found: set[str] = set()
+        todo = [source for source in self.sources[task] if source != task]
+        while todo:
+            name = todo.pop()
+            if name in found or not all(later in found or later == task for later in self.destinations[name]):
+                continue
+            found.add(name)
+            todo += [source for source in self.sources[name] if source != task]
+        return frozenset(found)
+
+
+def paths_of(workflow: Workflow) -> Paths:
+    """Look at the shape of a workflow."""
+    asleep = workflow.dormant
+    sources = {task.name: dict.fromkeys(task.sources) for task in workflow.tasks if task.name not in asleep}
+    for name, later in workflow.destinations.items():
+        for one in later:
+            if one in sources and name in sources:
+                sources[one][name] = None
+    known = {name: tuple(one for one in found if one in sources) for name, found in sources.items()}
+    destinations = {
+        name: tuple(one for one in later if one in sources)
+        for name, later in workflow.destinations.items()
+        if name in sources
+    }
+    loops = _loops(destinations)
+    paths = Paths(known, destinations, loops, _starts(workflow, known, loops))
+    _tell(workflow, paths)
+    return paths
+
+
+def _loops(destinations: dict[str, tuple[str, ...]]) -> dict[str, int]:
+    found = {}
+    for number, component in enumerate(components_of(destinations)):
+        if len(component) > 1 or component[0] in destinations[component[0]]:
+            found |= dict.fromkeys(component, number)
+    return found
+
+
+def _starts(workflow: Workflow, sources: dict[str, tuple[str, ...]], loops: dict[str, int]) -> frozenset[str]:
+    """Find the tasks without sources; of a loop that nobody enters, those that are only gone back to."""
+    entered = {
+        loops[name] for name, found in sources.items() if name in loops
+        for source in found if loops.get(source) != loops[name]
+    }  # fmt: skip
+    return frozenset(
+        task.name
+        for task in workflow.tasks
+        if task.name in sources
+        and (not sources[task.name] or (task.name in loops and loops[task.name] not in entered and not task.sources))
+    )
+
+
+def _tell(workflow: Workflow, paths: Paths) -> None:
+    """Find the arcs that lead to synchronizing merges."""
+    active = [
+        task.name
+        for task in workflow.tasks
+        if task.control is not None and task.control.join == "active" and task.name in paths.sources
+    ]
+    told: set[Arc] = set()
+    todo = [*active]
+    seen = set(todo)
+    while todo:
+        name = todo.pop()
+        for source in paths.sources[name]:
+            told.add((source, name))
+            if source not in seen:
+                seen.add(source)
+                todo.append(source)
+    paths.told = frozenset(told)
+    paths.merging = frozenset(paths.loops[name] for name in active if name in paths.loops)
+    exits: dict[int, list[Arc]] = {loop: [] for loop in paths.loops.values()}
+    for arc in sorted(told):
+        loop = paths.loops.get(arc[0])
+        if loop is not None and not paths.is_inside(arc):
+            exits[loop].append(arc)
+    paths.exits = {loop: tuple(arcs) for loop, arcs in exits.items()}
+
+
+__all__ = ["Arc", "Paths", "paths_of"]
