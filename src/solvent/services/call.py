@@ -145,7 +145,9 @@ class Attempt(ThreadJob):
         self._disarm()
         if doom is not None:
             value = None
-            failure = Failure(doom.kind, doom.text, failure.output if failure is not None else "")
+            # One that is not waited for may end by chance before this, and then would leave an output or not.
+            output = failure.output if failure is not None and self._waits else ""
+            failure = Failure(doom.kind, doom.text, output)
         call.end_attempt(value, failure)
 
     def _disarm(self) -> None:

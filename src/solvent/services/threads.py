@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from solvent.services.failure import Done
 
 GIVEN_UP_MAX = 1_000
+LOOK_SECONDS = 0.05
+"""How often to look for calls that still are to be cancelled, while the threads end."""
 
 
 def default_jobs() -> int:
@@ -116,11 +118,15 @@ class Single(ThreadJob):
 
     def cancel(self) -> None:
         """Report the call as cancelled; a running function goes on, and its result is dropped."""
+        try:
+            # Before the function can learn of it: one that returns because of it is too late.
+            done = self._cell.pop()
+        except IndexError:
+            return
         self.over = True
-        if self._cell:
-            attempts = 0 if self.seat is None else 1
-            self._pool.give_up(self)
-            self.settle(None, Failure("CANCELLED", "cancelled", attempts=attempts), attempts)
+        attempts = 0 if self.seat is None else 1
+        self._pool.give_up(self)
+        done(None, Failure("CANCELLED", "cancelled", attempts=attempts), attempts)
 
 
 class Threads:
@@ -181,8 +187,15 @@ class Threads:
         for _ in range(ends):
             self._queue.put(None)
         for seat in seats:
-            if seat.thread is not None and seat.thread is not threading.current_thread() and not seat.given_up:
-                seat.thread.join()
+            thread = seat.thread
+            if thread is None or thread is threading.current_thread():
+                continue
+            while thread.is_alive() and not seat.given_up:
+                # A job may have been on its way from the queue to its seat while the others were cancelled.
+                job = seat.job
+                if cancel and job is not None:
+                    job.cancel()
+                thread.join(LOOK_SECONDS if cancel else None)
 
     def _drain(self, failure: Failure | None) -> None:
         """Take everything out of the queue: failed, or cancelled if no failure is given."""
@@ -220,16 +233,17 @@ class Threads:
         """Run jobs until told to end or given up."""
         get, idle, note = self._queue.get, self._idle, CURRENT.set
         while (job := get()) is not None:
+            # First the seat, then the question: whoever cancels the job meanwhile finds its seat, or it does not begin.
+            job.seat = seat
+            seat.job = job
             if not job.over:
-                seat.job = job
-                job.seat = seat
                 note(job)
                 _run(job)
-                seat.job = None
-                if seat.given_up:
-                    self._leave()
-                    return
-                del job  # A waiting thread must not keep arguments and results alive.
+            seat.job = None
+            if seat.given_up:
+                self._leave()
+                return
+            del job  # A waiting thread must not keep arguments and results alive.
             idle.append(None)
         if seat.given_up:
             # Given up just after its job had ended, so the end it took was meant for another thread.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from solvent.services import Caller, Failure, cancelled
-from solvent.services.threads import Threads
+from solvent.services.threads import ThreadJob, Threads
 from tests.unit.services.functions import double, fail, interrupt, leave
 from tests.unit.services.outcomes import LONG, call, python, start, wait_until
 
@@ -104,6 +104,33 @@ def test_a_running_function_learns_that_it_is_cancelled() -> None:
     assert len(outcome.reports) == 1
 
 
+@pytest.mark.parametrize("policy", [{}, {"retries": 5}])
+def test_a_function_that_ends_because_it_is_cancelled_is_too_late(
+    policy: dict[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a function does when it sees that it is cancelled changes nothing, even if it is quicker than the caller."""
+    running = threading.Event()
+
+    def work() -> None:
+        running.set()
+        wait_until(cancelled)
+        raise ValueError("too late")
+
+    with Caller([python(work, **policy)], jobs=1) as caller:
+        give_up = caller.threads.give_up
+
+        def give_up_slowly(job: ThreadJob) -> None:
+            wait_until(lambda: job.seat.job is None)
+            give_up(job)
+
+        monkeypatch.setattr(caller.threads, "give_up", give_up_slowly)
+        outcome, handle = start(caller)
+        assert running.wait(LONG)
+        handle.cancel()
+        assert outcome.failure() == Failure("CANCELLED", "cancelled", attempts=1)
+    assert len(outcome.reports) == 1
+
+
 def test_cancelling_what_is_done_does_nothing() -> None:
     """A call that is done stays done."""
     with Caller([python(double)]) as caller:
@@ -151,14 +178,59 @@ def test_closing_with_cancel_waits_for_nobody() -> None:
     go.set()
 
 
+class OnItsWay(ThreadJob):
+    """A job that comes to its seat only when the others have been cancelled."""
+
+    __slots__ = ("_seat", "cancelled", "pool", "taken")
+
+    def __init__(self, pool: Threads) -> None:
+        self.pool = pool
+        self.taken, self.cancelled = threading.Event(), threading.Event()
+        super().__init__(self.cancelled.wait, [LONG], {})
+
+    @property
+    def seat(self) -> object:
+        """Where it runs."""
+        return self._seat
+
+    @seat.setter
+    def seat(self, seat: object) -> None:
+        if seat is not None:
+            self.taken.set()
+            wait_until(lambda: self.pool.jobs == 0)
+        self._seat = seat
+
+    def settle(self, value: object, failure: Failure | None) -> None:
+        """Take the outcome."""
+
+    def cancel(self) -> None:
+        """Give the job up."""
+        self.cancelled.set()
+
+
+def test_closing_with_cancel_misses_no_job() -> None:
+    """A job that a thread has just taken from the queue when all are cancelled is cancelled too."""
+    pool = Threads(1)
+    job = OnItsWay(pool)
+    pool.put(job)
+    assert job.taken.wait(LONG)
+    pool.close(cancel=True)
+    assert job.cancelled.is_set()
+
+
 def test_hanging_functions_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     """When too many functions that were given up hold threads, calls fail and say so; later they work again."""
     monkeypatch.setattr("solvent.services.threads.GIVEN_UP_MAX", 3)
-    go = threading.Event()
-    with Caller([python(lambda: go.wait(LONG), "block"), python(double)], jobs=1) as caller:
-        for _ in range(4):
+    go, running = threading.Event(), list[int]()
+
+    def block() -> None:
+        running.append(1)
+        go.wait(LONG)
+
+    with Caller([python(block, "block"), python(double)], jobs=1) as caller:
+        for number in range(1, 5):
             outcome, handle = start(caller, "block")
-            wait_until(lambda handle=handle: any(seat.job is handle for seat in caller.threads._seats))
+            wait_until(lambda number=number: len(running) == number)
             handle.cancel()
             outcome.failure()
         assert call(caller, "s", 1).failure().text == "4 functions that were given up still hold their threads"
