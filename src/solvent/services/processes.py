@@ -21,7 +21,7 @@ import selectors
 import socket
 import threading
 from collections import deque
-from itertools import count
+from itertools import count, islice
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -265,6 +265,9 @@ class Processes:
         """Take a call back that was not begun; they come last one first."""
         if number == 0:
             worker.is_asked_back = False
+            # It keeps what it is just reading; what was cancelled must not be run, so it is asked again.
+            if any(one.target.over for one in islice(worker.given, 1, None)):
+                worker.ask_back()
             return
         parcel = next(one for one in reversed(worker.given) if one.number == number)
         worker.given.remove(parcel)
