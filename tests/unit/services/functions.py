@@ -13,6 +13,8 @@ from typing import Any
 
 from solvent.services import heartbeat
 
+SECONDS_MAX = 60.0
+
 
 def double(number: int) -> int:
     return 2 * number
@@ -55,20 +57,20 @@ def sleep(seconds: float) -> float:
     return seconds
 
 
+def wait_for(mark: str) -> str:
+    """Give signs of life until a file is there."""
+    end = time.monotonic() + SECONDS_MAX
+    while not Path(mark).exists() and time.monotonic() < end:
+        heartbeat()
+        time.sleep(0.01)
+    return "done"
+
+
 def note_and_sleep(mark: str, seconds: float) -> int:
     """Leave the process's number in a file, then sleep."""
     Path(mark).write_text(str(os.getpid()))
     time.sleep(seconds)
     return os.getpid()
-
-
-def beat_for(seconds: float) -> str:
-    """Give signs of life for a while."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        heartbeat()
-        time.sleep(0.01)
-    return "done"
 
 
 class Decorated:

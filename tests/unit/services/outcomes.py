@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from solvent.services import Caller, Failure, Handle
+    from solvent.services.clock import Clock
 
 LONG = 30.0
 """Seconds that no test should ever wait in full."""
@@ -47,6 +48,34 @@ class Outcome:
         assert value is None
         assert failure.attempts == attempts
         return failure
+
+
+class Time:
+    """Time as services see it, which tests let pass: no test need be quick enough for a time-out."""
+
+    def __init__(self) -> None:
+        self._passed = 0.0
+
+    def now(self) -> float:
+        """Give the time."""
+        return time.monotonic() + self._passed
+
+    def passes(self, seconds: float, clock: Clock) -> None:
+        """Let time pass, and return when all that was due has happened."""
+        self._passed += seconds
+        done = threading.Event()
+        clock.after(0.0, done.set)
+        with clock._change:
+            clock._change.notify()
+        assert done.wait(LONG), "the clock stands still"
+
+    def wait_for_sign(self, caller: Caller) -> None:
+        """Wait until the only call there is has given a sign of life, from now on."""
+        now = self.now()
+        (one,) = caller._live
+        attempt = one._attempt
+        assert attempt is not None
+        wait_until(lambda: attempt._beat_at > now)
 
 
 def start(caller: Caller, service: str = "s", *arguments: Any, **keywords: Any) -> tuple[Outcome, Handle]:

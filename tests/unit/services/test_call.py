@@ -8,9 +8,9 @@ from itertools import pairwise
 
 import pytest
 
-from solvent.services import Caller, Failure, cancelled
-from tests.unit.services.functions import beat_for, double, fail, sleep
-from tests.unit.services.outcomes import LONG, call, python, start, wait_until
+from solvent.services import Caller, Failure, cancelled, heartbeat
+from tests.unit.services.functions import double, fail
+from tests.unit.services.outcomes import LONG, Time, call, python, start, wait_until
 
 
 def test_a_call_with_a_policy_gives_the_result() -> None:
@@ -30,10 +30,19 @@ def test_a_function_that_hangs_is_given_up() -> None:
     assert len(outcome.reports) == 1
 
 
-def test_time_in_the_queue_does_not_count() -> None:
+def test_time_in_the_queue_does_not_count(time_: Time) -> None:
     """The time-out counts from when the function begins."""
-    with Caller([python(sleep, timeout=0.4)], jobs=1) as caller:
-        assert [one.value() for one in [call(caller, "s", 0.1) for _ in range(6)]] == [0.1] * 6
+    go = threading.Event()
+
+    def work() -> None:
+        time_.passes(40, caller.clock)
+
+    with Caller([python(lambda: go.wait(LONG), "block"), python(work, timeout=60)], jobs=1) as caller:
+        call(caller, "block")
+        outcomes = [call(caller) for _ in range(6)]
+        time_.passes(100, caller.clock)
+        go.set()
+        assert [one.wait() for one in outcomes] == [(None, None, 1)] * 6
 
 
 def test_retries_until_it_works() -> None:
@@ -71,7 +80,7 @@ def test_pauses_double_up_to_a_limit() -> None:
     assert all(pause >= least for pause, least in zip(pauses, (0.02, 0.04, 0.08, 0.08), strict=True))
 
 
-def test_a_time_out_is_retried() -> None:
+def test_a_time_out_is_retried(time_: Time) -> None:
     """An attempt that took too long is repeated."""
     go, attempts = threading.Event(), list[int]()
 
@@ -81,15 +90,25 @@ def test_a_time_out_is_retried() -> None:
             go.wait(LONG)
         return len(attempts)
 
-    with Caller([python(work, timeout=0.2, retries=1, backoff=0.0)]) as caller:
-        assert call(caller).wait() == (2, None, 2)
+    with Caller([python(work, timeout=60, retries=1, backoff=0.0)]) as caller:
+        outcome = call(caller)
+        wait_until(lambda: attempts)
+        time_.passes(61, caller.clock)
+        assert outcome.wait() == (2, None, 2)
         go.set()
 
 
-def test_signs_of_life_keep_a_call_alive() -> None:
+def test_signs_of_life_keep_a_call_alive(time_: Time) -> None:
     """A function that gives signs of life may take longer than the time between two of them."""
-    with Caller([python(beat_for, heartbeat=0.3)]) as caller:
-        assert call(caller, "s", 0.8).value() == "done"
+
+    def work() -> str:
+        for _ in range(4):
+            time_.passes(40, caller.clock)
+            heartbeat()
+        return "done"
+
+    with Caller([python(work, heartbeat=60)]) as caller:
+        assert call(caller).value() == "done"
 
 
 def test_silence_is_a_time_out() -> None:
@@ -130,7 +149,7 @@ def test_cancelling_ends_a_pause() -> None:
 
 def test_outside_of_a_call_signs_do_nothing() -> None:
     """The functions for services may be called without a service."""
-    assert beat_for(0.01) == "done"
+    heartbeat()
     assert not cancelled()
 
 

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from solvent.errors import WorkflowProblem
-from solvent.services import Caller, Failure, cancelled
+from solvent.services import Caller, Failure, cancelled, heartbeat
 from tests.unit.services import functions
-from tests.unit.services.outcomes import LONG, call, python, start, wait_until
+from tests.unit.services.outcomes import LONG, Time, call, python, start, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 
 @pytest.fixture
@@ -26,15 +27,20 @@ def processes() -> Iterator[ProcessPoolExecutor]:
         yield executor
 
 
-def test_threads_of_the_library() -> None:
+def test_threads_of_the_library(time_: Time) -> None:
     """A thread pool that was brought along runs the calls, also under a policy."""
+
+    def beat() -> str:
+        for _ in range(4):
+            time_.passes(40, caller.clock)
+            heartbeat()
+        return "done"
+
     with ThreadPoolExecutor(2, "brought") as executor:
         name = python(lambda: threading.current_thread().name)
-        with Caller(
-            [name, python(functions.beat_for, "beat", heartbeat=0.3, timeout=LONG)], executor=executor
-        ) as caller:
+        with Caller([name, python(beat, "beat", heartbeat=60, timeout=600)], executor=executor) as caller:
             assert call(caller).value().startswith("brought")
-            assert call(caller, "beat", 0.6).value() == "done"
+            assert call(caller, "beat").value() == "done"
 
 
 def test_a_call_in_a_thread_that_was_brought_can_be_cancelled() -> None:
@@ -58,20 +64,21 @@ def test_a_call_in_a_thread_that_was_brought_can_be_cancelled() -> None:
     assert ran == []
 
 
-def test_processes_of_the_library(processes: ProcessPoolExecutor) -> None:
+def test_processes_of_the_library(processes: ProcessPoolExecutor, tmp_path: Path) -> None:
     """A process pool that was brought along runs the calls; failures and bad results are told."""
     services = [
         python(functions.double),
         python(functions.fail, "fail", retries=1, backoff=0.0),
         python(functions.make_lock, "lock"),
-        python(functions.sleep, "sleep", timeout=0.3),
+        python(functions.wait_for, "wait", timeout=0.3),
     ]
     with Caller(services, executor=processes) as caller:
         assert call(caller, "s", 2).wait() == (4, None, 1)
         failure = call(caller, "fail", "x").failure()
         assert (failure.kind, failure.text, failure.attempts) == ("FAILED", "ValueError: x", 2)
         assert call(caller, "lock").failure().text.startswith("its result cannot be passed between processes")
-        assert call(caller, "sleep", 1.5).failure() == Failure("TIMEOUT", "no result after 0.3 s")
+        assert call(caller, "wait", str(tmp_path / "go")).failure() == Failure("TIMEOUT", "no result after 0.3 s")
+        (tmp_path / "go").touch()
 
 
 def test_a_broken_pool_loses_its_calls(processes: ProcessPoolExecutor) -> None:
@@ -97,7 +104,7 @@ def test_an_executor_that_is_shut_down_takes_no_calls() -> None:
         assert call(caller, "s", 1).failure().text.startswith("the executor takes no calls")
 
 
-def test_dask() -> None:
+def test_dask(tmp_path: Path) -> None:
     """Dask's executor runs every call, tells failures and bad results, and its calls can take too long."""
     distributed = pytest.importorskip("distributed")
     services = [
@@ -105,7 +112,7 @@ def test_dask() -> None:
         python(functions.process_id, "pid"),
         python(functions.fail, "fail"),
         python(functions.make_lock, "lock"),
-        python(functions.sleep, "sleep", timeout=0.5),
+        python(functions.wait_for, "wait", timeout=0.5),
     ]
     with (
         distributed.LocalCluster(n_workers=1, threads_per_worker=2, dashboard_address=None) as cluster,
@@ -118,4 +125,5 @@ def test_dask() -> None:
         assert call(caller, "pid").value() != os.getpid()
         assert call(caller, "fail", "x").failure().text == "ValueError: x"
         assert call(caller, "lock").failure().text.startswith("its result cannot be passed between processes")
-        assert call(caller, "sleep", 3.0).failure().kind == "TIMEOUT"
+        assert call(caller, "wait", str(tmp_path / "go")).failure().kind == "TIMEOUT"
+        (tmp_path / "go").touch()

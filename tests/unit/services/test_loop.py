@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from solvent.services import Caller, Failure, cancelled, heartbeat
-from tests.unit.services.outcomes import LONG, call, python, start, wait_until
+from tests.unit.services.outcomes import LONG, Time, call, python, start, wait_until
 
 
 async def double(number: int) -> int:
@@ -102,19 +102,28 @@ def test_a_hanging_one_takes_too_long() -> None:
         assert call(caller).failure() == Failure("TIMEOUT", "no result after 0.05 s")
 
 
-def test_signs_of_life_are_told_apart() -> None:
+def test_signs_of_life_are_told_apart(time_: Time) -> None:
     """Of two asynchronous calls in one thread, the one that gives signs of life survives."""
+    go, signs = threading.Event(), {True: 0, False: 0}
 
     async def work(*, alive: bool) -> str:
-        for _ in range(80):
+        while not go.is_set():
             if alive:
                 heartbeat()
-            await asyncio.sleep(0.01)
+            signs[alive] += 1
+            await asyncio.sleep(0.001)
         return "done"
 
-    with Caller([python(work, heartbeat=0.4)]) as caller:
+    with Caller([python(work, heartbeat=60)]) as caller:
         living, silent = call(caller, alive=True), call(caller, alive=False)
-        assert silent.failure().text == "no sign of life for 0.4 s"
+        wait_until(lambda: all(signs.values()))
+        for _ in range(4):
+            time_.passes(40, caller.clock)
+            # The next count may belong to a sign that was given before.
+            before = signs[True] + 1
+            wait_until(lambda before=before: signs[True] > before)
+        assert silent.failure().text == "no sign of life for 60 s"
+        go.set()
         assert living.value() == "done"
 
 

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +15,7 @@ from solvent.errors import WorkflowProblem
 from solvent.services import Caller, Failure
 from solvent.workflow.model import Service
 from tests.unit.services import functions
-from tests.unit.services.outcomes import LONG, call, python, start, wait_until
+from tests.unit.services.outcomes import LONG, Time, call, python, start, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -89,10 +88,10 @@ def test_an_idle_worker_that_is_killed_is_not_missed() -> None:
 
 
 @pytest.mark.parametrize("how", ["timeout", "heartbeat", "cancel"])
-def test_a_stopped_call_is_killed(how: str, tmp_path: Path) -> None:
+def test_a_stopped_call_is_killed(how: str, tmp_path: Path, time_: Time) -> None:
     """A call that takes too long, is silent, or is cancelled ends with its process, and the next one is served."""
     mark = tmp_path / "mark"
-    policy = {} if how == "cancel" else {how: 0.2}
+    policy = {} if how == "cancel" else {how: 60}
     services = [python(functions.note_and_sleep, **policy), python(functions.double, "double")]
     with Caller(services, jobs=1, processes=True) as caller:
         outcome, handle = start(caller, "s", str(mark), LONG)
@@ -100,16 +99,23 @@ def test_a_stopped_call_is_killed(how: str, tmp_path: Path) -> None:
         wait_until(lambda: mark.exists() and mark.read_text())
         if how == "cancel":
             handle.cancel()
+        else:
+            time_.passes(61, caller.clock)
         assert outcome.failure().kind == ("CANCELLED" if how == "cancel" else "TIMEOUT")
         wait_until(lambda: not is_alive(int(mark.read_text())))
         assert behind.value() == 6
     assert len(outcome.reports) == 1
 
 
-def test_signs_of_life_come_through() -> None:
+def test_signs_of_life_come_through(tmp_path: Path, time_: Time) -> None:
     """A function in a worker process that gives signs of life is left alone."""
-    with Caller([python(functions.beat_for, heartbeat=0.5)], processes=True) as caller:
-        assert call(caller, "s", 1.2).value() == "done"
+    with Caller([python(functions.wait_for, heartbeat=60)], processes=True) as caller:
+        outcome = call(caller, "s", str(tmp_path / "go"))
+        for _ in range(4):
+            time_.wait_for_sign(caller)
+            time_.passes(40, caller.clock)
+        (tmp_path / "go").touch()
+        assert outcome.value() == "done"
 
 
 def test_calls_do_not_wait_behind_a_long_one() -> None:
@@ -118,7 +124,7 @@ def test_calls_do_not_wait_behind_a_long_one() -> None:
     with Caller(services, jobs=2, processes=True) as caller:
         for one in [call(caller, "s", 0.1), call(caller, "s", 0.1)]:
             one.value()  # Both workers are there now.
-        long = call(caller, "s", LONG / 3)
+        long = call(caller, "s", LONG)
         quick = [call(caller, "quick") for _ in range(12)]
         assert len({one.value() for one in quick}) <= 2
         assert long.reports == []
@@ -128,16 +134,18 @@ def test_calls_do_not_wait_behind_a_long_one() -> None:
 
 def test_a_call_given_in_advance_can_be_cancelled(tmp_path: Path) -> None:
     """A call that waits behind another one in a worker does not run after it was cancelled."""
-    mark = tmp_path / "mark"
-    services = [python(functions.sleep), python(functions.note_and_sleep, "note")]
+    mark, go = tmp_path / "mark", tmp_path / "go"
+    services = [python(functions.wait_for), python(functions.note_and_sleep, "note")]
     with Caller(services, jobs=1, processes=True) as caller:
-        call(caller, "s", 0.0).value()
-        first = call(caller, "s", 0.5)
+        first = call(caller, "s", str(go))
         outcome, handle = start(caller, "note", str(mark), 0.0)
-        time.sleep(0.1)
+        wait_until(lambda: handle.seat.worker is not None)
         handle.cancel()
         assert outcome.failure() == Failure("CANCELLED", "cancelled")
-        assert first.value() == 0.5
+        # When the worker has given it back.
+        wait_until(lambda: handle.seat.worker is None)
+        go.touch()
+        assert first.value() == "done"
     assert not mark.exists()
 
 
