@@ -103,6 +103,8 @@ class _Run:
         attempt = self._attempt
         # Said before it starts: one that is stopped while it starts is waited for, too.
         attempt.on_stop(self._stop, waits=True)
+        if attempt.over:
+            return None
         try:
             command = self._start()
         except NoArgument as error:
