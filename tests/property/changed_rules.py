@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from solvent.running.report import Report
     from solvent.workflow.model import Workflow
 
-SECONDS_MAX = 20
+SECONDS_MAX = 60
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import pytest
@@ -77,11 +78,11 @@ def test_any_limit_loses_nothing(text: str, seed: int | None) -> None:
 def test_limit_of_time(seed: int | None) -> None:
     """A run that does not end stops soon after its time is over, with nothing lost."""
     solution = solvent.parse(UP).solution()
-    started = time.perf_counter()
+    started = time.process_time()
     with pytest.raises(solvent.LimitReached) as caught:
         solvent.run(solution, seconds_max=0.1, seed=seed)
     assert (caught.value.code, caught.value.message) == ("H502", "not inert after 0.1 seconds")
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
     assert len(solution) == 2
 
 
@@ -119,7 +120,7 @@ def test_kept_reactants_are_observed_apart() -> None:
 
 def test_outcome_is_readable() -> None:
     """An outcome shows how a run ended."""
-    assert repr(solvent.run(Solution())).startswith("Outcome(inert=True, reactions=0, seconds=0.0")
+    assert re.fullmatch(r"Outcome\(inert=True, reactions=0, seconds=\d+\.\d{3}\)", repr(solvent.run(Solution())))
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -21,12 +21,15 @@ A, B, C, D = Result("A"), Result("B"), Result("C"), Result("D")
 def run(
     tasks: tuple[Task, ...], *alternatives: Alternative, policy: Policy | None = None, **functions: Callable[..., Any]
 ) -> Report:
-    """Run tasks, each with the service of its name, which by default puts that name around its arguments."""
+    """Run tasks, each with the service of its name, which by default puts that name around its arguments.
+
+    A policy is for those that do otherwise.
+    """
     services = [
         Service(
             task.service,
             function=functions.get(task.name, lambda *given, name=task.name: [name, *given]),
-            policy=policy or Policy(),
+            policy=policy if policy is not None and task.name in functions else Policy(),
         )
         for task in tasks
     ]
@@ -56,7 +59,9 @@ def test_on_timeout() -> None:
     """A task that takes too long is replaced by an alternative on time-outs, one that fails is not."""
     tasks = (task("A"), task("B", A), task("X"))
     spare = Alternative("x", {"A": "X"}, on=("timeout",))
-    slow = run(tasks, spare, policy=Policy(timeout=0.05), A=lambda: threading.Event().wait(0.3))
+    done = threading.Event()
+    slow = run(tasks, spare, policy=Policy(timeout=0.05), A=lambda: done.wait(60))
+    done.set()
     assert (slow.results, slow.calls) == ({"B": ["B", ["X"]]}, {"A": 1, "X": 1, "B": 1})
     failed = run(tasks, spare, A=fail)
     assert (failed.results, failed.calls) == ({}, {"A": 1})
