@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 from solvent.running import workflow as running
+from solvent.running.making import run_workflow
 from solvent.running.invoking import HOST
 from solvent.workflow import concrete
 
@@ -37,4 +38,4 @@ def changed_rules(file: str, old: str, new: str) -> Iterator[None]:
 def run_changed(workflow: Workflow, file: str, old: str, new: str, **options: Any) -> Report:
     """Run a workflow by changed rules."""
     with changed_rules(file, old, new):
-        return running.run_workflow(workflow, seconds_max=SECONDS_MAX, **options)
+        return run_workflow(workflow, seconds_max=SECONDS_MAX, **options)

@@ -1,17 +1,18 @@
 """What must hold of a workflow in every order: who precedes whom, who runs how often, who never runs, how it ends.
 
-    A before B            B has not started before A was done once
-    A before each B       B has not started more often than A was done
-    B not after A         B does not start once A is done
-    B never               B does not run;  `B once`, `B twice`, `B runs 3`, `B runs 0..2`: so often, in the end
-    one of B, C           in the end exactly one run of them was started;  `some of B, C`: at least one
-    B, C apart            they never run at the same time, nor does one of them twice at the same time
-    ends done             every order ends so: `done`, `cancelled`, `failed`, `stuck`;  `ends done or stuck`
+A before B            B has not started before A was done once
+A before each B       B has not started more often than A was done
+B not after A         B does not start once A is done
+B never               B does not run;  `B once`, `B twice`, `B runs 3`, `B runs 0..2`: so often, in the end
+one of B, C           in the end exactly one run of them was started;  `some of B, C`: at least one
+B, C apart            they never run at the same time, nor does one of them twice at the same time
+ends done             every order ends so: `done`, `cancelled`, `failed`, `stuck`;  `ends done or stuck`
 """
 
 from __future__ import annotations
 
 import re
+from math import inf
 from typing import TYPE_CHECKING
 
 from solvent.errors import WorkflowProblem
@@ -71,8 +72,8 @@ def _test(orders: Orders, statement: str) -> tuple[Callable[[Counts], bool], boo
         return lambda state: least <= state.started[task] <= most, True
     if match := re.fullmatch(r"(one|some) of (.+)", statement):
         tasks = _check_names(orders, statement, match[2].split(", "))
-        is_one = match[1] == "one"
-        return lambda state: (total := sum(state.started[task] for task in tasks)) == 1 or (total > 1 and not is_one), True
+        limit = 1 if match[1] == "one" else inf
+        return lambda state: 1 <= sum(state.started[task] for task in tasks) <= limit, True
     if match := re.fullmatch(r"(.+) apart", statement):
         tasks = _check_names(orders, statement, match[1].split(", "))
         return lambda state: sum(state.running[task] for task in tasks) <= 1, False
@@ -81,7 +82,7 @@ def _test(orders: Orders, statement: str) -> tuple[Callable[[Counts], bool], boo
         if not set(ends) <= set(_ENDS):
             raise WorkflowProblem("W143", f"a workflow cannot end `{match[1]}`", hint=f"ends: {', '.join(_ENDS)}")
         return lambda state: state.end in ends, True
-    raise WorkflowProblem("W143", f"`{statement}` is no statement about a workflow", hint="write `A before B`, `C once` ...")
+    raise WorkflowProblem("W143", f"`{statement}` is no statement about a workflow", hint="`A before B`, `C once` ...")
 
 
 def _check_names(orders: Orders, statement: str, names: Iterable[str]) -> tuple[str, ...]:

@@ -82,7 +82,7 @@ class Chooser:
         found = self._conditions[text] = condition_of(f"the condition `{text}` of the task `{name}`", text)
         return found
 
-    def _choose(
+    def _choose(  # noqa: PLR0917 - what the rule gives, in its order
         self, name: str, task: Molecule, how: Molecule, ways: Molecule, exits: Molecule, result: Molecule
     ) -> tuple[list[Molecule], list[Molecule]]:
         last = self._last
@@ -91,10 +91,8 @@ class Chooser:
         every = [_Way(*way) for way in ways]
         taken = self._taken(name, how, every, result)
         stays = any(way.place is _INSIDE or way.place is _STAYS for way in taken)
-        skips: list[Molecule] = []
-        for way in every:
-            if way not in taken and (way.place is _INSIDE or (way.place is _OUTSIDE and not stays)):
-                skips.append((way.to, task))
+        told = (_INSIDE,) if stays else (_INSIDE, _OUTSIDE)
+        skips: list[Molecule] = [(way.to, task) for way in every if way.place in told and way not in taken]
         if not stays:
             skips += exits
         found = [way.to for way in taken for _ in range(way.copies)]

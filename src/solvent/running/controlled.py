@@ -189,12 +189,15 @@ class ControlledRun(WorkflowRun):
                 self._keep(values, self._names[molecule[1]], molecule[2], molecule[3])
             elif type(molecule[1]) is Solution and molecule[0] in self._names:
                 self._read_instance(self._names[molecule[0]], molecule[1], values, failed)
+        last = {event.task: event.kind for event in self._trace if event.kind in ("done", "failed", "cancelled")}
         for name in self._tasks:
-            calls = report.calls.get(name, 0)
-            state = "failed" if name in failed else "done" if name in values else "unused"
-            if state == "unused" and (runs.get(name) or calls):
-                state = "cancelled"
-            report.states[name] = state
+            if name in failed or name in values:
+                report.states[name] = "failed" if name in failed else "done"
+            elif last.get(name) == "done":
+                # It stood in for another, which has the result.
+                report.states[name] = "done"
+            else:
+                report.states[name] = "cancelled" if runs.get(name) or name in last else "unused"
         for name in self.workflow.outcomes:
             if name in values:
                 report.results[name] = values[name][1]
@@ -209,9 +212,7 @@ class ControlledRun(WorkflowRun):
         if name not in values or values[name][0] <= number:
             values[name] = number, value_of(result)
 
-    def _read_instance(
-        self, name: str, inside: Solution, values: dict[str, tuple[int, Any]], failed: set[str]
-    ) -> None:
+    def _read_instance(self, name: str, inside: Solution, values: dict[str, tuple[int, Any]], failed: set[str]) -> None:
         parts = {part[0]: part for part in inside if type(part) is tuple}
         if _ERR in parts:
             fault = parts[_ERR]

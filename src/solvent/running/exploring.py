@@ -266,7 +266,7 @@ def _functions(workflow: Workflow) -> dict[str, Callable[..., Any]]:
 
 
 def _called(name: str) -> Callable[..., Molecule]:
-    return lambda *arguments: getattr(current.run, name)(*arguments)
+    return lambda *arguments: getattr(current.run, name)(*arguments)  # noqa: PLW0108 - the run is found when it is called
 
 
 _EXPLORED = workflow_functions(**{**HOST, "invoke": _called("invoke"), "invoke_each": _called("invoke_each")})

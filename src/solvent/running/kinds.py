@@ -12,6 +12,7 @@ Both run in a worker thread and stop when their call is cancelled or takes too l
 from __future__ import annotations
 
 from contextvars import ContextVar
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,10 +33,13 @@ if TYPE_CHECKING:
     from solvent.chemistry.solution import Solution
     from solvent.running.report import Report
     from solvent.services.call import Attempt
+    from solvent.services.caller import Maker
     from solvent.workflow.model import Service
 
-# The files whose workflows are being prepared: one of them inside itself would never end.
-_OPEN: ContextVar[tuple[Path, ...]] = ContextVar("solvent_open_workflows", default=())
+# The workflows that are being prepared, by their files or functions: one of them inside itself would never end.
+_OPEN: ContextVar[tuple[object, ...]] = ContextVar("solvent_open_workflows", default=())
+DEPTH_MAX = 50
+"""How deep workflows may call each other."""
 
 
 def make_hocl(service: Service, caller: Caller) -> Callable[[Attempt], None]:
@@ -70,24 +74,27 @@ def _left(solution: Solution, wanted: str | None) -> Any:
     raise WorkflowFailed("W202", f"the program came to its end without a molecule `{wanted} : ...`")
 
 
-def make_workflow(service: Service, caller: Caller) -> Callable[[Attempt], None]:
-    """Make the launch of a workflow."""
+def make_workflow(service: Service, caller: Caller, *, depth: int = 0) -> Callable[[Attempt], None]:
+    """Make the launch of a workflow; `depth` is how many of them are around it."""
     from solvent.running.making import run_of
 
     inner, folder = workflow_of(service, caller.folder)
     names = list(inner.inputs)
 
     def call(*arguments: Any, **keywords: Any) -> Any:
+        if depth >= DEPTH_MAX:
+            raise WorkflowFailed("W204", f"`{inner.name}` is called {DEPTH_MAX} deep, and does not come to an end")
         if len(arguments) > len(names):
             raise WorkflowProblem("W131", f"`{inner.name}` has {len(names)} inputs, not {len(arguments)}")
         inputs = {**dict(zip(names, arguments, strict=False)), **keywords}
-        report = run_of(inner, inputs, folder=folder, should_stop=cancelled).run()
+        report = run_of(inner, inputs, folder=folder, should_stop=cancelled, depth=depth + 1).run()
         if report.error is not None:
             raise report.error
         if not report.succeeded:
             raise _told(report)
-        results = [report.results[name] for name in inner.outcomes]
-        return results[0] if len(results) == 1 else results
+        # Where it goes by choice, not every end is reached.
+        results = [report.results[name] for name in inner.outcomes if name in report.results]
+        return results[0] if len(results) == 1 else results or None
 
     _prepare(service, inner, folder, caller.folder)
     return caller.in_threads(_said_briefly(call))
@@ -96,17 +103,25 @@ def make_workflow(service: Service, caller: Caller) -> Callable[[Attempt], None]
 def _told(report: Report) -> Told:
     """Say of which task an inner workflow failed, with the output of that one's service."""
     for first in report.failures:
+        if (at := first.cause.find("[W204]")) >= 0:
+            # All that are around it would only repeat that they failed.
+            return Told(first.cause[at:], first.output)
         return Told(f"[W201] its task `{first.task}` failed: {first.cause}", first.output)
-    return Told("[W201] it is not done")
+    if report.is_cancelled:
+        return Told(f"[W201] its task `{report.ended_by}` has cancelled it")
+    return Told(f"[W203] it is stuck: {report.stuck[0]}" if report.stuck else "[W201] it is not done")
 
 
 def _prepare(service: Service, inner: Workflow, folder: Path | None, around: Path | None) -> None:
     """Look at the services of an inner workflow now, so that what is wrong with them is said before anything runs."""
-    path = _path(service, around).resolve() if service.function is None else None
+    itself = _path(service, around).resolve() if service.function is None else service.function
     before = _OPEN.get()
-    if path in before:
+    if any(one is itself or (isinstance(one, Path) and one == itself) for one in before):
+        if inner.is_controlled or inner.alternatives:
+            # It may decide not to call itself, so it is looked at when it does.
+            return
         raise WorkflowProblem("W183", f"service `{service.name}`: the workflow of `{service.target}` calls itself")
-    mark = _OPEN.set(before if path is None else (*before, path))
+    mark = _OPEN.set((*before, itself))
     try:
         Caller(inner.services, folder=folder, makers=MAKERS).close()
     finally:
@@ -153,6 +168,12 @@ def _said_briefly(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-MAKERS = {"hocl": make_hocl, "workflow": make_workflow}
+MAKERS: dict[str, Maker] = {"hocl": make_hocl, "workflow": make_workflow}
 
-__all__ = ["MAKERS", "make_hocl", "make_workflow", "workflow_of"]
+
+def makers_at(depth: int) -> dict[str, Maker]:
+    """Give the makers for a workflow that is called by so many others."""
+    return {**MAKERS, "workflow": partial(make_workflow, depth=depth)}
+
+
+__all__ = ["MAKERS", "make_hocl", "make_workflow", "makers_at", "workflow_of"]

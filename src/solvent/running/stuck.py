@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from solvent.chemistry.molecule import Molecule, Symbol
-from solvent.chemistry.solution import Solution
 from solvent.workflow.concrete import task_symbol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from solvent.chemistry.solution import Solution
     from solvent.workflow.model import Workflow
 
 

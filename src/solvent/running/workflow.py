@@ -22,7 +22,7 @@ from solvent.engine.reactor import Reactor
 from solvent.errors import LimitReached, ReactionFailed
 from solvent.running.invoking import HOST, Call, NotMade, current, predicate_of
 from solvent.running.judging import Judge, cause
-from solvent.running.kinds import MAKERS
+from solvent.running.kinds import makers_at
 from solvent.running.lean import AWAKE_MAX, Lean, few_collections
 from solvent.running.program import deep_stack
 from solvent.running.report import Event, Failed, Report, Timing
@@ -63,6 +63,7 @@ class WorkflowRun:
         executor: Executor | None = None,
         folder: Path | None = None,
         solution: Solution | None = None,
+        depth: int = 0,
         seconds_max: float | None = None,
         watch: Callable[[Event], None] | None = None,
         observe: Callable[[Reaction], None] | None = None,
@@ -81,9 +82,8 @@ class WorkflowRun:
         self._lean = Lean(self.solution, waiting) if is_plain else None
         self.reactor = Reactor(observe=observe, should_stop=self._must_stop)
         self.report = Report(workflow.name)
-        self._caller = partial(
-            Caller, workflow.services, jobs=jobs, processes=processes, executor=executor, folder=folder, makers=MAKERS
-        )
+        callers = partial(Caller, jobs=jobs, processes=processes, executor=executor, folder=folder)
+        self._caller = partial(callers, workflow.services, makers=makers_at(depth))
         self._watch = watch
         self._should_stop = should_stop
         self._seconds_max = seconds_max
@@ -92,18 +92,12 @@ class WorkflowRun:
         if solution is not None:
             self._add_unknown_tasks(solution)
         self._alternatives = {one.name: one for one in workflow.alternatives}
-        predicates = {
-            one.name: predicate_of(one.name, one.predicate, folder)
-            for one in workflow.alternatives
-            if one.predicate is not None
-        }
-        conditions = {one.name: one.when for one in workflow.alternatives if one.when is not None}
-        self._judge = Judge(conditions, predicates)
+        self._judge = _judge_of(workflow, folder)
         # The predicates to ask about a task's result before it lands: they may take their time.
+        asked = [one for one in workflow.alternatives if one.predicate is not None]
         self._judges = {
-            task: [one.name for one in workflow.alternatives if one.name in predicates and task in one.watched]
-            for one in workflow.alternatives
-            if one.name in predicates
+            task: [one.name for one in asked if task in one.watched]
+            for one in asked
             for task in one.watched
             if task in self._tasks and self._tasks[task].each is None
         }
@@ -394,6 +388,13 @@ class WorkflowRun:
                     break
             else:
                 return name
+
+
+def _judge_of(workflow: Workflow, folder: Path | None) -> Judge:
+    """Make the judge of a workflow's alternatives."""
+    conditions = {one.name: one.when for one in workflow.alternatives if one.when is not None}
+    asked = [one for one in workflow.alternatives if one.predicate is not None]
+    return Judge(conditions, {one.name: predicate_of(one.name, one.predicate, folder) for one in asked})
 
 
 __all__ = ["FUNCTIONS", "LOOK_EVERY", "TEXT_MAX", "WorkflowRun"]

@@ -173,14 +173,15 @@ class _Maker:
             if task.each is not None:
                 found.append((Symbol("EACH"), *_each(task.each)))
             if any(task.name in one.exits for one in self.workflow.alternatives):
-                found += [rules["wa_judge"], rules["wa_swap"]]
+                found += [rules[name] for name in ("wa_judge", "wa_swap", "wa_swap_last", "wa_swap_choice")]
             return found
 
         gates = Gates(self.workflow, task_symbol, self._argument, inner, libraries)
         molecules = gates.molecules()
         found: list[Molecule] = [rule for name, rule in rules.items() if name in gates.names]
-        for needs in gates.needs:
-            found.append(rules["invokeServ"] if needs == Needs() else _composed(needs, self.functions))
+        found += [
+            rules["invokeServ"] if needs == Needs() else _composed(needs, self.functions) for needs in gates.needs
+        ]
         for library in libraries.values():
             found += library.rules
         return [*found, *molecules]

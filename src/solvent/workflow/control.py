@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from solvent.workflow.slots import Argument
+from solvent.workflow.slots import Argument  # noqa: TC001 - msgspec looks at the types
 
 
 class Test(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -46,7 +46,7 @@ class Many(msgspec.Struct, frozen=True, omit_defaults=True):
     cancels: bool = False
     """The instances that are still running are cancelled when enough results are there."""
     more: Test | None = None
-    """A result for which this holds asks for one more instance; in place of its item (with `over`) it gets that result."""
+    """A result for which this holds asks for one more instance, which (with `over`) gets it in place of its item."""
     enough: Test | None = None
     """The list of results so far for which this holds is enough."""
 
@@ -55,9 +55,9 @@ class Control(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a task does besides calling its service."""
 
     join: str = "all"
-    """What starts it: `all` its sources, `any` one of them (each arrival starts it once more), the `first` so many of a
-    round (`need`; the rest of the round is ignored), all that are `active` (that can still arrive), or a rule library of
-    the workflow's `patterns`."""
+    """What starts it: `all` its sources, `any` one of them (each arrival starts it once more), the `first` so many of
+    a round (`need`; the rest of the round is ignored), all that are `active` (that can still arrive), or a rule library
+    of the workflow's `patterns`."""
     need: int = 1
     """With `first`: how many arrivals start it. With a library: a number for its rules."""
     cancels_rest: bool = False

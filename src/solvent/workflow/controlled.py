@@ -90,7 +90,7 @@ class Gates:
         locks = dict.fromkeys(lock for control in self.control.values() for lock in (*control.takes, *control.gives))
         for lock in locks:
             found += [(Symbol("LOCK"), lock)] * self.workflow.locks.get(lock, 1)
-        if any(control.ends for control in self.control.values()):
+        if any(task.control is not None and task.control.ends for task in self.workflow.tasks):
             self._use("passOut")
         return found
 
@@ -339,7 +339,7 @@ class Gates:
     # --- Adaptation.
 
     def _adapting(self, task: Task) -> list[Molecule]:
-        """Give what takes another service where one fails: for each alternative that replaces it, and those after it."""
+        """Give what takes another service where one fails: for each alternative of it, and those after these."""
         found: list[Molecule] = []
         todo = [task.name]
         for name in todo:
@@ -351,9 +351,17 @@ class Gates:
                 todo.append(other.name)
                 kinds = List(dict.fromkeys(Symbol(kind) for on in one.on for kind in KINDS[on]))
                 arguments = List(self._argument(task, slot) for slot in other.slots)
+                control = other.control
+                ending: list[Molecule] = []
+                if control is not None and control.ends:
+                    end = (Symbol("END"), self.symbol(other.name), Symbol(control.ends.upper()))
+                    ways = (Symbol("CHOICE"), self.symbol(other.name), Symbol("ALL"), List(), List())
+                    empty = ((Symbol(word), Solution()) for word in ("CANCELS", "COMPLETES"))
+                    ending = [Solution([ways, *empty, (Symbol("THEN"), Solution([end]))])]
+                    self._use(*_CHOICE)
                 found.append(
                     (Symbol("OTHER"), self.symbol(name), one.name, kinds, self.symbol(other.name), other.service,
-                     arguments)
+                     arguments, *ending)
                 )  # fmt: skip
                 if "condition" in one.on:
                     judges.append((one.name, one.when or ""))
@@ -367,7 +375,7 @@ KINDS = {"failure": ("FAILED", "TIMEOUT", "LOST", "UNROUTED"), "timeout": ("TIME
 
 
 def test_text(test: Test | None, key: str) -> str:
-    """Give a condition as the rules carry it: its text, `?` and a key for a Python function, nothing where there is none."""
+    """Give a condition as the rules carry it: its text, or `?` and a key for a Python function, or nothing."""
     if test is None:
         return ""
     return test.when if test.when is not None else f"?{key}"

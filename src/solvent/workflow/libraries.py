@@ -5,8 +5,8 @@
 
 The rules join the others of the workflow. `JOIN` holds what the gate of a task that joins by the library has at first:
 `SOURCES` stands for the task's sources, `COUNT` for how many they are, `NUMBER` for the number given with the join. A
-library takes tokens `PASS : T : source : n : value` and says when the task starts by `FLAG_INVOKE : T : f : <tokens>`, where
-a token is `source : n : value` and `f` what the gate holds as `FROM`; tokens with `n < f` were cancelled.
+library takes tokens `PASS : T : source : n : value` and says by `FLAG_INVOKE : T : f : <tokens>` when the task starts;
+a token is `source : n : value`, and `f` what the gate holds as `FROM`; tokens with `n < f` were cancelled.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ def library_of(name: str, solution: Solution) -> Library:
     templates = [one[1] for one in solution if type(one) is tuple and one[0] is Symbol("JOIN")]
     if len(templates) != 1 or type(templates[0]) is not Solution:
         raise WorkflowProblem(
-            "W141", f"the pattern `{name}` does not say what a gate holds at first", hint="add `JOIN : <...>` to its solution"
+            "W141",
+            f"the pattern `{name}` does not say what a gate holds at first",
+            hint="add `JOIN : <...>` to its solution",
         )
     return Library([one for one in solution if type(one) is Rule], [*templates[0]])
 

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from solvent.workflow.control import Control
+from solvent.workflow.control import Control  # noqa: TC001 - msgspec looks at the types
 from solvent.workflow.slots import Argument, Arrived, Input, Result, Signalled, Value
 
 
@@ -142,7 +142,7 @@ class Workflow(msgspec.Struct, frozen=True, omit_defaults=True):
     locks: dict[str, int] = {}
     """How many tasks may hold a lock at the same time; one if it is not named here."""
     patterns: dict[str, str] = {}
-    """Rule libraries of the user's own, by the name under which a task joins by them: `{"majority": "majority.hocl"}`."""
+    """Rule libraries of the user's own, by the names that tasks join by: `{"majority": "majority.hocl"}`."""
 
     def task(self, name: str) -> Task:
         """Give the task of a name."""
@@ -214,6 +214,6 @@ def wakers_of(workflow: Workflow) -> dict[str, tuple[str, ...]]:
 
 
 __all__ = [
-    "REQUIRED", "Alternative", "Argument", "Arrived", "Each", "Input", "Policy", "Result", "Service", "Signalled", "Task",
-    "Value", "Workflow", "wakers_of",
+    "REQUIRED", "Alternative", "Argument", "Arrived", "Each", "Input", "Policy", "Result", "Service", "Signalled",
+    "Task", "Value", "Workflow", "wakers_of",
 ]  # fmt: skip

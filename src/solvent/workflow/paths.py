@@ -1,4 +1,4 @@
-"""What follows from the shape of a controlled workflow: who can start it, which ways lead round, who must hear of skips.
+"""What follows from the shape of a controlled workflow: who starts it, which ways lead round, who must hear of skips.
 
 A synchronizing merge (`join: active`) waits for all that can still arrive. So whoever does not choose a way that leads
 to one says so, by a skip that is passed on like a token. In a loop a way out that is not taken now may be taken later:
@@ -86,7 +86,7 @@ def paths_of(workflow: Workflow) -> Paths:
 
 
 def _loops(destinations: dict[str, tuple[str, ...]]) -> dict[str, int]:
-    found = {}
+    found: dict[str, int] = {}
     for number, component in enumerate(components_of(destinations)):
         if len(component) > 1 or component[0] in destinations[component[0]]:
             found |= dict.fromkeys(component, number)

@@ -30,7 +30,7 @@ class Result(msgspec.Struct, frozen=True, tag="result", tag_field="is"):
 
 
 class Arrived(msgspec.Struct, frozen=True, tag="arrived", tag_field="is"):
-    """What started the task, whoever sent it: the first that arrived, or the list of all, in the order of the sources."""
+    """What started the task, whoever sent it: the first that arrived, or all, as a list in the order of the sources."""
 
     which: Literal["one", "all"] = "one"
 

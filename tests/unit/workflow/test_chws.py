@@ -81,7 +81,7 @@ def test_synchronization() -> None:
     "inside, prepare, join, which",
     [
         ("discr_setFlag", "discr_preparePass", "first", "one"),
-        ("sm_setFlag", "sm_preparePass", "any", "one"),
+        ("sm_setFlag", "sm_preparePass", "first", "one"),
         ("syncMerge, syncMg_setFlag, SYNCMG_INBOX : <>", "syncMg_preparePass", "active", "all"),
         ("mm_reset, lockReset_End, RESET : <invokeServ>, LOCKED : 0", "preparePass", "any", "one"),
     ],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-JOINS = {"sync_setFlag": "all", "discr_setFlag": "first", "sm_setFlag": "any", "syncMg_setFlag": "active"}
+JOINS = {"sync_setFlag": "all", "discr_setFlag": "first", "sm_setFlag": "first", "syncMg_setFlag": "active"}
 """The rules that let a service start, and how it joins then."""
 PREPARES = {
     "discr_setFlag": "discr_preparePass",
