@@ -31,3 +31,53 @@ def doubled(number: int) -> int:
 def named(value: object) -> str:
     """Say what a value is."""
     return f"the result is {value}"
+
+
+def taken(value: object) -> object:
+    """Take something as it comes: an order, a claim, a question."""
+    return value
+
+
+def told(what: str, *values: object) -> str:
+    """Say what was done, and with what; what has not arrived is left out."""
+    return f"{what}({', '.join(str(value) for value in values if value is not None)})"
+
+
+def counted(number: int) -> int:
+    """Count one further."""
+    return number + 1
+
+
+def fewer(number: int) -> int:
+    """Count one back."""
+    return number - 1
+
+
+def total(*values: int) -> int:
+    """Add some numbers up."""
+    return sum(values)
+
+
+def summed(values: list[int]) -> int:
+    """Add up a list of numbers."""
+    return sum(values)
+
+
+def listed(what: str, values: list[object]) -> str:
+    """Say what was done with each thing of a list, in the order of the list."""
+    return told(what, *values)
+
+
+def gathered(what: str, values: list[object]) -> str:
+    """Say how many things were there, whichever they are."""
+    return f"{what} {len(values)}"
+
+
+def paired(one: object, other: object) -> str:
+    """Put two things together."""
+    return f"{one}-{other}"
+
+
+def refused(value: object) -> object:
+    """Fail: nobody is there."""
+    raise ConnectionError(f"no answer about {value}")

@@ -1,0 +1,159 @@
+"""The examples of patterns: what their headers say, their workflows, and all orders in which they can happen.
+
+The header of an example is its first comment:
+
+    # 4 Exclusive Choice: one of several ways is taken, by what the task found.
+    # Small claims are paid at once, others are looked at.
+    # holds: Settle once          a statement that holds in every order (see `solvent.running.causality`)
+    # open: Settle before File    a statement that holds in some orders only: what the pattern leaves open
+    # with: amount=9000           what follows is about these inputs
+    # ends: done                  how every order ends
+
+An example outside the catalogue has no number.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from solvent.running.exploring import explore_workflow
+from solvent.running.kinds import workflow_of
+from solvent.running.making import run_workflow
+from solvent.services.python import function_of
+from solvent.workflow.checks import check
+from solvent.workflow.files import load
+from tests.repo.project import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from solvent.running.exploring import Orders
+    from solvent.workflow.model import Service, Workflow
+
+FOLDER = ROOT / "examples" / "patterns"
+NUMBERS = range(1, 44)
+"""The control-flow patterns of the revised catalogue."""
+
+_TITLE = re.compile(r"(?:(?P<number>\d+) )?(?P<title>[^:]+): (?P<meaning>.+)")
+_LINE = re.compile(r"(?P<key>holds|open|with|ends): (?P<text>.+)")
+
+
+@dataclass
+class Case:
+    """What holds with some inputs, and what is left open."""
+
+    inputs: dict[str, Any] = field(default_factory=dict)
+    holds: list[str] = field(default_factory=list)
+    open: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Example:
+    """An example of a pattern."""
+
+    file: Path
+    title: str
+    number: int | None
+    meaning: str
+    story: str
+    cases: list[Case]
+    ends: str
+
+    @property
+    def name(self) -> str:
+        """The name of its file."""
+        return self.file.stem
+
+    @property
+    def heading(self) -> str:
+        """Its number in the catalogue and its title."""
+        return self.title if self.number is None else f"{self.number} {self.title}"
+
+    @property
+    def code(self) -> int:
+        """What `solvent run` exits with: a case that is cancelled has not succeeded."""
+        return 1 if self.ends == "cancelled" else 0
+
+    @property
+    def text(self) -> str:
+        """The file without its header."""
+        lines = self.file.read_text(encoding="utf-8").splitlines()
+        return "\n".join(line for line in lines if not line.startswith("#")) + "\n"
+
+
+def read_example(file: Path) -> Example:
+    """Read the header of an example."""
+    lines = []
+    for line in file.read_text(encoding="utf-8").splitlines():
+        if not line.startswith("# "):
+            break
+        lines.append(line.removeprefix("# "))
+    title = _TITLE.fullmatch(lines[0])
+    if title is None:
+        raise ValueError(f"{file.name} does not begin with `# 4 Name: what it means.`")
+    cases, ends, story = [Case()], "", []
+    for line in lines[1:]:
+        match = _LINE.fullmatch(line)
+        if match is None:
+            story.append(line)
+        elif match["key"] == "ends":
+            ends = match["text"]
+        elif match["key"] == "with":
+            given = (one.split("=") for one in match["text"].split(", "))
+            cases.append(Case({name: json.loads(value) for name, value in given}))
+        else:
+            getattr(cases[-1], match["key"]).append(match["text"])
+    number = int(title["number"]) if title["number"] else None
+    return Example(file, title["title"], number, title["meaning"], " ".join(story), cases, ends)
+
+
+@cache
+def examples() -> tuple[Example, ...]:
+    """Give all examples: those of the catalogue by number, then the others by name."""
+    found = [read_example(file) for file in FOLDER.glob("*.yaml")]
+    return tuple(sorted(found, key=lambda one: (one.number is None, one.number, one.name)))
+
+
+def workflow_in(file: Path) -> Workflow:
+    """Load the workflow of an example, which must be sound."""
+    loaded = load(str(file))
+    problems = check(loaded.workflow, loaded.places)
+    if problems:
+        raise problems[0]
+    return loaded.workflow
+
+
+def orders_of(workflow: Workflow, inputs: dict[str, Any]) -> Orders:
+    """Explore all orders of a workflow of the folder; none may be left out."""
+    services = {service.name: _function(service) for service in workflow.services}
+    orders = explore_workflow(workflow, inputs, services=services)
+    if not orders.is_complete:
+        raise ValueError(f"`{workflow.name}` has more than {len(orders.states)} states")
+    return orders
+
+
+def _function(service: Service) -> Callable[..., Any]:
+    """Give a service as a function; one that is a workflow is run."""
+    if service.kind == "python":
+        return function_of(service, FOLDER)
+    inner, folder = workflow_of(service, FOLDER)
+
+    def call(*values: Any) -> Any:
+        report = run_workflow(inner, dict(zip(inner.inputs, values, strict=False)), folder=folder)
+        if not report.succeeded:
+            raise ValueError(f"`{inner.name}` did not succeed")
+        results = [report.results[task] for task in inner.outcomes if task in report.results]
+        return results[0] if len(results) == 1 else results
+
+    def call_in_thread(*values: Any) -> Any:
+        # Rules find the run they belong to by their thread, which here has one already.
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(call, *values).result()
+
+    return call_in_thread
