@@ -81,3 +81,15 @@ def paired(one: object, other: object) -> str:
 def refused(value: object) -> object:
     """Fail: nobody is there."""
     raise ConnectionError(f"no answer about {value}")
+
+
+def exactly(count: int, values: list[object]) -> str:
+    """Take so many things, not fewer and not more."""
+    if len(values) != count:
+        raise ValueError(f"there should be {count}, and there are {len(values)}")
+    return told("all", *values)
+
+
+def howmany(values: list[object]) -> int:
+    """Tell how many things there are."""
+    return len(values)

@@ -7,6 +7,8 @@ The header of an example is its first comment:
     # holds: Settle once          a statement that holds in every order (see `solvent.running.causality`)
     # open: Settle before File    a statement that holds in some orders only: what the pattern leaves open
     # with: amount=9000           what follows is about these inputs
+    # inside: Blood once          what holds in every order of the workflow that is a service of this one
+    # calls: Review 3             how often a task calls its service in a run
     # ends: done                  how every order ends
 
 An example outside the catalogue has no number.
@@ -41,7 +43,7 @@ NUMBERS = range(1, 44)
 """The control-flow patterns of the revised catalogue."""
 
 _TITLE = re.compile(r"(?:(?P<number>\d+) )?(?P<title>[^:]+): (?P<meaning>.+)")
-_LINE = re.compile(r"(?P<key>holds|open|with|ends): (?P<text>.+)")
+_LINE = re.compile(r"(?P<key>holds|open|with|inside|calls|ends): (?P<text>.+)")
 
 
 @dataclass
@@ -61,9 +63,11 @@ class Example:
     title: str
     number: int | None
     meaning: str
-    story: str
-    cases: list[Case]
-    ends: str
+    story: str = ""
+    cases: list[Case] = field(default_factory=lambda: [Case()])
+    inside: list[str] = field(default_factory=list)
+    calls: dict[str, int] = field(default_factory=dict)
+    ends: str = ""
 
     @property
     def name(self) -> str:
@@ -97,20 +101,33 @@ def read_example(file: Path) -> Example:
     title = _TITLE.fullmatch(lines[0])
     if title is None:
         raise ValueError(f"{file.name} does not begin with `# 4 Name: what it means.`")
-    cases, ends, story = [Case()], "", []
-    for line in lines[1:]:
-        match = _LINE.fullmatch(line)
-        if match is None:
-            story.append(line)
-        elif match["key"] == "ends":
-            ends = match["text"]
-        elif match["key"] == "with":
-            given = (one.split("=") for one in match["text"].split(", "))
-            cases.append(Case({name: json.loads(value) for name, value in given}))
-        else:
-            getattr(cases[-1], match["key"]).append(match["text"])
     number = int(title["number"]) if title["number"] else None
-    return Example(file, title["title"], number, title["meaning"], " ".join(story), cases, ends)
+    found = Example(file, title["title"], number, title["meaning"])
+    for line in lines[1:]:
+        _take(found, line)
+    return found
+
+
+def _take(example: Example, line: str) -> None:
+    """Take what a line of the header says."""
+    match = _LINE.fullmatch(line)
+    if match is None:
+        example.story = f"{example.story} {line}".strip()
+        return
+    text = match["text"]
+    match match["key"]:
+        case "ends":
+            example.ends = text
+        case "inside":
+            example.inside.append(text)
+        case "calls":
+            task, count = text.split()
+            example.calls[task] = int(count)
+        case "with":
+            given = (one.split("=") for one in text.split(", "))
+            example.cases.append(Case({name: json.loads(value) for name, value in given}))
+        case key:
+            getattr(example.cases[-1], key).append(text)
 
 
 @cache
@@ -132,7 +149,7 @@ def workflow_in(file: Path) -> Workflow:
 def orders_of(workflow: Workflow, inputs: dict[str, Any]) -> Orders:
     """Explore all orders of a workflow of the folder; none may be left out."""
     services = {service.name: _function(service) for service in workflow.services}
-    orders = explore_workflow(workflow, inputs, services=services)
+    orders = explore_workflow(workflow, inputs, services=services, folder=FOLDER)
     if not orders.is_complete:
         raise ValueError(f"`{workflow.name}` has more than {len(orders.states)} states")
     return orders
