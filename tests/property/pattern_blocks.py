@@ -7,7 +7,6 @@ be mixed, the join does not look at their numbers, so that each can be followed 
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -211,11 +210,8 @@ class Threads(Block):
 
     def _wire(self, builder: Builder, sources: tuple[str, ...]) -> Ends:
         split = builder.step(sources, "", Control(copies=self.count))
-        orders = len(builder.orders)
+        builder.units[split] = Unit(copies=self.count)
         last = self.body.wire(builder, (split,))[1]
-        for at in range(orders, len(builder.orders)):
-            if builder.orders[at].sources == (split,):
-                builder.orders[at] = dataclasses.replace(builder.orders[at], copies=self.count)
         self.ends = split, builder.step((last,), "blind", Control(threads=self.count), threads=self.count)
         return self.ends
 

@@ -91,8 +91,6 @@ class After:
     sources: tuple[str, ...]
     how: str = "all"
     need: int = 1
-    copies: int = 1
-    """How often each source passes its result."""
     threads: int = 1
     """How many of each source start it once."""
 
@@ -100,7 +98,7 @@ class After:
         """Tell whether it can have started so often."""
         if not started:
             return True
-        done = [one * self.copies // self.threads for one in done]
+        done = [one // self.threads for one in done]
         if self.how == "all":
             return min(done) >= started
         if self.how == "any":
@@ -120,6 +118,8 @@ class Unit:
     """So many calls one start makes at most."""
     passes: int = 1
     """So often it passes something on, when every order is explored; each call by itself does so in a run."""
+    copies: int = 1
+    """So often it passes its result."""
     others: tuple[str, ...] = ()
     """The tasks that stand in for it."""
 
@@ -212,6 +212,9 @@ class Builder:
 
     def workflow(self, results: tuple[str, ...] = ()) -> Workflow:
         """Give the workflow; all results of tasks are its results, if none are named."""
+        if all(task.control is None for task in self.tasks.values()):
+            # What arrived can be asked only where some task has a control.
+            self.control(next(iter(self.tasks)))
         asleep = {one for alternative in self.alternatives for one in alternative.exits.values()}
         return Workflow(
             f"nesting {self.seed}",
@@ -231,7 +234,7 @@ class Builder:
             for source in order.sources:
                 unit = self.units.get(source, Unit())
                 count = sum(done.get(one, 0) for one in (source, *unit.others))
-                ready.append(count // unit.calls if is_run else count * unit.passes)
+                ready.append(unit.copies * (count // unit.calls if is_run else count * unit.passes))
             if not order.holds(starts, ready):
                 return f"{order.task} has started {starts} times, but {order.sources} are done {ready} times: {order}"
         return ""

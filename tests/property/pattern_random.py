@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 
 SECONDS_MAX = 20
 CALLS_MAX = 400
+LEFT_OUT = frozenset(
+    ["each", "skipped loop", "skipped threads", "skips of several", "apart beside others", "more beside others",
+     "cancelled loop"]
+)  # fmt: skip
+"""What the generator leaves out, since the product does not do yet what it means."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,8 @@ class Place:
     """Several tokens may come out."""
     is_cancelled: bool = False
     """It may be cancelled at any moment."""
+    is_skipped: bool = False
+    """Its way may not be chosen, and a merge behind it must hear of it."""
 
     @property
     def inside(self) -> Place:
@@ -65,6 +72,9 @@ class Generator:
         self.kinds = kinds
         # Where branches are cancelled none may lag behind, and the other way round: one would cancel the other.
         self.cancels = chance.random() < 0.5
+        self.has_some = chance.random() < 0.5
+        self.has_apart = chance.random() < 0.5
+        self.grows = chance.random() < 0.5
 
     def block(self, place: Place) -> Block:
         """Draw a block."""
@@ -94,7 +104,24 @@ class Generator:
                 found["first"] = self._first
             if not place.is_multi and not place.is_cancelled:
                 found["deferred"] = self._deferred
-        return {name: one for name, one in found.items() if not self.kinds or name in self.kinds or name == "step"}
+        left_out = set(LEFT_OUT)
+        if not self.has_some:
+            left_out.add("some")
+        if not self.has_apart:
+            left_out.add("apart")
+        elif "apart beside others" in LEFT_OUT:
+            left_out.add("instances")
+        if place.is_cancelled and "cancelled loop" in LEFT_OUT:
+            left_out.add("loop")
+        if place.is_skipped:
+            left_out |= {"loop"} if "skipped loop" in LEFT_OUT else set()
+            left_out |= {"threads", "merged", "apart"} if "skipped threads" in LEFT_OUT else set()
+        if self.has_some and place.is_multi and "skips of several" in LEFT_OUT:
+            left_out |= {"choice", "some"}
+        return {name: one for name, one in found.items() if name not in left_out and self._wants(name)}
+
+    def _wants(self, name: str) -> bool:
+        return not self.kinds or name in self.kinds or name == "step"
 
     def row(self, place: Place) -> Block:
         """Draw blocks one after the other; where one is open there are several tokens from then on."""
@@ -117,14 +144,14 @@ class Generator:
         return Replaced(is_rejected=self.chance.random() < 0.5)
 
     def _choice(self, place: Place) -> Block:
-        inside = replace(place, depth=place.depth - 1)
+        inside = replace(place, depth=place.depth - 1, is_skipped=place.is_skipped or self.has_some)
         blocks: list[Block | None] = [*self._blocks(inside)]
         if self.chance.random() < 0.3:
             blocks[self.chance.randrange(len(blocks))] = None
         return Choice(blocks)
 
     def _some(self, place: Place) -> Block:
-        blocks: list[Block | None] = [*self._blocks(place.inside)]
+        blocks: list[Block | None] = [*self._blocks(replace(place.inside, is_skipped=True))]
         if self.chance.random() < 0.2:
             blocks[self.chance.randrange(len(blocks))] = None
         # Tokens that go together must choose alike, or the merge cannot tell whom it waits for.
@@ -167,7 +194,9 @@ class Generator:
         ways = ["all", "all", "cancel", "enough cancel"]
         if not self.cancels:
             ways += ["need", "enough"]
-        if number == "listed":
+        if "more beside others" in LEFT_OUT and self.grows:
+            number, ways = "listed", ["more"]
+        elif number == "listed" and self.grows:
             ways.append("more")
         # So many must be there, or nobody would ever have enough.
         need = 1 if number == "counted" else self.chance.randint(1, 2)
@@ -183,7 +212,8 @@ class Generator:
         return Deferred(blocks, self.chance.randrange(len(blocks)))
 
     def _inner(self, place: Place) -> Block:
-        return Inner(self.block(replace(place.inside, is_multi=False, is_apart=False, is_cancelled=False)))
+        return Inner(self.block(replace(place.inside, is_multi=False, is_apart=False, is_cancelled=False,
+                                  is_skipped=False)))  # fmt: skip
 
 
 def is_open(block: Block | None) -> bool:
