@@ -14,9 +14,23 @@ if TYPE_CHECKING:
     from solvent.running.report import Event
     from solvent.workflow.model import Workflow
 
-STATES = ("done", "running", "waiting", "failed", "replaced", "unused")
-MARKS = {"done": "✓", "running": "▸", "waiting": "·", "failed": "✗", "replaced": "⊘", "unused": " "}
-STYLES = {"done": "green", "running": "bold cyan", "failed": "bold red", "replaced": "yellow"}
+STATES = ("done", "running", "waiting", "failed", "cancelled", "replaced", "unused")
+MARKS = {
+    "done": "✓",
+    "running": "▸",
+    "waiting": "·",
+    "failed": "✗",
+    "cancelled": "⊗",
+    "replaced": "⊘",
+    "unused": " ",
+}
+STYLES = {
+    "done": "green",
+    "running": "bold cyan",
+    "failed": "bold red",
+    "cancelled": "yellow",
+    "replaced": "yellow",
+}
 
 
 class Board:
@@ -34,6 +48,9 @@ class Board:
         self.took: dict[str, float] = {}
         self.began = time.monotonic()
         self._out: Counter[str] = Counter()
+        # How the calls ended of a task that has others out still.
+        self._ends: dict[str, set[str]] = {}
+        self._repeatable = repeatable(workflow)
         self._alternatives = {one.name: one for one in workflow.alternatives}
         self._wakes: dict[str, list[str]] = {}
         for name, alternatives in asleep.items():
@@ -48,7 +65,12 @@ class Board:
     def take(self, event: Event) -> bool:
         """Take an event; say whether it changed the state of its task."""
         name = event.task
+        if event.kind == "signal":
+            # It has the name of a signal, not of a task.
+            return True
         if event.kind == "started":
+            if not self._out[name]:
+                self._ends[name] = set()
             self.calls[name] += 1
             self._out[name] += 1
             self.running.setdefault(name, event.seconds)
@@ -61,13 +83,17 @@ class Board:
                 if self.states[one] == "unused":
                     self._set(one, "waiting")
             return True
-        self._out[name] -= 1
-        if self._out[name] > 0:
+        ends = self._ends.setdefault(name, set())
+        ends.add(event.kind)
+        # A call that was cancelled before it was made has an end only.
+        self._out[name] = max(self._out[name] - 1, 0)
+        if self._out[name]:
             # One of several calls; only their last one ends the task.
             return event.kind == "failed" and self._set(name, "failed")
         self.took[name] = event.seconds - self.running.pop(name, event.seconds)
-        # Where one of several calls has failed, the others cannot save the task.
-        return self.states[name] != "failed" and self._set(name, event.kind)
+        # Where one of several calls has failed, the others cannot save the task; where one is done, those that are
+        # cancelled were not needed.
+        return self._set(name, next(kind for kind in ("failed", "done", "cancelled") if kind in ends))
 
     def _set(self, name: str, state: str) -> bool:
         before = self.states.get(name)
@@ -79,9 +105,25 @@ class Board:
         self.counts[state] += 1
         return True
 
+    def runs_of(self, name: str) -> str:
+        """Say how often a task has run, where that is more than once."""
+        calls = self.calls[name]
+        return "" if calls < 2 else f"{calls:,} {'runs' if name in self._repeatable else 'calls'}"
+
     def counted(self) -> list[tuple[str, int]]:
         """Give how many tasks are in each state, where there are any."""
         return [(state, self.counts[state]) for state in STATES if self.counts[state] > 0]
 
 
-__all__ = ["MARKS", "STATES", "STYLES", "Board"]
+def repeatable(workflow: Workflow) -> set[str]:
+    """Give the tasks of which each call is a run: those that may repeat, and have one call for each run."""
+    if not workflow.is_controlled:
+        return set()
+    return {
+        task.name
+        for task in workflow.tasks
+        if task.each is None and (task.control is None or task.control.many is None)
+    }
+
+
+__all__ = ["MARKS", "STATES", "STYLES", "Board", "repeatable"]

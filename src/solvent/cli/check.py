@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from solvent.cli.finding import any_file
 from solvent.cli.loading import add_format, add_functions, load_functions, parser_for, read_standard_input
 from solvent.cli.render import counted, error_as_json, show_error, write, write_json
 from solvent.cli.workflows import is_workflow
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
 
 def main(arguments: list[str]) -> int:
     """Check programs and workflows; 2 if one of them is wrong."""
+    what = "programs (`-`: standard input) or workflows"
     parser = parser_for("check", "Look for errors without running.", example="solvent check *.hocl pipeline.yaml")
-    parser.add_argument("files", metavar="FILE", nargs="+", help="programs (`-`: standard input) or workflows")
+    parser.add_argument("files", metavar="FILE", nargs="+", type=any_file, help=what)
     add_functions(parser)
     add_format(parser)
     options = parser.parse_args(arguments)

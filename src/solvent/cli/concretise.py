@@ -30,8 +30,8 @@ def main(arguments: list[str]) -> int:
     add_inputs(parser)
     parser.add_argument("-o", "--output", metavar="FILE", help="write it to a file instead")
     options = parser.parse_args(arguments)
-    workflow, _ = load_workflow(options.file, scale=options.scale)
-    concrete = concretise(workflow, inputs_of(options))
+    workflow, folder = load_workflow(options.file, scale=options.scale)
+    concrete = concretise(workflow, inputs_of(options), folder=folder)
     for name, molecule in concrete.tasks.items():
         _refuse_opaque(name, molecule, concrete.solution)
     text = program_text(concrete.solution)

@@ -1,13 +1,18 @@
-"""`solvent explore`: every order of reactions, and two runs that diverge where there are any."""
+"""`solvent explore`: every order of reactions, and two runs that diverge where there are any.
+
+A workflow is explored task by task, by `explore_workflow`.
+"""
 
 from __future__ import annotations
 
 import time
 from typing import TYPE_CHECKING, Any
 
+from solvent.cli.finding import any_file
 from solvent.cli.loading import add_format, add_program, at_least, load_program, parser_for, seconds
 from solvent.cli.render import complain, counted, shortened, write, write_json, write_reaction
 from solvent.cli.watching import Watch
+from solvent.cli.workflows import add_inputs, add_scale, add_signals, is_workflow, refuse
 from solvent.engine.explore import STATES_MAX, Exploration, describe_state, explore
 
 if TYPE_CHECKING:
@@ -17,15 +22,21 @@ if TYPE_CHECKING:
     from solvent.engine.trace import Record
 
 _FINALS_SHOWN = 10
+_FOR_WORKFLOWS = ("input", "signal", "holds", "scale")
 
 
 def main(arguments: list[str]) -> int:
-    """Explore a program and say whether it is confluent and always ends."""
+    """Explore a program and say whether it is confluent and always ends, or a workflow and say how it ends."""
     options = _options(arguments)
+    if is_workflow(options.file):
+        from solvent.cli.explore_workflow import explore_orders
+
+        return explore_orders(options)
+    refuse(options, _FOR_WORKFLOWS, "is for workflows, and this is a program")
     solution = load_program(options).solution()
     found = Exploration()
     with Watch(lambda: len(found.states), noun="states") as watch:
-        stop = _stop(watch, options.seconds_max)
+        stop = stopper(watch, options.seconds_max)
         explore(solution, states_max=options.states_max, should_stop=stop, into=found)
     if options.format == "json":
         write_json(_as_json(found))
@@ -33,19 +44,30 @@ def main(arguments: list[str]) -> int:
         _write(found)
     if found.is_complete:
         return 0
-    if watch.is_interrupted:
-        complain(f"interrupted after {counted(len(found.states), 'state')}")
-    elif len(found.states) >= options.states_max:
-        complain(f"stopped after {counted(len(found.states), 'state')}", hint="raise --states-max")
-    else:
-        complain(f"stopped after {options.seconds_max:g} seconds", hint="raise --seconds-max")
+    complain_unfinished(len(found.states), watch, options)
     return 3
 
 
+def complain_unfinished(states: int, watch: Watch, options: Namespace) -> None:
+    """Say why not every state was seen."""
+    if watch.is_interrupted:
+        complain(f"interrupted after {counted(states, 'state')}")
+    elif states >= options.states_max:
+        complain(f"stopped after {counted(states, 'state')}", hint="raise --states-max")
+    else:
+        complain(f"stopped after {options.seconds_max:g} seconds", hint="raise --seconds-max")
+
+
 def _options(arguments: list[str]) -> Namespace:
-    says = "Try every order of reactions: which final states are there, do all runs end, can they diverge?"
-    parser = parser_for("explore", says, example="solvent explore philosophers.hocl --states-max 10000")
-    add_program(parser)
+    parser = parser_for(
+        "explore",
+        "Try every order of reactions: which final states are there, do all runs end, can they diverge?\n"
+        "Of a workflow: how can it end, how often does each task run, does what you say hold in every order?",
+        example="solvent explore philosophers.hocl --states-max 10000\n"
+        '  solvent explore orders.yaml --holds "pay before send" --holds "ends done"',
+    )
+    what = "a program (`-`: standard input), or a workflow: .yaml, .json, .hocl, .py[:NAME]"
+    add_program(parser, what=what, find=any_file)
     parser.add_argument(
         "--states-max",
         type=at_least(1),
@@ -55,10 +77,17 @@ def _options(arguments: list[str]) -> Namespace:
     )
     parser.add_argument("--seconds-max", type=seconds, metavar="S", help="stop after so many seconds")
     add_format(parser)
+    group = parser.add_argument_group("for workflows")
+    add_inputs(group)
+    add_signals(group, is_timed=False)
+    says = "what must hold in every order: `A before B`, `A once`, `ends done` ..."
+    group.add_argument("--holds", action="append", default=[], metavar="STATEMENT", help=says)
+    add_scale(group)
     return parser.parse_args(arguments)
 
 
-def _stop(watch: Watch, seconds_max: float | None) -> Callable[[], bool]:
+def stopper(watch: Watch, seconds_max: float | None) -> Callable[[], bool]:
+    """Give what says whether an exploration is to stop: Ctrl-C, or the time is over."""
     started = time.monotonic()
 
     def should_stop() -> bool:

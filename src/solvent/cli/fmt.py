@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from solvent.cli.finding import program_file
 from solvent.cli.loading import parser_for, read_standard_input
 from solvent.cli.render import complain, show_error, write
 from solvent.errors import SolventError
@@ -25,7 +26,7 @@ def main(arguments: list[str]) -> int:
 def _options(arguments: list[str]) -> Namespace:
     says = "Put programs into the common layout, and print them. Comments stay."
     parser = parser_for("fmt", says, example="solvent fmt -w *.hocl")
-    parser.add_argument("files", metavar="FILE", nargs="+", help="programs (`-`: standard input)")
+    parser.add_argument("files", metavar="FILE", nargs="+", type=program_file, help="programs (`-`: standard input)")
     parser.add_argument("-w", "--write", action="store_true", help="change the files instead of printing")
     parser.add_argument("--check", action="store_true", help="only say which files are not in the layout (exit code 1)")
     parser.add_argument("--diff", action="store_true", help="print the differences instead")

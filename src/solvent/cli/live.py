@@ -1,7 +1,7 @@
 """What is seen of a workflow while it runs: a picture that changes on a terminal, lines of text anywhere else.
 
-A small workflow is shown task by task. A large one is shown by numbers, with the tasks that run longest; what goes
-wrong, and every alternative that takes over, stays on the screen.
+A small workflow is shown task by task. A large one is shown by numbers, with the tasks that run longest; so is one that
+has gone round and round. What goes wrong, and every alternative that takes over, stays on the screen.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
 from solvent.cli.board import MARKS, STYLES, Board
-from solvent.cli.render import shortened, write
+from solvent.cli.render import counted, shortened, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _TASKS_MAX = 40
 _RUNNING_MAX = 8
 _FAILURES_MAX = 20
+_LINES_MAX = 400
 _LINE_SECONDS = 1.0
 _TEXT_MAX = 160
 _NAME_MAX = 40
@@ -33,6 +34,7 @@ class View:
     def __init__(self, workflow: Workflow) -> None:
         self.board = Board(workflow)
         self.width = min(_NAME_MAX, max((len(task.name) for task in workflow.tasks), default=0))
+        self.is_controlled = workflow.is_controlled
         self._failures = 0
 
     def __enter__(self) -> Self:
@@ -66,6 +68,7 @@ class Lines(View):
         super().__init__(workflow)
         self.is_small = len(workflow.tasks) <= _TASKS_MAX
         self._told = 0.0
+        self._lines = 0
 
     def take(self, event: Event) -> None:
         """Write what happened; of a large workflow only how far it is."""
@@ -76,11 +79,28 @@ class Lines(View):
             if self.is_small or self.may_tell():
                 self._write(event.seconds, f"✗ {event.task:<{self.width}}  failed: {shortened(event.text, _TEXT_MAX)}")
         elif changed and self.is_small:
-            mark = MARKS["done" if event.kind == "done" else "running"]
-            self._write(event.seconds, f"{mark} {event.task:<{self.width}}  {event.kind}")
+            self._write(event.seconds, self._line(event))
+            self._lines += 1
+            if self._lines > _LINES_MAX:
+                # A loop that goes round for long would fill the screen.
+                self.is_small = False
+                self._write(event.seconds, "… from here on in numbers")
         if not self.is_small and event.seconds - self._told >= _LINE_SECONDS:
             self._told = event.seconds
-            self._write(event.seconds, ", ".join(f"{many:,} {state}" for state, many in self.board.counted()))
+            states = [f"{many:,} {state}" for state, many in self.board.counted()]
+            if self.is_controlled:
+                states.append(counted(self.board.calls.total(), "call"))
+            self._write(event.seconds, ", ".join(states))
+
+    def _line(self, event: Event) -> str:
+        """Put what happened to a task into words; where it begins once more, say for which time."""
+        if event.kind == "signal":
+            return f"⚑ the signal `{event.task}` came"
+        state = "running" if event.kind == "started" else self.board.states[event.task]
+        again = self.board.runs_of(event.task) if event.kind == "started" and self.is_controlled else ""
+        number = f" again, run {self.board.calls[event.task]:,}" if again.endswith("runs") else ""
+        word = event.kind if event.kind == "started" else state
+        return f"{MARKS[state]} {event.task:<{self.width}}  {word}{number}"
 
     def _write(self, seconds: float, text: str) -> None:
         write(f"{seconds:7.2f} s  {text}", to=sys.stderr)
@@ -115,6 +135,8 @@ class Picture(View):
             self._say(f"↻ {self.explained(event)}", "yellow")
         elif event.kind == "failed" and self.may_tell():
             self._say(f"✗ {event.task} failed: {shortened(event.text, _TEXT_MAX)}", "red")
+        elif event.kind == "signal":
+            self._say(f"⚑ the signal `{event.task}` came", "cyan")
 
     def _say(self, text: str, style: str) -> None:
         from rich.text import Text
@@ -137,10 +159,16 @@ class Picture(View):
         text = Text()
         for state, many in board.counted():
             text.append(f"{many:,} {state}  ", STYLES.get(state, "dim"))
-        text.append(f"{board.seconds:.1f} s", "bold")
-        over = sum(board.counts[state] for state in ("done", "replaced", "failed"))
-        total = max(len(board.states) - board.counts["unused"], 1)
         head = Table.grid(padding=(0, 1))
+        if self.is_controlled:
+            # Nobody knows how much is left where tasks are chosen and repeated.
+            text.append(f"{counted(board.calls.total(), 'call')}  ", "dim")
+            text.append(f"{board.seconds:.1f} s", "bold")
+            head.add_row(Text(board.workflow.name, "bold"), text)
+            return head
+        text.append(f"{board.seconds:.1f} s", "bold")
+        over = sum(board.counts[state] for state in ("done", "replaced", "failed", "cancelled"))
+        total = max(len(board.states) - board.counts["unused"], 1)
         head.add_row(Text(board.workflow.name, "bold"), ProgressBar(total, over, width=24), text)
         return head
 
@@ -170,8 +198,8 @@ class Picture(View):
             row.append(f"{board.seconds - since:6.1f} s", "cyan")
         elif name in board.took:
             row.append(f"{board.took[name]:6.1f} s", "dim")
-        if (calls := board.calls[name]) > 1:
-            row.append(f"  {calls:,} calls", "dim")
+        if calls := board.runs_of(name):
+            row.append(f"  {calls}", "dim")
         return row
 
 

@@ -6,6 +6,7 @@ import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
 from typing import TYPE_CHECKING
 
+from solvent.cli.finding import program_file
 from solvent.errors import Misuse, SolventError
 
 if TYPE_CHECKING:
@@ -31,9 +32,14 @@ def parser_for(command: str, says: str, *, example: str = "") -> ArgumentParser:
     )
 
 
-def add_program(parser: ArgumentParser, *, what: str = "a program (`-`: standard input)") -> None:
+def add_program(
+    parser: ArgumentParser,
+    *,
+    what: str = "a program (`-`: standard input)",
+    find: Callable[[str], str] = program_file,
+) -> None:
     """Add FILE and --functions."""
-    parser.add_argument("file", metavar="FILE", help=what)
+    parser.add_argument("file", metavar="FILE", type=find, help=what)
     add_functions(parser)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from solvent.cli.finding import program_file
 from solvent.cli.loading import add_functions, load_functions, parser_for
 from solvent.cli.render import show_error, write
 from solvent.cli.session import COMMANDS, Session
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 def main(arguments: list[str]) -> int:
     """Read and do what is typed until the end."""
     parser = parser_for("repl", "Add molecules and watch them react, at a prompt.", example="solvent repl max.hocl")
-    parser.add_argument("file", metavar="FILE", nargs="?", help="a program to begin with")
+    parser.add_argument("file", metavar="FILE", nargs="?", type=program_file, help="a program to begin with")
     add_functions(parser)
     options = parser.parse_args(arguments)
     session = Session(load_functions(options.functions))

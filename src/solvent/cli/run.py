@@ -9,10 +9,11 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from solvent.chemistry.printer import print_molecule
+from solvent.cli.finding import any_file
 from solvent.cli.loading import add_format, add_limits, add_program, add_seed, at_least, load_program, parser_for
 from solvent.cli.render import counted, error_as_json, show_error, write, write_json, write_reaction
 from solvent.cli.watching import Watch
-from solvent.cli.workflows import add_inputs, add_scale, is_workflow, refuse
+from solvent.cli.workflows import add_inputs, add_scale, add_signals, is_workflow, refuse
 from solvent.errors import NameProblem, ReactionFailed, SolventError
 from solvent.running.embedded import Run
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from solvent.chemistry.solution import Solution
 
-_FOR_WORKFLOWS = ("input", "jobs", "processes", "scale", "wfformat")
+_FOR_WORKFLOWS = ("input", "signal", "jobs", "processes", "scale", "wfformat")
 
 
 def main(arguments: list[str]) -> int:
@@ -71,7 +72,8 @@ def _options(arguments: list[str]) -> Namespace:
         "Run a program until it is inert and print its solution, or a workflow and print its results.",
         example="solvent run max.hocl --seed 7\n  solvent run pipeline.yaml --input url=http://localhost/ --jobs 8",
     )
-    add_program(parser, what="a program (`-`: standard input), or a workflow: .yaml, .json, .hocl, .py[:NAME]")
+    what = "a program (`-`: standard input), or a workflow: .yaml, .json, .hocl, .py[:NAME]"
+    add_program(parser, what=what, find=any_file)
     add_seed(parser)
     add_limits(parser)
     parser.add_argument("--stats", action="store_true", help="say on standard error what the run cost")
@@ -80,11 +82,13 @@ def _options(arguments: list[str]) -> Namespace:
     add_format(parser)
     group = parser.add_argument_group("for workflows")
     add_inputs(group)
+    add_signals(group)
     group.add_argument("--jobs", type=at_least(1), metavar="N", help="calls of Python services at the same time")
     group.add_argument("--processes", action="store_true", help="call Python services in worker processes")
     add_scale(group)
     group.add_argument("--wfformat", metavar="OUT.json", help="write the run as a trace in WfFormat")
-    group.add_argument("--services", metavar="WORKFLOW", help="whose services a concrete workflow calls")
+    says = "whose services a concrete workflow calls"
+    group.add_argument("--services", type=any_file, metavar="WORKFLOW", help=says)
     return parser.parse_args(arguments)
 
 

@@ -1,11 +1,11 @@
 """`solvent run` with a workflow: load it, run it while it can be seen, and say how it ended.
 
-0  done     1  a task failed     2  bad input     3  a limit was reached     130  Ctrl-C
+0  done     1  a task failed, the case was cancelled, or something waits for ever     2  bad input
+3  a limit was reached     130  Ctrl-C
 """
 
 from __future__ import annotations
 
-import os
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 from solvent.cli.live import view_of
 from solvent.cli.render import complain, write_reaction
 from solvent.cli.summary import write_report_as_json, write_results, write_summary
-from solvent.cli.watching import Watch
+from solvent.cli.watching import Watch, prints_to_standard_error
 from solvent.cli.workflows import folder_of, inputs_of, load_sound, refuse, show_problems
 from solvent.errors import LimitReached, Misuse, SolventError
+from solvent.running.api import signal_options
 from solvent.running.making import run_of
 from solvent.running.workflow import FUNCTIONS
 
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from solvent.workflow.places import Loaded
 
 INTERRUPTED = 130
-_OUT, _ERRORS = 1, 2
 _FOR_PROGRAMS = ("seed", "reactions_max", "stats", "save", "functions")
 _SYSTEMS = {"linux": "linux", "darwin": "macos", "win32": "windows"}
 
@@ -103,10 +103,11 @@ def _run(
                 watch=view.take,
                 observe=tracer,
                 should_stop=watch.should_stop,
+                **signal_options(workflow, options.signal),
             )
             if tracer is not None:
                 tracer.begin(run.solution)
-            with _prints_to_standard_error(), view:
+            with prints_to_standard_error(), view:
                 report = run.run()
     except KeyboardInterrupt:
         complain("interrupted")
@@ -118,25 +119,6 @@ def _run(
     finally:
         _tell(workflow, report, is_json=is_json)
     return _exit_code(report)
-
-
-@contextmanager
-def _prints_to_standard_error() -> Iterator[None]:
-    """Let what services print go to standard error, also from worker processes: standard output is for results."""
-    sys.stdout.flush()
-    try:
-        kept = os.dup(_OUT)
-        os.dup2(_ERRORS, _OUT)
-    except OSError:
-        # One of them is closed, so there is nothing to keep apart.
-        yield
-        return
-    try:
-        yield
-    finally:
-        sys.stdout.flush()
-        os.dup2(kept, _OUT)
-        os.close(kept)
 
 
 def _tell(workflow: Workflow, report: Report, *, is_json: bool) -> None:

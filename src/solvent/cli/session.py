@@ -13,6 +13,7 @@ from solvent.chemistry.molecule import sub_solutions
 from solvent.chemistry.printer import print_molecule, print_rule
 from solvent.chemistry.rule import Rule
 from solvent.chemistry.solution import Solution
+from solvent.cli.finding import program_file
 from solvent.cli.render import counted, show_error, write, write_reaction
 from solvent.cli.watching import Watch
 from solvent.cli.why import complain_unmade, find, read_molecule, write_tree
@@ -150,7 +151,7 @@ class Session:
 
     def load(self, path: str) -> None:
         """Begin with a program's solution and rules."""
-        self.begin(load(path, functions=self.functions))
+        self.begin(load(program_file(path), functions=self.functions))
         self.show()
 
     def begin(self, program: Program) -> None:

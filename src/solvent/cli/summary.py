@@ -8,8 +8,9 @@ from collections import Counter
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from solvent.cli.board import MARKS, STATES, STYLES
+from solvent.cli.board import MARKS, STATES, STYLES, repeatable
 from solvent.cli.render import counted, error_as_json, shortened, show_error, write, write_json
+from solvent.errors import WorkflowFailed
 
 if TYPE_CHECKING:
     from solvent.cli.render import Piece
@@ -25,6 +26,9 @@ _CAUSE_MAX = 500
 _MOLECULES_MAX = 400
 _NAME_MAX = 40
 _DEPTH_MAX = 100
+_WAITING_MAX = 20
+_STATE_WIDTH = 8
+_ENDS = ("done", "failed", "cancelled")
 
 
 # --- JSON.
@@ -47,6 +51,13 @@ def write_report_as_json(workflow: Workflow, report: Report) -> None:
         "reactions": report.reactions,
         "seconds": round(report.seconds, 6),
     }
+    if report.trace is not None:
+        found |= {
+            "stuck": report.stuck,
+            "ended_by": report.ended_by,
+            "cancelled": report.is_cancelled,
+            "trace": [{"event": one.kind, "task": one.task, "seconds": round(one.seconds, 6)} for one in report.trace],
+        }
     if report.failures:
         found["failures"] = [asdict(one) for one in report.failures]
     if report.error is not None:
@@ -54,6 +65,28 @@ def write_report_as_json(workflow: Workflow, report: Report) -> None:
     if notes:
         found["notes"] = notes
     write_json(found)
+    if report.stuck:
+        # Whoever does not look for it in the JSON shall not take it for an end.
+        sys.stdout.flush()
+        show_error(Stuck(report.stuck, workflow))
+
+
+class Stuck(WorkflowFailed):
+    """Nothing more can happen, and something still waits."""
+
+    def __init__(self, waiting: list[str], workflow: Workflow) -> None:
+        message = "stuck: nothing more can happen, and something still waits"
+        hint = "`solvent explore WORKFLOW` shows in which orders this happens"
+        if any("waits for a signal" in one for one in waiting):
+            signals = dict.fromkeys(task.control.signal for task in workflow.tasks if task.control is not None)
+            hint = f"send it: --signal NAME; signals: {', '.join(filter(None, signals))}"
+        super().__init__("W203", message, hint=hint)
+        self.waiting = waiting
+
+    def details(self) -> list[str]:
+        """Say who waits for what."""
+        more = len(self.waiting) - _WAITING_MAX
+        return [*self.waiting[:_WAITING_MAX], *([f"… and {more:,} more"] if more > 0 else [])]
 
 
 def plain(value: Any, depth: int = 0) -> tuple[Any, bool]:
@@ -110,6 +143,11 @@ def write_summary(workflow: Workflow, report: Report) -> None:
         _say(f"… and {len(report.failures) - _FAILURES_MAX:,} more failed; --format json lists them all")
     if report.error is not None:
         show_error(report.error)
+    if report.stuck:
+        show_error(Stuck(report.stuck, workflow))
+    if report.ended_by:
+        how: Piece = ("cancelled", "bold red") if report.is_cancelled else ("ended", "bold")
+        _say("`", (report.ended_by, "bold"), "` has ", how, " the case")
     _write_end(workflow, report)
 
 
@@ -121,6 +159,8 @@ def _write_end(workflow: Workflow, report: Report) -> None:
     calls = counted(sum(report.calls.values()), "call")
     changes = counted(len(report.adaptations), "adaptation")
     how: Piece = ("done", "bold green") if report.succeeded else ("not done", "bold red")
+    if report.is_cancelled:
+        how = ("cancelled", "bold red")
     numbers = f"{counted(len(workflow.tasks), 'task')}, {calls}, {changes}, {counted(report.reactions, 'reaction')}"
     _say(how, f" after {report.seconds:.2f} s: {numbers}")
 
@@ -131,13 +171,38 @@ def _write_tasks(workflow: Workflow, report: Report) -> None:
         _say("  " + ", ".join(f"{states[state]:,} {state}" for state in STATES if states[state]))
         return
     width = min(_NAME_MAX, max((len(task.name) for task in workflow.tasks), default=0))
+    room = max((_STATE_WIDTH, *map(len, report.states.values())))
+    took = _seconds(report)
+    repeated = {name for name in repeatable(workflow) if report.calls.get(name, 0) > 1}
     for task in workflow.tasks:
         state = report.states.get(task.name, "waiting")
-        timing = report.timings.get(task.name)
-        calls = counted(report.calls.get(task.name, 0), "call")
-        took = f"{calls:<9}{timing.ended - timing.started:8.2f} s" if timing is not None else calls
+        calls = counted(report.calls.get(task.name, 0), "run" if task.name in repeated else "call")
+        time = f"{calls:<9}{took[task.name]:8.2f} s" if task.name in took else calls
         style = STYLES.get(state, "")
-        _say("  ", (MARKS[state], style), f" {task.name:<{width}}  ", (f"{state:<8}", style), f"  {took}")
+        _say("  ", (MARKS[state], style), f" {task.name:<{width}}  ", (f"{state:<{room}}", style), f"  {time}")
+
+
+def _seconds(report: Report) -> dict[str, float]:
+    """Give how long each task was at work; of one that ran several times, all in all."""
+    found = {name: one.ended - one.started for name, one in report.timings.items()}
+    if report.trace is None:
+        return found
+    found = {}
+    out: Counter[str] = Counter()
+    since: dict[str, float] = {}
+    for event in report.trace:
+        if event.kind == "started":
+            if not out[event.task]:
+                since[event.task] = event.seconds
+            out[event.task] += 1
+        elif out[event.task] and event.kind in _ENDS:
+            out[event.task] -= 1
+            if not out[event.task]:
+                found[event.task] = found.get(event.task, 0.0) + event.seconds - since[event.task]
+    for name in +out:
+        # It was still at work when the run ended.
+        found[name] = found.get(name, 0.0) + report.seconds - since[name]
+    return found
 
 
 def _write_adaptation(workflow: Workflow, one: dict[str, Any]) -> None:
@@ -165,4 +230,4 @@ def _say(*pieces: Piece) -> None:
     write(*pieces, to=sys.stderr)
 
 
-__all__ = ["form_of", "plain", "write_report_as_json", "write_results", "write_summary"]
+__all__ = ["Stuck", "form_of", "plain", "write_report_as_json", "write_results", "write_summary"]

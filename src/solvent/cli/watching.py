@@ -1,4 +1,4 @@
-"""Ctrl-C and progress: what happens beside a run.
+"""Ctrl-C, progress and what services print: what happens beside a run.
 
 The first Ctrl-C (or a request to terminate) asks the run to stop at its next reaction, so that the solution
 as it stands can be printed and saved; the second ends at once. The run asks `Watch.should_stop` now and
@@ -7,16 +7,19 @@ then, and that is also when progress is shown, on a terminal only.
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 _REFRESH_SECONDS = 0.25
 _QUIET_SECONDS = 1.0
+_OUT, _ERRORS = 1, 2
 
 
 class Watch:
@@ -67,3 +70,22 @@ class Watch:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
             self._shown = False
+
+
+@contextmanager
+def prints_to_standard_error() -> Iterator[None]:
+    """Let what services print go to standard error, also from worker processes: standard output is for results."""
+    sys.stdout.flush()
+    try:
+        kept = os.dup(_OUT)
+        os.dup2(_ERRORS, _OUT)
+    except OSError:
+        # One of them is closed, so there is nothing to keep apart.
+        yield
+        return
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        os.dup2(kept, _OUT)
+        os.close(kept)

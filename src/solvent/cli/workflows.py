@@ -13,6 +13,7 @@ import sys
 from argparse import ArgumentTypeError
 from typing import TYPE_CHECKING, Any
 
+from solvent.cli.finding import any_file
 from solvent.errors import Misuse
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ def add_workflow(parser: ArgumentParser) -> None:
     parser.add_argument(
         "file",
         metavar="WORKFLOW",
+        type=any_file,
         help="a workflow: .yaml, .json (also WfFormat), .hocl, or .py[:NAME]",
     )
     add_scale(parser)
@@ -75,6 +77,19 @@ def add_inputs(parser: Any) -> None:
     """Add --input."""
     says = "an input of the workflow; VALUE is read as JSON where it is JSON, as text otherwise"
     parser.add_argument("--input", type=_input, action="append", default=[], metavar="NAME=VALUE", help=says)
+
+
+def add_signals(parser: Any, *, is_timed: bool = True) -> None:
+    """Add --signal: with a time, or for a signal that may come at any moment."""
+    when = "; it comes after so many seconds, or at once" if is_timed else ", which may come at any moment"
+    parser.add_argument(
+        "--signal",
+        type=_signal if is_timed else _untimed,
+        action="append",
+        default=[],
+        metavar="NAME[=JSON][@SECONDS]" if is_timed else "NAME[=JSON]",
+        help=f"a signal from outside, with a value{when}",
+    )
 
 
 def inputs_of(options: Namespace) -> dict[str, Any]:
@@ -96,12 +111,48 @@ def _input(text: str) -> tuple[str, Any]:
     name, sign, value = text.partition("=")
     if not sign or not name:
         raise ArgumentTypeError(f"`{text}` is not NAME=VALUE")
+    found = _json_of(value)
+    return name, value if found is None else found[0]
+
+
+def _signal(text: str) -> tuple[float, str, Any]:
+    """Read a signal: when it comes, its name, its value. An `@` inside of JSON belongs to it."""
+    _, sign, value = text.partition("=")
+    if sign and _json_of(value) is not None:
+        return 0.0, *_untimed(text)
+    before, at, after = text.rpartition("@")
+    if not at:
+        return 0.0, *_untimed(text)
+    try:
+        due = float(after)
+    except ValueError:
+        due = -1.0
+    if not 0 <= due < float("inf"):
+        raise ArgumentTypeError(f"`{text}`: `{after}` is not a number of seconds")
+    return due, *_untimed(before)
+
+
+def _untimed(text: str) -> tuple[str, Any]:
+    """Read the name and the value of a signal."""
+    name, sign, value = text.partition("=")
+    if not name:
+        raise ArgumentTypeError(f"`{text}` names no signal")
+    if not sign:
+        return name, None
+    found = _json_of(value)
+    if found is None:
+        raise ArgumentTypeError(f"`{text}`: `{value}` is not JSON; a text has quotes: '{name}=\"...\"'")
+    return name, found[0]
+
+
+def _json_of(text: str) -> tuple[Any] | None:
+    """Give what a text says as JSON, in a tuple, or nothing."""
     import json
 
     try:
-        return name, json.loads(value)
+        return (json.loads(text),)
     except (ValueError, RecursionError):
-        return name, value
+        return None
 
 
 def read_workflow(file: str, *, scale: float | None = None) -> Loaded:

@@ -17,7 +17,7 @@ from solvent.workflow.checks import check
 from solvent.workflow.model import Workflow
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from concurrent.futures import Executor
 
     from solvent.running.report import Event, Report
@@ -33,11 +33,15 @@ def run_workflow(
     processes: bool | Processes = False,
     executor: Executor | None = None,
     folder: str | Path | None = None,
+    signals: Sequence[tuple[float, str, Any]] = (),
     seconds_max: float | None = None,
     watch: Callable[[Event], None] | None = None,
     should_stop: Callable[[], bool] | None = None,
 ) -> Report:
-    """Run a workflow in this process until nothing more can happen, and report."""
+    """Run a workflow in this process until nothing more can happen, and report.
+
+    A signal from outside is when it comes, in seconds from the start, its name, and what comes with it.
+    """
     from solvent.running.making import run_workflow as run
 
     definition = _definition_of(workflow)
@@ -54,7 +58,18 @@ def run_workflow(
         seconds_max=seconds_max,
         watch=watch,
         should_stop=should_stop,
+        **signal_options(definition, signals),
     )
+
+
+def signal_options(workflow: Workflow, signals: Sequence[tuple[float, str, Any]]) -> dict[str, Any]:
+    """Give the options of a run that signals come to; a workflow whose tasks wait for none refuses them."""
+    if not signals:
+        return {}
+    if not workflow.is_controlled:
+        message = f"no task of `{workflow.name}` waits for the signal `{signals[0][1]}`"
+        raise Misuse("H315", message, hint="it has no signals")
+    return {"signals": signals}
 
 
 def _definition_of(workflow: object) -> Workflow:
@@ -69,4 +84,4 @@ def _definition_of(workflow: object) -> Workflow:
     return found
 
 
-__all__ = ["run_workflow"]
+__all__ = ["run_workflow", "signal_options"]

@@ -36,6 +36,15 @@ def violations(orders: Orders, statements: Iterable[str]) -> list[str]:
     return found
 
 
+def check_statements(statements: Iterable[str], tasks: Iterable[str]) -> None:
+    """Refuse what is no statement about these tasks, before anything is explored."""
+    from solvent.running.exploring import Counts, Orders
+
+    nothing = dict.fromkeys(tasks, 0)
+    for statement in statements:
+        _violated(Orders([Counts(nothing, nothing, nothing)], [None]), statement)
+
+
 def _violated(orders: Orders, statement: str) -> int | None:
     """Give the first state in which a statement does not hold."""
     match = re.fullmatch(r"(\S+) not after (\S+)", statement)
@@ -109,4 +118,4 @@ def _told(orders: Orders, state: int) -> str:
     return ", ".join(events)
 
 
-__all__ = ["violations"]
+__all__ = ["check_statements", "violations"]

@@ -21,18 +21,20 @@ from solvent.chemistry.rule import Rule
 from solvent.chemistry.solution import Solution
 from solvent.engine.explore import STATES_MAX, successors
 from solvent.engine.reactor import Reactor
-from solvent.errors import WorkflowProblem
+from solvent.errors import Misuse, WorkflowProblem
 from solvent.running.choosing import Chooser
-from solvent.running.invoking import HOST, current
+from solvent.running.invoking import HOST, current, predicate_of
 from solvent.running.judging import Judge
-from solvent.running.program import rule
+from solvent.running.program import deep_stack, rule
 from solvent.running.stuck import waiting_in
+from solvent.services.python import function_of, is_asynchronous
 from solvent.workflow.concrete import concretise, task_symbol, workflow_functions
 from solvent.workflow.control import Control
 from solvent.workflow.functions import molecule_of, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     from solvent.workflow.model import Workflow
 
@@ -88,15 +90,16 @@ class Orders:
 class _Explorer:
     """What the rules find as their run while a workflow is explored."""
 
-    def __init__(self, workflow: Workflow, services: Mapping[str, Callable[..., Any]]) -> None:
+    def __init__(self, workflow: Workflow, services: Mapping[str, Callable[..., Any]], folder: Path | None) -> None:
         self.workflow = workflow
-        self.chooser = Chooser(workflow)
+        self.folder = folder
+        self.chooser = Chooser(workflow, folder)
         self._services = services
         self._answers: dict[Any, Molecule] = {}
         self._names = {task_symbol(task.name): task.name for task in workflow.tasks}
         conditions = {one.name: one.when for one in workflow.alternatives if one.when is not None}
-        predicates = {one.name: one.predicate for one in workflow.alternatives if one.predicate is not None}
-        self._judge = Judge(conditions, predicates)
+        asked = [one for one in workflow.alternatives if one.predicate is not None]
+        self._judge = Judge(conditions, {one.name: predicate_of(one.name, one.predicate, folder) for one in asked})
         self.tasks = {task.name: task for task in workflow.tasks}
 
     def name_of(self, task: Molecule) -> str:
@@ -140,15 +143,22 @@ def explore_workflow(
     signals: Sequence[tuple[str, Any]] = (),
     states_max: int = STATES_MAX,
     should_stop: Callable[[], bool] | None = None,
+    folder: Path | None = None,
+    into: Orders | None = None,
 ) -> Orders:
-    """Explore every order of a workflow; signals may come at any moment."""
+    """Explore every order of a workflow; signals may come at any moment.
+
+    Its modules and rule libraries are looked for in `folder`; `into` can be watched as it grows.
+    """
+    _check_signals(workflow, signals)
     if not workflow.is_controlled:
         workflow = replace(workflow, tasks=tuple(replace(task, control=Control()) for task in workflow.tasks))
-    explorer = _Explorer(workflow, services if services is not None else _functions(workflow))
+    explorer = _Explorer(workflow, services if services is not None else _functions(workflow, folder), folder)
     before = getattr(current, "run", None)
     current.run = explorer
     try:
-        return _explore(explorer, inputs, signals, states_max, should_stop)
+        with deep_stack():
+            return _explore(explorer, inputs, signals, states_max, should_stop, into=into)
     finally:
         current.run = before
 
@@ -159,16 +169,18 @@ def _explore(
     signals: Sequence[tuple[str, Any]],
     states_max: int,
     should_stop: Callable[[], bool] | None,
+    *,
+    into: Orders | None,
 ) -> Orders:
     workflow = explorer.workflow
-    first = _settled(concretise(workflow, inputs, functions=_EXPLORED).solution)
+    first = _settled(concretise(workflow, inputs, functions=_EXPLORED, folder=explorer.folder).solution)
     for name, value in signals:
         # The signal is on its way: a reaction of its own lets it arrive.
         listeners = [task_symbol(one.name) for one in workflow.tasks if one.control and one.control.signal == name]
         first.add((Symbol("COMING"), List(listeners), molecule_of(value)))
     if signals:
         first.add(_ARRIVING)
-    found = Orders()
+    found = into if into is not None else Orders()
     numbers = {order_key(first): 0}
     states = deque([(0, first)])
     found.states.append(_counts(first, explorer))
@@ -254,15 +266,34 @@ def _counts(state: Solution, explorer: _Explorer) -> Counts:
     return found
 
 
-def _functions(workflow: Workflow) -> dict[str, Callable[..., Any]]:
+def _check_signals(workflow: Workflow, signals: Sequence[tuple[str, Any]]) -> None:
+    known = {task.control.signal for task in workflow.tasks if task.control is not None} - {None}
+    for name, _ in signals:
+        if name not in known:
+            hint = f"signals: {', '.join(sorted(filter(None, known)))}" if known else "it has no signals"
+            raise Misuse("H315", f"no task of `{workflow.name}` waits for the signal `{name}`", hint=hint)
+
+
+def _functions(workflow: Workflow, folder: Path | None) -> dict[str, Callable[..., Any]]:
     """Give the functions of a workflow's services, which must be Python's."""
     found = {}
     for service in workflow.services:
-        if service.kind != "python" or service.function is None:
+        if service.kind != "python":
             message = f"the service `{service.name}` is no Python function, and what it answers cannot be explored"
             raise WorkflowProblem("W142", message, hint="explore a workflow whose services are functions")
-        found[service.name] = service.function
+        function = function_of(service, folder)
+        found[service.name] = _awaited(function) if is_asynchronous(function) else function
     return found
+
+
+def _awaited(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a function that answers at once from an asynchronous one."""
+    import asyncio
+
+    async def answer(*arguments: Any, **keywords: Any) -> Any:
+        return await function(*arguments, **keywords)
+
+    return lambda *arguments, **keywords: asyncio.run(answer(*arguments, **keywords))
 
 
 def _called(name: str) -> Callable[..., Molecule]:
