@@ -40,7 +40,8 @@ def taken(value: object) -> object:
 
 def told(what: str, *values: object) -> str:
     """Say what was done, and with what; what has not arrived is left out."""
-    return f"{what}({', '.join(str(value) for value in values if value is not None)})"
+    there = [str(value) for value in values if value is not None]
+    return f"{what}({', '.join(there)})" if there else what
 
 
 def counted(number: int) -> int:
@@ -55,11 +56,6 @@ def fewer(number: int) -> int:
 
 def total(*values: int) -> int:
     """Add some numbers up."""
-    return sum(values)
-
-
-def summed(values: list[int]) -> int:
-    """Add up a list of numbers."""
     return sum(values)
 
 

@@ -155,6 +155,28 @@ def orders_of(workflow: Workflow, inputs: dict[str, Any]) -> Orders:
     return orders
 
 
+_ORDERS: dict[tuple[str, str], Orders] = {}
+
+
+def orders_in(example: Example, case: Case) -> Orders:
+    """Explore all orders of a case of an example, once."""
+    key = example.name, repr(case.inputs)
+    if key not in _ORDERS:
+        _ORDERS[key] = orders_of(workflow_in(example.file), case.inputs)
+    return _ORDERS[key]
+
+
+def statements_of(example: Example, case: Case) -> list[str]:
+    """Give what holds of a case: its statements, and how it ends."""
+    return [*case.holds, f"ends {example.ends}"]
+
+
+def inner_of(example: Example) -> Workflow:
+    """Give the workflow that is a service of an example's."""
+    services = workflow_in(example.file).services
+    return next(workflow_of(service, FOLDER)[0] for service in services if service.kind == "workflow")
+
+
 def _function(service: Service) -> Callable[..., Any]:
     """Give a service as a function; one that is a workflow is run."""
     if service.kind == "python":
