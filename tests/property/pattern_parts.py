@@ -214,7 +214,7 @@ class Builder:
         """Give the workflow; all results of tasks are its results, if none are named."""
         if all(task.control is None for task in self.tasks.values()):
             # What arrived can be asked only where some task has a control.
-            self.control(next(iter(self.tasks)))
+            self.control(next(iter(self.tasks)), join="any")
         asleep = {one for alternative in self.alternatives for one in alternative.exits.values()}
         return Workflow(
             f"nesting {self.seed}",

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from tests.property.pattern_blocks import Block
 
 SECONDS_MAX = 20
-CALLS_MAX = 400
+CALLS_MAX = 150
+SMALL = 8
+"""Nestings of no more tasks are kept small in every way."""
 LEFT_OUT = frozenset(
     ["each", "skipped loop", "skipped threads", "skips of several", "apart beside others", "more beside others",
      "cancelled loop"]
@@ -70,6 +72,7 @@ class Generator:
         self.chance = chance
         self.budget = budget
         self.kinds = kinds
+        self.most = 3 if budget > SMALL else 2
         # Where branches are cancelled none may lag behind, and the other way round: one would cancel the other.
         self.cancels = chance.random() < 0.5
         self.has_some = chance.random() < 0.5
@@ -127,7 +130,7 @@ class Generator:
         """Draw blocks one after the other; where one is open there are several tokens from then on."""
         blocks: list[Block] = []
         here = replace(place, depth=place.depth - 1)
-        for _ in range(self.chance.randint(2, 3)):
+        for _ in range(self.chance.randint(2, self.most)):
             one = self.block(here)
             blocks.append(one)
             if is_open(one):
@@ -135,7 +138,7 @@ class Generator:
         return Row(blocks)
 
     def _blocks(self, place: Place) -> list[Block]:
-        return [self.block(place) for _ in range(2 if self.chance.random() < 0.7 else 3)]
+        return [self.block(place) for _ in range(2 if self.chance.random() < 0.7 else self.most)]
 
     def _step(self, _: Place) -> Block:
         return Step()
@@ -179,7 +182,7 @@ class Generator:
         return Merged(blocks, self.block(place.several), is_closed=is_closed)
 
     def _threads(self, place: Place) -> Block:
-        return Threads(self.block(place.several), self.chance.randint(2, 3))
+        return Threads(self.block(place.several), self.chance.randint(2, self.most))
 
     def _apart(self, place: Place) -> Block:
         return Apart(self.block(place.several), is_listed=self.chance.random() < 0.5)
@@ -187,7 +190,7 @@ class Generator:
     def _loop(self, place: Place) -> Block:
         inside = replace(place.inside, loops=place.loops + 1, is_apart=place.is_multi)
         is_while = self.chance.random() < 0.5
-        return Loop(self.block(inside), self.chance.randint(0 if is_while else 1, 3), place.loops, is_while=is_while)
+        return Loop(self.block(inside), self.chance.randint(0 if is_while else 1, self.most), place.loops, is_while=is_while)
 
     def _instances(self, place: Place) -> Block:
         number = self.chance.choice(["constant", "counted", "listed"])
@@ -200,12 +203,12 @@ class Generator:
             ways.append("more")
         # So many must be there, or nobody would ever have enough.
         need = 1 if number == "counted" else self.chance.randint(1, 2)
-        return Instances(number, self.chance.randint(2, 3), self.chance.choice(ways), need)
+        return Instances(number, self.chance.randint(2, self.most), self.chance.choice(ways), need)
 
     def _locked(self, place: Place) -> Block:
         has_body = not place.is_cancelled and self.chance.random() < 0.5
         body = self.block(place.inside) if has_body else None
-        return Locked(self.chance.randint(2, 3), body, place.how)
+        return Locked(self.chance.randint(2, self.most), body, place.how)
 
     def _deferred(self, place: Place) -> Block:
         blocks = self._blocks(place.inside)
@@ -241,13 +244,35 @@ class Nesting:
         report = run_workflow(self.workflow, seconds_max=SECONDS_MAX)
         return self.differences(report, [*LOG])
 
+    def disorders(self, orders: Orders) -> list[str]:
+        """Say in which states of all that can be reached it is not what it means."""
+        for state in orders.states:
+            wrong = self.builder.broken_order(state.started, state.done, is_run=False)
+            held = {name: count - state.running[name] for name, count in state.started.items()}
+            wrong = wrong or self.builder.broken_lock(state.started, held)
+            if wrong:
+                return [wrong]
+        for state in orders.finals:
+            found = [] if state.end == "done" else [f"ends {state.end}: {state.stuck} {state.failed}"]
+            for name in self.builder.tasks:
+                most = self.meaning.starts[name]
+                least = 0 if name in self.meaning.loose else most
+                if not least <= state.started[name] <= most:
+                    found.append(f"{name} is started {state.started[name]} times, not {least}..{most}")
+            if found:
+                return found
+        return []
+
     def differences(self, report: Report, log: list[tuple[str, str]]) -> list[str]:
         """Say what a run did that it must not."""
         found = []
         if not report.succeeded:
             found.append(f"failed: {report.error} {report.stuck} {report.failures}")
-        for name in self.workflow_names:
-            found += self._counted(name, report.calls.get(name, 0), f"{name} is called")
+        for name in self.builder.tasks:
+            count, most = report.calls.get(name, 0), self.meaning.calls[name]
+            least = 0 if name in self.meaning.loose else most
+            if not least <= count <= most:
+                found.append(f"{name} is called {count} times, not {least}..{most}")
         called: dict[str, Counter[str]] = {}
         for label, result in log:
             seed, _, name = label.rpartition(".")
@@ -263,16 +288,6 @@ class Nesting:
             if values and any(repr(one) not in values for one in (value if is_many and isinstance(value, list) else [value])):
                 found.append(f"the result of {name} is {value!r}, not of {values}")
         return found + self._disordered(report)
-
-    @property
-    def workflow_names(self) -> list[str]:
-        """The names of the tasks that a report tells of."""
-        return list(self.builder.tasks)
-
-    def _counted(self, name: str, count: int, what: str) -> list[str]:
-        most = self.meaning.calls[name]
-        least = 0 if name in self.meaning.loose else most
-        return [] if least <= count <= most else [f"{what} {count} times, not {least}..{most}"]
 
     def _values(self, name: str) -> set[str]:
         """Give what a task may have as its result, or as an item of it: what it answers, or one that stands in for it."""
@@ -318,7 +333,7 @@ def nested(
 ) -> Nesting | None:
     """Draw a nesting; none where it would be too large."""
     generator = Generator(chance, tasks_max, kinds)
-    body = generator.row(Place(depth, is_open=True)) if tasks_max > 8 else generator.block(Place(depth, is_open=True))
+    body = generator.row(Place(depth, is_open=True)) if tasks_max > SMALL else generator.block(Place(depth, is_open=True))
     block = Row([Step(), body])
     builder = Builder(seed, chance, sleeps)
     block.wire(builder, ())
