@@ -312,9 +312,9 @@ class Nesting:
                 return [wrong]
         return []
 
-    def told(self) -> str:
+    def told(self, where: str = "tests/property") -> str:
         """Say how to replay it, and what it is."""
-        return f"replay: NESTING_SEEDS={self.seed} .venv/bin/python -m pytest tests/property -k nesting\n{self.block}"
+        return f"replay: NESTING_SEEDS={self.seed} .venv/bin/python -m pytest {where} -k nesting\n{self.block}"
 
 
 def nesting(seed: str, tasks_max: int = 30, *, depth: int = 4, sleeps: float = 0.2, kinds: frozenset[str] = frozenset(),
