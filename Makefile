@@ -15,7 +15,7 @@ PIP  := $(BIN)/python -m pip --disable-pip-version-check -q
 .DELETE_ON_ERROR:
 # Two pips at work in one environment would spoil it.
 .NOTPARALLEL:
-.PHONY: help run test check format bench bench-workflow soak fuzz clean
+.PHONY: help run test check format gallery bench bench-workflow soak fuzz clean
 
 help:  ## show this list
 	@grep -E '^[a-z]+:.*##' $(firstword $(MAKEFILE_LIST)) \
@@ -38,6 +38,9 @@ check: $(VENV)/.installed  ## lint, types, layers, and the snippets of the docum
 format: $(VENV)/.installed  ## put the sources into the common form
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
+
+gallery: $(VENV)/.installed  ## make the pages and pictures of workflow patterns anew
+	@$(BIN)/python -m tests.patterns.gallery
 
 bench: $(VENV)/.installed  ## compare speed with other engines
 	@$(MAKE) --no-print-directory $(VENV)/.bench \
