@@ -32,6 +32,32 @@ def test_picture_as_svg_and_dot(tmp_path: Path) -> None:
     assert solvent("show", file, "--format", "svg").out == (tmp_path / "flow.svg").read_text()
 
 
+LOOP = """\
+workflow: loop
+services: {s: {shell: "true"}}
+tasks:
+  A: {service: s}
+  B: {service: s, after: [A], join: any}
+  C: {service: s, from: B, again: {to: B, when: "result < 3"}}
+  D: {service: s, from: C, split: one, to: {E: "result > 9", F: null}}
+  E: {service: s}
+  F: {service: s, cancels: E}
+"""
+
+
+def test_pictures_of_loops_and_choices(tmp_path: Path) -> None:
+    """What leads back, what is chosen by which condition, and who cancels whom can be seen in every picture."""
+    file = put(tmp_path, "loop.yaml", LOOP)
+    drawn = solvent("show", file).out
+    for words in ("▽ any", "↺ back to B while result < 3", "△ one", "result > 9", "otherwise", "✗ cancels E"):
+        assert words in drawn
+    assert max(map(len, drawn.splitlines())) <= 100
+    picture = solvent("show", file, "--format", "svg").out
+    assert picture.count('<path class="back"') == 2
+    assert picture.count('<path class="cancel"') == 1
+    assert '"F" -> "E" [style=dashed, arrowhead=tee' in solvent("show", file, "--format", "dot").out
+
+
 @pytest.mark.parametrize("name", FORMS)
 def test_concrete_program_runs(tmp_path: Path, name: str) -> None:
     """The concrete program of every form gives the same results and calls, with the services of its workflow."""

@@ -2,8 +2,9 @@
 
 Three steps of the method of Sugiyama, Tagawa and Toda (1981), each linear in the size of the graph:
 
-1. A task's layer is the length of the longest way to it. Links over several layers get a waypoint in each between,
-   shared by all links of a task.
+1. A task's layer is the length of the longest way to it. Links that lead back are turned round before. Links over
+   several layers get a waypoint in each between, shared by all links of a task; links with a condition, and those
+   that lead back, have at least one for themselves, at which the condition stands.
 2. Within a layer items are ordered by the mean position of their neighbours, down and up a few times; the order with
    the fewest crossings is kept (crossings are counted in small graphs only, since that is not linear).
 3. Items move towards the mean of their neighbours as far as order and distance allow: the least squares solution, by
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 from bisect import bisect_right, insort
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -37,6 +38,12 @@ class Layout(msgspec.Struct, frozen=True):
     """Pieces of links from one layer to the next, or further where there were too many waypoints: (item, item,
     whether it is dashed)."""
     tasks_count: int
+    labels: dict[int, str] = {}
+    """The waypoints at which the condition of a link stands."""
+    rising: frozenset[int] = frozenset()
+    """The waypoints of links that lead back upwards; each such link has at least one."""
+    falling: frozenset[int] = frozenset()
+    """The waypoints of links that are said to lead back but have nowhere to go but down."""
 
     @property
     def layer_of(self) -> dict[int, int]:
@@ -44,94 +51,141 @@ class Layout(msgspec.Struct, frozen=True):
         return {item: number for number, layer in enumerate(self.layers) for item in layer}
 
 
-def arrange(graph: Graph) -> Layout:
-    """Put the tasks of a graph into layers and order these."""
+class _Span(NamedTuple):
+    """A link as it lies in the layers."""
+
+    upper: int
+    lower: int
+    length: int = 1
+    """How many layers it leads down at least: one with a label, or one that leads back, has its own waypoint."""
+    is_dashed: bool = False
+    label: str = ""
+    way: int = 0
+    """1 for a link that leads back upwards, -1 for one that leads back downwards."""
+
+
+def arrange(graph: Graph, *, has_back: bool = True) -> Layout:
+    """Put the tasks of a graph into layers and order these; links that lead back may be left out."""
     count = len(graph.names)
-    depth = _depths(count, graph.links)
-    if depth is None:
-        # A stand-in may take the result of a later task: its own link then leads upwards and says nothing about layers.
-        depth = _depths(count, graph.links, left_out=graph.stand_in)
-    if depth is None:
-        depth = _depths(count, graph.links, left_out=graph.stand_in, is_forced=True)
-    assert depth is not None
-    _lower_starts(depth, graph.links)
-    edges, depth = _with_waypoints(graph, depth)
-    layers: list[list[int]] = [[] for _ in range(max(depth, default=-1) + 1)]
-    for item, layer in enumerate(depth):
+    spans = [
+        _Span(*link, 2 if link in graph.labels else 1, link not in graph.solid, graph.labels.get(link, ""))
+        for link in graph.links
+    ]
+    order = _order(count, spans)
+    if has_back and graph.back:
+        spans += _spans_back(graph, order)
+    depth = _depths(order, spans)
+    _lower_starts(depth, spans)
+    way = _Way(depth, spans)
+    layers: list[list[int]] = [[] for _ in range(max(way.depth, default=-1) + 1)]
+    for item, layer in enumerate(way.depth):
         layers[layer].append(item)
-    ordered = _ordered(layers, [(source, target) for source, target, _ in edges])
-    return Layout(tuple(map(tuple, ordered)), tuple(edges), count)
+    ordered = _ordered(layers, [*way.edges])
+    edges = tuple((upper, lower, is_dashed) for (upper, lower), is_dashed in way.edges.items())
+    rising, falling = frozenset(way.back[1]), frozenset(way.back[-1])
+    return Layout(tuple(map(tuple, ordered)), edges, count, way.labels, rising, falling)
 
 
-def _depths(
-    count: int,
-    links: Sequence[tuple[int, int]],
-    *,
-    left_out: frozenset[tuple[int, int]] = frozenset(),
-    is_forced: bool = False,
-) -> list[int] | None:
-    """Give the length of the longest way to each task; nothing if there is a cycle, unless it is to be cut."""
+def _spans_back(graph: Graph, order: Sequence[int]) -> list[_Span]:
+    """Turn the links that lead back round, so that they lie in the layers as all others do."""
+    place = {task: at for at, task in enumerate(order)}
+    spans = []
+    for source, target in sorted(graph.back):
+        if source != target:
+            is_up = place[target] < place[source]
+            ends = (target, source) if is_up else (source, target)
+            is_dashed = (source, target) in graph.stand_in
+            label = "" if is_dashed else f"↺ {graph.labels.get((source, target), '')}".strip()
+            spans.append(_Span(*ends, 2, is_dashed, label, way=1 if is_up else -1))
+    return spans
+
+
+def _order(count: int, spans: Sequence[_Span]) -> list[int]:
+    """Put tasks behind all that lead to them."""
     onward: list[list[int]] = [[] for _ in range(count)]
     missing = [0] * count
-    for source, target in links:
-        if (source, target) not in left_out:
-            onward[source].append(target)
-            missing[target] += 1
-    depth = [0] * count
-    is_done = [False] * count
+    for span in spans:
+        onward[span.upper].append(span.lower)
+        missing[span.lower] += 1
+    order = []
     ready = [task for task in range(count) if not missing[task]]
-    rest = iter(range(count))
-    while True:
-        while ready:
-            task = ready.pop()
-            is_done[task] = True
-            for target in onward[task]:
-                if is_done[target]:
-                    continue
-                depth[target] = max(depth[target], depth[task] + 1)
-                missing[target] -= 1
-                if not missing[target]:
-                    ready.append(target)
-        cut = next((task for task in rest if not is_done[task]), None)
-        if cut is None:
-            return depth
-        if not is_forced:
-            return None
-        missing[cut] = -1
-        ready.append(cut)
+    while ready:
+        task = ready.pop()
+        order.append(task)
+        for target in onward[task]:
+            missing[target] -= 1
+            if not missing[target]:
+                ready.append(target)
+    return order
 
 
-def _lower_starts(depth: list[int], links: Sequence[tuple[int, int]]) -> None:
+def _depths(order: Sequence[int], spans: Sequence[_Span]) -> list[int]:
+    """Give the length of the longest way to each task."""
+    onward: list[list[_Span]] = [[] for _ in order]
+    for span in spans:
+        onward[span.upper].append(span)
+    depth = [0] * len(order)
+    for task in order:
+        for span in onward[task]:
+            depth[span.lower] = max(depth[span.lower], depth[task] + span.length)
+    return depth
+
+
+def _lower_starts(depth: list[int], spans: Sequence[_Span]) -> None:
     """Move tasks that take nothing right above the first that uses them."""
-    targets: dict[int, int] = {}
-    has_source = {target for _, target in links}
-    for source, target in links:
-        if source not in has_source:
-            targets[source] = min(targets.get(source, depth[target]), depth[target])
-    for source, lowest in targets.items():
-        depth[source] = max(depth[source], lowest - 1)
+    lowest: dict[int, int] = {}
+    has_source = {span.lower for span in spans}
+    for span in spans:
+        if span.upper not in has_source:
+            highest = depth[span.lower] - span.length
+            lowest[span.upper] = min(lowest.get(span.upper, highest), highest)
+    for task, layer in lowest.items():
+        depth[task] = max(depth[task], layer)
 
 
-def _with_waypoints(graph: Graph, depth: list[int]) -> tuple[list[tuple[int, int, bool]], list[int]]:
-    """Cut links that pass layers into pieces; those that lead upwards stay whole."""
-    longest: dict[int, int] = {}
-    for source, target in graph.links:
-        longest[source] = max(longest.get(source, 0), depth[target] - depth[source] - 1)
-    is_cut = sum(longest.values()) <= _WAYPOINTS_MAX
-    solid: dict[tuple[int, int], bool] = {}
-    waypoints: dict[tuple[int, int], int] = {}
-    depth = list(depth)
-    for source, target in graph.links:
-        is_solid = (source, target) in graph.solid
-        at = source
-        for layer in range(depth[source] + 1, depth[target] if is_cut else 0):
-            following = waypoints.setdefault((source, layer), len(depth))
-            if following == len(depth):
-                depth.append(layer)
-            solid[at, following] = solid.get((at, following), False) or is_solid
+class _Way:
+    """Links cut into pieces, with a waypoint in each layer they pass."""
+
+    def __init__(self, depth: Sequence[int], spans: Sequence[_Span]) -> None:
+        self.depth = list(depth)
+        self.edges: dict[tuple[int, int], bool] = {}
+        """The pieces, and whether each is dashed."""
+        self.labels: dict[int, str] = {}
+        self.back: dict[int, list[int]] = {1: [], -1: []}
+        longest: dict[object, int] = {}
+        for span in spans:
+            key = span.upper if span.length == 1 else span
+            longest[key] = max(longest.get(key, 0), depth[span.lower] - depth[span.upper] - 1)
+        is_cut = sum(longest.values()) <= _WAYPOINTS_MAX
+        shared: dict[tuple[int, int], int] = {}
+        for span in spans:
+            first, last = depth[span.upper] + 1, depth[span.lower]
+            if span.length == 1:
+                self._add(span, range(first, last if is_cut else first), shared)
+            else:
+                self._add_alone(span, range(first, last if is_cut else first + 1))
+
+    def _add_alone(self, span: _Span, layers: Sequence[int]) -> None:
+        """Add a link with waypoints of its own: its label stands at the one that is nearest to where it begins."""
+        begun = len(self.depth)
+        self._add(span, layers, {})
+        if span.label:
+            self.labels[len(self.depth) - 1 if span.way == 1 else begun] = span.label
+        if span.way:
+            self.back[span.way] += range(begun, len(self.depth))
+
+    def _add(self, span: _Span, layers: Iterable[int], shared: dict[tuple[int, int], int]) -> None:
+        at = span.upper
+        for layer in layers:
+            following = shared.setdefault((span.upper, layer), len(self.depth))
+            if following == len(self.depth):
+                self.depth.append(layer)
+            self._join(at, following, span.is_dashed)
             at = following
-        solid[at, target] = solid.get((at, target), False) or is_solid
-    return [(source, target, not is_solid) for (source, target), is_solid in solid.items()], depth
+        self._join(at, span.lower, span.is_dashed)
+
+    def _join(self, upper: int, lower: int, is_dashed: bool) -> None:  # noqa: FBT001 - private, and called for each piece
+        self.edges[upper, lower] = self.edges.get((upper, lower), True) and is_dashed
 
 
 # -------------------------------------------------------------------------------------------------- the order

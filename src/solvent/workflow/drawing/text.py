@@ -1,5 +1,7 @@
 """A workflow in the terminal: boxes and lines, or a list of layers where these would not fit.
 
+Ways back are not drawn but told, in the box of the task where they begin.
+
 Between two layers each item has one level line, which its links leave downwards where their ends are. Level lines that
 touch lie in different rows; and where one item stands above another's end, its line lies above the other's, so that
 no upright parts run into each other.
@@ -13,6 +15,7 @@ from typing import TYPE_CHECKING
 from solvent.workflow.drawing.canvas import Canvas, level, upright
 from solvent.workflow.drawing.graph import explained, graph_of
 from solvent.workflow.drawing.layout import arrange, positions
+from solvent.workflow.drawing.marks import cut
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,9 +27,9 @@ if TYPE_CHECKING:
 
 _MARKS = {"done": "✓", "failed": "✗", "running": "▸", "waiting": "·", "replaced": "⊘", "unused": "·"}
 _TASKS_MAX = 80
-_LETTERS_MAX = 32
 _NAMES_MAX = 3
-_BOX = 3
+_CONDITION_LETTERS = (26, 12)
+"""How long conditions may be: at first, and if there is no room for that."""
 
 _Track = tuple[int, int, frozenset[int]]
 """A level line: its first and last column, and the columns of its ends."""
@@ -35,10 +38,11 @@ _Track = tuple[int, int, frozenset[int]]
 def text(workflow: Workflow, states: Mapping[str, str] | None = None, *, width: int = 100) -> str:
     """Draw a workflow in at most `width` columns, with a mark for each task's state, and list its alternatives."""
     graph = graph_of(workflow)
-    layout = arrange(graph)
+    layout = arrange(graph, has_back=False)
     lines = None
     if len(graph.names) <= _TASKS_MAX:
-        lines = _boxes(graph, layout, states or {}, width)
+        for letters in _CONDITION_LETTERS if layout.labels else _CONDITION_LETTERS[:1]:
+            lines = lines or _boxes(graph, layout, states or {}, width, letters)
     if lines is None:
         lines = _layers(workflow, graph, layout, states or {}, width)
     lines += [f"╌ {explained(alternative)}" for alternative in workflow.alternatives]
@@ -48,29 +52,54 @@ def text(workflow: Workflow, states: Mapping[str, str] | None = None, *, width: 
 # ------------------------------------------------------------------------------------------------------ boxes
 
 
-def _boxes(graph: Graph, layout: Layout, states: Mapping[str, str], width: int) -> list[str] | None:
+def _boxes(graph: Graph, layout: Layout, states: Mapping[str, str], width: int, letters: int) -> list[str] | None:
     """Draw boxes and lines; nothing if they are too wide."""
-    labels = [_label(name, states) for name in graph.names]
-    items = sum(map(len, layout.layers))
-    widths = [len(label) + 4 for label in labels] + [1] * (items - len(labels))
+    back = graph.ways_back
+    inside = [_inside(graph, number, states, back.get(number, ())) for number in range(len(graph.names))]
+    labels = {item: cut(label, letters) for item, label in layout.labels.items()}
+    items = range(len(inside), sum(map(len, layout.layers)))
+    widths = [max(map(len, lines)) + 4 for lines in inside] + [
+        len(labels[item]) + 2 if item in labels else 1 for item in items
+    ]
     centre = positions(layout, lambda left, right: (widths[left] + widths[right]) / 2 + 2)
     columns = _columns(layout, centre, widths)
-    if any(column + widths[item] // 2 >= width for item, column in enumerate(columns)):
+    if any(column - widths[item] // 2 + widths[item] > width for item, column in enumerate(columns)):
         return None
     canvas, top = Canvas(), 0
+    heights = [len(lines) + 2 for lines in inside] + [1] * len(items)
+    depths = [max(heights[item] for item in layer) for layer in layout.layers]
     for number, layer in enumerate(layout.layers):
         for item in layer:
             if item < layout.tasks_count:
-                _draw_box(canvas, top, columns[item], labels[item], is_dashed=item in graph.asleep)
+                _draw_box(canvas, top, columns[item], inside[item], is_dashed=item in graph.asleep)
+            elif item in labels:
+                row = top + depths[number] // 2
+                canvas.write(row, columns[item] - len(labels[item]) // 2, labels[item])
         channel = _Channel(layout, layer, columns)
-        channel.draw(canvas, top + _BOX, layout.layers[number + 1] if number + 1 < len(layout.layers) else ())
-        top += _BOX + channel.height
+        below = number + 1 if number + 1 < len(layout.layers) else None
+        ends = {item: top + heights[item] - 1 for item in layer if item < layout.tasks_count}
+        top += depths[number]
+        if below is not None:
+            channel.draw(canvas, top, ends, layout.layers[below], depths[below])
+        top += channel.height
     return canvas.lines()
 
 
-def _label(name: str, states: Mapping[str, str]) -> str:
-    shown = _cut(name, _LETTERS_MAX)
-    return f"{_MARKS.get(states[name], ' ')} {shown}" if name in states else shown
+def _inside(graph: Graph, number: int, states: Mapping[str, str], back: Sequence[str]) -> list[str]:
+    """Give the lines in the box of a task: what starts it, its name, and what else it does."""
+    name, marks = graph.names[number], graph.marks[number]
+    shown = f"{cut(name)} {marks.times}".strip()
+    if name in states:
+        shown = f"{_MARKS.get(states[name], ' ')} {shown}"
+    lines = (marks.join, shown, *_more(graph, number, back))
+    return [line for line in lines if line]
+
+
+def _more(graph: Graph, number: int, back: Sequence[str]) -> list[str]:
+    """Give the lines that stand below the name of a task, with those of its ways back."""
+    marks = graph.marks[number]
+    lines = (*marks.notes, marks.cancels, *graph.repeats(number), *back, marks.split)
+    return [line for line in lines if line]
 
 
 def _columns(layout: Layout, centre: Sequence[float], widths: Sequence[int]) -> list[int]:
@@ -87,16 +116,18 @@ def _columns(layout: Layout, centre: Sequence[float], widths: Sequence[int]) -> 
     return [column - left for column in columns]
 
 
-def _draw_box(canvas: Canvas, top: int, column: int, label: str, *, is_dashed: bool) -> None:
-    left = column - (len(label) + 4) // 2
-    right = left + len(label) + 3
+def _draw_box(canvas: Canvas, top: int, column: int, lines: Sequence[str], *, is_dashed: bool) -> None:
+    width = max(map(len, lines))
+    left, bottom = column - (width + 4) // 2, top + len(lines) + 1
+    right = left + width + 3
     box: Strokes = {}
     level(box, top, left, right)
-    level(box, top + 2, left, right)
-    upright(box, left, top, top + 2)
-    upright(box, right, top, top + 2)
+    level(box, bottom, left, right)
+    upright(box, left, top, bottom)
+    upright(box, right, top, bottom)
     canvas.draw(box, is_dashed=is_dashed)
-    canvas.write(top + 1, left + 2, label)
+    for row, line in enumerate(lines, top + 1):
+        canvas.write(row, left + 2 + (width - len(line)) // 2, line)
 
 
 class _Channel:
@@ -146,8 +177,8 @@ class _Channel:
                 least[other] = max(least[other], rows[item] + 1)
         return rows
 
-    def draw(self, canvas: Canvas, top: int, following: Sequence[int]) -> None:
-        """Draw the links, and the waypoints of the next layer, from the bottom of the boxes above."""
+    def draw(self, canvas: Canvas, top: int, starts: Mapping[int, int], following: Sequence[int], depth: int) -> None:
+        """Draw the links from the rows where the boxes above end, and the waypoints of the next layer."""
         columns, bottom = self._columns, top + self.height
         for item, ends in self._ends.items():
             row = top + self._row.get(item, 0)
@@ -156,7 +187,7 @@ class _Channel:
                 if not chosen:
                     continue
                 strokes: Strokes = {}
-                upright(strokes, columns[item], top - 1, row)
+                upright(strokes, columns[item], starts.get(item, top - 1), row)
                 level(strokes, row, min([columns[item], *chosen]), max([columns[item], *chosen]))
                 for column in chosen:
                     upright(strokes, column, row, bottom - 1)
@@ -168,7 +199,7 @@ class _Channel:
         for item in following:
             if item >= self._layout.tasks_count:
                 strokes = {}
-                upright(strokes, columns[item], bottom - 1, bottom + _BOX)
+                upright(strokes, columns[item], bottom - 1, bottom + depth)
                 canvas.draw(strokes, is_dashed=arriving.get(item, False))
 
 
@@ -194,19 +225,37 @@ def _may_share(one: _Track, other: _Track) -> bool:
 def _layers(workflow: Workflow, graph: Graph, layout: Layout, states: Mapping[str, str], width: int) -> list[str]:
     """List the layers, with the tasks of each by their services."""
     service = {task.name: task.service for task in workflow.tasks}
-    counted = _count(len(graph.names), "task")
-    lines = [f"{workflow.name}: {counted} in {_count(len(layout.layers), 'layer')}"]
-    for number, layer in enumerate(layout.layers, 1):
-        names = [graph.names[item] for item in sorted(layer) if item < layout.tasks_count]
+    number_of = {name: number for number, name in enumerate(graph.names)}
+    said = _said(graph)
+    layers = [[graph.names[item] for item in sorted(layer) if item < layout.tasks_count] for layer in layout.layers]
+    full = [names for names in layers if names]
+    lines = [f"{workflow.name}: {_count(len(graph.names), 'task')} in {_count(len(full), 'layer')}"]
+    for number, names in enumerate(full, 1):
         found = Counter(states[name] for name in names if name in states)
         told = "".join(f", {many:,} {state}" for state, many in found.most_common())
         lines.append(f"layer {number}: {_count(len(names), 'task')}{told}")
-        groups: dict[str, list[str]] = {}
+        groups: dict[tuple[str, ...], list[str]] = {}
         for name in names:
-            groups.setdefault(service[name], []).append(name)
-        for called, members in groups.items():
-            lines.append(_cut(f"  {_group(called, members)}", width))
+            groups.setdefault((service[name], *said[number_of[name]]), []).append(name)
+        for (called, *more), members in groups.items():
+            lines.append(cut(f"  {_group(called, members)}", width))
+            lines += [cut(f"    {line}", width) for line in more]
     return lines
+
+
+def _said(graph: Graph) -> list[list[str]]:
+    """Say for each task what it does besides calling its service, and when it goes where."""
+    ways: dict[int, list[str]] = {}
+    for (source, target), label in sorted(graph.labels.items()):
+        if (source, target) not in graph.back:
+            when = label if label == "otherwise" else f"if {label}"
+            ways.setdefault(source, []).append(f"→ {graph.names[target]} {when}")
+    back = graph.ways_back
+    found = []
+    for number, marks in enumerate(graph.marks):
+        lines = (marks.join, marks.times, *_more(graph, number, back.get(number, ())), *ways.get(number, ()))
+        found.append([line for line in lines if line])
+    return found
 
 
 def _group(called: str, members: list[str]) -> str:
@@ -218,10 +267,6 @@ def _group(called: str, members: list[str]) -> str:
 
 def _count(count: int, what: str) -> str:
     return f"{count:,} {what}{'' if count == 1 else 's'}"
-
-
-def _cut(line: str, width: int) -> str:
-    return line if len(line) <= width else f"{line[: width - 1]}…"
 
 
 __all__ = ["text"]

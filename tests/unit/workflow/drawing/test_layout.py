@@ -20,7 +20,8 @@ def _workflow(sources: dict[str, str], *alternatives: Alternative) -> Workflow:
 
 def _layers(workflow: Workflow) -> list[list[str]]:
     graph = graph_of(workflow)
-    return [[graph.names[item] for item in layer if item < len(graph.names)] for layer in arrange(graph).layers]
+    found = [[graph.names[item] for item in layer if item < len(graph.names)] for layer in arrange(graph).layers]
+    return [layer for layer in found if layer]
 
 
 DIAMOND = _workflow(
