@@ -246,8 +246,7 @@ class Loop(Block):
             builder.control(back, again=Route(entry, test))
         # What comes back starts the loop as well as what comes in.
         builder.orders[:] = [
-            order if order.task != entry else After(entry, (*order.sources, back), "any")
-            for order in builder.orders
+            order if order.task != entry else After(entry, (*order.sources, back), "any") for order in builder.orders
         ]
         self.names = entry, back, end
         return entry, end

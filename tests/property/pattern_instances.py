@@ -25,8 +25,8 @@ ITEMS = 3
 class Instances(Block):
     """Several instances of a task; how many is a constant, a result (`counted`), or a list says it (`listed`).
 
-    `until` says when they are done: `all`, so many as are `need`ed, `cancel` (the others are ended), `more` (some results
-    ask for another), `enough` (a condition on the list), `enough cancel`.
+    `until` says when they are done: `all`, so many as are `need`ed, `cancel` (the others are ended), `more` (some
+    results ask for another), `enough` (a condition on the list), `enough cancel`.
     """
 
     number: str = "constant"

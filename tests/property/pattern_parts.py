@@ -31,7 +31,7 @@ LOG: list[tuple[str, str]] = []
 
 def digit(depth: int) -> int:
     """Give the place of the counter of the loop that has so many around it."""
-    return NUMBER * 10**depth
+    return NUMBER * int("1" + "0" * depth)
 
 
 def answer(label: str, how: str, arrived: Any) -> Any:
@@ -199,7 +199,8 @@ class Builder:
             own = (*own, *map(Result, sources))
             after = ()
         else:
-            own = (*own, Arrived("all"))
+            is_one = (len(sources) == 1 or order == "any") and self.chance.random() < 0.5
+            own = (*own, Arrived("one" if is_one else "all"))
         self.tasks[name] = Task(name, "step", own, after=after, control=control)
         if sources:
             self.orders.append(After(name, sources, order, **more))
@@ -238,7 +239,6 @@ class Builder:
             if not order.holds(starts, ready):
                 return f"{order.task} has started {starts} times, but {order.sources} are done {ready} times: {order}"
         return ""
-
 
     def broken_lock(self, started: Mapping[str, int], done: Mapping[str, int]) -> str:
         """Say where a lock is held twice, if it is anywhere."""

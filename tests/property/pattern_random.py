@@ -27,7 +27,7 @@ SMALL = 8
 """Nestings of no more tasks are kept small in every way."""
 LEFT_OUT = frozenset(
     ["each", "skipped loop", "skipped threads", "skips of several", "apart beside others", "more beside others",
-     "cancelled loop"]
+     "cancelled loop", "cancelled row in every order"]
 )  # fmt: skip
 """What the generator leaves out, since the product does not do yet what it means."""
 
@@ -82,7 +82,8 @@ class Generator:
     def block(self, place: Place) -> Block:
         """Draw a block."""
         known = self._known(place)
-        if place.depth <= 0 or self.budget <= 2:
+        is_small = self.most == 2 and "cancelled row in every order" in LEFT_OUT
+        if place.depth <= 0 or self.budget <= 2 or (place.is_cancelled and is_small):
             known = {"step": self._step}
         name = self.chance.choice(sorted(known))
         self.budget -= 2
@@ -190,9 +191,10 @@ class Generator:
     def _loop(self, place: Place) -> Block:
         inside = replace(place.inside, loops=place.loops + 1, is_apart=place.is_multi)
         is_while = self.chance.random() < 0.5
-        return Loop(self.block(inside), self.chance.randint(0 if is_while else 1, self.most), place.loops, is_while=is_while)
+        count = self.chance.randint(0 if is_while else 1, self.most)
+        return Loop(self.block(inside), count, place.loops, is_while=is_while)
 
-    def _instances(self, place: Place) -> Block:
+    def _instances(self, _: Place) -> Block:
         number = self.chance.choice(["constant", "counted", "listed"])
         ways = ["all", "all", "cancel", "enough cancel"]
         if not self.cancels:
@@ -285,12 +287,13 @@ class Nesting:
         for name, value in report.results.items():
             values = self._values(name)
             is_many = name in self.builder.units and self.builder.units[name].most > 1
-            if values and any(repr(one) not in values for one in (value if is_many and isinstance(value, list) else [value])):
+            items = value if is_many and isinstance(value, list) else [value]
+            if values and any(repr(one) not in values for one in items):
                 found.append(f"the result of {name} is {value!r}, not of {values}")
         return found + self._disordered(report)
 
     def _values(self, name: str) -> set[str]:
-        """Give what a task may have as its result, or as an item of it: what it answers, or one that stands in for it."""
+        """Give what a task may have as its result, or as an item of it; perhaps another stands in for it."""
         unit = self.builder.units.get(name)
         found = set(self.meaning.results.get(name, ()))
         for other in () if unit is None else unit.others:
@@ -333,8 +336,8 @@ def nested(
 ) -> Nesting | None:
     """Draw a nesting; none where it would be too large."""
     generator = Generator(chance, tasks_max, kinds)
-    body = generator.row(Place(depth, is_open=True)) if tasks_max > SMALL else generator.block(Place(depth, is_open=True))
-    block = Row([Step(), body])
+    draw = generator.row if tasks_max > SMALL else generator.block
+    block = Row([Step(), draw(Place(depth, is_open=True))])
     builder = Builder(seed, chance, sleeps)
     block.wire(builder, ())
     if builder.numbers[0] > tasks_max * 1.2:

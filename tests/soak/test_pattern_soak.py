@@ -1,6 +1,7 @@
 """Thousands of random nestings of patterns, by hand: `make soak`.
 
-The seeds are fresh each time; `NESTING_SEEDS=1000:9000` names them. A failure says which one it was and how to replay it.
+The seeds are fresh each time; `NESTING_SEEDS=1000:9000` names them, `NESTING_RUNS` how many they are. A failure says
+which one it was and how to replay it.
 """
 
 from __future__ import annotations
