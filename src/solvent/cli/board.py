@@ -43,6 +43,8 @@ class Board:
         self.states = {name: "unused" if name in asleep else "waiting" for name in self.services}
         self.counts = Counter(self.states.values())
         self.calls: Counter[str] = Counter()
+        self.rounds: Counter[str] = Counter()
+        """How often each task has begun while none of its calls was out."""
         self.running: dict[str, float] = {}
         """Tasks with calls that have not ended, by when the first of them was made."""
         self.took: dict[str, float] = {}
@@ -50,7 +52,7 @@ class Board:
         self._out: Counter[str] = Counter()
         # How the calls ended of a task that has others out still.
         self._ends: dict[str, set[str]] = {}
-        self._repeatable = repeatable(workflow)
+        self.repeatable = repeatable(workflow)
         self._alternatives = {one.name: one for one in workflow.alternatives}
         self._wakes: dict[str, list[str]] = {}
         for name, alternatives in asleep.items():
@@ -71,6 +73,7 @@ class Board:
         if event.kind == "started":
             if not self._out[name]:
                 self._ends[name] = set()
+                self.rounds[name] += 1
             self.calls[name] += 1
             self._out[name] += 1
             self.running.setdefault(name, event.seconds)
@@ -108,7 +111,7 @@ class Board:
     def runs_of(self, name: str) -> str:
         """Say how often a task has run, where that is more than once."""
         calls = self.calls[name]
-        return "" if calls < 2 else f"{calls:,} {'runs' if name in self._repeatable else 'calls'}"
+        return "" if calls < 2 else f"{calls:,} {'runs' if name in self.repeatable else 'calls'}"
 
     def counted(self) -> list[tuple[str, int]]:
         """Give how many tasks are in each state, where there are any."""

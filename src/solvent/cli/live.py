@@ -56,7 +56,7 @@ class View:
         return f"{event.text}: {instead}, because of {event.task}"
 
     def may_tell(self) -> bool:
-        """Say whether one more failure is worth a line."""
+        """Say whether one more failure, or one more change in a loop, is worth a line."""
         self._failures += 1
         return self._failures <= _FAILURES_MAX
 
@@ -74,17 +74,17 @@ class Lines(View):
         """Write what happened; of a large workflow only how far it is."""
         changed = self.board.take(event)
         if event.kind == "adapted":
-            self._write(event.seconds, f"↻ {self.explained(event)}")
+            if self.is_small or not self.is_controlled or self.may_tell():
+                self._write(event.seconds, f"↻ {self.explained(event)}")
         elif event.kind == "failed":
             if self.is_small or self.may_tell():
                 self._write(event.seconds, f"✗ {event.task:<{self.width}}  failed: {shortened(event.text, _TEXT_MAX)}")
         elif changed and self.is_small:
             self._write(event.seconds, self._line(event))
-            self._lines += 1
-            if self._lines > _LINES_MAX:
-                # A loop that goes round for long would fill the screen.
-                self.is_small = False
-                self._write(event.seconds, "… from here on in numbers")
+        if self.is_small and self._lines > _LINES_MAX:
+            # A loop that goes round for long would fill the screen.
+            self.is_small = False
+            self._write(event.seconds, "… from here on in numbers")
         if not self.is_small and event.seconds - self._told >= _LINE_SECONDS:
             self._told = event.seconds
             states = [f"{many:,} {state}" for state, many in self.board.counted()]
@@ -96,13 +96,17 @@ class Lines(View):
         """Put what happened to a task into words; where it begins once more, say for which time."""
         if event.kind == "signal":
             return f"⚑ the signal `{event.task}` came"
-        state = "running" if event.kind == "started" else self.board.states[event.task]
-        again = self.board.runs_of(event.task) if event.kind == "started" and self.is_controlled else ""
-        number = f" again, run {self.board.calls[event.task]:,}" if again.endswith("runs") else ""
-        word = event.kind if event.kind == "started" else state
-        return f"{MARKS[state]} {event.task:<{self.width}}  {word}{number}"
+        board, name = self.board, event.task
+        state = board.states[name]
+        word = state
+        if event.kind == "started":
+            word = "started again" if board.rounds[name] > 1 and self.is_controlled else "started"
+            if board.calls[name] > 1 and name in board.repeatable:
+                word += f", run {board.calls[name]:,}"
+        return f"{MARKS[state]} {name:<{self.width}}  {word}"
 
     def _write(self, seconds: float, text: str) -> None:
+        self._lines += 1
         write(f"{seconds:7.2f} s  {text}", to=sys.stderr)
         sys.stderr.flush()
 
@@ -131,7 +135,7 @@ class Picture(View):
     def take(self, event: Event) -> None:
         """Change the picture; what stays is written above it."""
         self.board.take(event)
-        if event.kind == "adapted":
+        if event.kind == "adapted" and (not self.is_controlled or self.may_tell()):
             self._say(f"↻ {self.explained(event)}", "yellow")
         elif event.kind == "failed" and self.may_tell():
             self._say(f"✗ {event.task} failed: {shortened(event.text, _TEXT_MAX)}", "red")

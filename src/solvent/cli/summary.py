@@ -133,10 +133,7 @@ def write_results(report: Report) -> None:
 def write_summary(workflow: Workflow, report: Report) -> None:
     """Write the account of a run to standard error."""
     _write_tasks(workflow, report)
-    for one in report.adaptations[:_ADAPTATIONS_MAX]:
-        _write_adaptation(workflow, one)
-    if len(report.adaptations) > _ADAPTATIONS_MAX:
-        _say(f"  … and {counted(len(report.adaptations) - _ADAPTATIONS_MAX, 'more adaptation')}")
+    _write_adaptations(workflow, report.adaptations)
     for failed in report.failures[:_FAILURES_MAX]:
         _write_failure(failed)
     if len(report.failures) > _FAILURES_MAX:
@@ -205,13 +202,19 @@ def _seconds(report: Report) -> dict[str, float]:
     return found
 
 
-def _write_adaptation(workflow: Workflow, one: dict[str, Any]) -> None:
+def _write_adaptations(workflow: Workflow, adaptations: list[dict[str, Any]]) -> None:
+    """Write which alternatives took over; what happened several times, in a loop, is said once."""
     from solvent.workflow.drawing.graph import explained
 
-    alternative = next((each for each in workflow.alternatives if each.name == one["alternative"]), None)
-    instead = explained(alternative).partition(", ")[0] if alternative is not None else ""
-    cause = shortened(one["cause"], _CAUSE_MAX)
-    _say(("  ↻ ", "yellow"), f"{one['alternative']}: {instead}, because of {one['because']} ({cause})")
+    alternatives = {one.name: one for one in workflow.alternatives}
+    times = Counter((one["alternative"], one["because"], one["cause"]) for one in adaptations)
+    for name, because, cause in [*times][:_ADAPTATIONS_MAX]:
+        instead = explained(alternatives[name]).partition(", ")[0] if name in alternatives else ""
+        often = f", {times[name, because, cause]:,} times" if times[name, because, cause] > 1 else ""
+        _say(("  ↻ ", "yellow"), f"{name}: {instead}, because of {because} ({shortened(cause, _CAUSE_MAX)}){often}")
+    rest = sum([*times.values()][_ADAPTATIONS_MAX:])
+    if rest:
+        _say(f"  … and {counted(rest, 'more adaptation')}")
 
 
 def _write_failure(failed: Failed) -> None:

@@ -1,0 +1,111 @@
+"""Concrete programs and other formats of workflows with control flow: they run to the same results."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cli import controlled
+from tests.cli.command import solvent
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FLOWS = {
+    "loop": controlled.LOOP,
+    "choice": controlled.CHOICE,
+    "many": controlled.MANY,
+    "first": controlled.FIRST_CANCELS,
+    "region": controlled.REGION,
+    "cancelled": controlled.CANCELLED,
+    "stuck": controlled.STUCK,
+    "spare": controlled.SPARE,
+    "pattern": controlled.PATTERN,
+}
+KEYS = ("results", "states", "stuck", "ended_by", "cancelled")
+
+
+@pytest.mark.parametrize("name", FLOWS)
+def test_concrete_program_runs_to_the_same_results(tmp_path: Path, name: str) -> None:
+    """A workflow that was made concrete, printed and read again ends as the workflow does."""
+    file, concrete = controlled.put(tmp_path, FLOWS[name]), tmp_path / "concrete.hocl"
+    assert solvent("concretise", file, "-o", concrete).code == 0
+    ours = solvent("run", file, "--format", "json")
+    theirs = solvent("run", concrete, "--services", file, "--format", "json")
+    assert theirs.code == ours.code
+    assert {key: theirs.json[key] for key in KEYS} == {key: ours.json[key] for key in KEYS}
+
+
+def test_concrete_program_takes_signals(tmp_path: Path) -> None:
+    """A concrete workflow waits for its signals as the workflow does."""
+    file, concrete = controlled.put(tmp_path, controlled.SIGNAL), tmp_path / "concrete.hocl"
+    assert solvent("concretise", file, "-o", concrete).code == 0
+    assert solvent("run", concrete, "--services", file).code == 1
+    assert solvent("run", concrete, "--services", file, "--signal", "go=7").out == "D: 7\n"
+
+
+def test_rule_library_that_is_missing(tmp_path: Path) -> None:
+    """A pattern whose file is not there is a clear error, of a run as of what is only printed."""
+    file = controlled.put(tmp_path, controlled.PATTERN.replace("two.hocl", "three.hocl"))
+    for command in ("run", "concretise", "explore"):
+        result = solvent(command, file)
+        assert (result.code, result.out, "error[W140]" in result.err) == (2, "", True)
+
+
+@pytest.mark.parametrize("suffix", ["yaml", "json"])
+@pytest.mark.parametrize("name", ["loop", "many", "choice"])
+def test_converted_workflow_runs_alike(tmp_path: Path, name: str, suffix: str) -> None:
+    """A workflow with control flow survives being written in another format."""
+    file, other = controlled.put(tmp_path, FLOWS[name]), tmp_path / f"other.{suffix}"
+    assert solvent("convert", file, "-o", other).code == 0
+    assert solvent("check", other).out == f"{other}: ok\n"
+    assert solvent("run", other).out == solvent("run", file).out
+
+
+# --- Names without an ending.
+
+
+def test_name_without_its_ending(tmp_path: Path) -> None:
+    """The ending of a file may be left out, for every command."""
+    controlled.put(tmp_path, controlled.LOOP)
+    assert solvent("run", "flow", cwd=tmp_path).out == "D: 5\n"
+    assert solvent("check", "flow", cwd=tmp_path).out == "flow.yaml: ok\n"
+    assert "runs    A 1, H 5, C 5, D 1\n" in solvent("explore", "flow", cwd=tmp_path).out
+    assert solvent("convert", "flow", cwd=tmp_path).out.startswith("workflow: flow\n")
+    assert solvent("concretise", "flow", cwd=tmp_path).code == solvent("show", "flow", cwd=tmp_path).code == 0
+
+
+def test_name_that_several_files_have(tmp_path: Path) -> None:
+    """Where several files fit the name, all are listed and none is run."""
+    controlled.put(tmp_path, controlled.LOOP)
+    controlled.put(tmp_path, controlled.LOOP, "flow.json")
+    result = solvent("run", "flow", cwd=tmp_path)
+    assert (result.code, result.out) == (2, "")
+    assert "error[H304]: `flow` may be flow.yaml or flow.json\n" in result.err
+
+
+def test_folder_with_a_file_of_its_name(tmp_path: Path) -> None:
+    """A folder stands for the file in it that has its name."""
+    folder = tmp_path / "flow"
+    folder.mkdir()
+    controlled.put(folder, controlled.LOOP)
+    assert solvent("run", "flow", cwd=tmp_path).out == "D: 5\n"
+    assert solvent("run", ".", cwd=folder).out == "D: 5\n"
+
+
+def test_programs_have_short_names_too(tmp_path: Path) -> None:
+    """A program is found by its short name also where a workflow or a module lies beside it."""
+    (tmp_path / "sum.hocl").write_text("<1, 2, (sum = replace x::int, y::int by x + y)>")
+    assert solvent("run", "sum", cwd=tmp_path).out == "<3, sum>\n"
+    (tmp_path / "sum.py").write_text("")
+    assert "inert after 1 reaction" in solvent("trace", "sum", cwd=tmp_path).out
+    assert solvent("why", "sum", "3", cwd=tmp_path).code == 0
+    assert solvent("fmt", "--check", "sum", cwd=tmp_path).code == 1
+    assert "<3, sum>\n" in solvent("repl", "sum", cwd=tmp_path, typed=":run\n").out
+
+
+def test_name_of_nothing(tmp_path: Path) -> None:
+    """A name that no file has is said as it was written."""
+    result = solvent("run", "nothing", cwd=tmp_path)
+    assert (result.code, result.err) == (2, "error[H304]: cannot read nothing: No such file or directory\n")

@@ -1,0 +1,66 @@
+"""A loop that never ends: Ctrl-C and limits stop it, and it does not fill the screen."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import time
+from typing import TYPE_CHECKING
+
+from tests.cli import controlled
+from tests.cli.command import arguments, environment, solvent
+from tests.cli.workflows import calls
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SECONDS_MAX = 30
+
+
+def interrupted(folder: Path, *words: str) -> tuple[int, str, str]:
+    """Run a command on a loop that never ends, interrupt it when it goes round, and give what it printed."""
+    file = controlled.put(folder, controlled.ENDLESS)
+    process = subprocess.Popen(
+        arguments(words[0], file, *words[1:]), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()
+    )
+    deadline = time.monotonic() + SECONDS_MAX
+    while not calls(folder) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=SECONDS_MAX)
+    assert b"Traceback" not in err
+    return process.returncode, out.decode(), err.decode()
+
+
+def test_interrupted_loop(tmp_path: Path) -> None:
+    """Ctrl-C ends a loop that never ends, with exit code 130."""
+    code, out, err = interrupted(tmp_path, "run")
+    assert (code, out) == (130, "")
+    assert "error[H504]: interrupted before the workflow was done" in err
+
+
+def test_interrupted_loop_as_json(tmp_path: Path) -> None:
+    """The JSON is whole, with the trace so far."""
+    code, out, _ = interrupted(tmp_path, "run", "--format", "json")
+    found = json.loads(out)
+    assert (code, found["error"]["code"], found["stuck"]) == (130, "H504", [])
+    assert {"event": "done", "task": "A"}.items() <= found["trace"][1].items()
+
+
+def test_interrupted_exploration_of_a_loop(tmp_path: Path) -> None:
+    """An exploration that is interrupted says what it knows so far."""
+    code, out, err = interrupted(tmp_path, "explore", "--format", "json")
+    found = json.loads(out)
+    assert (code, found["complete"], found["states"] > 1) == (3, False, True)
+    assert "interrupted after " in err
+
+
+def test_limit_on_seconds_of_a_loop(tmp_path: Path) -> None:
+    """A loop that never ends stops at its limit, with exit code 3; after many lines it is told in numbers."""
+    result = solvent("run", controlled.put(tmp_path, controlled.ENDLESS), "--seconds-max", "12")
+    assert (result.code, result.out) == (3, "")
+    assert "error[H502]: not done after 12 seconds" in result.err
+    assert "… from here on in numbers\n" in result.err
+    assert len(result.err.splitlines()) < 450
