@@ -92,7 +92,7 @@ class Chooser:
         taken = self._taken(name, how, every, result)
         stays = any(way.place is _INSIDE or way.place is _STAYS for way in taken)
         told = (_INSIDE,) if stays else (_INSIDE, _OUTSIDE)
-        skips: list[Molecule] = [(way.to, task) for way in every if way.place in told and way not in taken]
+        skips: list[Molecule] = [(*way.to, task) for way in every if way.place in told and way not in taken]
         if not stays:
             skips += exits
         found = [way.to for way in taken for _ in range(way.copies)]

@@ -140,10 +140,11 @@ class WorkflowRun:
 
     def dissolve(self) -> None:
         """Take the molecules apart, so that their memory is free at once and need not be searched for."""
-        for molecule in self.solution:
-            if type(molecule) is tuple and type(molecule[1]) is Solution:
-                dissolve(molecule[1])
-        dissolve(self.solution)
+        todo = [self.solution]
+        for solution in todo:
+            todo += [part for one in solution if type(one) is tuple for part in one if type(part) is Solution]
+        for solution in reversed(todo):
+            dissolve(solution)
 
     @contextmanager
     def _here(self) -> Iterator[None]:

@@ -101,4 +101,11 @@ class Control(msgspec.Struct, frozen=True, omit_defaults=True):
         return tuple(dict.fromkeys([*(route.task for route in self.routes), *back]))
 
 
-__all__ = ["Control", "Many", "Route", "Test"]
+def test_text(test: Test | None, key: str) -> str:
+    """Give a condition as the rules carry it: its text, or `?` and a key for a Python function, or nothing."""
+    if test is None:
+        return ""
+    return test.when if test.when is not None else f"?{key}"
+
+
+__all__ = ["Control", "Many", "Route", "Test", "test_text"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from solvent.chemistry.molecule import List, Molecule, Symbol
 from solvent.chemistry.solution import Solution
-from solvent.workflow.control import Control, Many, Route, Test
+from solvent.workflow.control import Control, Many, Route, test_text
 from solvent.workflow.paths import paths_of
 from solvent.workflow.slots import Arrived, Signalled
 from solvent.workflow.starting import Needs
@@ -72,6 +72,8 @@ class Gates:
             for later in self.paths.destinations[name]
         }
         self.cancelled = self._cancelled()
+        if self.cancelled:
+            self._use("preparePassDated")
 
     def _cancelled(self) -> frozenset[str]:
         """Find the tasks that someone may withdraw."""
@@ -117,7 +119,9 @@ class Gates:
         ]
         if task.name in self.cancelled:
             gate.append((Symbol("RESET"), Solution(map(_copied, state))))
-        found: list[Molecule] = [(Symbol("GATE"), name, Solution(gate)), (Symbol("SENT"), name, 0)]
+        found: list[Molecule] = [(Symbol("GATE"), name, Solution(gate))]
+        if task.name in self.cancelled:
+            found.append((Symbol("EPOCH"), name, 0))
         if task.name in self.paths.starts:
             found.append((Symbol("FLAG_INVOKE"), name, 0, Solution()))
         return found
@@ -129,7 +133,7 @@ class Gates:
         is_told = any((source, name) in self.paths.told for source in self.paths.sources[name])
         skips: list[Molecule] = [(Symbol("SKIPS"), self._arcs(self.paths.skips(name)))] if is_told else []
         if is_told:
-            self._use("passSkip", "passSkipped")
+            self._use("passSkip", "passSkipped", *(["passSkipDated", "prepareSkipDated"] if self.cancelled else []))
         if control.join in self.libraries:
             return self.libraries[control.join].gate(sources, control.need)
         if control.join == "active":
@@ -260,7 +264,7 @@ class Gates:
         later = [one for one in self.paths.destinations[name] for _ in range(control.copies)]
         is_choice = control.split in ("one", "some") or control.again is not None
         if not (then or cancels or completes or is_choice):
-            onward = (Symbol("DST"), Solution(map(self.symbol, later)))
+            onward = (Symbol("DST"), Solution(map(self._to, later)))
             return [*found, onward, (Symbol("OUT"), Solution()), (Symbol("SKIPS"), Solution())]
         self._use(*_CHOICE)
         if cancels:
@@ -278,7 +282,7 @@ class Gates:
     def _ways(self, name: str, control: Control) -> tuple[List, List]:
         """Give the ways onwards, and whom to tell when the loop that the task is in is left.
 
-        A way is `BACK or ON : task : condition : place : how many tokens`. The place says whether it stays in the loop
+        A way is `BACK or ON : destination : condition : place : how many tokens`. The place says whether it stays in the loop
         (INSIDE, STAYS), and whether its end must be told when it is not taken (INSIDE, OUTSIDE).
         """
         routes = [*control.routes]
@@ -294,7 +298,7 @@ class Gates:
         own = {route.task for route in routes}
         exits = () if loop is None else self.paths.exits[loop]
         leaving = [arc for arc in exits if arc[0] != name or arc[1] not in own]
-        return List(ways), List((self.symbol(to), self.symbol(one)) for one, to in leaving)
+        return List(ways), List((*self._to(to), self.symbol(one)) for one, to in leaving)
 
     def _way(self, kind: Symbol, name: str, route: Route, copies: int) -> Molecule:
         arc = (name, route.task)
@@ -303,10 +307,14 @@ class Gates:
             place = "INSIDE" if is_told and self.paths.loops[name] in self.paths.merging else "STAYS"
         else:
             place = "OUTSIDE" if is_told else "NOBODY"
-        return kind, self.symbol(route.task), test_text(route.test, route.task), Symbol(place), copies
+        return kind, self._to(route.task), test_text(route.test, route.task), Symbol(place), copies
 
     def _arcs(self, arcs: Iterable[Arc]) -> Solution:
-        return Solution((self.symbol(to), self.symbol(one)) for one, to in arcs)
+        return Solution((*self._to(to), self.symbol(one)) for one, to in arcs)
+
+    def _to(self, task: str) -> tuple[Molecule, Molecule]:
+        """Give a destination: what is sent to a task that someone may cancel is dated."""
+        return Symbol("DATED" if task in self.cancelled else "TO"), self.symbol(task)
 
     # --- Many instances.
 
@@ -374,13 +382,6 @@ KINDS = {"failure": ("FAILED", "TIMEOUT", "LOST", "UNROUTED"), "timeout": ("TIME
 """The kinds of faults that an alternative is for."""
 
 
-def test_text(test: Test | None, key: str) -> str:
-    """Give a condition as the rules carry it: its text, or `?` and a key for a Python function, or nothing."""
-    if test is None:
-        return ""
-    return test.when if test.when is not None else f"?{key}"
-
-
 def _milestone(during: tuple[str, str], task: str) -> str:
     return f"{task} from {during[0]} to {during[1]}"
 
@@ -391,4 +392,4 @@ def _copied(molecule: Molecule) -> Molecule:
     return tuple(map(_copied, molecule)) if type(molecule) is tuple else molecule
 
 
-__all__ = ["KINDS", "Gates", "test_text"]
+__all__ = ["KINDS", "Gates"]

@@ -7,6 +7,7 @@ import random
 import pytest
 
 from solvent.running import lean, workflow
+from solvent.running.making import run_workflow
 from solvent.workflow.model import Result, Service, Task, Value, Workflow
 
 
@@ -24,7 +25,7 @@ def test_every_task_is_called_once_however_few_are_awake(awake_max: int, monkeyp
         raise ValueError("on purpose")
 
     services = (Service("add", function=lambda *numbers: sum(numbers)), Service("fail", function=fail))
-    report = workflow.run_workflow(Workflow("w", tuple(tasks), services), seconds_max=60)
+    report = run_workflow(Workflow("w", tuple(tasks), services), seconds_max=60)
     expected: dict[int, int] = {}
     for at, needed in sources.items():
         expected[at] = at + sum(expected[one] for one in needed)
