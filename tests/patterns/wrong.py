@@ -125,7 +125,7 @@ WRONG = {
     "explicit_termination": Wrong(_control("Close", ends=""), "Reply not after Close"),
     "sub_workflow_all": Wrong(_hasty("Talk", "Checkup"), "Checkup before Talk"),
     "sub_workflow_first": Wrong(_hasty("Ride", "Taxi"), "Taxi before Ride"),
-    "majority": Wrong(_control("Sentence", join="any"), "Sentence once"),
+    "own_pattern": Wrong(_control("Sentence", join="any"), "Sentence once"),
     "loop_with_alternative": Wrong(_without_alternatives, "ends done"),
     "dot_product": Wrong(_each("Lead", "cross"), "ends done"),
     "cross_product": Wrong(_each("Try", "dot"), "ends done"),
