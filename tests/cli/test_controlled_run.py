@@ -158,6 +158,20 @@ def test_plain_workflow_has_no_signals(tmp_path: Path) -> None:
     assert (program.code, "error[H313]" in program.err) == (2, True)
 
 
+def test_signals_from_python() -> None:
+    """`run_workflow` takes signals too, and refuses them where nobody waits for any."""
+    import solvent
+    from solvent.workflow.control import Control
+    from solvent.workflow.model import Service, Signalled, Task, Workflow
+
+    services = (Service("same", function=lambda value=None: value),)
+    waits = Task("W", "same", (Signalled(),), control=Control(signal="go"))
+    assert solvent.run_workflow(Workflow("w", (waits,), services), signals=[(0.0, "go", 7)]).results == {"W": 7}
+    for workflow in (Workflow("w", (waits,), services), Workflow("w", (Task("A", "same"),), services)):
+        with pytest.raises(solvent.Misuse, match="waits for the signal `stop`"):
+            solvent.run_workflow(workflow, signals=[(0.0, "stop", None)])
+
+
 # --- Traces, files, terminals.
 
 

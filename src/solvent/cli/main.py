@@ -24,7 +24,7 @@ COMMANDS = {
     "trace": "run a program and show every reaction",
     "why": "show the reactions that made a molecule",
     "why-not": "show what stops a rule from reacting",
-    "explore": "try every order of reactions",
+    "explore": "try every order of reactions, or of the tasks of a workflow",
     "check": "look for errors without running",
     "show": "draw a workflow, in the terminal or as SVG or DOT",
     "convert": "write a workflow in another format",

@@ -107,15 +107,27 @@ def _told(orders: Orders, state: int) -> str:
     events: list[str] = []
     before: Counts | None = None
     for one in orders.way_to(state):
-        for task in one.done:
-            events += [f"{task} starts"] * (one.started[task] - (before.started[task] if before else 0))
-            events += [f"{task} done"] * (one.done[task] - (before.done[task] if before else 0))
+        events += _between(before, one)
         before = one
     final = orders.states[state]
     if final.is_final:
         events.append(f"ends {final.end}")
         events += final.stuck
     return ", ".join(events)
+
+
+def _between(before: Counts | None, after: Counts) -> list[str]:
+    """Tell what happened between two states: first what ran is done, then the next starts, and may be done at once."""
+    ended: list[str] = []
+    begun: list[str] = []
+    over: list[str] = []
+    for task, done in after.done.items():
+        ends = done - (before.done[task] if before else 0)
+        ran = min(ends, before.running[task] if before else 0)
+        ended += [f"{task} done"] * ran
+        begun += [f"{task} starts"] * (after.started[task] - (before.started[task] if before else 0))
+        over += [f"{task} done"] * (ends - ran)
+    return [*ended, *begun, *over]
 
 
 __all__ = ["check_statements", "violations"]
