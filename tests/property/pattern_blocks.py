@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.workflow.control import Control, Route, Test
 from solvent.workflow.model import Alternative, Arrived, Value
-from tests.property.pattern_parts import After, Unit, digit
+from tests.property.pattern_parts import EVEN, After, Unit, digit
 
 if TYPE_CHECKING:
     from tests.property.pattern_parts import Builder, Meaning
@@ -153,6 +153,8 @@ class Choice(Block):
         join = Control(join="active" if self.is_some else "any")
         end = builder.step(last, self.how, join, order="any")
         tests = [Test(f"result % {at + 2} == 0") for at in range(len(ways) - 1)]
+        if builder.chance.random() < 0.3:
+            tests[0] = Test(predicate=EVEN)
         routes = [Route(end if way is None else way[0], test) for way, test in zip(ways, [*tests, None], strict=True)]
         builder.control(choice, split="some" if self.is_some else "one", routes=tuple(routes))
         self.ends = choice, end

@@ -181,6 +181,7 @@ class Deferred(Block):
 
     blocks: list[Block]
     chosen: int = 0
+    how: str = ""
     names: list[str] = field(default_factory=list)
 
     def _wire(self, builder: Builder, sources: tuple[str, ...]) -> Ends:
@@ -191,7 +192,7 @@ class Deferred(Block):
         last = tuple(block.wire(builder, (one,))[1] for block, one in zip(self.blocks, first, strict=True))
         merge = builder.step(last, "", Control(join="any"), order="any")
         sender = builder.step((split,), "", Control(sends=(signals[self.chosen],)), letter="Z")
-        self.names = [split, offer, first[self.chosen], merge, sender, builder.step((merge, sender))]
+        self.names = [split, offer, first[self.chosen], merge, sender, builder.step((merge, sender), self.how)]
         return split, self.names[-1]
 
     def mean(self, meaning: Meaning, value: Any) -> list[Any]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 NUMBER = 1000
 TARGET = "tests.property.pattern_parts:step"
+EVEN = "tests.property.pattern_parts:is_even"
 LOG: list[tuple[str, str]] = []
 """What was called, by label, and with which result; whoever runs a nesting clears it before."""
 
@@ -64,6 +65,11 @@ def _numbers(given: Any) -> Iterator[int]:
             yield from _numbers(one)
     elif given is not None:
         yield given
+
+
+def is_even(value: int) -> bool:
+    """Be the condition of some choices."""
+    return value % 2 == 0
 
 
 def step(label: str, how: str, micros: int, *arrived: Any) -> Any:
@@ -249,4 +255,4 @@ class Builder:
         return ""
 
 
-__all__ = ["LOG", "After", "Builder", "Meaning", "Unit", "answer", "digit", "step"]
+__all__ = ["EVEN", "LOG", "After", "Builder", "Meaning", "Unit", "answer", "digit", "is_even", "step"]
