@@ -9,27 +9,32 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from solvent.workflow.conditions import check_condition
+from solvent.workflow.control import Control
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from solvent.workflow.checks import Report
     from solvent.workflow.model import Alternative, Service, Task, Workflow
+    from solvent.workflow.paths import Paths
     from solvent.workflow.places import Key
 
 
-def check_alternatives(workflow: Workflow, tasks: Mapping[str, Task], report: Report) -> None:
-    """Report what is wrong with the alternatives of a workflow."""
+def check_alternatives(workflow: Workflow, tasks: Mapping[str, Task], paths: Paths | None, report: Report) -> None:
+    """Report what is wrong with the alternatives of a workflow; `paths` is its shape if it has control flow."""
     if not workflow.alternatives:
         return
     asleep = workflow.dormant
     services = {service.name: service for service in workflow.services}
     depths = depths_of(tasks)
+    stands_for = {new: old for one in workflow.alternatives for old, new in one.exits.items() if old in tasks}
     for alternative in workflow.alternatives:
         _check_named_tasks(alternative, tasks, report)
         _check_condition(alternative, report)
         _check_watched(alternative, tasks, services, asleep, report)
         _check_needs(alternative, tasks, depths, report)
+        if paths is not None:
+            _check_controlled(alternative, tasks, stands_for, paths, report)
     _check_rivals(workflow, report)
     _check_sleepers_are_not_needed(workflow, asleep, report)
 
@@ -65,7 +70,7 @@ def _check_condition(alternative: Alternative, report: Report) -> None:
         message = f"the alternative `{name}` has a condition, but does not apply on one"
         report.add("W127", message, key, hint="add `on: condition`")
     if alternative.when is not None:
-        check_condition(name, alternative.when, report)
+        check_condition(f"`{name}`", alternative.when, ("condition", name), report)
 
 
 _COVERS = {"failure": ("failure", "timeout"), "timeout": ("timeout",)}
@@ -163,6 +168,45 @@ def depths_of(tasks: Mapping[str, Task]) -> dict[str, int]:
                 depths[later] = depths[name] + 1
                 ready.append(later)
     return depths
+
+
+def _check_controlled(
+    alternative: Alternative, tasks: Mapping[str, Task], stands_for: Mapping[str, str], paths: Paths, report: Report
+) -> None:
+    """Check that an alternative is one task in the place of another, which is all that control flow can have."""
+    exits = [(old, new) for old, new in alternative.exits.items() if old in tasks and new in tasks]
+    why = ""
+    if len(alternative.exits) > 1 or set(alternative.also) - set(alternative.exits):
+        why = "replaces several tasks at once"
+    elif set(alternative.watched) - set(alternative.exits):
+        why = "watches other tasks than the one it replaces"
+    for old, new in exits if not why else ():
+        why = _unfit(tasks[old], tasks[new], _first_of(old, stands_for), paths)
+    if why:
+        message = f"the alternative `{alternative.name}` {why}, which a workflow with control flow cannot do"
+        hint = "put the tasks and their alternative into a workflow of its own, and call that as a service"
+        report.add("W138", message, ("alternative", alternative.name), hint=hint)
+
+
+def _first_of(name: str, stands_for: Mapping[str, str]) -> str:
+    """Follow alternatives of alternatives back to the task in whose place they all are."""
+    seen = {name}
+    while name in stands_for and stands_for[name] not in seen:
+        name = stands_for[name]
+        seen.add(name)
+    return name
+
+
+def _unfit(old: Task, new: Task, first: str, paths: Paths) -> str:
+    """Say why a task cannot be called in the place of another, with what has arrived there."""
+    more = [source for source in new.sources if source not in paths.sources.get(first, ())]
+    if more:
+        return f"calls `{new.name}`, which takes from `{more[0]}`, and `{first}` does not"
+    if new.control is not None and new.control != Control(ends=new.control.ends):
+        return f"calls `{new.name}`, which does more than be called or end the case"
+    if old.control is not None and old.control.many is not None:
+        return f"replaces `{old.name}`, which has several instances"
+    return "" if new.each == old.each else f"calls `{new.name}`, which goes over other lists than `{old.name}`"
 
 
 def _check_sleepers_are_not_needed(workflow: Workflow, asleep: Mapping[str, str], report: Report) -> None:

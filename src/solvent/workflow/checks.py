@@ -8,8 +8,12 @@
     W125  a composition over what is no     W131  an input that an inner workflow does not have
           list, or no argument              W132  an input that an inner workflow is not given
     W136  a name that is empty              W135  two alternatives for one task and outcome
+    W137  words of control flow that        W138  an alternative that control flow cannot have
+          contradict each other             W139  a lock that is only taken or only given back
+    W144  a task that can never start       W145  a loop that is never left
 
-Every check is linear in the size of the workflow. Cycles are in `cycles`, alternatives in `alternatives`.
+Every check is linear in the size of the workflow, but for choices, where there is a limit. Cycles are in `cycles`,
+alternatives in `alternatives`, words of control flow in `control_checks`, where it leads in `soundness`.
 """
 
 from __future__ import annotations
@@ -19,9 +23,12 @@ from typing import TYPE_CHECKING, Any
 from solvent.errors import WorkflowProblem
 from solvent.hocl.nearest import nearest
 from solvent.workflow.alternatives import check_alternatives
+from solvent.workflow.control_checks import check_controls
 from solvent.workflow.cycles import cycles_of
 from solvent.workflow.inner import input_problems
 from solvent.workflow.model import Each, Input, Result, Value, Workflow
+from solvent.workflow.paths import paths_of
+from solvent.workflow.soundness import check_soundness
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -33,6 +40,8 @@ if TYPE_CHECKING:
 _HINTS_MAX = 20
 _NAMES_MAX = 5_000
 _CYCLE_SHOWN_MAX = 8
+_BASICS = frozenset(("W121", "W124", "W128", "W137"))
+"""What must be right before it makes sense to ask where tokens go."""
 
 
 def check(workflow: Workflow, places: Mapping[Key, Span] | None = None) -> list[WorkflowProblem]:
@@ -48,8 +57,13 @@ def check(workflow: Workflow, places: Mapping[Key, Span] | None = None) -> list[
         if name not in tasks:
             report.unknown("W121", f"`results` names `{name}`, which is no task", ("result", name), name, tasks)
     _check_inner(workflow, report)
-    _check_cycles(workflow, report)
-    check_alternatives(workflow, tasks, report)
+    paths = paths_of(workflow) if workflow.is_controlled else None
+    check_controls(workflow, tasks, paths, report)
+    check_alternatives(workflow, tasks, paths, report)
+    if paths is None:
+        _check_cycles(workflow, report)
+    elif _BASICS.isdisjoint(problem.code for problem in report.problems):
+        check_soundness(workflow, paths, report)
     return report.problems
 
 
@@ -69,6 +83,8 @@ class Report:
         found = self._places.get(key)
         if found is None and key[0] == "condition":
             found = self._places.get(("alternative", key[1]))
+        if found is None and key[0] == "route":
+            found = self._places.get(("task", key[1].partition(" → ")[0]))
         return found
 
     def unknown(self, code: str, message: str, key: Key, wrong: str, known: Collection[str]) -> None:

@@ -18,14 +18,19 @@ if TYPE_CHECKING:
 
     from solvent.workflow.model import Workflow
 
-Part: TypeAlias = Literal["task", "service", "alternative", "condition", "input", "result"]
+Part: TypeAlias = Literal["task", "service", "alternative", "condition", "input", "result", "route"]
 Key: TypeAlias = tuple[Part, str]
 Path: TypeAlias = tuple[str | int, ...]
 """A way down into a file: keys and positions."""
 
 
+def route_key(task: str, to: str) -> Key:
+    """Give the key of a way onwards or back of a task, or of a condition on its instances (`more`, `enough`)."""
+    return "route", f"{task} → {to}"
+
+
 class Places(Mapping[Key, Span]):
-    """The spans of tasks, services, alternatives, inputs and results, found when first asked for."""
+    """The spans of tasks, services, alternatives, inputs, results and routes, found when first asked for."""
 
     __slots__ = ("_find", "_found")
 
@@ -55,4 +60,4 @@ class Loaded(msgspec.Struct, frozen=True):
     places: Mapping[Key, Span] = {}
 
 
-__all__ = ["Key", "Loaded", "Part", "Path", "Places"]
+__all__ = ["Key", "Loaded", "Part", "Path", "Places", "route_key"]

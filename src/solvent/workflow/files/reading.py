@@ -24,7 +24,7 @@ from solvent.hocl.nearest import nearest
 from solvent.workflow.files.control import CONTROL_KEYS, read_control, read_locks, read_patterns
 from solvent.workflow.files.services import read_service
 from solvent.workflow.model import REQUIRED, Alternative, Each, Task, Workflow
-from solvent.workflow.places import Key, Loaded, Places
+from solvent.workflow.places import Key, Loaded, Places, route_key
 from solvent.workflow.slots import Argument, Arrived, Input, Result, Signalled, Value
 
 if TYPE_CHECKING:
@@ -57,8 +57,28 @@ def _places(workflow: Workflow, tree: Tree) -> dict[Key, Span]:
     judging = [(at, one.name) for at, one in enumerate(workflow.alternatives) if one.when is not None]
     paths |= {("condition", name): ("alternatives", at, "when") for at, name in judging}
     paths |= {("result", name): ("results", at) for at, name in enumerate(workflow.results)}
+    for task in workflow.tasks:
+        if task.control is not None:
+            paths |= _routes(task.name, tree.data["tasks"][task.name])
     spans = {key: tree.span(path) for key, path in paths.items()}
     return {key: span for key, span in spans.items() if span is not None}
+
+
+def _routes(task: str, data: dict[str, Any]) -> dict[Key, Path]:
+    """Find the ways onwards of a task and their conditions."""
+    above: Path = ("tasks", task)
+    paths: dict[Key, Path] = {}
+    to = data.get("to")
+    if isinstance(to, dict):
+        paths |= {route_key(task, one): (*above, "to", one) for one in to}
+    for at, one in enumerate(to) if isinstance(to, list) else ():
+        items = one if isinstance(one, dict) else [one]
+        paths |= {route_key(task, str(name)): (*above, "to", at, name) for name in items}
+    if data.get("again") is not None:
+        paths[route_key(task, str(data["again"]["to"]))] = (*above, "again")
+    if isinstance(data.get("instances"), dict):
+        paths |= {route_key(task, word): (*above, "instances", word) for word in ("more", "enough")}
+    return paths
 
 
 class Reader:
