@@ -18,23 +18,10 @@ from tests.patterns.catalogue import (
 )
 from tests.patterns.wrong import WRONG
 
-# Examples whose statements say what is right and do not hold yet, with the reason. They must fail: one that has been
-# mended is taken out of this list.
-NOT_YET = {
-    "transient_trigger": "the exploration may keep a signal that a run loses at once",
-    "cancel_region": "a region is cancelled task by task: one that is cancelled already gets a new token from another",
-    "cancelling_discriminator": "the same, within the branches that are cancelled",
-    "complete_many": "instances that are cancelled count as withdrawn runs of their task",
-    "cancelling_partial_join_of_many": "the same",
-    "dot_product": "in a controlled workflow the calls of `each` and the task's own OUT are mixed up",
-    "cross_product": "the same",
-}
-
 
 def _examples() -> list[object]:
-    marks = {name: pytest.mark.xfail(reason=reason) for name, reason in NOT_YET.items()}
     return [
-        pytest.param(one, case, id="-".join([one.name, *map(str, case.inputs.values())]), marks=marks.get(one.name, ()))
+        pytest.param(one, case, id="-".join([one.name, *map(str, case.inputs.values())]))
         for one in examples()
         for case in one.cases
     ]
@@ -62,14 +49,7 @@ def test_statements_hold_inside_a_sub_workflow(example: Example) -> None:
     assert not found, "\n".join(found)
 
 
-_WRONG_NAMES = [
-    # The right variant fails for the same reason as the wrong one should.
-    pytest.param(name, marks=pytest.mark.xfail(reason=NOT_YET[name])) if name == "dot_product" else name
-    for name in sorted(WRONG)
-]
-
-
-@pytest.mark.parametrize("name", _WRONG_NAMES)
+@pytest.mark.parametrize("name", sorted(WRONG))
 def test_wrong_variant_is_noticed(name: str) -> None:
     """The statements of an example do not hold of a workflow that lacks its pattern."""
     example = next(one for one in examples() if one.name == name)
@@ -90,8 +70,3 @@ def test_every_example_has_a_wrong_variant_and_an_end() -> None:
     """Every example says how it ends, has statements, and a wrong variant that they notice."""
     assert {one.name for one in examples()} == WRONG.keys()
     assert [one.name for one in examples() if not one.ends or not all(case.holds for case in one.cases)] == []
-
-
-def test_what_does_not_hold_yet_is_an_example() -> None:
-    """The list of what is not mended yet names examples."""
-    assert NOT_YET.keys() <= {one.name for one in examples()}

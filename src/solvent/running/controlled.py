@@ -126,16 +126,20 @@ class ControlledRun(WorkflowRun):
         return "cancelled" if failure is not None and failure.kind == "CANCELLED" else super()._end_of(failure)
 
     def _refusal(self, flight: Flight, call: Call, values: list[Any]) -> Failure | None:
-        if self._is_void(flight.solution, self._names[call.task]):
+        if self._is_void(flight.solution, self._original(self._names[call.task])):
             return Failure("CANCELLED", "it was cancelled before it was called")
         return super()._refusal(flight, call, values)
 
-    def _is_void(self, instance: Solution, name: str) -> bool:
-        """Tell whether the instance that makes a call is cancelled."""
-        if not self._void and not self._void_parts:
-            return False
+    def _original(self, name: str) -> str:
+        """Give the task in whose instance a task is called."""
         while name in self._stands_for:
             name = self._stands_for[name]
+        return name
+
+    def _is_void(self, instance: Solution, name: str) -> bool:
+        """Tell whether the instance that makes a call is cancelled."""
+        if name not in self._void and not self._void_parts:
+            return False
         parts = {part[0]: part[1] for part in instance if type(part) is tuple}
         return parts[_FROM] < self._void.get(name, 0) or (name, parts.get(_PART)) in self._void_parts
 
@@ -150,17 +154,17 @@ class ControlledRun(WorkflowRun):
         """End the calls of a task that is cancelled, and those that are about to be made."""
         name = self._names[task]
         self._void[name] = number
-        self._cancel_calls()
+        self._cancel_calls(name)
 
     def call_off_parts(self, task: Molecule, case: Molecule) -> None:
         """End the calls of one case of a task that has several instances."""
         name = self._names[task]
         self._void_parts.add((name, case))
-        self._cancel_calls()
+        self._cancel_calls(name)
 
-    def _cancel_calls(self) -> None:
+    def _cancel_calls(self, name: str) -> None:
         for flight, (called, handle) in list(self._out.items()):
-            if self._is_void(flight.solution, called):
+            if self._original(called) == name and self._is_void(flight.solution, name):
                 self._called_off.add(flight)
                 handle.cancel()
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from solvent.workflow.model import Workflow
 
 _RES, _ERR, _GATE, _RUNS, _END = Symbol("RES"), Symbol("ERR"), Symbol("GATE"), Symbol("RUNS"), Symbol("ENDED")
-_WITHDRAWN, _COLLECT, _PART = Symbol("WITHDRAWN"), Symbol("COLLECT"), Symbol("PART")
+_WITHDRAWN, _COLLECT, _PART, _COLLECTED = map(Symbol, ("WITHDRAWN", "COLLECT", "PART", "COLLECTED"))
 
 
 @dataclass(slots=True)
@@ -216,15 +216,21 @@ def _explore(
 def _settled(state: Solution) -> Solution:
     """Let everything happen that commutes with all else, so that only true events are left to choose from."""
     events = [one for one in state if type(one) is Rule and _is_event(str(one.name), state)]
-    rest = Solution(one for one in state if type(one) is not Rule or one not in events)
+    # A signal that comes together with the token that it is for is not lost.
+    late = [one for one in state if type(one) is Rule and str(one.name) == "loseSignal"]
+    rest = Solution(one for one in state if type(one) is not Rule or (one not in events and one not in late))
     Reactor().run(rest)
+    if late:
+        rest = rest.copied()
+        rest.extend(late)
+        Reactor().run(rest)
     rest.extend(events)
     return rest.copied()
 
 
 _EVENTS = frozenset(
-    ("passInfo", "passInfoCancel", "discr_cancel", "discr_cancelled", "loseSignal", "mi_result", "mi_complete",
-     "mi_complete_cancel", "mi_complete_none", "arriving")
+    ("passInfo", "passInfoDated", "passInfoCancel", "passInfoCancelDated", "discr_cancelled", "mi_result",
+     "mi_complete", "mi_complete_cancel", "mi_complete_none", "arriving")
 )  # fmt: skip
 
 
@@ -240,6 +246,8 @@ def _counts(state: Solution, explorer: _Explorer) -> Counts:
     started: Counter[str] = Counter()
     running: Counter[str] = Counter()
     withdrawn: Counter[str] = Counter()
+    # Tasks of several instances that each go on by themselves: they run as long as one of them does.
+    apart: set[str] = set()
     found = Counts(started, running, {})
     for molecule in state:
         if type(molecule) is not tuple:
@@ -255,13 +263,16 @@ def _counts(state: Solution, explorer: _Explorer) -> Counts:
             found.is_cancelled = molecule[2] is Symbol("CANCELLED")
         elif first is _COLLECT:
             running[explorer.name_of(molecule[1])] += 1
-        elif type(molecule[1]) is Solution and not any(
-            type(part) is tuple and part[0] is _PART for part in molecule[1]
-        ):
+        elif type(molecule[1]) is Solution:
             name = explorer.name_of(first)
-            running[name] += 1
-            if any(type(part) is tuple and part[0] is _ERR for part in molecule[1]):
+            words = {part[0] for part in molecule[1] if type(part) is tuple}
+            if _ERR in words:
                 found.failed.append(name)
+            if _PART not in words:
+                running[name] += 1
+            elif not any(part is _COLLECTED for part in molecule[1]):
+                apart.add(name)
+    running.update(apart)
     found.done = {name: started[name] - running[name] - withdrawn[name] for name in explorer.tasks}
     return found
 

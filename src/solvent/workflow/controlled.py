@@ -12,6 +12,7 @@ from solvent.chemistry.solution import Solution
 from solvent.workflow.control import Control, Many, Route, test_text
 from solvent.workflow.paths import paths_of
 from solvent.workflow.slots import Arrived, Signalled
+from solvent.workflow.standing_in import SIMPLE, stand_ins
 from solvent.workflow.starting import Needs
 
 if TYPE_CHECKING:
@@ -28,13 +29,18 @@ _SYNC = ("synchronize", "sync_setFlag")
 _SYNC_SKIP = ("sync_skip", "sync_dead")
 _MERGE_SKIP = ("mm_setFlag", "mm_skip", "mm_reset", "mm_dead")
 _FIRST = ("discriminate", "discr_setFlag", "discr_ignore", "discr_reset")
-_FIRST_CANCEL = ("discriminate", "discr_cancel", "discr_cancelled")
+_FIRST_CANCEL = (
+    "discriminate", "discr_cancel", "discr_cancel_next", "discr_heard", "discr_cancel_last", "discr_cancelled",
+    "passInfoCancel",
+)  # fmt: skip
 _FIRST_SKIP = ("discr_skip", "discr_dead")
 _ACTIVE = ("syncMerge", "syncMg_skip", "syncMg_setFlag", "syncMg_dead")
+_ASK = ("nextCancel", "passInfoCancel")
+_ASK_DATED = ("nextCancelDated", "passInfoCancelDated")
 _CHOICE = ("passInfoCond", "passNowhere", "prepareSkip")
 _VOID = ("withdraw", "withdrawFlag", "withdrawPass")
-_MANY = ("mi_next", "mi_last")
-_COLLECT = ("mi_result", "mi_all", "mi_void", "mi_void_got", "mi_withdraw", "mi_withdraw_spread")
+_MANY = ("mi_next", "mi_last", "mi_withdraw_part", "mi_withdraw_spread")
+_COLLECT = ("mi_result", "mi_all", "mi_void", "mi_void_got", "mi_withdraw")
 
 
 class Gates:
@@ -71,17 +77,19 @@ class Gates:
             if control.split == "deferred"
             for later in self.paths.destinations[name]
         }
+        self.regions = {
+            name: self.paths.upstream(name) for name, control in self.control.items() if control.cancels_rest
+        }
         self.cancelled = self._cancelled()
         if self.cancelled:
-            self._use("preparePassDated")
+            self._use("preparePassDated", "passInfoDated")
 
     def _cancelled(self) -> frozenset[str]:
         """Find the tasks that someone may withdraw."""
         found = {name for control in self.control.values() for name in control.cancels}
         found |= set(self.offered)
-        for name, control in self.control.items():
-            if control.cancels_rest:
-                found |= {name} | self.paths.upstream(name)
+        for name, region in self.regions.items():
+            found |= {name} | region
         return frozenset(found)
 
     def molecules(self) -> list[Molecule]:
@@ -108,7 +116,7 @@ class Gates:
         state = [*self._join(task, control), *self._waits(task, control, needs)]
         state.append(Symbol(needs.rest))
         if needs.is_waiting:
-            self._use("armServ")
+            self._use("armWant" if needs.wants else "armServ")
         if control.many is not None:
             state += self._many(task, control, control.many)
         gate: list[Molecule] = [
@@ -172,8 +180,8 @@ class Gates:
         if not control.cancels_rest:
             return [*found, Symbol("IGNORES")]
         self._use(*_VOID)
-        region = [one.name for one in self.tasks if one.name in self.paths.upstream(name)]
-        return [*found, (Symbol("CANCELS"), Solution(map(self.symbol, region)))]
+        region = map(self.symbol, self.paths.upstream_first(self.regions[name]))
+        return [*found, (Symbol("CANCELS"), List(region))]
 
     def _groups(self, name: str) -> list[Molecule]:
         """Give a synchronizing merge's sources: those that lead to it, and those that only come back to it."""
@@ -221,6 +229,12 @@ class Gates:
         left = [_milestone(during, name) for during, name in self.milestones if during[1] == task.name]
         if left:
             found.append((Symbol("LEAVES"), *left))
+        if needs.is_waiting and not needs.wants:
+            found.append(Symbol("ALONE"))
+        elif needs.wants:
+            offered = self.symbol(self.offered[task.name]) if needs.offer else None
+            milestone = _milestone(control.during, task.name) if control.during is not None else left[0] if left else ""
+            found.append((Symbol("WANTS"), control.takes[0] if control.takes else offered or milestone))
         return found
 
     # --- Instances.
@@ -237,7 +251,13 @@ class Gates:
         called: list[Molecule] = [(Symbol("SRV"), task.service), *self.inner(task)]
         if control.many.apart:
             return [*called, *self._onward(task, control)]
-        return [*called, Symbol("COLLECTED"), (Symbol("HELD"), Solution())]
+        return [*called, Symbol("COLLECTED")]
+
+    def _adapting(self, task: Task) -> list[Molecule]:
+        found = stand_ins(self.workflow, task.name, self.symbol, lambda slot: self._argument(task, slot))
+        if any(len(one) > SIMPLE for one in found):
+            self._use(*_CHOICE)
+        return found
 
     def _argument(self, task: Task, slot: Argument) -> Molecule:
         if isinstance(slot, Arrived):
@@ -254,27 +274,35 @@ class Gates:
         then += [(Symbol("REACHED"), _milestone(d, one)) for d, one in self.milestones if d[0] == name]
         if control.ends:
             then.append((Symbol("END"), self.symbol(name), Symbol(control.ends.upper())))
-        cancels = [self.symbol(one) for one in control.cancels if one != name and one in self.control]
+        region = [one for one in control.cancels if one != name and one in self.control]
+        cancels = [self.symbol(one) for one in self.paths.upstream_first(region)]
         completes = [self.symbol(one) for one in control.completes if one in self.control]
         sends = [self.symbol(one) for signal in control.sends for one in self.listeners.get(signal, ())]
         held: list[Molecule] = [(Symbol("LOCK"), lock) for lock in control.gives]
-        found: list[Molecule] = [(Symbol("SENDS"), Solution(sends)), (Symbol("HELD"), Solution(held))]
+        found: list[Molecule] = [
+            (Symbol("SENDS"), Solution(sends)),
+            (Symbol("HELD"), Solution(held)),
+            Symbol("DATED" if name in self.cancelled else "SURE"),
+        ]
+        if control.many is None or not control.many.apart:
+            found.append(Symbol("WHOLE"))
         if sends:
             self._use("prepareSignal")
         later = [one for one in self.paths.destinations[name] for _ in range(control.copies)]
         is_choice = control.split in ("one", "some") or control.again is not None
         if not (then or cancels or completes or is_choice):
             onward = (Symbol("DST"), Solution(map(self._to, later)))
-            return [*found, onward, (Symbol("OUT"), Solution()), (Symbol("SKIPS"), Solution())]
+            return [*found, onward, (Symbol("OUTBOX"), Solution()), (Symbol("SKIPS"), Solution())]
         self._use(*_CHOICE)
         if cancels:
-            self._use("passInfoCancel", *_VOID)
+            self._use("prepareCancel", "hearCancel", "lastCancel", *_VOID)
+            self._use(*(_ASK_DATED if name in self.cancelled else _ASK))
         if completes:
             self._use("mi_complete", "mi_complete_cancel", "mi_complete_none", "mi_some_cancel")
         return [
             *found,
             (Symbol("CHOICE"), self.symbol(name), Symbol(control.split.upper()), *self._ways(name, control)),
-            (Symbol("CANCELS"), Solution(cancels)),
+            (Symbol("CANCELS"), List(cancels)),
             (Symbol("COMPLETES"), Solution(completes)),
             (Symbol("THEN"), Solution(then)),
         ]
@@ -282,8 +310,8 @@ class Gates:
     def _ways(self, name: str, control: Control) -> tuple[List, List]:
         """Give the ways onwards, and whom to tell when the loop that the task is in is left.
 
-        A way is `BACK or ON : destination : condition : place : how many tokens`. The place says whether it stays in the loop
-        (INSIDE, STAYS), and whether its end must be told when it is not taken (INSIDE, OUTSIDE).
+        A way is `BACK or ON : destination : condition : place : how many tokens`. The place says whether it stays in
+        the loop (INSIDE, STAYS), and whether its end must be told when it is not taken (INSIDE, OUTSIDE).
         """
         routes = [*control.routes]
         named = {route.task for route in routes}
@@ -344,43 +372,6 @@ class Gates:
             found.append((Symbol("MORE"), test_text(many.more, "more")))
         return [*found, (Symbol("COLLECTS"), Solution(parts)), (Symbol("CASES"), 0)]
 
-    # --- Adaptation.
-
-    def _adapting(self, task: Task) -> list[Molecule]:
-        """Give what takes another service where one fails: for each alternative of it, and those after these."""
-        found: list[Molecule] = []
-        todo = [task.name]
-        for name in todo:
-            judges: list[Molecule] = []
-            for one in self.workflow.alternatives:
-                if name not in one.exits:
-                    continue
-                other = self.workflow.task(one.exits[name])
-                todo.append(other.name)
-                kinds = List(dict.fromkeys(Symbol(kind) for on in one.on for kind in KINDS[on]))
-                arguments = List(self._argument(task, slot) for slot in other.slots)
-                control = other.control
-                ending: list[Molecule] = []
-                if control is not None and control.ends:
-                    end = (Symbol("END"), self.symbol(other.name), Symbol(control.ends.upper()))
-                    ways = (Symbol("CHOICE"), self.symbol(other.name), Symbol("ALL"), List(), List())
-                    empty = ((Symbol(word), Solution()) for word in ("CANCELS", "COMPLETES"))
-                    ending = [Solution([ways, *empty, (Symbol("THEN"), Solution([end]))])]
-                    self._use(*_CHOICE)
-                found.append(
-                    (Symbol("OTHER"), self.symbol(name), one.name, kinds, self.symbol(other.name), other.service,
-                     arguments, *ending)
-                )  # fmt: skip
-                if "condition" in one.on:
-                    judges.append((one.name, one.when or ""))
-            if judges:
-                found.append((Symbol("JUDGES"), self.symbol(name), List(judges)))
-        return found
-
-
-KINDS = {"failure": ("FAILED", "TIMEOUT", "LOST", "UNROUTED"), "timeout": ("TIMEOUT",), "condition": ("CONDITION",)}
-"""The kinds of faults that an alternative is for."""
-
 
 def _milestone(during: tuple[str, str], task: str) -> str:
     return f"{task} from {during[0]} to {during[1]}"
@@ -392,4 +383,4 @@ def _copied(molecule: Molecule) -> Molecule:
     return tuple(map(_copied, molecule)) if type(molecule) is tuple else molecule
 
 
-__all__ = ["KINDS", "Gates"]
+__all__ = ["Gates"]

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 from solvent.workflow.cycles import components_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from solvent.workflow.model import Workflow
 
 Arc = tuple[str, str]
@@ -28,6 +30,8 @@ class Paths:
     destinations: dict[str, tuple[str, ...]]
     loops: dict[str, int]
     """The tasks that are on a way round, with the number of their loop."""
+    components: list[list[str]]
+    """The tasks in groups that lead to each other, those that others take from first."""
     starts: frozenset[str]
     """The tasks that start by themselves."""
     told: frozenset[Arc] = frozenset()
@@ -51,6 +55,15 @@ class Paths:
             inside = [(task, later) for later in self.destinations[task]]
             return tuple(arc for arc in inside if arc in self.told and self.is_inside(arc))
         return self.exits[loop]
+
+    def upstream_first(self, tasks: Iterable[str]) -> list[str]:
+        """Put tasks in such an order that none comes before one that leads to it; in a loop all come twice."""
+        wanted = set(tasks)
+        found: list[str] = []
+        for component in self.components:
+            inside = [name for name in component if name in wanted]
+            found += inside if len(inside) < 2 else inside * 2
+        return found
 
     def upstream(self, task: str) -> frozenset[str]:
         """Give the tasks all of whose ways onwards lead to a task: its branches, as far back as they are only its."""
@@ -79,15 +92,16 @@ def paths_of(workflow: Workflow) -> Paths:
         for name, later in workflow.destinations.items()
         if name in sources
     }
-    loops = _loops(destinations)
-    paths = Paths(known, destinations, loops, _starts(workflow, known, loops))
+    components = [*components_of(destinations)][::-1]
+    loops = _loops(components, destinations)
+    paths = Paths(known, destinations, loops, components, _starts(workflow, known, loops))
     _tell(workflow, paths)
     return paths
 
 
-def _loops(destinations: dict[str, tuple[str, ...]]) -> dict[str, int]:
+def _loops(components: list[list[str]], destinations: dict[str, tuple[str, ...]]) -> dict[str, int]:
     found: dict[str, int] = {}
-    for number, component in enumerate(components_of(destinations)):
+    for number, component in enumerate(components):
         if len(component) > 1 or component[0] in destinations[component[0]]:
             found |= dict.fromkeys(component, number)
     return found

@@ -28,6 +28,11 @@ class Needs(NamedTuple):
         return bool(self.signal or self.offer or self.locks or self.during or self.leaves)
 
     @property
+    def wants(self) -> bool:
+        """Whether it wants something that others may want too."""
+        return bool(self.offer or self.locks or self.during or self.leaves)
+
+    @property
     def rest(self) -> str:
         """What the gate holds while it can start."""
         return "IDLE" if self.is_waiting else "SEVERAL" if self.is_many else "FREE"
@@ -72,6 +77,11 @@ def start_rule(needs: Needs) -> str:
         _spread(needs, gate, given, tokens)
     else:
         given.append(f"tj : <SRC : <>, IN : <{tokens}>, FROM : f, RUN : k, m>")
+    if needs.wants:
+        # What is wanted leads to who wants it: among many gates nobody looks for one.
+        wanted = "l0" if needs.locks else "o" if needs.offer else "a" if needs.during else "e0"
+        gate.append(f"WANTS : {wanted}")
+        taken.append(f"WANT : {wanted} : tj")
     kept = ", ".join([*gate, "COPY : <{m}>", "FROM : f"])
     if needs.is_waiting:
         reactants = [f"GATE : tj : <ARMED : <?i>, {kept}, RUNS : k::int, ?w>", *taken]
