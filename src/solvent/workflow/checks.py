@@ -202,7 +202,7 @@ def _check_cycles(workflow: Workflow, report: Report) -> None:
         names = [*names[start:], *names[:start], names[start]]
         shown = names if len(names) <= _CYCLE_SHOWN_MAX else [*names[: _CYCLE_SHOWN_MAX - 2], "...", names[-1]]
         message = f"these tasks wait for each other: {' → '.join(shown)}"
-        report.add("W120", message, ("task", names[0]), hint="a workflow has no way back; take one of the arrows out")
+        report.add("W120", message, ("task", names[0]), hint="take one of the arrows out; a way back is `again`")
 
 
 __all__ = ["Report", "check"]
