@@ -240,8 +240,11 @@ class Builder:
             ready = []
             for source in order.sources:
                 unit = self.units.get(source, Unit())
-                count = sum(done.get(one, 0) for one in (source, *unit.others))
-                ready.append(unit.copies * (count // unit.calls if is_run else count * unit.passes))
+                count = sum(done.get(one, 0) for one in (source, *unit.others)) // (unit.calls if is_run else 1)
+                if unit.passes > 1 and not is_run:
+                    # It is done with the last of its instances, but the first has passed something on long before.
+                    count = started.get(source, 0) * unit.passes
+                ready.append(count * unit.copies)
             if not order.holds(starts, ready):
                 return f"{order.task} has started {starts} times, but {order.sources} are done {ready} times: {order}"
         return ""
