@@ -65,6 +65,8 @@ class ControlledRun(WorkflowRun):
         self._signals = sorted(signals, key=lambda signal: signal[0])
         # Of a task that stands in for another, the one whose instance it is called in.
         self._stands_for = {new: old for one in workflow.alternatives for old, new in one.exits.items()}
+        # The calls that are out, by the task in whose instance they are made.
+        self._calls: dict[str, dict[Flight, None]] = {}
         # How far each task is cancelled, and which of its cases: what is older is not called any more.
         self._void: dict[str, int] = {}
         self._void_parts: set[tuple[str, int]] = set()
@@ -125,6 +127,14 @@ class ControlledRun(WorkflowRun):
     def _end_of(self, failure: Failure | None) -> str:
         return "cancelled" if failure is not None and failure.kind == "CANCELLED" else super()._end_of(failure)
 
+    def _take_off(self, caller: Caller, flight: Flight) -> None:
+        super()._take_off(caller, flight)
+        self._calls.setdefault(self._original(self._out[flight][0]), {})[flight] = None
+
+    def _land(self, flight: Flight, call: Call, value: Any, failure: Failure | None, attempts: int) -> None:
+        self._calls[self._original(self._names[call.task])].pop(flight, None)
+        super()._land(flight, call, value, failure, attempts)
+
     def _refusal(self, flight: Flight, call: Call, values: list[Any]) -> Failure | None:
         if self._is_void(flight.solution, self._original(self._names[call.task])):
             return Failure("CANCELLED", "it was cancelled before it was called")
@@ -163,10 +173,10 @@ class ControlledRun(WorkflowRun):
         self._cancel_calls(name)
 
     def _cancel_calls(self, name: str) -> None:
-        for flight, (called, handle) in list(self._out.items()):
-            if self._original(called) == name and self._is_void(flight.solution, name):
+        for flight in self._calls.get(name, ()):
+            if flight not in self._called_off and self._is_void(flight.solution, name):
                 self._called_off.add(flight)
-                handle.cancel()
+                self._out[flight][1].cancel()
 
     def end(self, task: Molecule, how: Molecule) -> None:
         """End the case: no further call is made, and those that are out are ended."""

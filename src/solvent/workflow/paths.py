@@ -8,6 +8,7 @@ only who leaves the loop says so for all other ways out of it.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from solvent.workflow.cycles import components_of
@@ -30,8 +31,8 @@ class Paths:
     destinations: dict[str, tuple[str, ...]]
     loops: dict[str, int]
     """The tasks that are on a way round, with the number of their loop."""
-    components: list[list[str]]
-    """The tasks in groups that lead to each other, those that others take from first."""
+    ranks: dict[str, int]
+    """The tasks numbered so that none has a lower number than one that leads to it; the same in a loop."""
     starts: frozenset[str]
     """The tasks that start by themselves."""
     told: frozenset[Arc] = frozenset()
@@ -58,10 +59,9 @@ class Paths:
 
     def upstream_first(self, tasks: Iterable[str]) -> list[str]:
         """Put tasks in such an order that none comes before one that leads to it; in a loop all come twice."""
-        wanted = set(tasks)
         found: list[str] = []
-        for component in self.components:
-            inside = [name for name in component if name in wanted]
+        for _, group in groupby(sorted(tasks, key=self.ranks.__getitem__), self.ranks.__getitem__):
+            inside = [*group]
             found += inside if len(inside) < 2 else inside * 2
         return found
 
@@ -94,7 +94,8 @@ def paths_of(workflow: Workflow) -> Paths:
     }
     components = [*components_of(destinations)][::-1]
     loops = _loops(components, destinations)
-    paths = Paths(known, destinations, loops, components, _starts(workflow, known, loops))
+    ranks = {name: number for number, component in enumerate(components) for name in component}
+    paths = Paths(known, destinations, loops, ranks, _starts(workflow, known, loops))
     _tell(workflow, paths)
     return paths
 
