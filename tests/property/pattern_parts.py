@@ -205,7 +205,8 @@ class Builder:
             own = (*own, *map(Result, sources))
             after = ()
         else:
-            is_one = (len(sources) == 1 or order == "any") and self.chance.random() < 0.5
+            is_alone = len(sources) == 1 or (control is not None and control.join == "any")
+            is_one = is_alone and self.chance.random() < 0.5
             own = (*own, Arrived("one" if is_one else "all"))
         self.tasks[name] = Task(name, "step", own, after=after, control=control)
         if sources:
