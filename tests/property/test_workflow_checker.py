@@ -92,7 +92,7 @@ def task_of(name: str, after: tuple[str, ...], control: Control) -> Task:
 
 
 @st.composite
-def tests(draw: st.DrawFn) -> Test:
+def conditions(draw: st.DrawFn) -> Test:
     """Make a condition that holds of some counts and not of others."""
     return Test(f"result < {draw(st.integers(0, 8))}" if draw(st.booleans()) else f"result > {draw(st.integers(0, 8))}")
 
@@ -110,12 +110,12 @@ def controls(draw: st.DrawFn, name: str, names: list[str], before: list[str], af
     known = names if not after or draw(st.integers(0, 9)) == 0 else after
     ways = draw(st.lists(st.sampled_from(known), min_size=1, max_size=3, unique=True))
     if split in ("one", "some"):
-        last = Route(ways[-1]) if draw(st.booleans()) and len(ways) > 1 else Route(ways[-1], draw(tests()))
-        changes |= {"split": split, "routes": (*(Route(one, draw(tests())) for one in ways[:-1]), last)}
+        last = Route(ways[-1]) if draw(st.booleans()) and len(ways) > 1 else Route(ways[-1], draw(conditions()))
+        changes |= {"split": split, "routes": (*(Route(one, draw(conditions())) for one in ways[:-1]), last)}
     elif draw(st.integers(0, 4)) == 0:
         changes |= {"split": split, "routes": tuple(map(Route, ways))}
     if before and draw(st.integers(0, 4)) == 0:
-        changes["again"] = Route(draw(st.sampled_from([*before, name])), draw(tests()))
+        changes["again"] = Route(draw(st.sampled_from([*before, name])), draw(conditions()))
     if draw(st.integers(0, 9)) == 0:
         changes["copies"] = 2
     if join in ("all", "first") and draw(st.integers(0, 9)) == 0:
@@ -219,12 +219,12 @@ class Blocks:
                 return self.block(draw, self.block(draw, before, depth - 1), depth - 1)
             case "loop":
                 first = self.add(before, join="any")
-                return self.add(self.block(draw, first, depth - 1), again=Route(first, draw(tests())))
+                return self.add(self.block(draw, first, depth - 1), again=Route(first, draw(conditions())))
         split = self.add(before, **({"split": "deferred"} if kind == "deferred" else {}))
         firsts = [self.add(split) for _ in range(draw(st.integers(2, 3)))]
         lasts = [self.block(draw, first, depth - 1) for first in firsts]
         if kind in ("one", "some"):
-            self.route(split, kind, firsts, draw(tests()))
+            self.route(split, kind, firsts, draw(conditions()))
         return self.add(*lasts, join=JOINS[kind])
 
 
