@@ -29,6 +29,7 @@ LEFT_OUT = {
     "skipped loop": "a loop on a way that is not chosen does not pass the skip on",
     "skipped threads": "neither does a join of several threads",
     "skips of several": "several tokens that choose before such a join make it hear of skips that are none",
+    "skips of deferred": "the ways of a deferred choice that are not taken pass no skip on",
     "apart beside others": "instances apart and others in one workflow are started by each other's rules",
     "more beside others": "so are instances that grow and others",
     "cancelled loop": "a loop on a branch that is cancelled goes on",
@@ -114,6 +115,8 @@ class Generator:
         left_out = set(LEFT_OUT)
         if not self.has_some:
             left_out.add("some")
+        elif "skips of deferred" in LEFT_OUT:
+            left_out.add("deferred")
         if not self.has_apart:
             left_out.add("apart")
         elif "apart beside others" in LEFT_OUT:
