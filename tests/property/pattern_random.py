@@ -30,8 +30,6 @@ LEFT_OUT = {
     "skipped threads": "neither does a join of several threads",
     "skips of several": "several tokens that choose before such a join make it hear of skips that are none",
     "skips of deferred": "the ways of a deferred choice that are not taken pass no skip on",
-    "apart beside others": "instances apart and others in one workflow are started by each other's rules",
-    "more beside others": "so are instances that grow and others",
     "cancelled loop": "a loop on a branch that is cancelled goes on",
 }
 """What the generator leaves out, since the product does not do yet what it means, and what happens instead."""
@@ -81,8 +79,8 @@ class Generator:
         # Where branches are cancelled none may lag behind, and the other way round: one would cancel the other.
         self.cancels = chance.random() < 0.5
         self.has_some = chance.random() < 0.5
-        self.has_apart = chance.random() < 0.4
-        self.grows = chance.random() < 0.3
+        self.has_apart = chance.random() < 0.5
+        self.grows = chance.random() < 0.5
 
     def block(self, place: Place) -> Block:
         """Draw a block."""
@@ -119,8 +117,6 @@ class Generator:
             left_out.add("deferred")
         if not self.has_apart:
             left_out.add("apart")
-        elif "apart beside others" in LEFT_OUT:
-            left_out.add("instances")
         if place.is_cancelled and "cancelled loop" in LEFT_OUT:
             left_out.add("loop")
         if place.is_skipped:
@@ -209,10 +205,8 @@ class Generator:
         ways = ["all", "all", "cancel", "enough cancel"]
         if not self.cancels:
             ways = ["all", "need", "need", "enough", "cancel"]
-        if "more beside others" in LEFT_OUT and self.grows:
-            number, ways = "listed", ["more"]
-        elif number == "listed" and self.grows:
-            ways.append("more")
+        if number == "listed" and self.grows:
+            ways += ["more"] * 4
         # So many must be there, or nobody would ever have enough.
         need = 1 if number == "counted" else self.chance.randint(1, 2)
         return Instances(number, self.chance.randint(2, self.most), self.chance.choice(ways), need)
