@@ -15,7 +15,7 @@ PIP  := $(BIN)/python -m pip --disable-pip-version-check -q
 .DELETE_ON_ERROR:
 # Two pips at work in one environment would spoil it.
 .NOTPARALLEL:
-.PHONY: help run test check format gallery bench bench-workflow soak fuzz clean
+.PHONY: help run test check format gallery bench bench-workflow bench-patterns soak fuzz clean
 
 help:  ## show this list
 	@grep -E '^[a-z]+:.*##' $(firstword $(MAKEFILE_LIST)) \
@@ -51,6 +51,9 @@ bench-workflow: $(VENV)/.installed  ## compare workflows with Parsl, Dask and Ra
 	@$(MAKE) --no-print-directory $(VENV)/.peers \
 		|| echo "Without all peers: what is not installed is skipped."
 	@$(BIN)/python -m bench.workflow
+
+bench-patterns: $(VENV)/.installed  ## see how patterns grow with the number of branches
+	@$(BIN)/python -m bench.patterns
 
 soak: $(VENV)/.installed  ## run the long tests, with fresh random programs
 	@$(BIN)/python -m pytest tests -m soak --timeout=3600 --hypothesis-profile=soak

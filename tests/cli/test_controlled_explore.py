@@ -70,7 +70,7 @@ def test_signals_come_at_any_moment(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "words,said",
     [
-        (("--signal", "gone"), "error[H315]"),
+        (("--signal", "gone"), "error[H316]"),
         (("--holds", "A foo B"), "error[W143]"),
         (("--holds", "A before Z"), "names `Z`, which is no task"),
         (("--functions", "x.py"), "error[H313]"),

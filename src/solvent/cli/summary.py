@@ -77,9 +77,10 @@ class Stuck(WorkflowFailed):
     def __init__(self, waiting: list[str], workflow: Workflow) -> None:
         message = "stuck: nothing more can happen, and something still waits"
         hint = "`solvent explore WORKFLOW` shows in which orders this happens"
-        if any("waits for a signal" in one for one in waiting):
-            signals = dict.fromkeys(task.control.signal for task in workflow.tasks if task.control is not None)
-            hint = f"send it: --signal NAME; signals: {', '.join(filter(None, signals))}"
+        names = {task.control.signal for task in workflow.tasks if task.control is not None and task.control.signal}
+        missed = sorted(name for name in names if any(f"the signal `{name}`" in one for one in waiting))
+        if missed:
+            hint = f"send it: --signal {missed[0]}"
         super().__init__("W203", message, hint=hint)
         self.waiting = waiting
 

@@ -68,7 +68,7 @@ def signal_options(workflow: Workflow, signals: Sequence[tuple[float, str, Any]]
         return {}
     if not workflow.is_controlled:
         message = f"no task of `{workflow.name}` waits for the signal `{signals[0][1]}`"
-        raise Misuse("H315", message, hint="it has no signals")
+        raise Misuse("H316", message, hint="it has no signals")
     return {"signals": signals}
 
 

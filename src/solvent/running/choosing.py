@@ -92,7 +92,8 @@ class Chooser:
         taken = self._taken(name, how, every, result)
         stays = any(way.place is _INSIDE or way.place is _STAYS for way in taken)
         told = (_INSIDE,) if stays else (_INSIDE, _OUTSIDE)
-        skips: list[Molecule] = [(*way.to, task) for way in every if way.place in told and way not in taken]
+        ids = set(map(id, taken))
+        skips: list[Molecule] = [(*way.to, task) for way in every if way.place in told and id(way) not in ids]
         if not stays:
             skips += exits
         found = [way.to for way in taken for _ in range(way.copies)]

@@ -26,7 +26,7 @@ from solvent.workflow.concrete import task_symbol
 from solvent.workflow.functions import molecule_of, value_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from solvent.engine.reaction import Flight
     from solvent.running.invoking import Call
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from solvent.workflow.model import Workflow
 
 _GATE, _LAST, _ERR = Symbol("GATE"), Symbol("LAST"), Symbol("ERR")
-_FROM, _PART, _RUNS, _SIGNAL = Symbol("FROM"), Symbol("PART"), Symbol("RUNS"), Symbol("SIGNAL")
+_FROM, _PART, _RUNS, _SIGNAL, _ARMED = map(Symbol, ("FROM", "PART", "RUNS", "SIGNAL", "ARMED"))
 
 Signal = tuple[float, str, Any]
 """When it comes, in seconds from the start of the run; its name; what comes with it."""
@@ -75,7 +75,7 @@ class ControlledRun(WorkflowRun):
         if name not in self._listeners:
             known = ", ".join(self._listeners)
             raise Misuse(
-                "H315",
+                "H316",
                 f"no task of `{self.workflow.name}` waits for the signal `{name}`",
                 hint=nearest(name, self._listeners) or (f"signals: {known}" if known else "it has no signals"),
             )
@@ -87,11 +87,27 @@ class ControlledRun(WorkflowRun):
             flights, self.reactor.flights = self.reactor.flights, []
             for flight in flights:
                 self._take_off(caller, flight)
-            if not self._out and not self._signals:
+            if not self._out and not (self._signals and self._is_listening()):
                 return
             if self._must_stop():
                 raise Stopped
             self._wait()
+
+    def _is_listening(self) -> bool:
+        """Tell whether a task can start as soon as a signal comes: if none can, nothing will ever happen again."""
+        waiting = {task_symbol(task) for _, name, _value in self._signals for task in self._listeners[name]}
+        return any(
+            type(one) is tuple
+            and one[0] is _GATE
+            and one[1] in waiting
+            and any(part[0] is _ARMED for part in _tuples(one[2]))
+            for one in self.solution
+        )
+
+    def _bring_back(self) -> None:
+        for name, _ in self._out.values():
+            self._note(Event("cancelled", name, time.perf_counter() - self._began))
+        super()._bring_back()
 
     def _wait(self) -> None:
         """Take the answers that have come, or wait a moment for one, or for the next signal."""
@@ -196,9 +212,7 @@ class ControlledRun(WorkflowRun):
             if type(molecule) is not tuple:
                 continue
             if molecule[0] is _GATE:
-                runs[self._names[molecule[1]]] = next(
-                    part[1] for part in molecule[2] if type(part) is tuple and part[0] is _RUNS
-                )
+                runs[self._names[molecule[1]]] = next(part[1] for part in _tuples(molecule[2]) if part[0] is _RUNS)
             elif molecule[0] is _LAST:
                 self._keep(values, self._names[molecule[1]], molecule[2], molecule[3])
             elif type(molecule[1]) is Solution and molecule[0] in self._names:
@@ -241,6 +255,10 @@ class ControlledRun(WorkflowRun):
             found.molecules = print_molecule(inside)[:TEXT_MAX]
         elif Symbol("RES") in parts:
             self._keep(values, name, parts[Symbol("RUN")][1], parts[Symbol("RES")][1])
+
+
+def _tuples(solution: Solution) -> Iterator[Molecule]:
+    return (part for part in solution if type(part) is tuple)
 
 
 __all__ = ["ControlledRun", "Signal"]

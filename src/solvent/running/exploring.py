@@ -282,7 +282,7 @@ def _check_signals(workflow: Workflow, signals: Sequence[tuple[str, Any]]) -> No
     for name, _ in signals:
         if name not in known:
             hint = f"signals: {', '.join(sorted(filter(None, known)))}" if known else "it has no signals"
-            raise Misuse("H315", f"no task of `{workflow.name}` waits for the signal `{name}`", hint=hint)
+            raise Misuse("H316", f"no task of `{workflow.name}` waits for the signal `{name}`", hint=hint)
 
 
 def _functions(workflow: Workflow, folder: Path | None) -> dict[str, Callable[..., Any]]:

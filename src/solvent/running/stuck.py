@@ -19,10 +19,11 @@ def waiting_in(solution: Solution, workflow: Workflow) -> list[str]:
     names = {task_symbol(task.name): task.name for task in workflow.tasks}
     molecules = [one for one in solution if type(one) is tuple]
     gates = {one[1]: _parts(one[2]) for one in molecules if one[0] is Symbol("GATE")}
+    signals = {task.name: task.control.signal for task in workflow.tasks if task.control and task.control.signal}
     found = []
     for task, parts in gates.items():
         name = names.get(task, str(task))
-        lacks = _lacks(parts, names)
+        lacks = _lacks(parts, names, signals.get(name, ""))
         if lacks:
             found.append(f"`{name}` waits for {lacks}")
     passed = {(one[1], one[2]) for one in molecules if one[0] is Symbol("PASS") and _counts(one, gates)}
@@ -43,11 +44,11 @@ def _counts(token: Molecule, gates: dict[Molecule, dict[Molecule, Molecule]]) ->
     return parts is not None and bool(token[3] >= parts[Symbol("FROM")][1])
 
 
-def _lacks(parts: dict[Molecule, Molecule], names: dict[Molecule, str]) -> str:
+def _lacks(parts: dict[Molecule, Molecule], names: dict[Molecule, str], signal: str) -> str:
     """Say what a gate lacks, if it has something and lacks something."""
     armed = parts.get(Symbol("ARMED"))
     if armed is not None:
-        return _condition(parts)
+        return _condition(parts, signal)
     for inbox, missing in ((Symbol("SYNC_INBOX"), Symbol("SYNC_SRC")), (Symbol("DISCR_INBOX"), Symbol("DISCR_SRC"))):
         if inbox in parts and len(parts[inbox][1]):
             absent = list(parts[missing][1]) + list(parts[Symbol("DEAD")][1] if Symbol("DEAD") in parts else ())
@@ -59,13 +60,13 @@ def _lacks(parts: dict[Molecule, Molecule], names: dict[Molecule, str]) -> str:
     return ""
 
 
-def _condition(parts: dict[Molecule, Molecule]) -> str:
+def _condition(parts: dict[Molecule, Molecule], signal: str) -> str:
     """Say what an armed gate waits for; one whose milestone has passed does not count."""
     if Symbol("DURING") in parts:
         return ""
     words = []
     if Symbol("SIGNALLED") in parts:
-        words.append("a signal")
+        words.append(f"the signal `{signal}`")
     if Symbol("TAKES") in parts:
         words.append(f"the lock {', '.join(f'`{lock}`' for lock in parts[Symbol('TAKES')][1:])}")
     if Symbol("OFFERED") in parts:

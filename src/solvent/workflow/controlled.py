@@ -115,6 +115,8 @@ class Gates:
         self.needs[needs] = None
         state = [*self._join(task, control), *self._waits(task, control, needs)]
         state.append(Symbol(needs.rest))
+        if needs.is_waiting or needs.is_many:
+            state.append((Symbol("BY"), needs.name))
         if needs.is_waiting:
             self._use("armWant" if needs.wants else "armServ")
         if control.many is not None:

@@ -90,6 +90,11 @@ class Task(msgspec.Struct, frozen=True, omit_defaults=True):
         return (*self.arguments, *self.keywords.values())
 
     @property
+    def back(self) -> str | None:
+        """The task that it goes back to, if it does."""
+        return None if self.control is None or self.control.again is None else self.control.again.task
+
+    @property
     def sources(self) -> tuple[str, ...]:
         """The tasks it waits for, each once, in the order in which they are first named."""
         named = [slot.task for slot in self.slots if isinstance(slot, Result)]
@@ -184,7 +189,11 @@ class Workflow(msgspec.Struct, frozen=True, omit_defaults=True):
         if self.results:
             return self.results
         asleep, onward = self.dormant, self.destinations
-        return tuple(task.name for task in self.tasks if task.name not in asleep and not onward[task.name])
+        return tuple(
+            task.name
+            for task in self.tasks
+            if task.name not in asleep and all(later == task.back for later in onward[task.name])
+        )
 
 
 REQUIRED = "<required>"

@@ -40,7 +40,7 @@ class Needs(NamedTuple):
     @property
     def name(self) -> str:
         """The rule's name."""
-        words = [word for word, is_there in zip(_WORDS, self, strict=True) if is_there]
+        words = [f"{word}{number if number > 1 else ''}" for word, number in zip(_WORDS, self, strict=True) if number]
         return "_".join(["start", *words])
 
 
@@ -82,6 +82,9 @@ def start_rule(needs: Needs) -> str:
         wanted = "l0" if needs.locks else "o" if needs.offer else "a" if needs.during else "e0"
         gate.append(f"WANTS : {wanted}")
         taken.append(f"WANT : {wanted} : tj")
+    if needs.is_waiting or needs.is_many:
+        # One that waits for more is not started by a rule for less.
+        gate.append(f'BY : "{needs.name}"')
     kept = ", ".join([*gate, "COPY : <{m}>", "FROM : f"])
     if needs.is_waiting:
         reactants = [f"GATE : tj : <ARMED : <?i>, {kept}, RUNS : k::int, ?w>", *taken]
