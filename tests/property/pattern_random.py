@@ -200,8 +200,9 @@ class Generator:
         count = self.chance.randint(0 if is_while else 1, self.most)
         return Loop(self.block(inside), count, place.loops, is_while=is_while)
 
-    def _instances(self, _: Place) -> Block:
-        number = self.chance.choice(["constant", "counted", "listed"])
+    def _instances(self, place: Place) -> Block:
+        # Of several tokens the number of one could meet the value of another.
+        number = self.chance.choice(["constant", "listed"] if place.is_multi else ["constant", "counted", "listed"])
         ways = ["all", "all", "cancel", "enough cancel"]
         if not self.cancels:
             ways = ["all", "need", "need", "enough", "cancel"]
