@@ -35,6 +35,7 @@ class _Way(NamedTuple):
     text: str
     place: Symbol
     copies: int
+    answers: int
 
 
 class Chooser:
@@ -93,7 +94,8 @@ class Chooser:
         stays = any(way.place is _INSIDE or way.place is _STAYS for way in taken)
         told = (_INSIDE,) if stays else (_INSIDE, _OUTSIDE)
         ids = set(map(id, taken))
-        skips: list[Molecule] = [(*way.to, task) for way in every if way.place in told and id(way) not in ids]
+        untaken = [way for way in every if way.place in told and id(way) not in ids]
+        skips: list[Molecule] = [(*way.to, task) for way in untaken for _ in range(way.answers)]
         if not stays:
             skips += exits
         found = [way.to for way in taken for _ in range(way.copies)]

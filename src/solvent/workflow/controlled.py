@@ -27,7 +27,7 @@ _PLAIN = Control()
 _BASE = ("preparePass", "passInfo", "passOver")
 _SYNC = ("synchronize", "sync_setFlag")
 _SYNC_SKIP = ("sync_skip", "sync_dead")
-_MERGE_SKIP = ("mm_setFlag", "mm_skip", "mm_reset", "mm_dead")
+_MERGE_SKIP = ("mm_setFlag", "mm_back", "mm_skip", "mm_reset", "mm_dead")
 _FIRST = ("discriminate", "discr_setFlag", "discr_ignore", "discr_reset")
 _FIRST_CANCEL = (
     "discriminate", "discr_cancel", "discr_cancel_next", "discr_heard", "discr_cancel_last", "discr_cancelled",
@@ -87,7 +87,6 @@ class Gates:
     def _cancelled(self) -> frozenset[str]:
         """Find the tasks that someone may withdraw."""
         found = {name for control in self.control.values() for name in control.cancels}
-        found |= set(self.offered)
         for name, region in self.regions.items():
             found |= {name} | region
         return frozenset(found)
@@ -157,7 +156,9 @@ class Gates:
         if control.join == "any" or len(sources) <= 1:
             if is_told:
                 self._use(*_MERGE_SKIP)
-                return [(Symbol("MERGES"), len(sources), 0, 0), *skips]
+                back = [] if self.paths.loops.get(name) in self.paths.merging else self._sources_back(name)
+                answers = len(sources) - len(back) * control.threads
+                return [(Symbol("MERGES"), answers, 0, 0, List(map(self.symbol, back))), *skips]
             self._use("sm_setFlag")
             return [Symbol("MERGE")]
         self._use(*_SYNC)
@@ -170,6 +171,10 @@ class Gates:
             (Symbol("SOURCES"), Solution(sources)),
             *skips,
         ]
+
+    def _sources_back(self, name: str) -> list[str]:
+        """Give the sources of a task that lie behind it in a loop."""
+        return [source for source in self.paths.sources[name] if self.paths.is_inside((source, name))]
 
     def _first(self, name: str, control: Control, sources: list[Molecule]) -> list[Molecule]:
         found: list[Molecule] = [
@@ -189,7 +194,8 @@ class Gates:
         """Give a synchronizing merge's sources: those that lead to it, and those that only come back to it."""
         found: list[Molecule] = []
         for number, is_back in ((1, False), (2, True)):
-            names = [one for one in self.paths.sources[name] if self.paths.is_inside((one, name)) == is_back]
+            back = self._sources_back(name)
+            names = back if is_back else [one for one in self.paths.sources[name] if one not in back]
             if names:
                 sources = [self.symbol(one) for one in names]
                 found += [
@@ -222,8 +228,10 @@ class Gates:
         if needs.offer:
             giver = self.offered[task.name]
             rivals = [one for one in self.paths.destinations[giver] if one != task.name]
-            found.append((Symbol("OFFERED"), self.symbol(giver), Solution(map(self.symbol, rivals))))
-            self._use("cancelRivals", "cancelledRivals", *_VOID)
+            arcs = [arc for rival in rivals for arc in self.paths.skips(rival)]
+            offered = (self.symbol(giver), Solution(map(self.symbol, rivals)), self._arcs(arcs))
+            found.append((Symbol("OFFERED"), *offered))
+            self._use("loseOffer", "loseFlag", "loseArmed", "lostOffer", "passSkip", "passSkipped")
         if needs.locks:
             found.append((Symbol("TAKES"), *control.takes))
         if control.during is not None:
@@ -312,8 +320,8 @@ class Gates:
     def _ways(self, name: str, control: Control) -> tuple[List, List]:
         """Give the ways onwards, and whom to tell when the loop that the task is in is left.
 
-        A way is `BACK or ON : destination : condition : place : how many tokens`. The place says whether it stays in
-        the loop (INSIDE, STAYS), and whether its end must be told when it is not taken (INSIDE, OUTSIDE).
+        A way is `BACK or ON : destination : condition : place : tokens it gets : skips it gets`. The place says whether
+        it stays in the loop (INSIDE, STAYS), and whether its end must be told when it is not taken (INSIDE, OUTSIDE).
         """
         routes = [*control.routes]
         named = {route.task for route in routes}
@@ -328,7 +336,7 @@ class Gates:
         own = {route.task for route in routes}
         exits = () if loop is None else self.paths.exits[loop]
         leaving = [arc for arc in exits if arc[0] != name or arc[1] not in own]
-        return List(ways), List((*self._to(to), self.symbol(one)) for one, to in leaving)
+        return List(ways), List(self._arcs(leaving))
 
     def _way(self, kind: Symbol, name: str, route: Route, copies: int) -> Molecule:
         arc = (name, route.task)
@@ -337,10 +345,11 @@ class Gates:
             place = "INSIDE" if is_told and self.paths.loops[name] in self.paths.merging else "STAYS"
         else:
             place = "OUTSIDE" if is_told else "NOBODY"
-        return kind, self._to(route.task), test_text(route.test, route.task), Symbol(place), copies
+        text = test_text(route.test, route.task)
+        return kind, self._to(route.task), text, Symbol(place), copies, self.control[route.task].threads
 
     def _arcs(self, arcs: Iterable[Arc]) -> Solution:
-        return Solution((*self._to(to), self.symbol(one)) for one, to in arcs)
+        return Solution((*self._to(to), self.symbol(one)) for one, to in arcs for _ in range(self.control[to].threads))
 
     def _to(self, task: str) -> tuple[Molecule, Molecule]:
         """Give a destination: what is sent to a task that someone may cancel is dated."""

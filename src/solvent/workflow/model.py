@@ -160,7 +160,10 @@ class Workflow(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def is_controlled(self) -> bool:
         """Whether any task does more than wait for all its sources and pass to all its destinations."""
-        return any(task.control is not None for task in self.tasks)
+        return any(
+            task.control is not None or any(isinstance(slot, Arrived | Signalled) for slot in task.slots)
+            for task in self.tasks
+        )
 
     @property
     def destinations(self) -> dict[str, list[str]]:

@@ -8,6 +8,7 @@ only who leaves the loop says so for all other ways out of it.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from heapq import heapify, heappop, heappush
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -66,16 +67,22 @@ class Paths:
         return found
 
     def upstream(self, task: str) -> frozenset[str]:
-        """Give the tasks all of whose ways onwards lead to a task: its branches, as far back as they are only its."""
-        found: set[str] = set()
-        todo = [source for source in self.sources[task] if source != task]
+        """Give the branches that a task joins: what leads only to it, back to where all ways to it come from."""
+        found = self._before(task)
+        todo = [name for name in found if not all(later in found or later == task for later in self.destinations[name])]
         while todo:
             name = todo.pop()
-            if name in found or not all(later in found or later == task for later in self.destinations[name]):
-                continue
-            found.add(name)
-            todo += [source for source in self.sources[name] if source != task]
-        return frozenset(found)
+            if name in found:
+                found.discard(name)
+                todo += [source for source in self.sources[name] if source in found]
+        gate = _gate(task, self.sources, self.ranks)
+        return frozenset(found if gate is None else found & self._behind(gate) - self._before(gate) - {gate})
+
+    def _before(self, task: str) -> set[str]:
+        return _reached(task, self.sources)
+
+    def _behind(self, task: str) -> set[str]:
+        return _reached(task, self.destinations)
 
 
 def paths_of(workflow: Workflow) -> Paths:
@@ -98,6 +105,37 @@ def paths_of(workflow: Workflow) -> Paths:
     paths = Paths(known, destinations, loops, ranks, _starts(workflow, known, loops))
     _tell(workflow, paths)
     return paths
+
+
+def _reached(start: str, onward: dict[str, tuple[str, ...]]) -> set[str]:
+    """Give what can be reached from a task, without going through it again."""
+    found: set[str] = set()
+    todo = [*onward[start]]
+    while todo:
+        name = todo.pop()
+        if name not in found and name != start:
+            found.add(name)
+            todo += onward[name]
+    return found
+
+
+def _gate(task: str, sources: dict[str, tuple[str, ...]], ranks: dict[str, int]) -> str | None:
+    """Find the nearest task that every way to a task goes through, if there is one."""
+    waiting = {one for one in sources[task] if one != task}
+    heap = [(-ranks[one], one) for one in waiting]
+    heapify(heap)
+    while heap:
+        # Of all that lie before it, the last: if it is the only one left, all ways go through it.
+        _, name = heappop(heap)
+        if not heap:
+            return name
+        if not sources[name]:
+            return None
+        for source in sources[name]:
+            if source not in waiting and source != task:
+                waiting.add(source)
+                heappush(heap, (-ranks[source], source))
+    return None
 
 
 def _loops(components: list[list[str]], destinations: dict[str, tuple[str, ...]]) -> dict[str, int]:

@@ -58,9 +58,9 @@ def start_rule(needs: Needs) -> str:
         taken.append("SIGNAL : tj : v")
         tokens = "SIGNAL : 0 : v, i"
     if needs.offer:
-        gate.append("OFFERED : o : <{x}>")
+        gate.append("OFFERED : o : <{x}> : <{y}>")
         taken.append("OFFER : o")
-        given.append("RIVALS : <x>")
+        given += ["RIVALS : o : <x>", "SKIPPED : <y>"]
     if needs.locks:
         names = [f"l{number}" for number in range(needs.locks)]
         gate.append(f"TAKES : {' : '.join(names)}")
@@ -93,7 +93,7 @@ def start_rule(needs: Needs) -> str:
     product = f"GATE : tj : <{needs.rest}, {kept}, RUNS : (k + 1), w>"
     pattern = ", ".join(reactants)
     products = ", ".join([product, *given])
-    for rest_name in "mxyp":
+    for rest_name in "mxyz":
         pattern = pattern.replace(f"{{{rest_name}}}", f"?{rest_name}")
         products = products.replace(f"{{{rest_name}}}", rest_name)
     products = products.replace("CASES : n::int", "CASES : (n + 1)")
@@ -106,12 +106,12 @@ def _spread(needs: Needs, gate: list[str], given: list[str], tokens: str) -> Non
     given.append(f"SPREAD : tj : k : f : 0 : parts(s, b, {tokens}) : <m>")
     if needs.apart:
         return
-    gate += ["COLLECTS : <{y}>", "CASES : n::int"]
+    gate += ["COLLECTS : <{z}>", "CASES : n::int"]
     left = f"LEFT : count(parts(s, b, {tokens})), OUT : <>, FROM : f"
     if needs.grows:
         gate.append("MORE : g")
         left += f", GROWS : g : whole(s, b, {tokens}) : count(parts(s, b, {tokens})) : <m>"
-    given.append(f"COLLECT : tj : k : <{left}, y>")
+    given.append(f"COLLECT : tj : k : <{left}, z>")
 
 
 __all__ = ["Needs", "start_rule"]
