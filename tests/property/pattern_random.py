@@ -26,11 +26,7 @@ CALLS_MAX = 150
 SMALL = 8
 """Nestings of no more tasks are kept small in every way."""
 LEFT_OUT = {
-    "skipped loop": "a loop on a way that is not chosen does not pass the skip on",
-    "skipped threads": "neither does a join of several threads",
     "skips of several": "several tokens that choose before such a join make it hear of skips that are none",
-    "skips of deferred": "the ways of a deferred choice that are not taken pass no skip on",
-    "cancelled loop": "a loop on a branch that is cancelled goes on",
 }
 """What the generator leaves out, since the product does not do yet what it means, and what happens instead."""
 

@@ -80,7 +80,7 @@ def test_changed_rules_are_found_out(kinds: str, old: str, new: str) -> None:
 MISSING = [
     ("discr_ignore", "loop first"), ("discr_reset", "loop first"), ("discr_setFlag", "first"),
     ("discr_cancelled", "cancel"), ("sm_setFlag", "row"), ("synchronize", "all"), ("passInfoCond", "choice"),
-    ("syncMg_skip", "some"), ("syncMg_setFlag", "some"), ("prepareSignal", "deferred"), ("cancelRivals", "deferred"),
+    ("syncMg_skip", "some"), ("syncMg_setFlag", "some"), ("prepareSignal", "deferred"), ("loseArmed", "deferred"),
     ("mi_next", "instances"), ("mi_collect", "instances"), ("mi_more", "instances"),
     ("mi_some", "instances"), ("mi_some_cancel", "instances"),
 ]  # fmt: skip

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from solvent.workflow.model import Workflow
 
 _BACK, _ONE, _SOME = Symbol("BACK"), Symbol("ONE"), Symbol("SOME")
-_INSIDE, _STAYS, _OUTSIDE = Symbol("INSIDE"), Symbol("STAYS"), Symbol("OUTSIDE")
+_TOLD = Symbol("TOLD")
 _FUNCTIONS = Functions()
 
 
@@ -33,7 +33,8 @@ class _Way(NamedTuple):
     kind: Symbol
     to: Molecule
     text: str
-    place: Symbol
+    level: int
+    told: Symbol
     copies: int
     answers: int
 
@@ -91,13 +92,12 @@ class Chooser:
             return last[2], last[3]
         every = [_Way(*way) for way in ways]
         taken = self._taken(name, how, every, result)
-        stays = any(way.place is _INSIDE or way.place is _STAYS for way in taken)
-        told = (_INSIDE,) if stays else (_INSIDE, _OUTSIDE)
+        # Who is told depends on how many loops the result leaves.
+        level = min((way.level for way in taken), default=0)
         ids = set(map(id, taken))
-        untaken = [way for way in every if way.place in told and id(way) not in ids]
+        untaken = [way for way in every if way.told is _TOLD and way.level == level and id(way) not in ids]
         skips: list[Molecule] = [(*way.to, task) for way in untaken for _ in range(way.answers)]
-        if not stays:
-            skips += exits
+        skips += [one[1:] for one in exits if one[0] == level]
         found = [way.to for way in taken for _ in range(way.copies)]
         self._last = (ways, result, found, skips)
         return found, skips

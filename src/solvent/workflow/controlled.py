@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from solvent.workflow.libraries import Library
     from solvent.workflow.model import Task, Workflow
-    from solvent.workflow.paths import Arc
+    from solvent.workflow.skips import Arc
     from solvent.workflow.slots import Argument
 
 _PLAIN = Control()
@@ -60,6 +60,7 @@ class Gates:
         self.inner = inner
         self.libraries = libraries
         self.paths = paths_of(workflow)
+        self.skips = self.paths.skips
         self.names: dict[str, None] = dict.fromkeys(_BASE)
         self.needs: dict[Needs, None] = {}
         self.tasks = [task for task in workflow.tasks if task.name in self.paths.sources]
@@ -139,25 +140,25 @@ class Gates:
         """Give what a gate has at first to collect its tokens in."""
         name = task.name
         sources = [self.symbol(one) for one in self.paths.sources[name] for _ in range(control.threads)]
-        is_told = any((source, name) in self.paths.told for source in self.paths.sources[name])
-        skips: list[Molecule] = [(Symbol("SKIPS"), self._arcs(self.paths.skips(name)))] if is_told else []
+        is_told = any((source, name) in self.skips.told for source in self.paths.sources[name])
+        skips: list[Molecule] = [(Symbol("SKIPS"), self._arcs(self.skips.of(name)))] if is_told else []
         if is_told:
             self._use("passSkip", "passSkipped", *(["passSkipDated", "prepareSkipDated"] if self.cancelled else []))
         if control.join in self.libraries:
             return self.libraries[control.join].gate(sources, control.need)
         if control.join == "active":
             self._use(*_ACTIVE)
-            return [*self._groups(name), (Symbol("SKIPS"), self._arcs(self.paths.skips(name)))]
+            return [*self._groups(name), (Symbol("SKIPS"), self._arcs(self.skips.of(name)))]
         if control.join == "first":
             self._use(*(_FIRST_CANCEL if control.cancels_rest else _FIRST))
             if is_told:
                 self._use(*_FIRST_SKIP)
             return [*self._first(name, control, sources), *skips]
         if control.join == "any" or len(sources) <= 1:
-            if is_told:
+            back = self.skips.answers(name)
+            answers = len(sources) - len(back) * control.threads
+            if is_told and answers:
                 self._use(*_MERGE_SKIP)
-                back = [] if self.paths.loops.get(name) in self.paths.merging else self._sources_back(name)
-                answers = len(sources) - len(back) * control.threads
                 return [(Symbol("MERGES"), answers, 0, 0, List(map(self.symbol, back))), *skips]
             self._use("sm_setFlag")
             return [Symbol("MERGE")]
@@ -174,7 +175,7 @@ class Gates:
 
     def _sources_back(self, name: str) -> list[str]:
         """Give the sources of a task that lie behind it in a loop."""
-        return [source for source in self.paths.sources[name] if self.paths.is_inside((source, name))]
+        return [source for source in self.paths.sources[name] if self.skips.loops.is_back(source, name)]
 
     def _first(self, name: str, control: Control, sources: list[Molecule]) -> list[Molecule]:
         found: list[Molecule] = [
@@ -228,9 +229,8 @@ class Gates:
         if needs.offer:
             giver = self.offered[task.name]
             rivals = [one for one in self.paths.destinations[giver] if one != task.name]
-            arcs = [arc for rival in rivals for arc in self.paths.skips(rival)]
-            offered = (self.symbol(giver), Solution(map(self.symbol, rivals)), self._arcs(arcs))
-            found.append((Symbol("OFFERED"), *offered))
+            arcs = [arc for rival in rivals if self.skips.is_told(giver, rival) for arc in self.skips.of(rival)]
+            found.append((Symbol("OFFERED"), self.symbol(giver), Solution(map(self.symbol, rivals)), self._arcs(arcs)))
             self._use("loseOffer", "loseFlag", "loseArmed", "lostOffer", "passSkip", "passSkipped")
         if needs.locks:
             found.append((Symbol("TAKES"), *control.takes))
@@ -320,8 +320,8 @@ class Gates:
     def _ways(self, name: str, control: Control) -> tuple[List, List]:
         """Give the ways onwards, and whom to tell when the loop that the task is in is left.
 
-        A way is `BACK or ON : destination : condition : place : tokens it gets : skips it gets`. The place says whether
-        it stays in the loop (INSIDE, STAYS), and whether its end must be told when it is not taken (INSIDE, OUTSIDE).
+        A way is `BACK or ON : destination : condition : level : TOLD or UNTOLD : tokens it gets : skips it gets`; for
+        levels, and who is told that a way is not taken, see `skips`.
         """
         routes = [*control.routes]
         named = {route.task for route in routes}
@@ -332,21 +332,14 @@ class Gates:
         if control.again is not None:
             ways.append(self._way(Symbol("BACK"), name, control.again, 1))
         ways += [self._way(Symbol("ON"), name, route, control.copies) for route in routes]
-        loop = self.paths.loops.get(name)
-        own = {route.task for route in routes}
-        exits = () if loop is None else self.paths.exits[loop]
-        leaving = [arc for arc in exits if arc[0] != name or arc[1] not in own]
-        return List(ways), List(self._arcs(leaving))
+        exits = [(level, *molecule) for level, arc in self.skips.exits(name) for molecule in self._arcs([arc])]
+        return List(ways), List(exits)
 
     def _way(self, kind: Symbol, name: str, route: Route, copies: int) -> Molecule:
-        arc = (name, route.task)
-        is_told = arc in self.paths.told
-        if self.paths.is_inside(arc):
-            place = "INSIDE" if is_told and self.paths.loops[name] in self.paths.merging else "STAYS"
-        else:
-            place = "OUTSIDE" if is_told else "NOBODY"
+        level = self.skips.loops.level(name, route.task)
+        told = Symbol("TOLD" if self.skips.is_told(name, route.task) else "UNTOLD")
         text = test_text(route.test, route.task)
-        return kind, self._to(route.task), text, Symbol(place), copies, self.control[route.task].threads
+        return kind, self._to(route.task), text, level, told, copies, self.control[route.task].threads
 
     def _arcs(self, arcs: Iterable[Arc]) -> Solution:
         return Solution((*self._to(to), self.symbol(one)) for one, to in arcs for _ in range(self.control[to].threads))

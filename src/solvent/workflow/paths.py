@@ -1,26 +1,19 @@
-"""What follows from the shape of a controlled workflow: who starts it, which ways lead round, who must hear of skips.
-
-A synchronizing merge (`join: active`) waits for all that can still arrive. So whoever does not choose a way that leads
-to one says so, by a skip that is passed on like a token. In a loop a way out that is not taken now may be taken later:
-only who leaves the loop says so for all other ways out of it.
-"""
+"""What follows from the shape of a controlled workflow: who starts it, what leads round, who is upstream of whom."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from solvent.workflow.cycles import components_of
+from solvent.workflow.skips import Skips, loops_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from solvent.workflow.model import Workflow
-
-Arc = tuple[str, str]
-"""From a task to one that it passes to."""
 
 
 @dataclass(slots=True)
@@ -36,27 +29,8 @@ class Paths:
     """The tasks numbered so that none has a lower number than one that leads to it; the same in a loop."""
     starts: frozenset[str]
     """The tasks that start by themselves."""
-    told: frozenset[Arc] = frozenset()
-    """The arcs by which a skip is passed: those that lead to a synchronizing merge."""
-    merging: frozenset[int] = frozenset()
-    """The loops that have a synchronizing merge inside."""
-    exits: dict[int, tuple[Arc, ...]] = field(default_factory=dict)
-    """For each loop the told arcs that leave it."""
-
-    def is_inside(self, arc: Arc) -> bool:
-        """Tell whether an arc stays in a loop."""
-        loop = self.loops.get(arc[0])
-        return loop is not None and self.loops.get(arc[1]) == loop
-
-    def skips(self, task: str) -> tuple[Arc, ...]:
-        """Give the arcs that hear of it when a task is skipped."""
-        loop = self.loops.get(task)
-        if loop is None:
-            return tuple((task, later) for later in self.destinations[task] if (task, later) in self.told)
-        if loop in self.merging:
-            inside = [(task, later) for later in self.destinations[task]]
-            return tuple(arc for arc in inside if arc in self.told and self.is_inside(arc))
-        return self.exits[loop]
+    skips: Skips
+    """Who hears of ways that are not taken."""
 
     def upstream_first(self, tasks: Iterable[str]) -> list[str]:
         """Put tasks in such an order that none comes before one that leads to it; in a loop all come twice."""
@@ -102,9 +76,14 @@ def paths_of(workflow: Workflow) -> Paths:
     components = [*components_of(destinations)][::-1]
     loops = _loops(components, destinations)
     ranks = {name: number for number, component in enumerate(components) for name in component}
-    paths = Paths(known, destinations, loops, ranks, _starts(workflow, known, loops))
-    _tell(workflow, paths)
-    return paths
+    starts = _starts(workflow, known, loops)
+    active = [
+        task.name
+        for task in workflow.tasks
+        if task.name in known and task.control is not None and task.control.join == "active"
+    ]
+    skips = Skips(loops_of(destinations, starts), known, destinations, active)
+    return Paths(known, destinations, loops, ranks, starts, skips)
 
 
 def _reached(start: str, onward: dict[str, tuple[str, ...]]) -> set[str]:
@@ -160,31 +139,4 @@ def _starts(workflow: Workflow, sources: dict[str, tuple[str, ...]], loops: dict
     )
 
 
-def _tell(workflow: Workflow, paths: Paths) -> None:
-    """Find the arcs that lead to synchronizing merges."""
-    active = [
-        task.name
-        for task in workflow.tasks
-        if task.control is not None and task.control.join == "active" and task.name in paths.sources
-    ]
-    told: set[Arc] = set()
-    todo = [*active]
-    seen = set(todo)
-    while todo:
-        name = todo.pop()
-        for source in paths.sources[name]:
-            told.add((source, name))
-            if source not in seen:
-                seen.add(source)
-                todo.append(source)
-    paths.told = frozenset(told)
-    paths.merging = frozenset(paths.loops[name] for name in active if name in paths.loops)
-    exits: dict[int, list[Arc]] = {loop: [] for loop in paths.loops.values()}
-    for arc in sorted(told):
-        loop = paths.loops.get(arc[0])
-        if loop is not None and not paths.is_inside(arc):
-            exits[loop].append(arc)
-    paths.exits = {loop: tuple(arcs) for loop, arcs in exits.items()}
-
-
-__all__ = ["Arc", "Paths", "paths_of"]
+__all__ = ["Paths", "paths_of"]
