@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 from solvent.running import workflow as running
-from solvent.running.making import run_workflow
 from solvent.running.invoking import HOST
+from solvent.running.making import run_workflow
 from solvent.workflow import concrete
 
 if TYPE_CHECKING:

@@ -118,8 +118,7 @@ class WorkflowRun:
         """Learn the tasks that someone has written into a concrete workflow by hand."""
         for molecule in solution:
             if type(molecule) is tuple and type(molecule[1]) is Solution and molecule[0] not in self._names:
-                name = str(molecule[0])
-                self._names[molecule[0]] = name
+                self._names[molecule[0]] = name = str(molecule[0])
                 self._tasks[name] = Task(name, "")
 
     def run(self) -> Report:
