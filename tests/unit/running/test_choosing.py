@@ -45,7 +45,7 @@ def test_some_routes_are_taken(value: int, taken: set[str]) -> None:
     """Every route whose condition holds is taken; those without a condition only where none does."""
     some = ("B", Test("result > 0")), ("C", Test(predicate=lambda n: abs(n) > 3)), ("D", None), ("E", None)
     report = run(split(value, "some", *some))
-    assert (report.succeeded, report.results.keys()) == (True, taken)
+    assert (report.succeeded, {*report.results}) == (True, taken)
 
 
 @pytest.mark.parametrize("how", ["one", "some"])
@@ -191,7 +191,7 @@ def test_stand_in_that_ends_the_case(how: str, words: dict[str, Any]) -> None:
         step("A", "fail", **words), step("B", "told", Result("A")), step("Slow", "held"),
         step("Z", "told", Value("sorry"), ends=how),
     )  # fmt: skip
-    functions = {"held": held, "fail": lambda: held.met() and broken()}
+    functions: dict[str, Any] = {"held": held, "fail": lambda: held.met() and broken()}
     report = run(flow(*tasks, functions=functions, alternatives=(Alternative("other", {"A": "Z"}),)))
     assert (report.ended_by, report.is_cancelled, report.succeeded) == ("Z", how == "cancelled", how == "case")
     assert (report.states["B"], report.states["Slow"], report.states["Z"]) == ("unused", "cancelled", "done")

@@ -68,11 +68,13 @@ def test_endless_loop_has_few_states_if_it_repeats_itself() -> None:
 def test_services_are_called_once_for_the_same_arguments() -> None:
     """A service is taken for a function: its answer is asked for once."""
     calls: list[int] = []
-    work = flow(
-        step("A", "note", Value(1)), step("B", "note", Value(1)), step("C", "told", Result("A"), Result("B")),
-        functions={"note": lambda n: calls.append(n) or n},
-    )  # fmt: skip
-    explore_workflow(work)
+
+    def note(number: int) -> int:
+        calls.append(number)
+        return number
+
+    tasks = step("A", "note", Value(1)), step("B", "note", Value(1)), step("C", "told", Result("A"), Result("B"))
+    explore_workflow(flow(*tasks, functions={"note": note}))
     assert calls == [1, 1]
 
 

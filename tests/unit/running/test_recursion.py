@@ -106,7 +106,7 @@ alternatives:
 
 def few(number: int) -> int:
     """Count up to 2."""
-    return more(number) if number < 2 else broken()  # type: ignore[no-any-return]
+    return more(number) if number < 2 else broken()
 
 
 # --- Control flow inside.
