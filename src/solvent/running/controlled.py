@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from solvent.workflow.model import Workflow
 
 _GATE, _LAST, _ERR = Symbol("GATE"), Symbol("LAST"), Symbol("ERR")
-_FROM, _PART, _RUNS, _SIGNAL, _ARMED = map(Symbol, ("FROM", "PART", "RUNS", "SIGNAL", "ARMED"))
+_FROM, _PART, _RUNS, _SIGNAL, _ARMED, _ARG = map(Symbol, ("FROM", "PART", "RUNS", "SIGNAL", "ARMED", "ARG"))
 
 Signal = tuple[float, str, Any]
 """When it comes, in seconds from the start of the run; its name; what comes with it."""
@@ -63,6 +63,7 @@ class ControlledRun(WorkflowRun):
         for _, name, _value in signals:
             self._check_signal(name)
         self._signals = sorted(signals, key=lambda signal: signal[0])
+        self._stood_in_for: set[str] = set()
         # Of a task that stands in for another, the one whose instance it is called in.
         self._stands_for = {new: old for one in workflow.alternatives for old, new in one.exits.items()}
         # The calls that are out, by the task in whose instance they are made.
@@ -174,6 +175,7 @@ class ControlledRun(WorkflowRun):
     def note_adaptation(self, alternative: str, task: Molecule, kind: Molecule, what: Molecule) -> None:
         """Note that an alternative applies, for this instance of its task."""
         super().note_adaptation(alternative, task, kind, what)
+        self._stood_in_for.add(self._names[task])
         self._replaced.clear()
 
     def call_off(self, task: Molecule, number: Molecule) -> None:
@@ -219,8 +221,12 @@ class ControlledRun(WorkflowRun):
                 self._read_instance(self._names[molecule[0]], molecule[1], values, failed)
         last = {event.task: event.kind for event in self._trace if event.kind in ("done", "failed", "cancelled")}
         for name in self._tasks:
-            if name in failed or name in values:
-                report.states[name] = "failed" if name in failed else "done"
+            if name in failed:
+                report.states[name] = "failed"
+            elif name in self._stood_in_for and last.get(name) == "failed":
+                report.states[name] = "replaced"
+            elif name in values:
+                report.states[name] = "done"
             elif last.get(name) == "done":
                 # It stood in for another, which has the result.
                 report.states[name] = "done"
@@ -246,6 +252,8 @@ class ControlledRun(WorkflowRun):
             fault = parts[_ERR]
             if fault[1] is Symbol("CANCELLED") and self.report.ended_by:
                 return
+            # Where a stand-in has failed too, that is the one to tell of.
+            name = self._names[parts[_ARG][1]] if _ARG in parts else name
             failed.add(name)
             found = self._faults.setdefault(name, Failed(name, "", str(fault[2])))
             found.kind = "CONDITION" if type(fault[1]) is tuple else fault[1].name

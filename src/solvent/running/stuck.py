@@ -28,9 +28,7 @@ def waiting_in(solution: Solution, workflow: Workflow) -> list[str]:
             found.append(f"`{name}` waits for {lacks}")
     passed = {(one[1], one[2]) for one in molecules if one[0] is Symbol("PASS") and _counts(one, gates)}
     for to, source in sorted(passed, key=str):
-        parts = gates.get(to, {})
-        if Symbol("DISCRIMINATED") not in parts:
-            found.append(f"`{names.get(to, to)}` has a token of `{names.get(source, source)}` that it cannot use")
+        found.append(f"`{names.get(to, to)}` has a token of `{names.get(source, source)}` that it cannot use")
     return found
 
 

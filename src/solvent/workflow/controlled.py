@@ -27,7 +27,7 @@ _PLAIN = Control()
 _BASE = ("preparePass", "passInfo", "passOver")
 _SYNC = ("synchronize", "sync_setFlag")
 _SYNC_SKIP = ("sync_skip", "sync_dead")
-_MERGE_SKIP = ("mm_setFlag", "mm_back", "mm_skip", "mm_reset", "mm_dead")
+_MERGE_SKIP = ("mm_setFlag", "mm_back", "mm_skip", "mm_skip_back", "mm_reset", "mm_dead")
 _FIRST = ("discriminate", "discr_setFlag", "discr_ignore", "discr_reset")
 _FIRST_CANCEL = (
     "discriminate", "discr_cancel", "discr_cancel_next", "discr_heard", "discr_cancel_last", "discr_cancelled",
@@ -148,14 +148,14 @@ class Gates:
             return self.libraries[control.join].gate(sources, control.need)
         if control.join == "active":
             self._use(*_ACTIVE)
-            return [*self._groups(name), (Symbol("SKIPS"), self._arcs(self.skips.of(name)))]
+            return self._groups(name)
         if control.join == "first":
             self._use(*(_FIRST_CANCEL if control.cancels_rest else _FIRST))
             if is_told:
                 self._use(*_FIRST_SKIP)
             return [*self._first(name, control, sources), *skips]
         if control.join == "any" or len(sources) <= 1:
-            back = self.skips.answers(name)
+            back = self.skips.back(name)
             answers = len(sources) - len(back) * control.threads
             if is_told and answers:
                 self._use(*_MERGE_SKIP)
@@ -203,6 +203,7 @@ class Gates:
                     (Symbol("SYNCMG_SRC"), number, Solution(sources)),
                     (Symbol("SYNCMG_INBOX"), number, Solution()),
                     (Symbol("SOURCES"), number, Solution(sources)),
+                    (Symbol("SKIPS"), number, self._arcs([] if found else self.skips.of(name))),
                 ]
         return found
 

@@ -84,12 +84,16 @@ class Skips:
             for loop in loops.around[arc[0]][: loops.level(*arc) - 1]:
                 self._exits[loop].append(arc)
 
-    def answers(self, task: str) -> list[str]:
-        """Give the sources of a task that never skip: those that only come back to it in a loop."""
+    def back(self, task: str) -> list[str]:
+        """Give the sources of a task that come back to it in a loop, and whose answers do not count."""
         around = self.loops.around[task]
-        if not around or around[0] in self.merging:
+        if not around or (around[0] in self.merging and not self.is_entered(task)):
             return []
         return [source for source in self._sources[task] if self.loops.is_back(source, task)]
+
+    def is_entered(self, task: str) -> bool:
+        """Tell whether its innermost loop is entered by a task."""
+        return not all(self.loops.is_back(source, task) for source in self._sources[task])
 
     def is_told(self, task: str, to: str) -> bool:
         """Tell whether the end of a way hears of it when a task does not take it."""
@@ -111,7 +115,9 @@ class Skips:
     def of(self, task: str) -> list[Arc]:
         """Give the arcs that hear of it when a task is skipped itself."""
         around = self.loops.around[task]
-        silent = next((at for at, loop in enumerate(around) if loop in self.merging), len(around))
+        # Where a loop is entered, a skip says that all of it is skipped.
+        first = 1 if around and self.is_entered(task) else 0
+        silent = next((at for at, loop in enumerate(around) if at >= first and loop in self.merging), len(around))
         if silent == 0:
             arcs = [(task, to) for to in self._destinations[task]]
             return [arc for arc in arcs if self.is_told(*arc) and (not around or self.loops.level(*arc) == 1)]

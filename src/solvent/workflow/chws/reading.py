@@ -210,9 +210,10 @@ class ServicesReader(PartReader):
             sources = self._agreed(part, part.sources["SYNC_SRC"], sources)
         elif "synchronize" in part.rules:
             self.fail(part.node, f"`{part.name}` does not say whom it waits for", hint="add `SYNC_SRC : <...>`")
-        if flags:
+        is_reset = any(rule in part.rules for rule in RESETS)
+        if flags and not (is_reset and flags[0] == "sm_setFlag"):
             return JOINS[flags[0]], sources
-        if sources and any(rule in part.rules for rule in RESETS):
+        if sources and is_reset:
             return "any", sources
         if len(part.data) > 1:
             return "any", sources
