@@ -34,7 +34,7 @@ def test_sources_and_destinations() -> None:
         "S": {"A"}, "A": {"B"}, "B": {"E", "A"}, "E": set(),
     }  # fmt: skip
     routed = shape(task("A", split="one", routes=(Route("B", UNDER_THREE), Route("C"))), task("B"), task("C"))
-    assert (routed.sources["B"], routed.sources["C"], routed.starts) == (("A",), ("A",), {"A"})
+    assert (routed.sources["B"], routed.sources["C"], routed.starts) == (("A",), ("A",), frozenset("A"))
 
 
 def test_who_starts() -> None:

@@ -16,7 +16,7 @@ from solvent.workflow.starting import Needs
 from tests.unit.running.flows import PATIENCE, Held, flow, run, step
 
 ALL_NEEDS = [
-    Needs(*needs)
+    Needs(*needs)  # type: ignore[arg-type]
     for needs in product((0, 1), (0, 1), (0, 1, 2), (0, 1), (0, 1, 2), (0, 1), (0,), (0,))
 ]  # fmt: skip
 
@@ -38,7 +38,7 @@ def test_all_that_is_waited_for_together(signal: int, offer: int, locks: int, du
     words |= {"signal": "go"} if signal else {}
     words |= {"during": ("A", "Z")} if during else {}
     tasks = [
-        step("A", "told", Value([1, 2]), **({"split": "deferred"} if offer else {})),
+        step("A", "told", Value([1, 2]), split="deferred" if offer else "all"),
         step("T", "told", Result("A"), **words), step("Z", "told", Result("A"), signal="end"),
         step("Next", "told", Result("T"), takes=names, gives=names),
     ]  # fmt: skip
