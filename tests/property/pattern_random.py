@@ -119,7 +119,7 @@ class Generator:
             left_out |= {"loop"} if "skipped loop" in LEFT_OUT else set()
             left_out |= {"threads", "merged", "apart"} if "skipped threads" in LEFT_OUT else set()
         if self.has_some and place.is_multi and "skips of several" in LEFT_OUT:
-            left_out |= {"choice", "some"}
+            left_out |= {"choice", "some", "deferred"}
         return {name: one for name, one in found.items() if name not in left_out and self._wants(name)}
 
     def _wants(self, name: str) -> bool:
