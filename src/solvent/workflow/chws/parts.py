@@ -212,6 +212,9 @@ class PartReader(Reader):
     def _passed(self, choice: Choice, node: TupleNode) -> None:
         """Read a product of a choice: a destination, the flag, or the result itself, given back."""
         word, rest = self.molecule(node)
+        flag = rest.parts[-1] if isinstance(rest, TupleNode) else rest
+        if word == "COND_PASS" and isinstance(flag, Literal) and flag.value == 0:
+            self.fail(node, "a way with `COND_PASS : 0` is never taken", code="W105", hint="`COND_PASS : 1`")
         match word:
             case "DEST":
                 choice.destinations.append(self.name(rest, "DEST"))
