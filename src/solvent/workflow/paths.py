@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from heapq import heapify, heappop, heappush
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from solvent.workflow.cycles import components_of
+from solvent.workflow.dominators import dominators_of
 from solvent.workflow.skips import Skips, loops_of
 
 if TYPE_CHECKING:
@@ -49,14 +49,12 @@ class Paths:
             if name in found:
                 found.discard(name)
                 todo += [source for source in self.sources[name] if source in found]
-        gate = _gate(task, self.sources, self.ranks)
-        return frozenset(found if gate is None else found & self._behind(gate) - self._before(gate) - {gate})
+        nearest = dominators_of(self.destinations, self.starts)
+        gate = nearest.get(task)
+        return frozenset(name for name in found if name in nearest and _is_behind(name, gate, nearest))
 
     def _before(self, task: str) -> set[str]:
         return _reached(task, self.sources)
-
-    def _behind(self, task: str) -> set[str]:
-        return _reached(task, self.destinations)
 
 
 def paths_of(workflow: Workflow) -> Paths:
@@ -98,23 +96,12 @@ def _reached(start: str, onward: dict[str, tuple[str, ...]]) -> set[str]:
     return found
 
 
-def _gate(task: str, sources: dict[str, tuple[str, ...]], ranks: dict[str, int]) -> str | None:
-    """Find the nearest task that every way to a task goes through, if there is one."""
-    waiting = {one for one in sources[task] if one != task}
-    heap = [(-ranks[one], one) for one in waiting]
-    heapify(heap)
-    while heap:
-        # Of all that lie before it, the last: if it is the only one left, all ways go through it.
-        _, name = heappop(heap)
-        if not heap:
-            return name
-        if not sources[name]:
-            return None
-        for source in sources[name]:
-            if source not in waiting and source != task:
-                waiting.add(source)
-                heappush(heap, (-ranks[source], source))
-    return None
+def _is_behind(task: str, gate: str | None, nearest: dict[str, str | None]) -> bool:
+    """Tell whether all ways to a task go through another; none lies behind everything."""
+    before = nearest[task]
+    while before != gate and before is not None:
+        before = nearest[before]
+    return before == gate
 
 
 def _loops(components: list[list[str]], destinations: dict[str, tuple[str, ...]]) -> dict[str, int]:
@@ -126,7 +113,8 @@ def _loops(components: list[list[str]], destinations: dict[str, tuple[str, ...]]
 
 
 def _starts(workflow: Workflow, sources: dict[str, tuple[str, ...]], loops: dict[str, int]) -> frozenset[str]:
-    """Find the tasks without sources; of a loop that nobody enters, those that are only gone back to."""
+    """Find the tasks without sources, and those that are only gone back to; of a loop that nobody enters, its first."""
+    back = {(task.name, task.back) for task in workflow.tasks}
     entered = {
         loops[name] for name, found in sources.items() if name in loops
         for source in found if loops.get(source) != loops[name]
@@ -135,7 +123,11 @@ def _starts(workflow: Workflow, sources: dict[str, tuple[str, ...]], loops: dict
         task.name
         for task in workflow.tasks
         if task.name in sources
-        and (not sources[task.name] or (task.name in loops and loops[task.name] not in entered and not task.sources))
+        and not task.sources
+        and (
+            all((source, task.name) in back for source in sources[task.name])
+            or (task.name in loops and loops[task.name] not in entered)
+        )
     )
 
 
