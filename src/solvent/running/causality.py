@@ -7,6 +7,8 @@ B never               B does not run;  `B once`, `B twice`, `B runs 3`, `B runs 
 one of B, C           in the end exactly one run of them was started;  `some of B, C`: at least one
 B, C apart            they never run at the same time, nor does one of them twice at the same time
 ends done             every order ends so: `done`, `cancelled`, `failed`, `stuck`;  `ends done or stuck`
+
+A name with blanks stands in double quotes: `"check invoice" before Pay`.
 """
 
 from __future__ import annotations
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 _NUMBERS = {"never": 0, "once": 1, "twice": 2}
 _ENDS = ("done", "cancelled", "failed", "stuck")
+_NAME = r'("[^"]+"|\S+)'
+_COMMA = re.compile(r', (?=(?:[^"]*"[^"]*")*[^"]*\Z)')  # One that does not stand between quotes.
 
 
 def violations(orders: Orders, statements: Iterable[str]) -> list[str]:
@@ -47,10 +51,9 @@ def check_statements(statements: Iterable[str], tasks: Iterable[str]) -> None:
 
 def _violated(orders: Orders, statement: str) -> int | None:
     """Give the first state in which a statement does not hold."""
-    match = re.fullmatch(r"(\S+) not after (\S+)", statement)
+    match = re.fullmatch(f"{_NAME} not after {_NAME}", statement)
     if match:
-        late, first = match.groups()
-        _check_names(orders, statement, (late, first))
+        late, first = _check_names(orders, statement, match.groups())
         for before, after in sorted(orders.edges):
             is_over = orders.states[before].done[first] > 0
             if is_over and orders.states[after].started[late] > orders.states[before].started[late]:
@@ -65,26 +68,26 @@ def _violated(orders: Orders, statement: str) -> int | None:
 
 def _test(orders: Orders, statement: str) -> tuple[Callable[[Counts], bool], bool]:
     """Read a statement about single states; tell whether it is about final ones only."""
-    if match := re.fullmatch(r"(\S+) before each (\S+)", statement):
+    if match := re.fullmatch(f"{_NAME} before each {_NAME}", statement):
         first, second = _check_names(orders, statement, match.groups())
         return lambda state: state.started[second] <= state.done[first], False
-    if match := re.fullmatch(r"(\S+) before (\S+)", statement):
+    if match := re.fullmatch(f"{_NAME} before {_NAME}", statement):
         first, second = _check_names(orders, statement, match.groups())
         return lambda state: state.started[second] == 0 or state.done[first] > 0, False
-    if match := re.fullmatch(r"(\S+) (never|once|twice)", statement):
+    if match := re.fullmatch(f"{_NAME} (never|once|twice)", statement):
         (task,) = _check_names(orders, statement, match.groups()[:1])
         number = _NUMBERS[match[2]]
         return lambda state: state.started[task] == number, True
-    if match := re.fullmatch(r"(\S+) runs (\d+)(?:\.\.(\d+))?", statement):
+    if match := re.fullmatch(rf"{_NAME} runs (\d+)(?:\.\.(\d+))?", statement):
         (task,) = _check_names(orders, statement, match.groups()[:1])
         least, most = int(match[2]), int(match[3] or match[2])
         return lambda state: least <= state.started[task] <= most, True
     if match := re.fullmatch(r"(one|some) of (.+)", statement):
-        tasks = _check_names(orders, statement, match[2].split(", "))
+        tasks = _check_names(orders, statement, _COMMA.split(match[2]))
         limit = 1 if match[1] == "one" else inf
         return lambda state: 1 <= sum(state.started[task] for task in tasks) <= limit, True
     if match := re.fullmatch(r"(.+) apart", statement):
-        tasks = _check_names(orders, statement, match[1].split(", "))
+        tasks = _check_names(orders, statement, _COMMA.split(match[1]))
         return lambda state: sum(state.running[task] for task in tasks) <= 1, False
     if match := re.fullmatch(r"ends (.+)", statement):
         ends = match[1].split(" or ")
@@ -95,11 +98,17 @@ def _test(orders: Orders, statement: str) -> tuple[Callable[[Counts], bool], boo
 
 
 def _check_names(orders: Orders, statement: str, names: Iterable[str]) -> tuple[str, ...]:
-    found = tuple(names)
+    """Take the quotes off names, and refuse those that are of no task."""
+    known = orders.states[0].done
+    found = tuple(name if name in known else _unquoted(name) for name in names)
     for name in found:
-        if name not in orders.states[0].done:
+        if name not in known:
             raise WorkflowProblem("W143", f"`{statement}` names `{name}`, which is no task")
     return found
+
+
+def _unquoted(name: str) -> str:
+    return name[1:-1] if len(name) > 2 and name[0] == name[-1] == '"' else name
 
 
 def _told(orders: Orders, state: int) -> str:

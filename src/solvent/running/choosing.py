@@ -61,7 +61,10 @@ class Chooser:
 
     def skipped(self, name: str, choice: tuple[Molecule, ...]) -> Solution:
         """Give the arcs by which nothing will come."""
-        return Solution(self._choose(name, *choice)[1])
+        found = self._choose(name, *choice)[1]
+        # Asked for last. An equal result is another one: what its conditions say is asked again.
+        self._last = None
+        return Solution(found)
 
     def routed(self, name: str, choice: tuple[Molecule, ...]) -> bool:
         """Tell whether a result goes on where it has to."""

@@ -23,7 +23,7 @@ from solvent.running.stuck import waiting_in
 from solvent.running.workflow import LOOK_EVERY, TEXT_MAX, WorkflowRun
 from solvent.services import Failure
 from solvent.workflow.concrete import task_symbol
-from solvent.workflow.functions import molecule_of, value_of
+from solvent.workflow.functions import Unpassable, molecule_of, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -60,8 +60,12 @@ class ControlledRun(WorkflowRun):
         for task in workflow.tasks:
             if task.control is not None and task.control.signal is not None:
                 self._listeners.setdefault(task.control.signal, []).append(task.name)
-        for _, name, _value in signals:
+        for _, name, value in signals:
             self._check_signal(name)
+            try:
+                molecule_of(value)
+            except Unpassable as error:
+                raise Misuse("H316", f"the signal `{name}` cannot be sent: {error}") from None
         self._signals = sorted(signals, key=lambda signal: signal[0])
         self._stood_in_for: set[str] = set()
         # Of a task that stands in for another, the one whose instance it is called in.
@@ -191,7 +195,8 @@ class ControlledRun(WorkflowRun):
         self._cancel_calls(name)
 
     def _cancel_calls(self, name: str) -> None:
-        for flight in self._calls.get(name, ()):
+        # The newest first: those that still wait for a worker must not get one that an older call sets free.
+        for flight in reversed(list(self._calls.get(name, ()))):
             if flight not in self._called_off and self._is_void(flight.solution, name):
                 self._called_off.add(flight)
                 self._out[flight][1].cancel()
@@ -230,6 +235,9 @@ class ControlledRun(WorkflowRun):
             elif last.get(name) == "done":
                 # It stood in for another, which has the result.
                 report.states[name] = "done"
+            elif runs.get(name) and name not in last and self._is_spread(name):
+                # It was to be called for each of none.
+                report.states[name] = "done"
             else:
                 report.states[name] = "cancelled" if runs.get(name) or name in last else "unused"
         for name in self.workflow.outcomes:
@@ -239,6 +247,10 @@ class ControlledRun(WorkflowRun):
         if not report.ended_by and report.error is None and not failed:
             report.stuck = waiting_in(self.solution, self.workflow)
         return report
+
+    def _is_spread(self, name: str) -> bool:
+        control = self._tasks[name].control
+        return control is not None and control.many is not None and name not in self._void
 
     @staticmethod
     def _keep(values: dict[str, tuple[int, Any]], name: str, number: int, result: Molecule) -> None:

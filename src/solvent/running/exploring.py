@@ -30,7 +30,7 @@ from solvent.running.stuck import waiting_in
 from solvent.services.python import function_of, is_asynchronous
 from solvent.workflow.concrete import concretise, task_symbol, workflow_functions
 from solvent.workflow.control import Control
-from solvent.workflow.functions import molecule_of, value_of
+from solvent.workflow.functions import Unusable, molecule_of, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -112,8 +112,12 @@ class _Explorer:
         if key not in self._answers:
             called = self.tasks[self._names[task]]
             values = [value_of(one) for one in arguments]
-            keywords = dict(zip(called.keywords, values[len(called.arguments) :], strict=True))
+            if Unusable in map(type, values):
+                text = next(one for one in values if type(one) is Unusable)
+                self._answers[key] = _ERR, Symbol("FAILED"), str(text)
+                return self._answers[key]
             try:
+                keywords = dict(zip(called.keywords, values[len(called.arguments) :], strict=True))
                 result = self._services[service](*values[: len(called.arguments)], **keywords)
                 self._answers[key] = _RES, molecule_of(result)
             except Exception as error:  # noqa: BLE001 - a service may raise anything, which fails its task
@@ -229,16 +233,18 @@ def _settled(state: Solution) -> Solution:
 
 
 _EVENTS = frozenset(
-    ("passInfo", "passInfoDated", "passInfoCancel", "passInfoCancelDated", "discr_cancelled", "mi_result",
-     "mi_complete", "mi_complete_cancel", "mi_complete_none", "arriving")
+    ("passInfo", "passInfoDated", "passInfoCancel", "passInfoCancelDated", "shutGate", "shutGateDated", "stopServ",
+     "stopServDated", "discr_cancelled", "mi_result", "mi_complete", "mi_complete_cancel", "mi_complete_none",
+     "arriving")
 )  # fmt: skip
 
 
 def _is_event(name: str, state: Solution) -> bool:
     """Tell whether it matters when a rule reacts: it ends something, takes what others want, or cancels."""
     if name == "invokeServ":
-        # Where nobody cancels, it does not matter how long a token has lain there.
-        return any(type(one) is Rule and str(one.name) == "withdraw" for one in state)
+        # Where nobody cancels and nothing ends by a start, it does not matter how long a token has lain there.
+        others = [str(one.name) for one in state if type(one) is Rule]
+        return any(other == "withdraw" or "_during" in other for other in others)
     return name in _EVENTS or name.startswith("start_")
 
 
@@ -257,7 +263,7 @@ def _counts(state: Solution, explorer: _Explorer) -> Counts:
             runs = next(part[1] for part in molecule[2] if type(part) is tuple and part[0] is _RUNS)
             started[explorer.name_of(molecule[1])] += runs
         elif first is _WITHDRAWN:
-            withdrawn[explorer.name_of(molecule[1])] += 1
+            withdrawn[explorer.name_of(molecule[1])] += molecule[2]
         elif first is _END:
             found.is_ended = True
             found.is_cancelled = molecule[2] is Symbol("CANCELLED")

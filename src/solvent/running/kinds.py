@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 # The workflows that are being prepared, by their files or functions: one of them inside itself would never end.
 _OPEN: ContextVar[tuple[object, ...]] = ContextVar("solvent_open_workflows", default=())
-DEPTH_MAX = 50
+DEPTH_MAX = 400
 """How deep workflows may call each other."""
 
 
@@ -83,7 +83,7 @@ def make_workflow(service: Service, caller: Caller, *, depth: int = 0) -> Callab
 
     def call(*arguments: Any, **keywords: Any) -> Any:
         if depth >= DEPTH_MAX:
-            raise WorkflowFailed("W204", f"`{inner.name}` is called {DEPTH_MAX} deep, and does not come to an end")
+            raise WorkflowFailed("W204", f"`{inner.name}` is called more than {DEPTH_MAX} deep")
         if len(arguments) > len(names):
             raise WorkflowProblem("W131", f"`{inner.name}` has {len(names)} inputs, not {len(arguments)}")
         inputs = {**dict(zip(names, arguments, strict=False)), **keywords}

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from solvent.workflow.model import Workflow
 
 
+_GROUPED = (Symbol("SYNCMG_SRC"), Symbol("SYNCMG_INBOX"))
+
+
 def waiting_in(solution: Solution, workflow: Workflow) -> list[str]:
     """Say for each task that waits what has arrived and what has not; nothing where all tokens have gone through."""
     names = {task_symbol(task.name): task.name for task in workflow.tasks}
@@ -33,7 +36,10 @@ def waiting_in(solution: Solution, workflow: Workflow) -> list[str]:
 
 
 def _parts(inside: Solution) -> dict[Molecule, Molecule]:
-    return {part[0] if type(part) is tuple else part: part for part in inside}
+    """Give the molecules of a gate by what they begin with; those that stand for a group by that, too."""
+    found: dict[Molecule, Molecule] = {part[0] if type(part) is tuple else part: part for part in inside}
+    grouped = [part for part in inside if type(part) is tuple and part[0] in _GROUPED]
+    return found | {part[:2]: part for part in grouped}
 
 
 def _counts(token: Molecule, gates: dict[Molecule, dict[Molecule, Molecule]]) -> bool:
@@ -51,10 +57,11 @@ def _lacks(parts: dict[Molecule, Molecule], names: dict[Molecule, str], signal: 
         if inbox in parts and len(parts[inbox][1]):
             absent = list(parts[missing][1]) + list(parts[Symbol("DEAD")][1] if Symbol("DEAD") in parts else ())
             return f"{_listed(absent, names)}; {_listed((one[0] for one in parts[inbox][1]), names)} has arrived"
-    if Symbol("SYNCMG_INBOX") in parts and len(parts[Symbol("SYNCMG_INBOX")][2]):
-        inside = parts[Symbol("SYNCMG_INBOX")][2]
-        absent = list(parts[Symbol("SYNCMG_SRC")][2])
-        return f"{_listed(absent, names)}; {_listed((one[0] for one in inside), names)} has arrived"
+    for group in (1, 2):
+        inside = parts.get((Symbol("SYNCMG_INBOX"), group))
+        if inside is not None and len(inside[2]):
+            absent = parts[Symbol("SYNCMG_SRC"), group][2]
+            return f"{_listed(absent, names)}; {_listed((one[0] for one in inside[2]), names)} has arrived"
     return ""
 
 
@@ -67,10 +74,11 @@ def _condition(parts: dict[Molecule, Molecule], signal: str) -> str:
         words.append(f"the signal `{signal}`")
     if Symbol("TAKES") in parts:
         words.append(f"the lock {', '.join(f'`{lock}`' for lock in parts[Symbol('TAKES')][1:])}")
-    if Symbol("OFFERED") in parts:
-        words.append("an offer that another has taken")
     if Symbol("LEAVES") in parts:
         words.append("a milestone that was not reached")
+    if Symbol("OFFERED") in parts and not words:
+        # One that lacks something else still has its offer.
+        words.append("an offer that another has taken")
     return " and ".join(words)
 
 

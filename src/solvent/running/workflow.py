@@ -282,7 +282,7 @@ class WorkflowRun:
 
     def _bring_back(self) -> None:
         """Cancel what is still out, and put its reactants back, so that nothing is lost."""
-        for _, handle in self._out.values():
+        for _, handle in reversed(self._out.values()):
             handle.cancel()
         for flight in (*self._out, *self.reactor.flights):
             flight.coroutine.close()

@@ -189,7 +189,7 @@ class _Maker:
     def _library(self, name: str, path: str) -> Library:
         try:
             text = (self.folder / path).read_text(encoding="utf-8")
-        except OSError as error:
+        except (OSError, UnicodeDecodeError) as error:
             raise WorkflowProblem("W140", f"the pattern `{name}` cannot be read: {error}") from None
         return library_of(name, _solution(text, path, self.functions))
 

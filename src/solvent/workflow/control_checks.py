@@ -3,13 +3,14 @@
     W121  a task that is not there          W128  a task that only stands in for another
     W122  an input that is not there        W130  a condition that does not read
     W125  instances over what is no list    W137  words that contradict each other or mean nothing
-    W139  a lock that is only taken or only given back
+    W139  a lock that is only taken or only given back, or given back first
 
 What only the whole shape of a workflow tells is asked by `soundness`.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from solvent.workflow.conditions import check_condition
@@ -18,7 +19,7 @@ from solvent.workflow.places import route_key
 from solvent.workflow.slots import Arrived, Input, Signalled, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from solvent.workflow.checks import Report
     from solvent.workflow.control import Many, Test
@@ -48,6 +49,7 @@ def check_controls(workflow: Workflow, tasks: Mapping[str, Task], paths: Paths |
                 _check_many(workflow, task, task.control.many, report)
     if paths is not None:
         _check_locks(workflow, report)
+        _check_givers(workflow, paths, report)
         _check_offers(workflow, paths, report)
 
 
@@ -167,6 +169,9 @@ def _check_split(task: Task, control: Control, report: Report) -> None:
     elif tested:
         message = f"`{name}` never asks about the condition of `{tested[0].task}`: its split is `{control.split}`"
         report.add("W137", message, route_key(name, tested[0].task), hint="add `split: one` or `split: some`")
+    if control.split == "deferred" and control.copies > 1:
+        message = f"`{name}` makes an offer that one task takes, but passes it on {control.copies} times"
+        report.add("W137", message, key, hint="take `threads` or `split: deferred` out")
     if control.again is not None and control.again.test is None:
         message = f"`{name}` goes back to `{control.again.task}` again and again: it has no condition"
         hint = f'`again: {{to: {control.again.task}, when: "result < 3"}}`'
@@ -236,6 +241,47 @@ def _check_locks(workflow: Workflow, report: Report) -> None:
             report.add("W139", f"the lock `{lock}` is for {count} tasks", ("task", holder), hint="1, 2, 3 ...")
 
 
+def _check_givers(workflow: Workflow, paths: Paths, report: Report) -> None:
+    """Check that who gives a lock back has taken it, or comes after one that has."""
+    controls = {task.name: task.control for task in workflow.tasks if task.control is not None}
+    takers = {lock: name for name, control in controls.items() for lock in control.takes}
+    senders: dict[str, list[str]] = {}
+    for name, control in controls.items():
+        for signal in control.sends:
+            senders.setdefault(signal, []).append(name)
+
+    def befores(name: str) -> Iterator[str | None]:
+        """Give whom a task comes after; nobody, where that is known outside of the workflow only."""
+        yield from paths.sources.get(name, (None,))
+        control = controls.get(name, _PLAIN)
+        if control.signal is not None:
+            yield from senders.get(control.signal, (None,))
+        if control.during is not None:
+            yield control.during[0]
+
+    for name, control in controls.items():
+        for lock in control.gives:
+            if lock not in takers or lock in control.takes:
+                continue
+            if not any(one is None or lock in controls.get(one, _PLAIN).takes for one in _back_from(name, befores)):
+                message = f"`{name}` gives back the lock `{lock}`, but neither takes it nor comes after one that does"
+                hint = f"let it come after `{takers[lock]}`, which takes the lock"
+                report.add("W139", message, ("task", name), hint=hint)
+
+
+def _back_from(name: str, befores: Callable[[str], Iterator[str | None]]) -> Iterator[str | None]:
+    """Give all that a task comes after, the nearest first."""
+    seen: set[str | None] = {name}
+    todo = deque([name])
+    while todo:
+        for one in befores(todo.popleft()):
+            if one not in seen:
+                yield one
+                seen.add(one)
+                if one is not None:
+                    todo.append(one)
+
+
 def _check_offers(workflow: Workflow, paths: Paths, report: Report) -> None:
     """Check that a task is part of one deferred choice only: it could not say which of two it takes."""
     offered: dict[str, str] = {}
@@ -270,6 +316,9 @@ def _check_many(workflow: Workflow, task: Task, many: Many, report: Report) -> N
     count: Any = many.count.value if isinstance(many.count, Value) else None
     if isinstance(many.count, Value) and not _is_whole(count):
         report.add("W125", f"`{name}` cannot have {count!r} instances", key, hint="1, 2, 3 ...")
+    if many.apart and task.control is not None and (task.control.takes or task.control.gives):
+        message = f"the instances of `{name}` are `apart`, so nobody knows when the lock can be given back"
+        report.add("W137", message, key, hint="take `apart` out, or let another task take and give the lock")
     if many.apart:
         unasked = [word for word, is_there in _unasked(many) if is_there]
         if unasked:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from solvent.chemistry.molecule import List, Molecule, Symbol
 from solvent.chemistry.solution import Solution
+from solvent.workflow import rule_names as rules_of
 from solvent.workflow.control import Control, Many, Route, test_text
 from solvent.workflow.paths import paths_of
 from solvent.workflow.slots import Arrived, Signalled
@@ -24,23 +25,6 @@ if TYPE_CHECKING:
     from solvent.workflow.slots import Argument
 
 _PLAIN = Control()
-_BASE = ("preparePass", "passInfo", "passOver")
-_SYNC = ("synchronize", "sync_setFlag")
-_SYNC_SKIP = ("sync_skip", "sync_dead")
-_MERGE_SKIP = ("mm_setFlag", "mm_back", "mm_skip", "mm_skip_back", "mm_reset", "mm_dead")
-_FIRST = ("discriminate", "discr_setFlag", "discr_ignore", "discr_reset")
-_FIRST_CANCEL = (
-    "discriminate", "discr_cancel", "discr_cancel_next", "discr_heard", "discr_cancel_last", "discr_cancelled",
-    "passInfoCancel",
-)  # fmt: skip
-_FIRST_SKIP = ("discr_skip", "discr_dead")
-_ACTIVE = ("syncMerge", "syncMg_skip", "syncMg_setFlag", "syncMg_dead")
-_ASK = ("nextCancel", "passInfoCancel")
-_ASK_DATED = ("nextCancelDated", "passInfoCancelDated")
-_CHOICE = ("passInfoCond", "passNowhere", "prepareSkip")
-_VOID = ("withdraw", "withdrawFlag", "withdrawPass")
-_MANY = ("mi_next", "mi_last", "mi_withdraw_part", "mi_withdraw_spread")
-_COLLECT = ("mi_result", "mi_all", "mi_void", "mi_void_got", "mi_withdraw")
 
 
 class Gates:
@@ -61,7 +45,7 @@ class Gates:
         self.libraries = libraries
         self.paths = paths_of(workflow)
         self.skips = self.paths.skips
-        self.names: dict[str, None] = dict.fromkeys(_BASE)
+        self.names: dict[str, None] = dict.fromkeys(rules_of.BASE)
         self.needs: dict[Needs, None] = {}
         self.tasks = [task for task in workflow.tasks if task.name in self.paths.sources]
         self.control = {task.name: task.control or _PLAIN for task in self.tasks}
@@ -82,8 +66,10 @@ class Gates:
             name: self.paths.upstream(name) for name, control in self.control.items() if control.cancels_rest
         }
         self.cancelled = self._cancelled()
+        regions = [*self.regions.values(), *(control.cancels for control in self.control.values())]
+        self.shut = frozenset(name for region in regions if self.paths.has_loop(self._known(region)) for name in region)
         if self.cancelled:
-            self._use("preparePassDated", "passInfoDated")
+            self._use("preparePassDated", "passInfoDated", "dateAgain")
 
     def _cancelled(self) -> frozenset[str]:
         """Find the tasks that someone may withdraw."""
@@ -115,8 +101,10 @@ class Gates:
         self.needs[needs] = None
         state = [*self._join(task, control), *self._waits(task, control, needs)]
         state.append(Symbol(needs.rest))
-        if needs.is_waiting or needs.is_many:
+        if needs.is_named:
             state.append((Symbol("BY"), needs.name))
+        if needs.shuts:
+            state.append(Symbol("READY"))
         if needs.is_waiting:
             self._use("armWant" if needs.wants else "armServ")
         if control.many is not None:
@@ -147,24 +135,24 @@ class Gates:
         if control.join in self.libraries:
             return self.libraries[control.join].gate(sources, control.need)
         if control.join == "active":
-            self._use(*_ACTIVE)
+            self._use(*rules_of.ACTIVE)
             return self._groups(name)
         if control.join == "first":
-            self._use(*(_FIRST_CANCEL if control.cancels_rest else _FIRST))
+            self._use(*(rules_of.FIRST_CANCEL if control.cancels_rest else rules_of.FIRST))
             if is_told:
-                self._use(*_FIRST_SKIP)
+                self._use(*rules_of.FIRST_SKIP)
             return [*self._first(name, control, sources), *skips]
         if control.join == "any" or len(sources) <= 1:
             back = self.skips.back(name)
             answers = len(sources) - len(back) * control.threads
             if is_told and answers:
-                self._use(*_MERGE_SKIP)
+                self._use(*rules_of.MERGE_SKIP)
                 return [(Symbol("MERGES"), answers, 0, 0, List(map(self.symbol, back))), *skips]
             self._use("sm_setFlag")
             return [Symbol("MERGE")]
-        self._use(*_SYNC)
+        self._use(*rules_of.SYNC)
         if is_told:
-            self._use(*_SYNC_SKIP)
+            self._use(*rules_of.SYNC_SKIP)
         return [
             (Symbol("SYNC_SRC"), Solution(sources)),
             (Symbol("SYNC_INBOX"), Solution()),
@@ -187,9 +175,8 @@ class Gates:
         ]
         if not control.cancels_rest:
             return [*found, Symbol("IGNORES")]
-        self._use(*_VOID)
-        region = map(self.symbol, self.paths.upstream_first(self.regions[name]))
-        return [*found, (Symbol("CANCELS"), List(region))]
+        self._use(*rules_of.VOID)
+        return [*found, (Symbol("CANCELS"), self._steps(self.regions[name], rules_of.SHUT))]
 
     def _groups(self, name: str) -> list[Molecule]:
         """Give a synchronizing merge's sources: those that lead to it, and those that only come back to it."""
@@ -214,7 +201,7 @@ class Gates:
             offer=task.name in self.offered,
             locks=len(control.takes),
             during=control.during is not None,
-            leaves=sum(during[1] == task.name for during, _ in self.milestones),
+            shuts=task.name in self.shut,
             is_many=many is not None,
             grows=many is not None and many.more is not None,
             apart=many is not None and many.apart,
@@ -236,15 +223,13 @@ class Gates:
         if needs.locks:
             found.append((Symbol("TAKES"), *control.takes))
         if control.during is not None:
-            found.append((Symbol("DURING"), _milestone(control.during, task.name)))
-        left = [_milestone(during, name) for during, name in self.milestones if during[1] == task.name]
-        if left:
-            found.append((Symbol("LEAVES"), *left))
+            milestone = _milestone(control.during, task.name)
+            found.append((Symbol("DURING"), milestone, self.symbol(control.during[1])))
         if needs.is_waiting and not needs.wants:
             found.append(Symbol("ALONE"))
         elif needs.wants:
             offered = self.symbol(self.offered[task.name]) if needs.offer else None
-            milestone = _milestone(control.during, task.name) if control.during is not None else left[0] if left else ""
+            milestone = "" if control.during is None else _milestone(control.during, task.name)
             found.append((Symbol("WANTS"), control.takes[0] if control.takes else offered or milestone))
         return found
 
@@ -267,7 +252,7 @@ class Gates:
     def _adapting(self, task: Task) -> list[Molecule]:
         found = stand_ins(self.workflow, task.name, self.symbol, lambda slot: self._argument(task, slot))
         if any(len(one) > SIMPLE for one in found):
-            self._use(*_CHOICE)
+            self._use(*rules_of.CHOICE)
         return found
 
     def _argument(self, task: Task, slot: Argument) -> Molecule:
@@ -282,17 +267,21 @@ class Gates:
         then: list[Molecule] = []
         if control.split == "deferred":
             then.append((Symbol("OFFER"), self.symbol(name)))
-        then += [(Symbol("REACHED"), _milestone(d, one)) for d, one in self.milestones if d[0] == name]
         if control.ends:
             then.append((Symbol("END"), self.symbol(name), Symbol(control.ends.upper())))
         region = [one for one in control.cancels if one != name and one in self.control]
-        cancels = [self.symbol(one) for one in self.paths.upstream_first(region)]
+        cancels = self._steps(region, rules_of.SHUT_DATED if name in self.cancelled else rules_of.SHUT)
         completes = [self.symbol(one) for one in control.completes if one in self.control]
         sends = [self.symbol(one) for signal in control.sends for one in self.listeners.get(signal, ())]
         held: list[Molecule] = [(Symbol("LOCK"), lock) for lock in control.gives]
+        reaches = [(self.symbol(d[1]), _milestone(d, one)) for d, one in self.milestones if d[0] == name]
+        if reaches:
+            self._use("prepareReach", "reachOver")
         found: list[Molecule] = [
             (Symbol("SENDS"), Solution(sends)),
+            (Symbol("REACHES"), Solution(reaches)),
             (Symbol("HELD"), Solution(held)),
+            (Symbol("LOSES"), Solution((Symbol("LOCK"), lock) for lock in {*control.takes, *control.gives})),
             Symbol("DATED" if name in self.cancelled else "SURE"),
         ]
         if control.many is None or not control.many.apart:
@@ -304,16 +293,16 @@ class Gates:
         if not (then or cancels or completes or is_choice):
             onward = (Symbol("DST"), Solution(map(self._to, later)))
             return [*found, onward, (Symbol("OUTBOX"), Solution()), (Symbol("SKIPS"), Solution())]
-        self._use(*_CHOICE)
+        self._use(*rules_of.CHOICE)
         if cancels:
-            self._use("prepareCancel", "hearCancel", "lastCancel", *_VOID)
-            self._use(*(_ASK_DATED if name in self.cancelled else _ASK))
+            self._use("prepareCancel", "hearCancel", "lastCancel", *rules_of.VOID)
+            self._use(*(rules_of.ASK_DATED if name in self.cancelled else rules_of.ASK))
         if completes:
             self._use("mi_complete", "mi_complete_cancel", "mi_complete_none", "mi_some_cancel")
         return [
             *found,
             (Symbol("CHOICE"), self.symbol(name), Symbol(control.split.upper()), *self._ways(name, control)),
-            (Symbol("CANCELS"), List(cancels)),
+            (Symbol("CANCELS"), cancels),
             (Symbol("COMPLETES"), Solution(completes)),
             (Symbol("THEN"), Solution(then)),
         ]
@@ -342,6 +331,18 @@ class Gates:
         text = test_text(route.test, route.task)
         return kind, self._to(route.task), text, level, told, copies, self.control[route.task].threads
 
+    def _known(self, tasks: Iterable[str]) -> list[str]:
+        return [task for task in tasks if task in self.control]
+
+    def _steps(self, region: Iterable[str], shutting: tuple[str, ...]) -> List:
+        """Give the steps by which a region is cancelled."""
+        names = self.paths.upstream_first(region)
+        words: tuple[str, ...] = ("DROP",)
+        if self.paths.has_loop(names):
+            words = ("SHUT", "STOP", "DROP")
+            self._use(*shutting)
+        return List((Symbol(word), self.symbol(name)) for word in words for name in names)
+
     def _arcs(self, arcs: Iterable[Arc]) -> Solution:
         return Solution((*self._to(to), self.symbol(one)) for one, to in arcs for _ in range(self.control[to].threads))
 
@@ -355,12 +356,12 @@ class Gates:
         slots = [self._argument(task, slot) for slot in task.slots]
         if many.count is not None:
             slots.append(self._argument(task, many.count))
-        self._use(*_MANY)
+        self._use(*rules_of.MANY)
         over = -1 if many.over is None else many.over
         found: list[Molecule] = [(Symbol("MANY"), over, List(slots))]
         if many.apart:
             return found
-        self._use(*_COLLECT, "mi_some_cancel" if many.cancels else "mi_some", "mi_rest", "mi_rest_end")
+        self._use(*rules_of.COLLECT, "mi_some_cancel" if many.cancels else "mi_some", "mi_rest", "mi_rest_end")
         parts: list[Molecule] = [
             (Symbol("NEED"), -1 if many.need is None else many.need),
             Symbol("CANCELS" if many.cancels else "IGNORES"),

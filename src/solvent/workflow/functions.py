@@ -76,7 +76,9 @@ def parts(over: Molecule, template: Molecule, *received: Molecule) -> Opaque:
         return Opaque(List(List((*values[:over], one, *values[over + 1 :])) for one in items(values[over])))
     *same, number = values
     if type(number) is not int or number < 0:
-        text = f"it is started {_kind(number)} times" if type(number) is not int else f"it is started {number} times"
+        text = f"it is started {number if type(number) is int else _kind(number)} times"
+        if type(number) is Opaque and type(number.value) is Unusable:
+            text = number.value
         return Opaque(List((List((*same, Opaque(Unusable(text)))),)))
     return Opaque(List([List(same)] * number))
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
-from itertools import groupby
 from typing import TYPE_CHECKING
 
 from solvent.workflow.cycles import components_of
@@ -33,12 +33,12 @@ class Paths:
     """Who hears of ways that are not taken."""
 
     def upstream_first(self, tasks: Iterable[str]) -> list[str]:
-        """Put tasks in such an order that none comes before one that leads to it; in a loop all come twice."""
-        found: list[str] = []
-        for _, group in groupby(sorted(tasks, key=self.ranks.__getitem__), self.ranks.__getitem__):
-            inside = [*group]
-            found += inside if len(inside) < 2 else inside * 2
-        return found
+        """Put tasks in such an order that none comes before one that leads to it, as far as there are no loops."""
+        return sorted(tasks, key=lambda task: (self.ranks[task], task))
+
+    def has_loop(self, tasks: Iterable[str]) -> bool:
+        """Tell whether several of some tasks lead to each other."""
+        return any(number > 1 for number in Counter(self.ranks[task] for task in tasks).values())
 
     def upstream(self, task: str) -> frozenset[str]:
         """Give the branches that a task joins: what leads only to it, back to where all ways to it come from."""

@@ -133,8 +133,6 @@ class _Finder:
             self.told.add(one)
             message = f"`{one}` waits for {self.tokens.wanted(one)}, and whichever way `{name}` goes on, less arrives"
             hint = "`join: any` starts it by each that arrives, `join: active` by all that do"
-            if not self.tokens.is_joining(one):
-                hint = "let a milestone end only where it has begun"
             self.report.add("W144", message, ("task", one), hint=hint)
 
     def milestones(self) -> None:

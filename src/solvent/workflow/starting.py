@@ -17,7 +17,8 @@ class Needs(NamedTuple):
     offer: bool = False
     locks: int = 0
     during: bool = False
-    leaves: int = 0
+    shuts: bool = False
+    """Somebody may shut its gate."""
     is_many: bool = False
     grows: bool = False
     apart: bool = False
@@ -25,17 +26,22 @@ class Needs(NamedTuple):
     @property
     def is_waiting(self) -> bool:
         """Whether anything but the tokens is waited for."""
-        return bool(self.signal or self.offer or self.locks or self.during or self.leaves)
+        return bool(self.signal or self.offer or self.locks or self.during)
+
+    @property
+    def is_named(self) -> bool:
+        """Whether its gate names the rule that starts it."""
+        return self.is_waiting or self.is_many or self.shuts
 
     @property
     def wants(self) -> bool:
         """Whether it wants something that others may want too."""
-        return bool(self.offer or self.locks or self.during or self.leaves)
+        return bool(self.offer or self.locks or self.during)
 
     @property
     def rest(self) -> str:
         """What the gate holds while it can start."""
-        return "IDLE" if self.is_waiting else "SEVERAL" if self.is_many else "FREE"
+        return "IDLE" if self.is_waiting else "SEVERAL" if self.is_many or self.shuts else "FREE"
 
     @property
     def name(self) -> str:
@@ -44,7 +50,7 @@ class Needs(NamedTuple):
         return "_".join(["start", *words])
 
 
-_WORDS = ("signal", "offer", "locked", "during", "leaving", "many", "growing", "apart")
+_WORDS = ("signal", "offer", "locked", "during", "shut", "many", "growing", "apart")
 
 
 def start_rule(needs: Needs) -> str:
@@ -66,23 +72,22 @@ def start_rule(needs: Needs) -> str:
         gate.append(f"TAKES : {' : '.join(names)}")
         taken += [f"LOCK : {name}" for name in names]
     if needs.during:
-        gate.append("DURING : a")
-        taken.append("REACHED : a")
-        given.append("REACHED : a")
-    if needs.leaves:
-        names = [f"e{number}" for number in range(needs.leaves)]
-        gate.append(f"LEAVES : {' : '.join(names)}")
-        taken += [f"REACHED : {name}" for name in names]
+        # It is still there if the task that ends it has not been started again.
+        gate.append("DURING : a : tc")
+        taken += ["REACHED : a : q", "GATE : tc : <RUNS : q, ?u>"]
+        given += ["REACHED : a : q", "GATE : tc : <RUNS : q, u>"]
     if needs.is_many:
         _spread(needs, gate, given, tokens)
     else:
         given.append(f"tj : <SRC : <>, IN : <{tokens}>, FROM : f, RUN : k, m>")
     if needs.wants:
         # What is wanted leads to who wants it: among many gates nobody looks for one.
-        wanted = "l0" if needs.locks else "o" if needs.offer else "a" if needs.during else "e0"
+        wanted = "l0" if needs.locks else "o" if needs.offer else "a"
         gate.append(f"WANTS : {wanted}")
         taken.append(f"WANT : {wanted} : tj")
-    if needs.is_waiting or needs.is_many:
+    if needs.shuts:
+        gate.append("READY")
+    if needs.is_named:
         # One that waits for more is not started by a rule for less.
         gate.append(f'BY : "{needs.name}"')
     kept = ", ".join([*gate, "COPY : <{m}>", "FROM : f"])

@@ -47,10 +47,9 @@ class Tokens:
         self.needs: dict[str, list[str]] = {name: [] for name in self.names}
         """Tasks that must have been done before, beside the sources: the starts of milestones."""
         self.limits: dict[str, list[str]] = {name: [] for name in self.names}
-        """Tasks that must have been done once for each start: who offers, and who begins the milestone that it ends."""
-        for name, (first, last) in self.milestones.items():
+        """Tasks that must have been done once for each start: who offers."""
+        for name, (first, _) in self.milestones.items():
             self.needs[name].append(first)
-            self.limits[last].append(first)
         for name, control in self.control.items():
             if control.split == "deferred":
                 for later in paths.destinations[name]:
@@ -111,8 +110,7 @@ class Tokens:
         each = f"{control.threads} tokens of " if control.threads > 1 else ""
         several = len(self.sources[name]) > 1
         every = "each of " if each and several else "all of " if several and control.join == "all" else ""
-        begun = [one for one in dict.fromkeys(self.limits[name]) if one not in self.sources[name]]
-        return f"{each}{every}{listed}{f' and for the milestone after `{begun[0]}`' if begun else ''}"
+        return f"{each}{every}{listed}"
 
     def rivals(self, name: str, way: Way) -> AbstractSet[str]:
         """Give the tasks that cannot start when a way is taken: those that an offer was not for."""
