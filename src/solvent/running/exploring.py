@@ -234,8 +234,8 @@ def _settled(state: Solution) -> Solution:
 
 _EVENTS = frozenset(
     ("passInfo", "passInfoDated", "passInfoCancel", "passInfoCancelDated", "shutGate", "shutGateDated", "stopServ",
-     "stopServDated", "discr_cancelled", "mi_result", "mi_complete", "mi_complete_cancel", "mi_complete_none",
-     "arriving")
+     "stopServDated", "discr_cancelled", "discr_cancelled_open", "mi_result", "mi_complete",
+     "mi_complete_cancel", "mi_complete_none", "arriving")
 )  # fmt: skip
 
 

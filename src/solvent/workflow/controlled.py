@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from solvent.chemistry.molecule import List, Molecule, Symbol
+from solvent.chemistry.molecule import List, Molecule, Symbol, copied
 from solvent.chemistry.solution import Solution
 from solvent.workflow import rule_names as rules_of
 from solvent.workflow.control import Control, Many, Route, test_text
@@ -109,6 +109,13 @@ class Gates:
             self._use("armWant" if needs.wants else "armServ")
         if control.many is not None:
             state += self._many(task, control, control.many)
+        if task.name in self.cancelled:
+            undone = self.skips.of(task.name)
+            is_single = len(self.paths.sources[task.name]) < 2 or control.join == "any"
+            state += [
+                (Symbol("UNDONE"), self._arcs(undone)),
+                (Symbol("LOST"), self._arcs(undone if is_single else [])),
+            ]
         gate: list[Molecule] = [
             *state,
             (Symbol("COPY"), Solution(self._instance(task, control))),
@@ -116,7 +123,7 @@ class Gates:
             (Symbol("RUNS"), 0),
         ]
         if task.name in self.cancelled:
-            gate.append((Symbol("RESET"), Solution(map(_copied, state))))
+            gate.append((Symbol("RESET"), Solution(map(copied, state))))
         found: list[Molecule] = [(Symbol("GATE"), name, Solution(gate))]
         if task.name in self.cancelled:
             found.append((Symbol("EPOCH"), name, 0))
@@ -176,7 +183,12 @@ class Gates:
         if not control.cancels_rest:
             return [*found, Symbol("IGNORES")]
         self._use(*rules_of.VOID)
-        return [*found, (Symbol("CANCELS"), self._steps(self.regions[name], rules_of.SHUT))]
+        found.append((Symbol("CANCELS"), self._steps(self.regions[name], rules_of.SHUT)))
+        left = self.paths.open_sources(name, self.regions[name])
+        if not left:
+            return [*found, Symbol("CLOSED")]
+        self._use(*rules_of.FIRST_OPEN)
+        return [*found, (Symbol("OPEN"), List(map(self.symbol, left)))]
 
     def _groups(self, name: str) -> list[Molecule]:
         """Give a synchronizing merge's sources: those that lead to it, and those that only come back to it."""
@@ -282,6 +294,7 @@ class Gates:
             (Symbol("REACHES"), Solution(reaches)),
             (Symbol("HELD"), Solution(held)),
             (Symbol("LOSES"), Solution((Symbol("LOCK"), lock) for lock in {*control.takes, *control.gives})),
+            (Symbol("UNDONE"), self._arcs(self.skips.of(name) if name in self.cancelled else [])),
             Symbol("DATED" if name in self.cancelled else "SURE"),
         ]
         if control.many is None or not control.many.apart:
@@ -381,12 +394,6 @@ class Gates:
 
 def _milestone(during: tuple[str, str], task: str) -> str:
     return f"{task} from {during[0]} to {during[1]}"
-
-
-def _copied(molecule: Molecule) -> Molecule:
-    if type(molecule) is Solution:
-        return molecule.copied()
-    return tuple(map(_copied, molecule)) if type(molecule) is tuple else molecule
 
 
 __all__ = ["Gates"]

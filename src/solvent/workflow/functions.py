@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.chemistry.molecule import List, Molecule, Opaque, Symbol
 from solvent.chemistry.operators import Incomputable
+from solvent.chemistry.solution import Solution
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -87,6 +88,11 @@ def whole(over: Molecule, template: Molecule, *received: Molecule) -> Opaque:
     """`whole(s, b, i)`: the arguments that the instances have in common, for instances that come later."""
     values = arguments(template, *received)
     return Opaque((over, List(values if over >= 0 else values[:-1])))
+
+
+def still(wanted: Molecule, *left: Molecule) -> Solution:
+    """`still(o, x)`: those of a list that are among what is left."""
+    return Solution(one for one in left if one in wanted)
 
 
 def another(_task: Molecule, common: Molecule, result: Molecule) -> List:
@@ -218,6 +224,7 @@ FUNCTIONS: dict[str, Callable[..., Molecule]] = {
     "items": items,
     "parts": parts,
     "whole": whole,
+    "still": still,
     "another": another,
 }
 """Name in the rules to function."""

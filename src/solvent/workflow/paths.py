@@ -53,6 +53,18 @@ class Paths:
         gate = nearest.get(task)
         return frozenset(name for name in found if name in nearest and _is_behind(name, gate, nearest))
 
+    def open_sources(self, task: str, region: frozenset[str]) -> list[str]:
+        """Give the sources of a task that can still get something when the branches in a region are cancelled."""
+        gate = dominators_of(self.destinations, self.starts).get(task)
+        todo = [name for name in region if any(one not in region and one != gate for one in self.sources[name])]
+        found: set[str] = set()
+        while todo:
+            name = todo.pop()
+            if name not in found:
+                found.add(name)
+                todo += [later for later in self.destinations[name] if later in region]
+        return [name for name in self.sources[task] if name in found or (name not in region and name != gate)]
+
     def _before(self, task: str) -> set[str]:
         return _reached(task, self.sources)
 

@@ -9,6 +9,7 @@ FIRST_CANCEL = (
     "discriminate", "discr_cancel", "discr_cancel_next", "discr_heard", "discr_cancel_last", "discr_cancelled",
     "passInfoCancel",
 )  # fmt: skip
+FIRST_OPEN = ("discr_cancelled_open", "discr_ignore", "discr_open_reset")
 FIRST_SKIP = ("discr_skip", "discr_dead")
 ACTIVE = ("syncMerge", "syncMg_skip", "syncMg_setFlag", "syncMg_dead")
 SHUT = ("shutGate", "stopServ")
@@ -16,6 +17,7 @@ SHUT_DATED = ("shutGateDated", "stopServDated")
 ASK = ("nextCancel", "passInfoCancel")
 ASK_DATED = ("nextCancelDated", "passInfoCancelDated")
 CHOICE = ("passInfoCond", "passNowhere", "prepareSkip")
-VOID = ("withdraw", "withdrawn", "withdrawOver", "withdrawFlag", "withdrawPass")
+VOID = ("withdraw", "withdrawn", "withdrawOver", "withdrawFlag", "withdrawPass", "withdrawSkip", "passSkip",
+        "passSkipDated", "passSkipped")  # fmt: skip
 MANY = ("mi_next", "mi_last", "mi_withdraw_part", "mi_withdraw_spread")
 COLLECT = ("mi_result", "mi_all", "mi_void", "mi_void_got", "mi_withdraw")
