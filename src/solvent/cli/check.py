@@ -43,12 +43,16 @@ def _check_workflow(file: str) -> Found:
     from solvent.cli.services import service_problems
     from solvent.cli.workflows import folder_of, read_workflow
     from solvent.workflow.checks import check
+    from solvent.workflow.concrete import workflow_functions
+    from solvent.workflow.libraries import library_problems
 
     try:
         loaded = read_workflow(file)
     except SolventError as error:
         return file, [error], []
-    return file, [*check(loaded.workflow, loaded.places), *service_problems(loaded, folder_of(file))], []
+    folder = folder_of(file)
+    found = [*check(loaded.workflow, loaded.places), *service_problems(loaded, folder)]
+    return file, [*found, *library_problems(loaded, folder, workflow_functions())], []
 
 
 def _check(file: str, functions: Functions) -> Found:

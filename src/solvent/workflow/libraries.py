@@ -16,10 +16,16 @@ from typing import TYPE_CHECKING
 from solvent.chemistry.molecule import Symbol
 from solvent.chemistry.rule import Rule
 from solvent.chemistry.solution import Solution
-from solvent.errors import WorkflowProblem
+from solvent.errors import SolventError, WorkflowProblem
+from solvent.hocl import lower_program, parse_program, resolve
+from solvent.source import Source
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from solvent.chemistry.functions import Functions
     from solvent.chemistry.molecule import Molecule
+    from solvent.workflow.places import Loaded
 
 
 class Library:
@@ -56,7 +62,38 @@ def library_of(name: str, solution: Solution) -> Library:
             f"the pattern `{name}` does not say what a gate holds at first",
             hint="add `JOIN : <...>` to its solution",
         )
-    return Library([one for one in solution if type(one) is Rule], [*templates[0]])
+    rules: list[Molecule] = [one for one in solution if type(one) is Rule]
+    if not rules:
+        raise WorkflowProblem(
+            "W141",
+            f"the pattern `{name}` has no rules, so no task would ever start by it",
+            hint="name its rules in its solution: they take `PASS : ...` and give `FLAG_INVOKE : ...`",
+        )
+    return Library(rules, [*templates[0]])
 
 
-__all__ = ["Library", "library_of"]
+def library_problems(loaded: Loaded, folder: Path, functions: Functions) -> list[SolventError]:
+    """Read every library of a workflow as a run would, and list what is wrong with them."""
+    found: list[SolventError] = []
+    users = {task.control.join: task.name for task in reversed(loaded.workflow.tasks) if task.control is not None}
+    for name, path in loaded.workflow.patterns.items():
+        try:
+            _read(name, folder / path, functions)
+        except SolventError as problem:
+            if problem.span is None and name in users:
+                problem.span = loaded.places.get(("task", users[name]))
+            found.append(problem)
+    return found
+
+
+def _read(name: str, file: Path, functions: Functions) -> Library:
+    try:
+        source = Source(file.read_text(encoding="utf-8"), str(file))
+    except (OSError, UnicodeDecodeError) as error:
+        raise WorkflowProblem("W140", f"the pattern `{name}` cannot be read: {error}") from None
+    tree = parse_program(source)
+    resolve(tree, source, functions)
+    return library_of(name, lower_program(tree, source, functions))
+
+
+__all__ = ["Library", "library_of", "library_problems"]

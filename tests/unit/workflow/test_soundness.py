@@ -109,13 +109,21 @@ WORDS = [
     ),
     ((one("A", given=(Signalled(),)),), "W137 `A` takes what comes with a signal, but waits for none"),
     (
-        (A, one("B", "A", given=(Arrived(),))),
-        "W137 `B` takes what has arrived, but waits for all its sources, as every task here",
+        (one("X", split="deferred", copies=2), one("A", "X"), one("B", "X")),
+        "W137 `X` makes an offer that one task takes, but passes it on 2 times",
     ),
     ((one("A", given=(Arrived(),), join="any"),), "W137 `A` takes what has arrived, but no task passes anything to it"),
     ((one("A", takes=("L",)),), "W139 `A` takes the lock `L`, and no task gives it back"),
     ((one("A", gives=("L",)),), "W139 `A` gives back the lock `L`, which no task takes"),
     ((one("A", takes=("L", "L"), gives=("L",)),), "W139 `A` takes the lock `L` twice"),
+    (
+        (one("A", takes=("L",), gives=("L",)), one("B", gives=("L",)), one("C", "B")),
+        "W139 `B` gives back the lock `L`, but neither takes it nor comes after one that does",
+    ),
+    (
+        (one("B", gives=("L",)), one("A", "B", takes=("L",))),
+        "W139 `B` gives back the lock `L`, but neither takes it nor comes after one that does",
+    ),
 ]
 
 
@@ -297,6 +305,10 @@ SOUND = [
         one("C", "X"),
     ),
     (one("A", takes=("L",)), one("B", "A", gives=("L",))),
+    (one("A", takes=("L",)), one("B", "A"), one("C", "B", gives=("L",))),
+    (one("A", takes=("L",), sends=("go",)), one("B", signal="go", gives=("L",))),
+    (one("A", takes=("L",)), one("B", "A"), one("C"), one("D", "C", during=("A", "E"), gives=("L",)), one("E", "B")),
+    (A, one("B", "A", given=(Arrived(),))),
     (one("A", given=(Value([1, 2]),), many=Many(over=0)), one("B", "A")),
 ]
 
