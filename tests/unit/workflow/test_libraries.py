@@ -106,7 +106,6 @@ def test_library_that_cannot_be_read(tmp_path: Path) -> None:
     assert refused.value.code == "W140"
 
 
-@pytest.mark.xfail(reason="only errors of the operating system are taken for a file that cannot be read")
 def test_library_that_is_no_text(tmp_path: Path) -> None:
     """A file that is no text is told before anything runs."""
     (tmp_path / "batch.hocl").write_bytes(b"\xff\xfe\x00")
@@ -122,6 +121,14 @@ def test_library_without_a_template(tmp_path: Path, text: str) -> None:
     with pytest.raises(WorkflowProblem, match="the pattern `batch` does not say what a gate holds at first") as refused:
         run(batches(2), folder=tmp_path)
     assert (refused.value.code, "JOIN : <...>" in refused.value.hint) == ("W141", True)
+
+
+def test_library_without_rules(tmp_path: Path) -> None:
+    """A library in which nothing can start a task is refused."""
+    (tmp_path / "batch.hocl").write_text("<JOIN : <LACKS : 1>>")
+    with pytest.raises(WorkflowProblem, match="the pattern `batch` has no rules") as refused:
+        run(batches(2), folder=tmp_path)
+    assert (refused.value.code, "FLAG_INVOKE" in refused.value.hint) == ("W141", True)
 
 
 @pytest.mark.parametrize(
