@@ -127,7 +127,11 @@ def test_signal_is_told(tmp_path: Path) -> None:
     file = controlled.put(tmp_path, controlled.SIGNAL)
     assert "⚑ the signal `go` came\n" in solvent("run", file, "--signal", "go").err
     without = solvent("run", file)
-    assert (without.code, "`W` waits for the signal `go`" in without.err, "--signal go" in without.err) == (1, True, True)
+    assert (without.code, "`W` waits for the signal `go`" in without.err, "--signal go" in without.err) == (
+        1,
+        True,
+        True,
+    )
 
 
 @pytest.mark.parametrize(

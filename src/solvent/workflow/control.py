@@ -84,7 +84,7 @@ class Control(msgspec.Struct, frozen=True, omit_defaults=True):
     sends: tuple[str, ...] = ()
     """Signals it sends when it is done."""
     during: tuple[str, str] | None = None
-    """It can start only while the first of these is done and the second has not started (milestone)."""
+    """It can start only while the first of these is done and the second has not started since (milestone)."""
     cancels: tuple[str, ...] = ()
     """Tasks that are withdrawn when it is done: what waits for them is dropped, and their calls are ended."""
     completes: tuple[str, ...] = ()

@@ -143,7 +143,12 @@ class _Finder:
             behind = self._behind(last)
             if behind is None:
                 return
-            if name in behind and not self.tokens.starts(behind, self.starts, barred={last})[name]:
+            # Where it begins only behind its end, it is there until that starts once more.
+            if (
+                first not in behind
+                and name in behind
+                and not self.tokens.starts(behind, self.starts, barred={last})[name]
+            ):
                 message = f"`{name}` can start only before `{last}` has started, but comes only after it"
                 hint = f"let it come from a task before `{last}`, or take `during` out"
                 self.report.add("W144", message, ("task", name), hint=hint)

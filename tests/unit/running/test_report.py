@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from solvent.errors import LimitReached
-from solvent.running.report import Report
 from solvent.running.making import run_workflow
+from solvent.running.report import Report
 from solvent.workflow.model import Service, Task, Workflow
 
 

@@ -51,7 +51,6 @@ def test_count_that_is_no_number_fails(count: Any, cause: str) -> None:
     assert [failure.cause for failure in report.failures] == [cause]
 
 
-@pytest.mark.xfail(reason="what stands for an item that is not there is told as `Python's Unusable`")
 def test_count_that_is_no_item_fails_as_such() -> None:
     """A number of instances that is an item of too short a list says that."""
     work = flow(step("A", "told", Value([1])), step("M", "told", Value(1), many=Many(Result("A", 2))))
@@ -132,7 +131,6 @@ def test_instances_apart_go_on_by_themselves() -> None:
     assert (report.succeeded, report.calls) == (True, {"A": 1, "M": 3, "N": 3})
 
 
-@pytest.mark.xfail(reason="a task that was started and has no instance left is taken for cancelled")
 def test_no_instances_apart_are_done() -> None:
     """A task whose instances are apart is done also if there are none."""
     report = run(many([], Many(over=0, apart=True)))
@@ -316,7 +314,6 @@ def left_after(workflow: Workflow) -> int:
     return len(list(made.solution))
 
 
-@pytest.mark.xfail(reason="each round leaves a VOID, a WITHDRAWN or a WANT behind, and rounds get slower and slower")
 @pytest.mark.parametrize("what", ["cancelling", "offers"])
 def test_rounds_of_a_loop_leave_nothing_behind(what: str) -> None:
     """A loop of many rounds has no more molecules in the end than one of few."""

@@ -46,7 +46,6 @@ def test_who_starts() -> None:
     assert shape(task("A"), task("B")).starts == {"A", "B"}
 
 
-@pytest.mark.xfail(reason="a task without sources that is gone back to does not start if its loop is entered elsewhere")
 def test_way_back_to_a_first_task_does_not_keep_it_from_starting() -> None:
     """A task that starts by itself still does so when another may go back to it."""
     work = flow(
@@ -78,10 +77,10 @@ def test_ranks_go_onward() -> None:
 
 
 def test_upstream_first() -> None:
-    """Tasks are put in the order in which tokens go; those of a loop come twice."""
+    """Tasks are put in the order in which tokens go; those of a loop in any."""
     assert shape(*DIAMOND).upstream_first(["D", "A"]) == ["A", "D"]
     found = shape(*LOOP).upstream_first(["E", "B", "A", "S"])
-    assert (found[0], found[-1], sorted(found[1:-1])) == ("S", "E", ["A", "A", "B", "B"])
+    assert (found[0], found[-1], sorted(found[1:-1])) == ("S", "E", ["A", "B"])
     assert shape(*LOOP).upstream_first(["A"]) == ["A"]
 
 

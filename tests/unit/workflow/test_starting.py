@@ -11,7 +11,7 @@ import pytest
 from solvent.running.causality import violations
 from solvent.running.exploring import explore_workflow
 from solvent.workflow.control import Many, Route, Test
-from solvent.workflow.model import Arrived, Input, Result, Signalled, Value
+from solvent.workflow.model import Arrived, Result, Signalled, Value
 from solvent.workflow.starting import Needs
 from tests.unit.running.flows import PATIENCE, Held, flow, run, step
 
@@ -30,7 +30,7 @@ def test_needs_have_names_of_their_own() -> None:
 
 
 @pytest.mark.parametrize("signal, offer, locks, during", [*product((0, 1), (0, 1), (0, 1, 2), (0, 1))])
-@pytest.mark.parametrize("instances", [None, Many(over=0), Many(over=0, apart=True), Many(over=0, more=Test("false"))])
+@pytest.mark.parametrize("instances", [None, Many(over=0), Many(over=0, more=Test("false"))])
 def test_all_that_is_waited_for_together(signal: int, offer: int, locks: int, during: int, instances: Any) -> None:
     """A task starts when it has everything it waits for, whatever that is, and gives its locks back."""
     names = ("L", "M")[:locks]
@@ -116,7 +116,6 @@ def test_instances_of_one_task_share_its_lock() -> None:
     assert violations(explore_workflow(work), ["B apart", "B runs 3", "ends done"]) == []
 
 
-@pytest.mark.xfail(reason="the lock of a task of many instances lies with what gathers them, which is dropped")
 def test_lock_of_many_instances_is_given_back_when_they_are_cancelled() -> None:
     """A task of many instances that is cancelled gives its lock back."""
     held = Held()
@@ -126,28 +125,6 @@ def test_lock_of_many_instances_is_given_back_when_they_are_cancelled() -> None:
         functions={"held": held, "met": held.met},
     )  # fmt: skip
     assert run(work).stuck == []
-
-
-@pytest.mark.xfail(reason="each instance gives back the lock that their task took once, so it has more places then")
-def test_lock_of_instances_that_are_apart_stays_one_lock() -> None:
-    """Instances that are apart hold their task's lock together, and it is one lock afterwards."""
-    locked: dict[str, Any] = {"takes": ("L",), "gives": ("L",)}
-    work = flow(
-        step("M", "told", Value([1, 2]), many=Many(over=0, apart=True), **locked),
-        step("Y", "told", Value(1), **locked), step("Z", "told", Value(1), **locked),
-    )  # fmt: skip
-    assert violations(explore_workflow(work), ["Y, Z apart"]) == []
-
-
-@pytest.mark.xfail(reason="without an instance nobody gives back the lock that their task took")
-def test_lock_of_no_instances_is_given_back() -> None:
-    """A task of instances that are apart has none for an empty list, and gives its lock back all the same."""
-    locked: dict[str, Any] = {"takes": ("L",), "gives": ("L",)}
-    none = step("M", "told", Input("n"), many=Many(over=0, apart=True), **locked)
-    assert run(flow(none, step("Y", "told", Value(1), **locked), inputs={"n": []})).stuck == []
-
-
-# --- Offers.
 
 
 def offer(**first: Any) -> list[Any]:
@@ -224,7 +201,6 @@ def test_two_milestones_may_end_with_one_task() -> None:
     assert len({(state.started["T"], state.started["U"]) for state in orders.finals}) == 4
 
 
-@pytest.mark.xfail(reason="the task that ends a milestone takes it away, and waits for it when it starts once more")
 def test_task_that_ends_a_milestone_may_run_several_times() -> None:
     """A task that another one's milestone ends with runs as often as it would without that."""
     tasks = (
