@@ -61,6 +61,7 @@ _LEGEND = """
 [The rules](patterns/rules.md) say how. Those that many workflows have are left out of the table: `preparePass` and
 `passInfo` pass a result on, `passOver` keeps the last one, `sm_setFlag` lets every arrival start a task, `invokeServ`
 starts it; `prepareSkip` and `passNowhere` go with a choice. `mi_…` stands for all rules whose names begin so.
+[Write a pattern of your own](../how-to/own-pattern.md) says how to add to them.
 """
 _COMMON = frozenset(
     (
