@@ -74,8 +74,6 @@ def _condition(parts: dict[Molecule, Molecule], signal: str) -> str:
         words.append(f"the signal `{signal}`")
     if Symbol("TAKES") in parts:
         words.append(f"the lock {', '.join(f'`{lock}`' for lock in parts[Symbol('TAKES')][1:])}")
-    if Symbol("LEAVES") in parts:
-        words.append("a milestone that was not reached")
     if Symbol("OFFERED") in parts and not words:
         # One that lacks something else still has its offer.
         words.append("an offer that another has taken")
