@@ -1,0 +1,1 @@
+"""Tries every order of events of a small system of machines."""

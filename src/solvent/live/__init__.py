@@ -1,0 +1,1 @@
+"""Runs machines for real: clocks, sockets and files."""

@@ -1,0 +1,1 @@
+"""Runs machines under a seeded clock and a network with faults."""
