@@ -1,0 +1,40 @@
+"""What surrounds the nodes of a simulation: it answers their questions, hears their reports, and says when to stop.
+
+A chemical program is one environment, a user who wants locks is another. An environment is one object for all nodes,
+so it may know what no node knows: where every molecule is, or how many are left.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from random import Random
+
+    from solvent.protocols.machine import NodeId
+
+
+class Environment:
+    """Answers nothing, hears nothing, never stops: override what the protocol at hand needs.
+
+    Simulators look once which methods are overridden, and do not call the others at all.
+    """
+
+    def answer(self, node: NodeId, question: Any, chance: Random) -> Any:
+        """Answer an `Ask` of a node; draw from `chance` alone, or the seed no longer tells the run."""
+        raise NotImplementedError(f"node {node} asks {question!r}, and nobody answers")
+
+    def told(self, node: NodeId, outcome: Any, at: int) -> None:
+        """Hear a `Report`; `at` is the step, or the millisecond."""
+
+    def is_over(self) -> bool:
+        """Say whether the run has come to its end."""
+        return False
+
+    @property
+    def listens(self) -> bool:
+        """Whether reports are heard, that is, whether `told` is overridden."""
+        return type(self).told is not Environment.told
+
+
+__all__ = ["Environment"]
