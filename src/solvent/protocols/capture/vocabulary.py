@@ -39,6 +39,8 @@ class Combination(Value, frozen=True, gc=False):
 
     rule: RuleId
     places: tuple[Place, ...]
+    #: Their values, where they are known: a holder may then give an equal molecule instead of the one named.
+    values: tuple[Any, ...] = ()
 
 
 class React(Value, frozen=True, gc=False):

@@ -1,0 +1,44 @@
+"""What is left of a node's molecules after a crash, from the records it saved."""
+
+from __future__ import annotations
+
+from typing import Any, assert_never
+
+from immutables import Map
+
+from solvent.protocols.capture.moving_state import (
+    Closed,
+    Gave,
+    Got,
+    Kept,
+    MovingConfig,
+    MovingRecord,
+    MovingState,
+)
+
+
+def recovered(config: MovingConfig, saved: tuple[Any, ...]) -> MovingState:
+    """Replay the records over the molecules the node began with."""
+    molecules = dict(config.molecules)
+    gifts: dict[int, Any] = {}
+    got: dict[Any, None] = {}
+    reactions = 0
+    records: tuple[MovingRecord, ...] = saved
+    for record in records:
+        match record:
+            case Kept(removed, added, reactions):
+                for molecule in removed:
+                    molecules.pop(molecule, None)
+                molecules.update(added)
+            case Gave(gift, to, items):
+                gifts[gift] = (to, items)
+                for molecule, _ in items:
+                    molecules.pop(molecule, None)
+            case Got(giver, gift, items):
+                got[giver, gift] = None
+                molecules.update(items)
+            case Closed(gift):
+                gifts.pop(gift, None)
+            case _:
+                assert_never(record)
+    return MovingState(molecules=Map(molecules), gifts=Map(gifts), got=Map(got), reactions=reactions)
