@@ -81,13 +81,15 @@ class DiscreteRun:
         self.chance = Random(seed)
         #: The steps that are complete; 0 is the start of the nodes.
         self.step = 0
-        #: The messages sent so far, those to oneself among them.
-        self.sent = 0
+        #: The messages received so far, those from oneself among them.
+        self.received = 0
         self.states: list[Any] = []
         #: What each node has saved, in order, if the run keeps it.
         self.saved: list[list[Any]] | None = [[] for _ in machines] if keeps_saved else None
         self.observe = observe
-        self._steps = [machine.step for machine in machines]
+        # One bound method for a machine that many nodes share stays in the processor's cache; many would not.
+        bound = {id(machine): machine.step for machine in machines}
+        self._steps = [bound[id(machine)] for machine in machines]
         self._answer = environment.answer
         self._told = environment.told if environment.listens else None
         # What arrives now, by recipient, and what is being sent. The two change places after every step.
@@ -100,6 +102,11 @@ class DiscreteRun:
         self._due: dict[int, dict[tuple[NodeId, str], None]] = {}
         #: Answers that the machine at work has not seen yet.
         self._answers: list[Event] = []
+
+    @property
+    def sent(self) -> int:
+        """The messages sent so far, those to oneself among them."""
+        return self.received + sum([len(self._inboxes[node]) for node in self._recipients])
 
     def request(self, node: NodeId, request: Any) -> None:
         """Let a node's machine hear a request, in the next step."""
@@ -128,7 +135,8 @@ class DiscreteRun:
             self.states.append(state)
             self._carry_out(NodeId(number), effects)
             self._follow(NodeId(number))
-        self._count_sent()
+        if self.observe is not None:
+            self._show_sent(self.observe)
 
     def _advance(self) -> None:
         """Take one step."""
@@ -146,16 +154,19 @@ class DiscreteRun:
         keys = dict(zip(recipients, iter(self.chance.random, None), strict=False))
         recipients.sort(key=keys.__getitem__)
         self._deliver(recipients)
-        self._count_sent()
+        if self.observe is not None:
+            self._show_sent(self.observe)
 
     def _deliver(self, recipients: list[NodeId]) -> None:
         """Hand out what arrives. The hot loop: everything in it is a local name."""
         now, told, saved, states, steps = self.step, self._told, self.saved, self.states, self._steps
         arriving, inboxes, answers = self._arriving, self._inboxes, self._answers
         add_recipient, other, follow, then = self._recipients.append, self._other, self._follow, now + 1
+        received = 0
         for node in recipients:
             step = steps[node]
             box = arriving[node]
+            received += len(box)
             for event in box:
                 states[node], effects = step(states[node], event)
                 for effect in effects:
@@ -176,6 +187,7 @@ class DiscreteRun:
                 if answers:
                     follow(node)
             box.clear()
+        self.received += received
 
     def _take(self, node: NodeId, event: Event) -> None:
         """Give a machine an event, away from the hot loop."""
@@ -202,9 +214,10 @@ class DiscreteRun:
 
     def _other(self, node: NodeId, effect: Effect) -> None:
         """Do what is no `Send`."""
+        if type(effect) is Ask:
+            self._answers.append(Answered(self._answer(node, effect.question, self.chance)))
+            return
         match effect:
-            case Ask(question):
-                self._answers.append(Answered(self._answer(node, question, self.chance)))
             case Report(outcome):
                 if self._told is not None:
                     self._told(node, outcome, self.step)
@@ -240,15 +253,11 @@ class DiscreteRun:
                 del self._due_at[node, name]
                 self._take(node, TimerFired(name, self.step))
 
-    def _count_sent(self) -> None:
-        """Count, and show to the observer, what was sent in the step that is complete."""
-        inboxes = self._inboxes
-        self.sent += sum([len(inboxes[node]) for node in self._recipients])
-        if self.observe is not None:
-            observe, step = self.observe, self.step
-            for node in self._recipients:
-                for received in inboxes[node]:
-                    observe(received.sender, node, received.message, step)
+    def _show_sent(self, observe: Observer) -> None:
+        """Show the observer what was sent in the step that is complete."""
+        for node in self._recipients:
+            for received in self._inboxes[node]:
+                observe(received.sender, node, received.message, self.step)
 
 
 __all__ = ["DiscreteRun", "Ending", "Observer"]
