@@ -1,0 +1,189 @@
+"""The paper's protocol: one node that is both requester and holder, optimistic or pessimistic as it goes best.
+
+This is M. Bertier, M. Obrovac and C. Tedeschi, "Adaptive atomic capture of multiple molecules" (2013), sections 3.1 to
+3.5, with the repairs that safety needs (C1, C2, C3 and C6 in docs/explanation/capture.md); `waiting` adds those that
+liveness needs (C4, C5). Read `holder` and `requester` first; this module only dispatches.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from solvent.protocols.capture.changing import sleep_until
+from solvent.protocols.capture.holder import Holder
+from solvent.protocols.capture.messages import (
+    Commitment,
+    Doubt,
+    Fetch,
+    GiveUp,
+    Query,
+    Reaction,
+    RespMolecule,
+    RespOk,
+    RespRemoved,
+    RespTaken,
+)
+from solvent.protocols.capture.moving_state import LIFE_SHIFT
+from solvent.protocols.capture.records import Rewritten
+from solvent.protocols.capture.recovery import recovered
+from solvent.protocols.capture.requester import Requester
+from solvent.protocols.capture.state import (
+    RESTING,
+    SEARCHING,
+    CaptureConfig,
+    CaptureState,
+    CaptureStep,
+    Committing,
+    Fetching,
+    Querying,
+)
+from solvent.protocols.capture.success import heard
+from solvent.protocols.capture.vocabulary import (
+    Arrived,
+    Combination,
+    Discover,
+    Gone,
+    MoleculeId,
+    Products,
+    Rewrite,
+    RuleId,
+    Wake,
+)
+from solvent.protocols.machine import (
+    Answered,
+    Ask,
+    Chosen,
+    Effect,
+    Event,
+    NodeId,
+    PeerRestarted,
+    Received,
+    Report,
+    Requested,
+    Save,
+    Send,
+    TimerFired,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Adaptive(Holder, Requester):
+    """One node of the paper's protocol."""
+
+    def __init__(self, config: CaptureConfig) -> None:
+        self.config = config
+        self.node = config.node
+        self.discover = tuple(Ask(Discover(RuleId(rule))) for rule in range(len(config.arities)))
+        self.handlers: dict[type, Callable[..., CaptureStep]] = {
+            Query: self.on_query,
+            Commitment: self.on_commitment,
+            Fetch: self.on_fetch,
+            GiveUp: self.on_give_up,
+            Reaction: self.on_reaction,
+            RespOk: self.on_ok,
+            RespTaken: self.on_refusal,
+            RespRemoved: self.on_refusal,
+            RespMolecule: self.on_molecule,
+            Doubt: self.on_doubt,
+        }
+
+    def start(self, saved: tuple[Any, ...] = (), life: int = 0) -> CaptureStep:
+        """Begin with the molecules given, or with what the records say is left of them."""
+        count = life << LIFE_SHIFT
+        state = replace(recovered(self.config, saved), attempts=count, made=count)
+        told = self._arrivals(state) if saved or life else ()
+        return state, (*told, *self.doubts(state), *self.discover_for(state))
+
+    def step(self, state: CaptureState, event: Event) -> CaptureStep:
+        """Take one event."""
+        if type(event) is Received:
+            message = event.message
+            handler = self.handlers.get(type(message))
+            if handler is None:
+                return state, ()
+            config = self.config
+            rates = heard(
+                state.success,
+                message.rule,
+                message.rate,
+                remote_max=config.remote_max,
+                ageing=config.ageing,
+                now=event.at,
+            )
+            if config.ageing and state.now != event.at:
+                state = replace(state, now=event.at)
+            return handler(state, rates, event.sender, message)
+        return self._on_other(state, event)
+
+    def _on_other(self, state: CaptureState, event: Event) -> CaptureStep:
+        match event:
+            case Answered(Combination() as combination):
+                return self.on_combination(state, combination)
+            case Answered(Products(values)):
+                return self.on_products(state, values)
+            case Chosen(option):
+                return sleep_until(self.config, state, option)
+            case TimerFired(_, at):
+                return self._on_wake(replace(state, now=at))
+            case Requested(Wake()):
+                return self._on_wake(state) if state.mode != "dormant" else (state, ())
+            case Requested(Rewrite(removed, added)):
+                return self._on_rewrite(state, removed, added)
+            case PeerRestarted(peer):
+                return self._on_peer_restarted(state, peer)
+        return state, ()
+
+    def _on_wake(self, state: CaptureState) -> CaptureStep:
+        if state.phase != RESTING:
+            return replace(state, is_woken=True), ()
+        return replace(state, phase=SEARCHING, is_woken=False), self.discover_for(state)
+
+    def _on_rewrite(self, state: CaptureState, removed: tuple[MoleculeId, ...], added: tuple[Any, ...]) -> CaptureStep:
+        molecules = state.molecules
+        effects: list[Effect] = []
+        for molecule in removed:
+            holding = molecules[molecule]
+            assert holding.hold is None, "a program does not react on what is promised or lent"
+            effects += self._turned_away(state, state.success, molecule, holding)
+            molecules = molecules.delete(molecule)
+        reactions = state.reactions + 1 if removed else state.reactions
+        state, named = self.named(replace(state, molecules=molecules, reactions=reactions), added)
+        if self.config.confirm:
+            effects.insert(0, Save(Rewritten(removed, named, reactions)))
+        if self.config.tell:
+            effects += [Report(Gone(molecule)) for molecule in removed]
+            effects += [Report(Arrived(molecule, value)) for molecule, value in named]
+        state, more = self._on_wake(state)
+        return state, (*effects, *more)
+
+    # --------------------------------------------------------------------------------------------- crashes
+
+    def _arrivals(self, state: CaptureState) -> tuple[Effect, ...]:
+        if not self.config.tell:
+            return ()
+        free = [(item, holding) for item, holding in state.molecules.items() if holding.hold is None]
+        return tuple(Report(Arrived(item, holding.value)) for item, holding in sorted(free, key=lambda pair: pair[0]))
+
+    def on_doubt(self, state: CaptureState, rates: Any, sender: NodeId, doubt: Doubt) -> CaptureStep:
+        """Tell a holder what became of an attempt; one that is neither decided nor under way is given up."""
+        state = replace(state, success=rates)
+        rule, rate = state.rule, rates[state.rule].rate
+        if doubt.attempt in state.reacted:
+            return state, (Send(sender, Reaction(doubt.molecule, doubt.attempt, rule, rate)),)
+        if getattr(state.phase, "number", None) == doubt.attempt:
+            return state, ()
+        return state, (Send(sender, GiveUp(doubt.molecule, doubt.attempt, rule, rate)),)
+
+    def _on_peer_restarted(self, state: CaptureState, peer: NodeId) -> CaptureStep:
+        """Forget what a restarted requester wanted, ask what it did; give up what a restarted holder forgot."""
+        state, freed = self.forget(state, peer)
+        effects = (*freed, *self.doubts(state, of=peer))
+        phase = state.phase
+        if isinstance(phase, Fetching | Querying | Committing) and any(holder == peer for _, holder in phase.places):
+            state, more = self.abandon(state, state.success, phase)
+            return state, effects + more
+        return state, effects

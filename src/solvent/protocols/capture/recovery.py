@@ -1,0 +1,45 @@
+"""What is left of a node's molecules after a crash, from the records it saved."""
+
+from __future__ import annotations
+
+from typing import Any, assert_never
+
+from immutables import Map
+from msgspec.structs import replace
+
+from solvent.protocols.capture.records import CaptureRecord, Consumed, Freed, Lent, Removed, Rewritten
+from solvent.protocols.capture.state import CaptureConfig, CaptureState, Hold, Holding
+from solvent.protocols.capture.success import beginning
+
+
+def recovered(config: CaptureConfig, saved: tuple[Any, ...]) -> CaptureState:
+    """Replay the records over the molecules the node began with; promises are forgotten, loans are not."""
+    molecules = {molecule: Holding(value) for molecule, value in config.molecules}
+    reacted: dict[Any, None] = {}
+    reactions = 0
+    records: tuple[CaptureRecord, ...] = saved
+    for record in records:
+        match record:
+            case Lent(molecule, requester, attempt):
+                molecules[molecule] = replace(molecules[molecule], hold=Hold(requester, attempt, True))
+            case Freed(molecule):
+                molecules[molecule] = replace(molecules[molecule], hold=None)
+            case Removed(molecule):
+                molecules.pop(molecule, None)
+            case Consumed(attempt, added, reactions):
+                reacted[attempt] = None
+                molecules.update((molecule, Holding(value)) for molecule, value in added)
+            case Rewritten(removed, added, reactions):
+                for molecule in removed:
+                    molecules.pop(molecule, None)
+                molecules.update((molecule, Holding(value)) for molecule, value in added)
+            case _:
+                assert_never(record)
+    return CaptureState(
+        molecules=Map(molecules),
+        success=beginning(config),
+        rule=config.rule,
+        mode="pessimistic" if config.protocol == "pessimistic" else "optimistic",
+        reactions=reactions,
+        reacted=Map(reacted),
+    )

@@ -1,0 +1,161 @@
+"""What a node of the paper's protocol knows, as holder of molecules and as requester of them."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from immutables import Map
+
+from solvent.protocols.capture.vocabulary import AttemptId, MoleculeId, Place, RuleId
+from solvent.protocols.machine import NodeId, Step, Value
+
+# ------------------------------------------------------------------------------------------------------ holder
+
+
+class Claim(Value, frozen=True, gc=False, order=True):
+    """A pessimist's interest in a molecule; the least one comes first in the total order."""
+
+    reactions: int
+    requester: NodeId
+    attempt: AttemptId
+
+
+class Hold(Value, frozen=True, gc=False):
+    """A molecule is promised to an attempt (`is_lent` false) or has been sent to it."""
+
+    requester: NodeId
+    attempt: AttemptId
+    is_lent: bool
+    #: The claim it was promised to; none for an optimist, who is after every pessimist.
+    claim: Claim | None = None
+
+
+class Holding(Value, frozen=True, gc=False):
+    """A molecule at its holder."""
+
+    value: Any
+    hold: Hold | None = None
+    #: Pessimists whose query has been answered with yes, in order of arrival.
+    queue: tuple[Claim, ...] = ()
+    #: Pessimists whose query waits for a hold of lower priority to end.
+    waiting: tuple[Claim, ...] = ()
+
+
+# --------------------------------------------------------------------------------------------------- requester
+
+
+class Fetching(Value, frozen=True, gc=False):
+    """The molecules have been asked for."""
+
+    number: AttemptId
+    rule: RuleId
+    places: tuple[Place, ...]
+    is_optimistic: bool
+    got: tuple[tuple[MoleculeId, Any], ...] = ()
+
+
+class Querying(Value, frozen=True, gc=False):
+    """Holders have been asked whether the molecules are available."""
+
+    number: AttemptId
+    rule: RuleId
+    places: tuple[Place, ...]
+    granted: int = 0
+
+
+class Committing(Value, frozen=True, gc=False):
+    """Holders have been asked for a promise."""
+
+    number: AttemptId
+    rule: RuleId
+    places: tuple[Place, ...]
+    granted: int = 0
+
+
+class Reacting(Value, frozen=True, gc=False):
+    """All molecules are here; their products are being computed."""
+
+    number: AttemptId
+    rule: RuleId
+    places: tuple[Place, ...]
+    is_optimistic: bool
+    got: tuple[tuple[MoleculeId, Any], ...]
+
+
+class Searching(Value, frozen=True, gc=False):
+    """A combination has been asked for."""
+
+
+class Resting(Value, frozen=True, gc=False):
+    """Nothing was found, or the node is dormant: a timer or the program will wake it."""
+
+
+Phase: TypeAlias = Fetching | Querying | Committing | Reacting | Searching | Resting
+
+SEARCHING, RESTING = Searching(), Resting()
+
+
+class Success(Value, frozen=True, gc=False):
+    """How capturing for one rule has gone: this node's own last answers, and what others said of theirs."""
+
+    own: tuple[bool, ...]
+    rate: float = 1.0
+    remote: tuple[float, ...] = ()
+    #: When each of `remote` was heard; kept only where rates age.
+    heard: tuple[int, ...] = ()
+
+
+class CaptureState(Value, frozen=True, gc=False):
+    """One node."""
+
+    molecules: Map[MoleculeId, Holding]
+    success: tuple[Success, ...]
+    phase: Phase = SEARCHING
+    rule: RuleId = RuleId(0)
+    mode: str = "optimistic"
+    reactions: int = 0
+    attempts: int = 0
+    made: int = 0
+    #: Attempts in a row that failed since the node became pessimistic.
+    aborts: int = 0
+    is_woken: bool = False
+    now: int = 0
+    #: Attempts that ended in a reaction; kept only where crashes are survived, to answer doubts.
+    reacted: Map[AttemptId, None] = Map()
+
+
+CaptureStep: TypeAlias = Step[CaptureState]
+
+
+class CaptureConfig(Value, frozen=True, gc=False):
+    """How a node goes about it; the numbers are the paper's where it gives them."""
+
+    node: NodeId
+    #: How many molecules each rule takes.
+    arities: tuple[int, ...] = (2,)
+    molecules: tuple[tuple[MoleculeId, Any], ...] = ()
+    #: adaptive, optimistic or pessimistic.
+    protocol: str = "adaptive"
+    #: The switch s: optimistic if and only if the success rate to the power of the arity reaches it.
+    threshold: float = 0.7
+    #: Queries wait for holds of lower priority (repairs C4 and C5) instead of being refused.
+    waiting: bool = False
+    dormant: bool = False
+    aborts_max: int = 10
+    sleep: int = 20
+    sleep_spread: int = 4
+    own_max: int = 20
+    remote_max: int = 50
+    #: The weight of the own rate; none for a plain mean over it and all remote ones.
+    own_weight: float | None = None
+    #: Rates of others older than this many ticks do not count; zero for never.
+    ageing: int = 0
+    #: The rule to begin with, and whether this node keeps to it for ever.
+    rule: RuleId = RuleId(0)
+    is_keeper: bool = False
+    #: After so many ticks a node that found nothing looks again; zero to rest until woken.
+    look_again: int = 2
+    #: Survive crashes: lent molecules are kept until the reaction is known, and everything is saved.
+    confirm: bool = False
+    #: Tell the program of molecules that come and go.
+    tell: bool = False
