@@ -5,6 +5,7 @@
     │   ├── SyntaxProblem       H1xx  it does not read as HOCL
     │   └── NameProblem         H2xx  it reads, but a name, a type or a number of arguments is wrong
     ├── WorkflowProblem       W1xx  a workflow is wrong               exit code 2
+    ├── NodeProblem           N1xx  a node cannot be started          exit code 2
     ├── Misuse                H3xx  Solvent was called wrongly        exit code 2
     ├── ReactionFailed        H4xx  a product could not be computed   exit code 1
     ├── WorkflowFailed        W2xx  a task of a workflow failed       exit code 1
@@ -86,6 +87,10 @@ class WorkflowFailed(SolventError):
 
 class Misuse(SolventError):
     """Solvent was called in a way it does not allow."""
+
+
+class NodeProblem(SolventError):
+    """A node cannot be started: its port, its journal, its secret or the addresses of the others."""
 
 
 class ReactionFailed(SolventError):

@@ -1,0 +1,141 @@
+"""Messages over TCP: one listening port per node, one connection per direction and pair of nodes.
+
+A node dials another when it first has something to say to it, and writes only to connections it has dialled, so two
+nodes that dial each other at the same moment need not agree on one connection. Nodes are found by a table of
+addresses that may grow while the node runs (`know`). Only this machine can connect unless a wider address is given.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+from typing import TYPE_CHECKING, Any
+
+from solvent.errors import NodeProblem
+from solvent.live.incoming import Hall, Incoming
+from solvent.live.outgoing import Way
+from solvent.live.transport import Complain, Counters, Deliver, PeerFault
+from solvent.protocols.machine import NodeId
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from solvent.live.codec import Codec
+    from solvent.live.handshake import Identity
+
+LOOPBACK = "127.0.0.1"
+
+
+class TcpTransport:
+    """Carries messages between nodes over TCP.
+
+    Port 0 takes any free one; `address` tells which, as soon as the transport is open.
+    """
+
+    def __init__(
+        self,
+        identity: Identity,
+        codec: Codec,
+        *,
+        host: str = LOOPBACK,
+        port: int = 0,
+        peers: Mapping[NodeId, tuple[str, int]] | None = None,
+    ) -> None:
+        self.counters = Counters()
+        self.address = (host, port)
+        self._identity = identity
+        self._codec = codec
+        self._peers = dict(peers or {})
+        self._ways = dict[NodeId, Way]()
+        self._used = dict[NodeId, Way]()
+        self._own = list[Any]()
+        self._hall: Hall | None = None
+        self._server: asyncio.Server | None = None
+        self._deliver: Deliver | None = None
+        self._complain: Complain = lambda _: None
+
+    def know(self, node: NodeId, host: str, port: int) -> None:
+        """Note where a node listens; it may be noted anew when the node comes back elsewhere."""
+        self._peers[node] = (host, port)
+
+    async def open(self, deliver: Deliver, complain: Complain) -> None:
+        """Listen; raise `NodeProblem` where that is not possible."""
+        loop = asyncio.get_running_loop()
+        self._deliver, self._complain = deliver, complain
+        hall = Hall(self._identity, self._codec, self.counters, deliver, complain)
+        host, port = self.address
+        try:
+            self._server = await loop.create_server(lambda: Incoming(hall), host, port)
+        except (OSError, OverflowError) as error:
+            raise _cannot_listen(host, port, error) from error
+        self._hall = hall
+        self.address = self._server.sockets[0].getsockname()[:2]
+
+    def send(self, to: NodeId, message: Any) -> None:
+        """Take a message to be sent at the next `flush`."""
+        if to == self._identity.node:
+            self._own.append(message)
+            return
+        way = self._used.get(to)
+        if way is None:
+            self._used[to] = way = self._way(to)
+        way.send(message)
+
+    def flush(self) -> None:
+        """Hand over what was taken."""
+        used, self._used = self._used, {}
+        for way in used.values():
+            way.flush()
+        if self._own:
+            own, self._own = self._own, []
+            assert self._deliver is not None
+            self._deliver(self._identity.node, own)
+
+    def pause(self) -> None:
+        """Receive nothing for a while."""
+        assert self._hall is not None
+        self._hall.pause()
+
+    def resume(self) -> None:
+        """Receive again."""
+        assert self._hall is not None
+        self._hall.resume()
+
+    async def close(self) -> None:
+        """Stop listening and close all connections."""
+        self.flush()
+        for way in self._ways.values():
+            way.close()
+        if self._server is not None:
+            self._server.close()
+        if self._hall is not None:
+            self._hall.close()
+        # Closed connections are told of it in the next turn; only then nothing of ours is left in the loop.
+        await asyncio.sleep(0)
+
+    def _way(self, to: NodeId) -> Way:
+        if to not in self._ways:
+            self._ways[to] = Way(
+                self._identity,
+                to,
+                address=self._peers.get,
+                codec=self._codec,
+                counters=self.counters,
+                complain=self._tell,
+            )
+        return self._ways[to]
+
+    def _tell(self, fault: PeerFault) -> None:
+        self._complain(fault)
+
+
+def _cannot_listen(host: str, port: int, error: OSError | OverflowError) -> NodeProblem:
+    if isinstance(error, OverflowError):
+        return NodeProblem("N101", f"{port} is no port", hint="ports go from 1 to 65535; 0 takes any free one")
+    if error.errno == errno.EADDRINUSE:
+        hint = "another node may be running; give another port, or 0 for any free one"
+        return NodeProblem("N102", f"the port {port} of {host} is in use", hint=hint)
+    return NodeProblem("N103", f"cannot listen at {host}:{port}: {error.strerror or error}")
+
+
+__all__ = ["LOOPBACK", "TcpTransport"]
