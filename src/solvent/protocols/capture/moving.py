@@ -210,8 +210,9 @@ class Moving:
         own: list[MoleculeId] = []
         wanted: dict[NodeId, tuple[list[MoleculeId], list[Any]]] = {}
         values = combination.values or (None,) * len(combination.places)
+        is_own = all(holder == self.node for _, holder in combination.places)
         for (molecule, holder), value in zip(combination.places, values, strict=True):
-            if holder == self.node and config.is_local:
+            if holder == self.node and (config.is_local or not is_own):
                 own.append(molecule)
             else:
                 molecules, their = wanted.setdefault(holder, ([], []))

@@ -149,7 +149,8 @@ class MovingConfig(Value, frozen=True, gc=False):
     node: NodeId
     #: The molecules it begins with.
     molecules: Molecules = ()
-    #: Take its own molecules without a message; else they cost a message like all others, as in the paper's model.
+    #: React on its own molecules at once; else it asks itself for them, which costs what asking others costs. The
+    #: paper's model charges two steps for every reaction, and only then can the two be compared.
     is_local: bool = True
     #: Save and confirm gifts, so that crashes lose nothing.
     confirm: bool = False
