@@ -1,0 +1,236 @@
+"""Tries every order of events of a model, breadth first, and says what does not hold.
+
+Breadth first, because then the first violation found has the shortest way to it. Invariants are looked at in every
+new state; a state in which one is broken ends the search. When all states are known and nothing was broken, dead ends
+and livelocks are sought in the graph (`liveness`).
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from solvent.checker.counterexample import Counterexample, retrace
+from solvent.checker.graph import Graph
+from solvent.checker.liveness import dead_end, livelock
+from solvent.checker.moves import Moves
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from solvent.checker.model import Model
+    from solvent.checker.packing import Row
+
+STATES_MAX = 1_000_000
+"""How many states are looked at unless told otherwise."""
+
+_STOP_ASKED_EVERY = 1024
+
+
+class Verdict(StrEnum):
+    """How a check ended."""
+
+    HOLDS = "holds"
+    VIOLATED = "violated"
+    #: Not all states were seen, and nothing wrong was found in those that were.
+    LIMIT_REACHED = "limit reached"
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A property that does not hold, and the shortest way to see it."""
+
+    property: str
+    message: str
+    trace: Counterexample
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a check found."""
+
+    verdict: Verdict
+    states: int
+    transitions: int
+    #: How many moves the farthest state is away.
+    depth: int
+    violations: tuple[Violation, ...]
+    seconds: float
+
+
+def check(model: Model, *, states_max: int = STATES_MAX, should_stop: Callable[[], bool] | None = None) -> Result:
+    """Try every order of events of a model."""
+    started = time.perf_counter()
+    search = _Search(model, states_max, should_stop)
+    verdict = search.run()
+    if verdict is Verdict.HOLDS and model.goal is not None:
+        search.look_for_traps()
+    violations = tuple(search.retraced())
+    graph = search.graph
+    return Result(
+        verdict=Verdict.VIOLATED if violations else verdict,
+        states=len(graph),
+        transitions=len(graph.targets),
+        depth=graph.depths[-1] if len(graph) else 0,
+        violations=violations,
+        seconds=time.perf_counter() - started,
+    )
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A violation by the numbers of states."""
+
+    property: str
+    message: str
+    state: int
+    #: The class of the move from there in which a machine fails.
+    failing: int = -1
+    #: States that go on for ever, the first one again at the end.
+    loop: tuple[int, ...] = ()
+
+
+class _Search:
+    def __init__(self, model: Model, states_max: int, should_stop: Callable[[], bool] | None) -> None:
+        self.model = model
+        self.moves = Moves(model)
+        self.graph = Graph()
+        self.violations: list[_Found] = []
+        self._states_max = states_max
+        self._should_stop = should_stop
+        self._known: dict[bytes, int] = {}
+        # Rows as they came about, before renaming: renaming costs far more than remembering.
+        self._renamed: dict[bytes, int] = {}
+        self._has_names = model.canonical is not None or model.variants is not None
+        self._measures: dict[int, int] = {}
+        self._measure_numbers: dict[object, int] = {}
+
+    # ---------------------------------------------------------------------------------------------- states
+
+    def run(self) -> Verdict:
+        """Find all states."""
+        row, failure = self.moves.first()
+        if failure:
+            self._violated("no machine fails", failure, 0)
+            return Verdict.VIOLATED
+        self.state_of(row, 0)
+        state = 0
+        while state < len(self.graph):
+            if self.violations:
+                return Verdict.VIOLATED
+            is_interrupted = self._should_stop is not None and state % _STOP_ASKED_EVERY == 0 and self._should_stop()
+            if is_interrupted or len(self.graph) >= self._states_max:
+                return Verdict.LIMIT_REACHED
+            self._expand(state)
+            state += 1
+        self.graph.begins.append(len(self.graph.targets))
+        return Verdict.VIOLATED if self.violations else Verdict.HOLDS
+
+    def _expand(self, state: int) -> None:
+        graph, packing = self.graph, self.moves.packing
+        graph.begins.append(len(graph.targets))
+        row = packing.row_from_bytes(graph.rows[state])
+        ghost_at = packing.ghost_at
+        before = row[ghost_at]
+        for move in self.moves.moves(row):
+            if not move.row:
+                assert move.outcome is not None
+                self._violated("no machine fails", move.outcome.failure, state, failing=move.label)
+                return
+            after = move.row[ghost_at]
+            is_progress = after != before and self._measure(after) != self._measure(before)
+            graph.targets.append(self.state_of(move.row, state))
+            graph.marks.append(move.label * 2 + is_progress)
+            if self.violations:
+                return
+
+    def state_of(self, row: Row | list[int], parent: int) -> int:
+        """Give the number of a row's state; a new one if it has not been seen."""
+        packed = self.moves.packing.bytes_from_row(*row)
+        if not self._has_names:
+            known = self._known.get(packed)
+            return known if known is not None else self._added(packed, parent)
+        known = self._renamed.get(packed)
+        if known is None:
+            standard = self._standard(tuple(row))
+            known = self._known.get(standard)
+            if known is None:
+                known = self._added(standard, parent)
+            self._renamed[packed] = known
+        return known
+
+    def _standard(self, row: Row) -> bytes:
+        """Give the row that stands for all rows that differ from this one in names only."""
+        packing = self.moves.packing
+        world = packing.world(row)
+        if self.model.canonical is not None:
+            world = self.model.canonical(world)
+        if self.model.variants is None:
+            return packing.bytes_from_row(*packing.row(world))
+        # Numbers of parts are given once and for all, so that the least row of the variants is always the same.
+        return packing.bytes_from_row(*min(map(packing.row, (world, *self.model.variants(world)))))
+
+    def _added(self, packed: bytes, parent: int) -> int:
+        world = self.moves.packing.world(self.moves.packing.row_from_bytes(packed))
+        goal = self.model.goal
+        number = self._known[packed] = self.graph.add(packed, parent, is_goal=goal is not None and goal(world))
+        for invariant in self.model.invariants:
+            said = invariant(world)
+            if said is None or said is True:
+                continue
+            self._violated(sentence(invariant.__name__), said if isinstance(said, str) else "", number)
+            break
+        return number
+
+    def _measure(self, ghost: int) -> int:
+        """Give what stands for the progress made, by the ghost's number."""
+        if self.model.progress is None:
+            return ghost
+        known = self._measures.get(ghost)
+        if known is None:
+            measure = self.model.progress(self.moves.packing.ghosts[ghost])
+            known = self._measures[ghost] = self._measure_numbers.setdefault(measure, len(self._measure_numbers))
+        return known
+
+    # ------------------------------------------------------------------------------------------ violations
+
+    def look_for_traps(self) -> None:
+        """Look for states from which no goal can be reached, and fair runs that never get anywhere."""
+        labels = self.moves.labels.values
+        trap = dead_end(self.graph, labels)
+        if trap is not None:
+            state, is_stuck = trap
+            message = "nothing can happen any more" if is_stuck else "what can still happen leads to no goal"
+            self._violated("a goal can always be reached", message, state)
+            return
+        if not self.model.has_no_livelock or self.model.variants is not None:
+            return
+        lasso = livelock(self.graph, labels, fair_choices=self.model.fair_choices)
+        if lasso is not None:
+            message = "the last moves can go on for ever, fairly, without progress"
+            self._violated("every fair run makes progress or ends", message, lasso.path[0], loop=lasso.path)
+
+    def _violated(self, name: str, message: str, state: int, *, failing: int = -1, loop: tuple[int, ...] = ()) -> None:
+        self.violations.append(_Found(name, message, state, failing, loop))
+
+    def retraced(self) -> Iterator[Violation]:
+        """Give what was found with the way to it."""
+        for one in self.violations:
+            path = self.graph.path_to(one.state) if len(self.graph) else []
+            trace = retrace(self.moves, self._find, path, loop=one.loop[1:], failing=one.failing)
+            yield Violation(one.property, one.message, trace)
+
+    def _find(self, row: Row) -> int:
+        """Give the number of a row's state, or -1 if it was not reached."""
+        packed = self._standard(row) if self._has_names else self.moves.packing.bytes_from_row(*row)
+        return self._known.get(packed, -1)
+
+
+def sentence(name: str) -> str:
+    """Give the sentence that a function is named after."""
+    return name.strip("_").replace("_", " ")
+
+
+__all__ = ["STATES_MAX", "Result", "Verdict", "Violation", "check", "sentence"]

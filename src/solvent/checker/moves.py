@@ -1,0 +1,338 @@
+"""All moves from a world: which events may happen next, and the world after each.
+
+A move belongs to a class (`Label`): deliver from a to b, timer t of node n, answer node n, ... Fairness is about
+classes; see `model` for what the moves mean.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from solvent.checker.model import Asking, Timers
+from solvent.checker.packing import Numbered, Packing
+from solvent.checker.steps import Outcome, Steps
+from solvent.checker.world import Budget, Local, Missed
+from solvent.protocols.machine import (
+    Answered,
+    Choose,
+    Chosen,
+    NodeId,
+    PeerRestarted,
+    Received,
+    Requested,
+    TimerFired,
+)
+
+if TYPE_CHECKING:
+    from solvent.checker.model import Model
+    from solvent.checker.packing import Row
+    from solvent.protocols.machine import Event
+
+
+class Kind(StrEnum):
+    """What happens in a move."""
+
+    DELIVER = "deliver"
+    TIMER = "timer"
+    ANSWER = "answer"
+    REQUEST = "request"
+    GO_ON = "go on"
+    START = "start"
+    LOSE = "lose"
+    DOUBLE = "double"
+    CRASH = "crash"
+
+    @property
+    def is_fault(self) -> bool:
+        """Whether nothing that must come about may need this."""
+        return self in (Kind.LOSE, Kind.DOUBLE, Kind.CRASH)
+
+
+class Label(NamedTuple):
+    """A class of moves: what happens, at which node, from which other node, or to which timer."""
+
+    kind: Kind
+    node: int
+    sender: int = -1
+    timer: str = ""
+
+
+class Move(NamedTuple):
+    """One move: its class by number, the row after it, and what it was."""
+
+    label: int
+    #: The row after the move; empty where the machine failed.
+    row: list[int]
+    #: The number of the event, of the message lost or doubled; -1 where there is none.
+    subject: int = -1
+    outcome: Outcome | None = None
+
+
+class _Facts(NamedTuple):
+    """What a node as it stands is ready for."""
+
+    is_up: bool
+    has_unfinished: bool
+    #: The oldest question without an answer.
+    question: Any
+    #: Whether the node takes no other event before that answer.
+    is_blocked: bool
+    #: Classes and events of the running timers.
+    timers: tuple[str, ...]
+
+
+class Moves:
+    """Gives the moves of a model's worlds."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.packing = Packing(model)
+        self.labels: Numbered[Label] = Numbered()
+        self.events: Numbered[Event] = Numbered()
+        self.steps = Steps(model, self.packing)
+        self._nodes = range(len(model.machines))
+        self._facts: list[_Facts] = []
+        self._ghosts: dict[tuple[int, int, int], int] = {}
+        self._received: dict[tuple[int, int], int] = {}
+        crashes = model.crashes
+        self._may_crash = tuple(self._nodes) if crashes.nodes is None else crashes.nodes
+        self._deliver = [
+            self.labels.number(Label(Kind.DELIVER, to, sender)) for sender in self._nodes for to in self._nodes
+        ]
+
+    # ------------------------------------------------------------------------------------------------ the first
+
+    def first(self) -> tuple[Row, str]:
+        """Start all nodes and give the first row, or what went wrong."""
+        packing, count = self.packing, len(self._nodes)
+        requests = tuple(
+            sorted(packing.requests.number((NodeId(node), request)) for node, request in self.model.requests)
+        )
+        network = self.model.network
+        budget = Budget(network.losses, network.duplicates, self.model.crashes.count)
+        blank = packing.locals.number(Local(None))
+        row = [blank] * count + [0] * (count * count)
+        row += [packing.ghosts.number(self.model.ghost), packing.allowances.number((requests, budget))]
+        for node in self._nodes:
+            outcome = self.steps.begin(node)
+            if outcome.failure:
+                return tuple(row), f"{self.name(node)} cannot start: {outcome.failure}"
+            self._apply(row, node, outcome)
+        return tuple(row), ""
+
+    def name(self, node: int) -> str:
+        """Give the name of a node, for people."""
+        return self.model.names[node] if node < len(self.model.names) else f"n{node}"
+
+    # ------------------------------------------------------------------------------------------------ all moves
+
+    def moves(self, row: Row) -> list[Move]:
+        """Give all moves from a row."""
+        packing = self.packing
+        facts = self._facts
+        if len(facts) < len(packing.locals):
+            facts += [self._facts_of(one) for one in packing.locals.values[len(facts) :]]
+        ready = [facts[row[node]] for node in self._nodes]
+        requests, budget = packing.allowances[row[packing.allowance_at]]
+        is_split = self.model.crashes.within_step and budget.crashes > 0
+        found: list[Move] = []
+        for node, one in enumerate(ready):
+            if one.has_unfinished:
+                outcome = self.steps.go_on(row[node], is_split=is_split)
+                found.append(self._moved(row, Label(Kind.GO_ON, node), node, outcome, -1))
+            elif one.question is not None:
+                answers = self._answers(row, node, one.question, is_split=is_split)
+                if answers and self.model.asking is Asking.AT_ONCE:
+                    return answers + (self._crashes(row, (node,)) if budget.crashes else [])
+                found += answers
+        self._deliveries(row, ready, found, is_split=is_split)
+        is_quiet = self.model.timers is Timers.ANY_TIME or not found
+        for node, one in enumerate(ready):
+            if one.is_blocked:
+                continue
+            if one.timers and is_quiet:
+                found += self._timers(row, node, one.timers, is_split=is_split)
+            if not one.is_up:
+                found.append(self._start(row, node, is_split=is_split))
+        for request in dict.fromkeys(requests):
+            node, wanted = packing.requests[request]
+            if ready[node].is_up and not ready[node].is_blocked:
+                found.append(self._requested(row, node, wanted, request, is_split=is_split))
+        if budget.losses or budget.duplicates:
+            found += self._network_faults(row, budget)
+        if budget.crashes:
+            found += self._crashes(row, tuple(node for node in self._may_crash if ready[node].is_up))
+        return found
+
+    def _facts_of(self, local: Local) -> _Facts:
+        question = local.questions[0] if local.questions else None
+        waits = question is not None and (isinstance(question, Choose) or self.model.asking is not Asking.MEANWHILE)
+        return _Facts(
+            is_up=local.is_up,
+            has_unfinished=bool(local.unfinished),
+            question=question,
+            is_blocked=bool(local.unfinished) or waits,
+            timers=local.timers,
+        )
+
+    # ------------------------------------------------------------------------------------------ kinds of moves
+
+    def _answers(self, row: Row, node: int, question: Any, *, is_split: bool) -> list[Move]:
+        events: list[Event]
+        if isinstance(question, Choose):
+            events = [Chosen(option) for option in range(question.options)]
+        else:
+            world = self.packing.world(row)
+            events = [Answered(one) for one in self.model.answers(world, NodeId(node), question.question)]
+        label = Label(Kind.ANSWER, node)
+        return [self._taken(row, label, node, event, is_split=is_split) for event in events]
+
+    def _deliveries(self, row: Row, ready: list[_Facts], found: list[Move], *, is_split: bool) -> None:
+        count = len(self._nodes)
+        queues = self.packing.queues
+        for slot, queue in enumerate(row[count : self.packing.ghost_at]):
+            if not queue:
+                continue
+            sender, to = divmod(slot, count)
+            if ready[to].is_blocked or not ready[to].is_up:
+                continue
+            for item in queues.fronts[queue]:
+                event = self._received.get((sender, item))
+                if event is None:
+                    event = self.event_of(sender, item)
+                outcome = self.steps.take(to, row[to], event, self.events[event], is_split=is_split)
+                after = list(row)
+                after[count + slot] = queues.pull(queue, item)
+                if outcome.failure:
+                    after = []
+                else:
+                    self._apply(after, to, outcome)
+                found.append(Move(self._deliver[slot], after, event, outcome))
+
+    def event_of(self, sender: int, item: int) -> int:
+        """Give the number of the event that an item from a node is when it arrives."""
+        what = self.packing.queues.items[item]
+        event = PeerRestarted(what.peer) if isinstance(what, PeerRestarted) else Received(NodeId(sender), what)
+        number = self._received[sender, item] = self.events.number(event)
+        return number
+
+    def _timers(self, row: Row, node: int, names: tuple[str, ...], *, is_split: bool) -> list[Move]:
+        return [
+            self._taken(row, Label(Kind.TIMER, node, timer=name), node, TimerFired(name), is_split=is_split)
+            for name in names
+        ]
+
+    def _requested(self, row: Row, node: int, wanted: Any, request: int, *, is_split: bool) -> Move:
+        at = self.packing.allowance_at
+        requests, budget = self.packing.allowances[row[at]]
+        rest = list(requests)
+        rest.remove(request)
+        after = list(row)
+        after[at] = self.packing.allowances.number((tuple(rest), budget))
+        return self._taken(tuple(after), Label(Kind.REQUEST, node), node, Requested(wanted), is_split=is_split)
+
+    def _start(self, row: Row, node: int, *, is_split: bool) -> Move:
+        outcome = self.steps.start(node, row[node], is_split=is_split)
+        count, queues = len(self._nodes), self.packing.queues
+        before = list(row)
+        if self.model.crashes.are_noticed:
+            for peer in self._nodes:
+                if peer != node:
+                    is_up = self.packing.locals[row[peer]].is_up
+                    notice = (PeerRestarted if is_up else Missed)(NodeId(node))
+                    before[count + node * count + peer] = queues.number((notice,))
+        return self._moved(tuple(before), Label(Kind.START, node), node, outcome, -1)
+
+    def _crashes(self, row: Row, nodes: tuple[int, ...]) -> list[Move]:
+        count, queues, packing = len(self._nodes), self.packing.queues, self.packing
+        requests, budget = packing.allowances[row[packing.allowance_at]]
+        less = Budget(budget.losses, budget.duplicates, budget.crashes - 1)
+        allowance = packing.allowances.number((requests, less))
+        observe = self.model.observe_crash
+        found = []
+        for node in nodes:
+            if node not in self._may_crash:
+                continue
+            before = packing.locals[row[node]]
+            after = list(row)
+            after[node] = packing.locals.number(Local(None, saved=before.saved, life=before.life, is_up=False))
+            for peer in self._nodes:
+                after[count + node * count + peer] = 0
+                if peer != node:
+                    # That a peer started anew, a node is told in its next life.
+                    inward = count + peer * count + node
+                    after[inward] = queues.missed_of(row[inward])
+            if observe is not None:
+                ghost = packing.ghosts[row[packing.ghost_at]]
+                after[packing.ghost_at] = packing.ghosts.number(observe(ghost, NodeId(node)))
+            after[packing.allowance_at] = allowance
+            found.append(Move(self.labels.number(Label(Kind.CRASH, node)), after))
+        return found
+
+    def _network_faults(self, row: Row, budget: Budget) -> list[Move]:
+        count, queues, packing = len(self._nodes), self.packing.queues, self.packing
+        requests, _ = packing.allowances[row[packing.allowance_at]]
+        less = Budget(budget.losses - 1, budget.duplicates, budget.crashes)
+        fewer = Budget(budget.losses, budget.duplicates - 1, budget.crashes)
+        found = []
+        for slot, queue in enumerate(row[count : packing.ghost_at]):
+            sender, to = divmod(slot, count)
+            # A message that is not the next to arrive can be lost when it is.
+            losable = queues.fronts[queue] if budget.losses else ()
+            doublable = tuple(dict.fromkeys(queues.contents[queue])) if budget.duplicates else ()
+            ways = [(Kind.LOSE, less, item) for item in losable] + [(Kind.DOUBLE, fewer, item) for item in doublable]
+            for kind, left, item in ways:
+                if isinstance(queues.items[item], PeerRestarted):
+                    continue
+                after = list(row)
+                changed = queues.pull(queue, item) if kind is Kind.LOSE else queues.push(queue, item)
+                after[count + slot] = changed
+                after[packing.allowance_at] = packing.allowances.number((requests, left))
+                found.append(Move(self.labels.number(Label(kind, to, sender)), after, item))
+        return found
+
+    # ----------------------------------------------------------------------------------------- doing one of them
+
+    def _taken(self, row: Row, label: Label, node: int, event: Event, *, is_split: bool) -> Move:
+        number = self.events.number(event)
+        outcome = self.steps.take(node, row[node], number, event, is_split=is_split)
+        return self._moved(row, label, node, outcome, number)
+
+    def _moved(self, row: Row, label: Label, node: int, outcome: Outcome, subject: int) -> Move:
+        after: list[int] = []
+        if not outcome.failure:
+            after = list(row)
+            self._apply(after, node, outcome)
+        return Move(self.labels.number(label), after, subject, outcome)
+
+    def _apply(self, row: list[int], node: int, outcome: Outcome) -> None:
+        """Put what came of an event at a node into a row."""
+        count, queues = len(self._nodes), self.packing.queues
+        row[node] = outcome.local
+        for to, item in outcome.sends:
+            slot = count + node * count + to
+            if self._is_lost(row, node, to):
+                continue
+            row[slot] = queues.push(row[slot], item)
+        if outcome.reports_number:
+            at = self.packing.ghost_at
+            key = (row[at], node, outcome.reports_number)
+            after = self._ghosts.get(key)
+            if after is None:
+                ghost = self.packing.ghosts[row[at]]
+                for one in outcome.reports:
+                    ghost = self.model.observe(ghost, NodeId(node), one)
+                after = self._ghosts[key] = self.packing.ghosts.number(ghost)
+            row[at] = after
+
+    def _is_lost(self, row: list[int], node: int, to: int) -> bool:
+        """Whether a message cannot reach the life it is meant for."""
+        if node == to or not self.model.crashes.count:
+            return False
+        count = len(self._nodes)
+        is_unheard = self.packing.queues.has_notice[row[count + to * count + node]]
+        return is_unheard or not self.packing.locals[row[to]].is_up
+
+
+__all__ = ["Kind", "Label", "Move", "Moves"]

@@ -1,0 +1,47 @@
+"""Which protocols can be checked, and where their models are.
+
+A protocol's module offers `MODELS` and `BROKEN`, mappings from a name to a function that builds a `Model`. A broken
+model is a copy with one known fault; the checker must find it. Modules are imported when they are asked for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from solvent.checker.model import Model
+
+_MODULES = {
+    "capture": "solvent.checker.models.capture",
+    "directory": "solvent.checker.models.directory",
+    "inertia": "solvent.checker.models.inertia",
+    "link": "solvent.checker.models.link",
+}
+
+
+@dataclass(frozen=True)
+class Models:
+    """The models of one protocol, by name."""
+
+    sound: Mapping[str, Callable[[], Model]]
+    broken: Mapping[str, Callable[[], Model]]
+
+
+def protocols() -> tuple[str, ...]:
+    """Give the names of the protocols that can be checked."""
+    # A protocol whose models are not written yet is not there.
+    return tuple(name for name, module in _MODULES.items() if find_spec(module) is not None)
+
+
+def models_of(protocol: str) -> Models:
+    """Give the models of a protocol; a `KeyError` if there is none of that name."""
+    module = import_module(_MODULES[protocol])
+    return Models(module.MODELS, module.BROKEN)
+
+
+__all__ = ["Models", "models_of", "protocols"]
