@@ -92,6 +92,17 @@ class RuleCode:
             self._attempt_codes.append(code)
         return found
 
+    def other_search(self, name: str, write: Callable[[Code, list[str]], None]) -> Callable[..., Any]:
+        """Give a search that somebody else writes, with the fields its matches carry; it is made once."""
+        found = self._functions.get(name)
+        if found is None:
+            self.reaction()
+            code = Code(self.title)
+            write(code, self._fields)
+            found = self._functions[name] = code.made()[name]
+            self._attempt_codes.append(code)
+        return found
+
     def texts(self) -> dict[str, str]:
         """Give the Python text of everything, for people who want to see it."""
         self.reaction()
