@@ -60,8 +60,8 @@ class Result:
     seconds: float
 
 
-def check(model: Model, *, states_max: int = STATES_MAX, should_stop: Callable[[], bool] | None = None) -> Result:
-    """Try every order of events of a model."""
+def check(model: Model, *, states_max: int = STATES_MAX, should_stop: Callable[[int], bool] | None = None) -> Result:
+    """Try every order of events of a model; `should_stop` is asked now and then, and told how many states there are."""
     started = time.perf_counter()
     search = _Search(model, states_max, should_stop)
     verdict = search.run()
@@ -93,7 +93,7 @@ class _Found:
 
 
 class _Search:
-    def __init__(self, model: Model, states_max: int, should_stop: Callable[[], bool] | None) -> None:
+    def __init__(self, model: Model, states_max: int, should_stop: Callable[[int], bool] | None) -> None:
         self.model = model
         self.moves = Moves(model)
         self.graph = Graph()
@@ -120,7 +120,9 @@ class _Search:
         while state < len(self.graph):
             if self.violations:
                 return Verdict.VIOLATED
-            is_interrupted = self._should_stop is not None and state % _STOP_ASKED_EVERY == 0 and self._should_stop()
+            is_interrupted = (
+                self._should_stop is not None and not state % _STOP_ASKED_EVERY and self._should_stop(len(self.graph))
+            )
             if is_interrupted or len(self.graph) >= self._states_max:
                 return Verdict.LIMIT_REACHED
             self._expand(state)

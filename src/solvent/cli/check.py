@@ -1,7 +1,11 @@
-"""`solvent check`: errors, and what is probably not meant, without running: of programs and of workflows."""
+"""`solvent check`: errors, and what is probably not meant, without running: of programs and of workflows.
+
+`solvent check PROTOCOL` tries every order of events instead: see `check_protocol`.
+"""
 
 from __future__ import annotations
 
+import os.path
 from typing import TYPE_CHECKING, Any
 
 from solvent.cli.finding import any_file
@@ -20,12 +24,20 @@ if TYPE_CHECKING:
 
     Found: TypeAlias = tuple[str, Sequence[SolventError], list[Doubt]]
 
+_EXAMPLE = """\
+solvent check *.hocl pipeline.yaml
+  solvent check capture             every order of events of a protocol: `solvent check capture --help`"""
+
 
 def main(arguments: list[str]) -> int:
-    """Check programs and workflows; 2 if one of them is wrong."""
+    """Check programs and workflows; 2 if one of them is wrong. A protocol is checked by `check_protocol`."""
+    if any(map(_is_protocol, arguments)):
+        from solvent.cli.check_protocol import main as check_protocol
+
+        return check_protocol(arguments)
     what = "programs (`-`: standard input) or workflows"
-    parser = parser_for("check", "Look for errors without running.", example="solvent check *.hocl pipeline.yaml")
-    parser.add_argument("files", metavar="FILE", nargs="+", type=any_file, help=what)
+    parser = parser_for("check", "Look for errors without running.", example=_EXAMPLE)
+    parser.add_argument("files", metavar="FILE", nargs="+", type=any_file, help=f"{what}; or one protocol")
     add_functions(parser)
     add_format(parser)
     options = parser.parse_args(arguments)
@@ -37,6 +49,15 @@ def main(arguments: list[str]) -> int:
         for one in found:
             _write(*one)
     return 2 if any(errors for _, errors, _ in found) else 0
+
+
+def _is_protocol(text: str) -> bool:
+    """Whether an argument names a protocol, and no file."""
+    if not text.isidentifier() or os.path.isfile(any_file(text)):  # noqa: PTH113 - pathlib is slow to import
+        return False
+    from solvent.checker.registry import protocols
+
+    return text in protocols()
 
 
 def _check_workflow(file: str) -> Found:

@@ -1,0 +1,209 @@
+"""`solvent check PROTOCOL`: every order of events of a protocol's small worlds.
+
+Without options all its models are checked. `--broken NAME` turns things round: the checker is given a model with a
+known fault, and it would be wrong not to find it.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from solvent.checker.explore import STATES_MAX, Result, Verdict, Violation, check
+from solvent.checker.registry import Models, models_of, protocols
+from solvent.cli.loading import add_format, at_least, parser_for
+from solvent.cli.render import complain, counted, write, write_json
+from solvent.cli.watching import Watch
+from solvent.errors import Misuse
+from solvent.hocl.nearest import nearest
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Callable, Mapping, Sequence
+
+    from solvent.checker.model import Model
+
+_WIDTH = 100
+_ALL = "all"
+_STYLES = {"holds": "green", "caught": "green", "limit reached": "yellow", "violated": "bold red", "missed": "bold red"}
+
+
+def main(arguments: list[str]) -> int:
+    """Check a protocol; 1 if something does not hold or a broken model passes, 3 if not all states were seen."""
+    options = _options(arguments)
+    models = models_of(options.protocol)
+    if options.list:
+        return _list(options, models)
+    sound = options.model or ([] if options.broken else list(models.sound))
+    results = _checked(_chosen(sound, models.sound, options), options)
+    broken = _checked(_chosen(options.broken, models.broken, options), options)
+    if options.format == "json":
+        write_json(_as_json(options.protocol, results, broken))
+    else:
+        _write(results, broken)
+    return _exit_code(results, broken, options)
+
+
+def _options(arguments: list[str]) -> Namespace:
+    parser = parser_for(
+        "check",
+        "Try every order of events of a protocol's small worlds.\n"
+        "A violation is shown as a sequence diagram, the shortest there is.",
+        example="solvent check capture --list",
+    )
+    parser.add_argument("protocol", metavar="PROTOCOL", choices=protocols(), help=f"one of: {', '.join(protocols())}")
+    parser.add_argument("--model", action="append", default=[], metavar="NAME", help="only this model (repeatable)")
+    says = "a model with a known fault, which must be found; `all` for every one (repeatable)"
+    parser.add_argument("--broken", action="append", default=[], metavar="NAME", help=says)
+    parser.add_argument("--list", action="store_true", help="name the models and do nothing else")
+    parser.add_argument(
+        "--states-max",
+        type=at_least(1),
+        default=STATES_MAX,
+        metavar="N",
+        help=f"stop each model after so many states (default: {STATES_MAX:,})",
+    )
+    add_format(parser)
+    return parser.parse_args(arguments)
+
+
+def _chosen(
+    names: Sequence[str], known: Mapping[str, Callable[[], Model]], options: Namespace
+) -> Mapping[str, Callable[[], Model]]:
+    chosen: dict[str, Callable[[], Model]] = {}
+    for name in names:
+        if name == _ALL:
+            chosen |= known
+        elif name in known:
+            chosen[name] = known[name]
+        else:
+            kind = "broken model" if known is models_of(options.protocol).broken else "model"
+            hint = nearest(name, known) or f"`solvent check {options.protocol} --list` names them"
+            raise Misuse("H330", f"`{options.protocol}` has no {kind} `{name}`", hint=hint)
+    return chosen
+
+
+def _checked(models: Mapping[str, Callable[[], Model]], options: Namespace) -> dict[str, Result]:
+    results: dict[str, Result] = {}
+    states = 0
+
+    def should_stop(so_far: int) -> bool:
+        nonlocal states
+        states = so_far
+        return watch.should_stop()
+
+    for name, build in models.items():
+        with Watch(lambda: states, noun=f"states of {name}") as watch:
+            results[name] = check(build(), states_max=options.states_max, should_stop=should_stop)
+        if watch.is_interrupted:
+            raise KeyboardInterrupt
+    return results
+
+
+def _exit_code(results: Mapping[str, Result], broken: Mapping[str, Result], options: Namespace) -> int:
+    everything = [*results.values(), *broken.values()]
+    is_missed = any(one.verdict is Verdict.HOLDS for one in broken.values())
+    if is_missed or any(one.violations for one in results.values()):
+        return 1
+    unfinished = [one for one in everything if one.verdict is Verdict.LIMIT_REACHED]
+    if unfinished:
+        complain(f"stopped after {counted(options.states_max, 'state')}", hint="raise --states-max")
+        return 3
+    return 0
+
+
+# ------------------------------------------------------------------------------------------------------- words
+
+
+def _verdict(result: Result, *, is_broken: bool) -> str:
+    if not is_broken or result.verdict is Verdict.LIMIT_REACHED:
+        return str(result.verdict)
+    return "caught" if result.violations else "missed"
+
+
+def _list(options: Namespace, models: Models) -> int:
+    rows = [(name, build().title) for name, build in models.sound.items()]
+    broken = [(name, build().title) for name, build in models.broken.items()]
+    if options.format == "json":
+        write_json({"protocol": options.protocol, "models": dict(rows), "broken": dict(broken)})
+        return 0
+    width = max((len(name) for name, _ in rows + broken), default=0)
+    for head, group in (("models", rows), ("broken", broken)):
+        write((head, "bold"))
+        for name, title in group:
+            write(f"  {name:<{width}}  {title}".rstrip())
+    return 0
+
+
+def _write(results: Mapping[str, Result], broken: Mapping[str, Result]) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    is_terminal = sys.stdout.isatty()
+    table = Table(box=SIMPLE_HEAD if is_terminal else None, pad_edge=is_terminal)
+    table.add_column("model", no_wrap=True)
+    for name in ("states", "moves", "depth", "seconds"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("verdict")
+    for group, is_broken in ((results, False), (broken, True)):
+        for name, one in group.items():
+            word = _verdict(one, is_broken=is_broken)
+            numbers = (f"{one.states:,}", f"{one.transitions:,}", f"{one.depth:,}", f"{one.seconds:.2f}")
+            said = f"{word}: {one.violations[0].property}" if one.violations else word
+            table.add_row(Text(name), *numbers, Text(said, _STYLES[word]))
+    console = Console(file=sys.stdout, highlight=False) if is_terminal else Console(file=sys.stdout, width=_WIDTH)
+    console.print(table)
+    for group in (results, broken):
+        for name, one in group.items():
+            for violation in one.violations:
+                _write_violation(name, violation)
+
+
+def _write_violation(model: str, violation: Violation) -> None:
+    write()
+    write((f"{model}", "bold"))
+    for line in violation.trace.drawn(width=_WIDTH).split("\n"):
+        write(line)
+    write((f"violated: {violation.property}", "bold red"))
+    if violation.message:
+        write(f"  {violation.message}")
+
+
+def _as_json(protocol: str, results: Mapping[str, Result], broken: Mapping[str, Result]) -> dict[str, Any]:
+    everything = [*results.values(), *broken.values()]
+    found: dict[str, Any] = {
+        "protocol": protocol,
+        "states": sum(one.states for one in everything),
+        "violations": [
+            {"model": name} | _violation_as_json(violation)
+            for name, one in results.items()
+            for violation in one.violations
+        ],
+        "seconds": round(sum(one.seconds for one in everything), 3),
+        "models": {name: _result_as_json(one, is_broken=False) for name, one in results.items()},
+    }
+    if broken:
+        found["broken"] = {name: _result_as_json(one, is_broken=True) for name, one in broken.items()}
+    return found
+
+
+def _result_as_json(result: Result, *, is_broken: bool) -> dict[str, Any]:
+    return {
+        "verdict": _verdict(result, is_broken=is_broken),
+        "states": result.states,
+        "transitions": result.transitions,
+        "depth": result.depth,
+        "seconds": round(result.seconds, 3),
+        "violations": list(map(_violation_as_json, result.violations)),
+    }
+
+
+def _violation_as_json(violation: Violation) -> dict[str, Any]:
+    return {
+        "property": violation.property,
+        "message": violation.message,
+        "moves": len(violation.trace),
+        "diagram": violation.trace.drawn(width=_WIDTH).split("\n"),
+    }
