@@ -21,7 +21,6 @@ written for speed: one `Received` is all that it makes.
 
 from __future__ import annotations
 
-from enum import StrEnum
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +40,7 @@ from solvent.protocols.machine import (
     TimerFired,
 )
 from solvent.simulation.collector import collecting_rarely
+from solvent.simulation.environment import Ending
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -50,17 +50,6 @@ if TYPE_CHECKING:
     from solvent.simulation.environment import Environment
 
     Observer: TypeAlias = Callable[[NodeId, NodeId, Any, int], None]
-
-
-class Ending(StrEnum):
-    """Why a run ended."""
-
-    OVER = "over"
-    """The environment said so."""
-    QUIET = "quiet"
-    """No message is under way and no timer runs: nothing would ever happen again."""
-    LIMIT = "limit"
-    """The greatest number of steps was reached."""
 
 
 class DiscreteRun:

@@ -6,12 +6,24 @@ so it may know what no node knows: where every molecule is, or how many are left
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from random import Random
 
     from solvent.protocols.machine import NodeId
+
+
+class Ending(StrEnum):
+    """Why a run ended."""
+
+    OVER = "over"
+    """The environment said so."""
+    QUIET = "quiet"
+    """No message is under way and no timer runs: nothing would ever happen again."""
+    LIMIT = "limit"
+    """The greatest number of steps, events or milliseconds was reached."""
 
 
 class Environment:
@@ -27,6 +39,12 @@ class Environment:
     def told(self, node: NodeId, outcome: Any, at: int) -> None:
         """Hear a `Report`; `at` is the step, or the millisecond."""
 
+    def crashed(self, node: NodeId, at: int) -> None:
+        """Hear that a node is down: it has forgotten all that it had not saved."""
+
+    def restarted(self, node: NodeId, at: int) -> None:
+        """Hear that a node is back, before its machine starts."""
+
     def is_over(self) -> bool:
         """Say whether the run has come to its end."""
         return False
@@ -37,4 +55,4 @@ class Environment:
         return type(self).told is not Environment.told
 
 
-__all__ = ["Environment"]
+__all__ = ["Ending", "Environment"]
