@@ -1,0 +1,338 @@
+"""One step of a link while it is being made: the state taken apart, what is to be done, and the effects so far.
+
+A step of the link may be several steps of the machine inside, and each may change any line; so the parts lie here,
+are changed, and become a state again at the end. Nobody outside sees a desk.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from solvent.protocols.link.line import WINDOW_MAX, Line, acknowledged, enqueued, older, restarted
+from solvent.protocols.link.messages import Ack, AllTaken, Cheap, Congested, Data, LinkFault, Loose, PeerLife
+from solvent.protocols.link.state import ACK, MORE, RESEND, Deliver, LinkState, Restart, TellAllTaken
+from solvent.protocols.machine import (
+    Ask,
+    Choose,
+    Effect,
+    Effects,
+    NodeId,
+    PeerRestarted,
+    Received,
+    Report,
+    Requested,
+    Save,
+    Send,
+    SetTimer,
+    TimerFired,
+)
+
+if TYPE_CHECKING:
+    from solvent.protocols.link.linked import Linked
+
+TODO_MAX = 256
+"""What is done in one step, so that a machine that goes on writing to itself does not keep the host for ever."""
+OWED_MAX = 32
+"""Messages that may wait for their acknowledgement; the next one brings it at once."""
+WAITING_MAX = 100_000
+"""Messages that may wait for a peer before it is reported."""
+_FIRST = Line()
+_ALL_TAKEN = Requested(AllTaken())
+
+
+class Desk:
+    """The parts of a link's state during one step."""
+
+    __slots__ = (
+        "at",
+        "effects",
+        "inner",
+        "is_asked",
+        "is_resending",
+        "life",
+        "lines",
+        "link",
+        "owing",
+        "todo",
+        "unacknowledged",
+    )
+
+    def __init__(self, link: Linked[Any], state: LinkState, at: int) -> None:
+        self.link = link
+        self.at = at
+        self.inner = state.inner
+        self.life = state.life
+        self.lines = state.lines
+        self.unacknowledged = state.unacknowledged
+        self.todo = deque(state.todo)
+        self.owing = state.owing
+        self.is_resending = state.is_resending
+        self.effects: list[Effect] = []
+        self.is_asked = False
+
+    def line(self, peer: NodeId) -> Line:
+        """Give the line to a peer."""
+        return self.lines.get(peer, _FIRST)
+
+    # ---------------------------------------------------------------------------------------------- doing things
+
+    def work(self) -> None:
+        """Do what is to be done, until the machine inside asks something."""
+        for _ in range(TODO_MAX):
+            if not self.todo or self.is_asked:
+                return
+            what = self.todo.popleft()
+            match what:
+                case Received(sender, message) if sender != self.link.me:
+                    self.on_frame(what, sender, message)
+                case Received(sender):
+                    self.tell(what, sender)
+                case Deliver(peer):
+                    self.on_deliver(peer)
+                case Restart(peer, life):
+                    self.on_restart(peer, life)
+                case TellAllTaken():
+                    if not self.unacknowledged:
+                        self.tell(_ALL_TAKEN)
+                case TimerFired(name) if name == ACK:
+                    self.on_ack_timer()
+                case TimerFired(name) if name == RESEND:
+                    self.on_resend_timer()
+                case TimerFired(name) if name == MORE:
+                    pass
+                case PeerRestarted():
+                    # A host's own notice: the link finds out by itself, and knows what it means for its session.
+                    pass
+                case _:
+                    self.tell(what)
+
+    def tell(self, event: Any, sender: NodeId | None = None) -> None:
+        """Give the machine inside an event; `sender` where that is a counted message."""
+        self.inner, effects = self.link.inner.step(self.inner, event)
+        self.carry(effects, sender)
+
+    def carry(self, effects: Effects, sender: NodeId | None = None) -> None:
+        """Pass the machine's effects on, its messages in frames."""
+        saves = 0
+        if sender is not None:
+            # Whoever hears that a message was taken relies on what was saved for it.
+            saves = sum([type(effect) is Save for effect in effects])
+            if not saves:
+                self.on_taken(sender)
+        for effect in effects:
+            kind = type(effect)
+            if kind is Send:
+                self.send(effect.to, effect.message)  # type: ignore[union-attr]
+                continue
+            self.effects.append(effect)
+            if kind is Save:
+                saves -= 1
+                if not saves and sender is not None:
+                    self.on_taken(sender)
+            elif kind is Ask or kind is Choose:
+                self.is_asked = True
+
+    # --------------------------------------------------------------------------------------------------- sending
+
+    def send(self, to: NodeId, message: Any) -> None:
+        """Send a message of the machine inside."""
+        if to == self.link.me:
+            message = message.message if type(message) is Cheap else message
+            self.unacknowledged += 1
+            self.todo.append(Received(to, message, self.at))
+            return
+        line = self.line(to)
+        if type(message) is Cheap:
+            self.effects.append(Send(to, Loose(self.life, line.life, message.message)))
+            return
+        self.unacknowledged += 1
+        if line.sent == line.next < line.acked + line.window:
+            # The common case in one go.
+            number = line.next
+            self.effects.append(Send(to, Data(self.life, line.life, number, line.taken, message)))
+            queue = line.queue.set(number, message)
+            line = replace(line, queue=queue, next=number + 1, sent=number + 1, owed=0)
+        else:
+            line = enqueued(line, message)
+            if line.waiting == WAITING_MAX:
+                self.effects.append(Report(Congested(to, line.waiting)))
+        self.lines = self.lines.set(to, line)
+
+    def pump(self, peer: NodeId, line: Line) -> Line:
+        """Send what waits, as far as the window allows."""
+        if not line.is_open:
+            return line
+        end = min(line.next, line.acked + line.window)
+        for number in range(line.sent, end):
+            self.effects.append(Send(peer, Data(self.life, line.life, number, line.taken, line.queue[number])))
+        return replace(line, sent=end, owed=0)
+
+    def acknowledge(self, peer: NodeId) -> None:
+        """Tell a peer what was taken, and which life this is."""
+        line = self.line(peer)
+        self.effects.append(Send(peer, Ack(self.life, line.life, line.taken)))
+        self.lines = self.lines.set(peer, replace(line, owed=0))
+
+    def owe(self, peer: NodeId, line: Line) -> None:
+        """Keep a line that owes its peer one more answer."""
+        if not line.is_listed:
+            self.owing = (*self.owing, peer)
+        self.lines = self.lines.set(peer, replace(line, owed=line.owed + 1, is_listed=True))
+
+    # ------------------------------------------------------------------------------------------------- receiving
+
+    def on_frame(self, event: Received, sender: NodeId, frame: Any) -> None:
+        """Take a frame: first see whose it is and for whom."""
+        if not isinstance(frame, Data | Ack | Loose):
+            self.effects.append(Report(LinkFault(sender, f"`{type(frame).__name__}` came without a frame")))
+            return
+        line = self.line(sender)
+        if frame.life < line.life:
+            # Late: said by a life that is over.
+            return
+        if frame.life > line.life:
+            self.todo.extendleft((event, Restart(sender, frame.life)))
+            return
+        if frame.to != self.life:
+            self.on_misaddressed(sender, line, frame.to)
+            return
+        if not line.is_met:
+            line = replace(line, is_met=True)
+            self.lines = self.lines.set(sender, line)
+        match frame:
+            case Loose(_, _, message):
+                self.tell(Received(sender, message, self.at))
+            case Ack(_, _, taken):
+                self.on_ack(sender, line, taken)
+            case Data(_, _, number, taken, message):
+                line = self.on_ack(sender, line, taken)
+                self.on_data(sender, line, number, message)
+
+    def on_misaddressed(self, sender: NodeId, line: Line, life: int) -> None:
+        """Drop a frame for another life of this node, and see that the sender hears of this one."""
+        if life > self.life:
+            reason = f"it knows life {life} of this node, which is in life {self.life}: was its journal lost?"
+            self.effects.append(Report(LinkFault(sender, reason)))
+            return
+        self.owe(sender, line)
+
+    def on_ack(self, sender: NodeId, line: Line, taken: int) -> Line:
+        """Forget what the peer has taken."""
+        if taken <= line.acked:
+            return line
+        if taken > line.next:
+            self.effects.append(Report(LinkFault(sender, f"it has taken {taken} of {line.next} messages")))
+            return line
+        self.fewer(taken - line.acked)
+        line = self.pump(sender, acknowledged(line, taken))
+        self.lines = self.lines.set(sender, line)
+        return line
+
+    def on_data(self, sender: NodeId, line: Line, number: int, message: Any) -> None:
+        """Take a message, or keep it if others are to come first."""
+        if number == line.taken:
+            if line.early:
+                self.todo.appendleft(Deliver(sender))
+            self.tell(Received(sender, message, self.at), sender)
+        elif number < line.taken or number in line.early:
+            # Doubled, or its acknowledgement was lost.
+            self.owe(sender, line)
+        elif number < line.taken + WINDOW_MAX:
+            self.lines = self.lines.set(sender, replace(line, early=line.early.set(number, message)))
+
+    def on_deliver(self, peer: NodeId) -> None:
+        """Give the machine inside the next message of a peer."""
+        line = self.line(peer)
+        if line.taken not in line.early:
+            # Still missing; or the peer has begun a new life, and this was said in the former.
+            return
+        message = line.early[line.taken]
+        self.lines = self.lines.set(peer, replace(line, early=line.early.delete(line.taken)))
+        self.todo.appendleft(Deliver(peer))
+        self.tell(Received(peer, message, self.at), peer)
+
+    def on_taken(self, sender: NodeId) -> None:
+        """Count a message as taken: the machine has made its step on it, and what it saved is among the effects."""
+        if sender == self.link.me:
+            self.fewer(1)
+            return
+        line = self.line(sender)
+        if not line.is_listed:
+            self.owing = (*self.owing, sender)
+        line = replace(line, taken=line.taken + 1, owed=line.owed + 1, is_listed=True)
+        self.lines = self.lines.set(sender, line)
+        if line.owed >= OWED_MAX:
+            self.acknowledge(sender)
+
+    def on_restart(self, peer: NodeId, life: int) -> None:
+        """Begin a session with a peer's new life."""
+        line = self.line(peer)
+        if life <= line.life:
+            return
+        self.effects.append(Save(PeerLife(peer, life)))
+        if line.waiting:
+            self.fewer(line.waiting)
+        self.owe(peer, restarted(line, life, is_met=not self.life))
+        self.tell(PeerRestarted(peer))
+
+    def fewer(self, count: int) -> None:
+        """Count messages of the machine inside as taken, or as gone."""
+        self.unacknowledged -= count
+        if not self.unacknowledged and self.link.tells_all_taken:
+            self.todo.append(TellAllTaken())
+
+    # ---------------------------------------------------------------------------------------------------- timers
+
+    def on_ack_timer(self) -> None:
+        """Acknowledge what no message has acknowledged meanwhile."""
+        owing, self.owing = self.owing, ()
+        for peer in owing:
+            line = replace(self.line(peer), is_listed=False)
+            if line.owed:
+                self.effects.append(Send(peer, Ack(self.life, line.life, line.taken)))
+            self.lines = self.lines.set(peer, replace(line, owed=0))
+
+    def on_resend_timer(self) -> None:
+        """Send again what was not taken in time, and announce a new life again."""
+        self.is_resending = False
+        for peer in sorted(self.lines):
+            before = self.lines[peer]
+            line, is_due = older(before)
+            if is_due:
+                if line.is_open:
+                    line = self.pump(peer, line)
+                else:
+                    self.effects.append(Send(peer, Ack(self.life, line.life, line.taken)))
+            if line is not before:
+                self.lines = self.lines.set(peer, line)
+
+    # ------------------------------------------------------------------------------------------------------- end
+
+    def finish(self, before: LinkState) -> tuple[LinkState, Effects]:
+        """Put the parts together again."""
+        link = self.link
+        if self.owing and not link.ack_after:
+            self.on_ack_timer()
+        elif self.owing and not before.owing:
+            self.effects.append(SetTimer(ACK, link.ack_after))
+        if not self.is_resending and self.is_unfinished():
+            self.is_resending = True
+            self.effects.append(SetTimer(RESEND, link.resend_after))
+        if self.todo:
+            self.effects.append(SetTimer(MORE, 0))
+        state = LinkState(
+            self.inner, self.life, self.lines, self.unacknowledged, tuple(self.todo), self.owing, self.is_resending
+        )
+        return state, tuple(self.effects)
+
+    def is_unfinished(self) -> bool:
+        """Whether a peer has not taken something, or does not know this life."""
+        if not self.unacknowledged and not self.life:
+            return False
+        return any(line.next > line.acked or not line.is_met for line in self.lines.values())
+
+
+__all__ = ["OWED_MAX", "TODO_MAX", "WAITING_MAX", "Desk"]
