@@ -41,7 +41,7 @@ class Faults(msgspec.Struct, frozen=True, kw_only=True):
     """The mean time between the end of one partition of the nodes in two groups and the next."""
     partition_ms_max: float = 1_000.0
     partitions_lose: bool = True
-    """Whether a partition loses what is sent across it, or keeps it until it heals."""
+    """Whether a partition loses what would arrive across it, or keeps it until it heals."""
     crashes_every_ms: float = FOREVER
     """The mean time between two crashes of nodes drawn by lot."""
     crashes_max: int | None = None
