@@ -2,3 +2,30 @@
 
 Reading order: messages, detector, invariants.
 """
+
+from solvent.protocols.inertia.detector import Detector, DetectorState
+from solvent.protocols.inertia.messages import (
+    Active,
+    CheapMessage,
+    Inert,
+    InertiaMessage,
+    Passive,
+    Resumed,
+    Roused,
+    Sent,
+    Settled,
+)
+
+__all__ = [
+    "Active",
+    "CheapMessage",
+    "Detector",
+    "DetectorState",
+    "Inert",
+    "InertiaMessage",
+    "Passive",
+    "Resumed",
+    "Roused",
+    "Sent",
+    "Settled",
+]
