@@ -29,6 +29,7 @@ COMMANDS = {
     "show": "draw a workflow, in the terminal or as SVG or DOT",
     "convert": "write a workflow in another format",
     "concretise": "print the concrete program of a workflow",
+    "simulate": "run a protocol of many nodes from a seed",
     "fmt": "put programs into the common layout",
     "repl": "add molecules and watch them react, at a prompt",
 }

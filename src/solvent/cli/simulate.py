@@ -1,0 +1,159 @@
+"""`solvent simulate PROTOCOL`: seeded runs of a protocol's machines, as many as wanted, on all processors.
+
+A protocol is a module that offers what `Simulated` says; it is imported when it is asked for. Everything that is the
+same for all of them is here: seeds, runs, processes, progress, Ctrl-C and formats.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from solvent.cli.loading import add_format, at_least, parser_for
+from solvent.cli.render import complain, write, write_json
+from solvent.errors import Misuse
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+PROTOCOLS = {
+    "capture": "solvent.cli.simulate_capture",
+}
+_SEED_BITS = 32
+
+
+class Simulated(Protocol):
+    """What the module of a protocol offers."""
+
+    SAYS: str
+    """One line: what is simulated."""
+    EXAMPLE: str
+    """A command line to try."""
+
+    def add_options(self, parser: ArgumentParser) -> None:
+        """Add the protocol's own options; `parser.set_defaults(runs=...)` says how many runs are usual."""
+
+    def job(self, options: Namespace) -> Callable[[int], Any]:
+        """Give what one run does with its seed; it and its results travel between processes.
+
+        `options.replay` is the command line without a seed: with ` --seed N` it plays one run again.
+        """
+
+    def summary(self, results: Sequence[Any], options: Namespace) -> dict[str, Any]:
+        """Give what the runs came to, for JSON."""
+
+    def lines(self, summary: dict[str, Any], options: Namespace) -> Iterable[str]:
+        """Put it into words."""
+
+
+def main(arguments: list[str]) -> int:
+    """Simulate a protocol; 3 if somebody stopped it before all runs were done."""
+    name = arguments[0] if arguments else ""
+    if not name or name.startswith("-"):
+        return _general(arguments)
+    if name not in PROTOCOLS:
+        from solvent.hocl.nearest import nearest
+
+        hint = nearest(name, PROTOCOLS) or f"there is: {', '.join(PROTOCOLS)}"
+        raise Misuse("P311", f"there is no protocol `{name}` to simulate", hint=hint)
+    protocol = cast("Simulated", import_module(PROTOCOLS[name]))
+    options = _options(name, protocol, arguments[1:])
+    return _simulate(protocol, options)
+
+
+def _general(arguments: list[str]) -> int:
+    """Say which protocols there are."""
+    parser = parser_for(
+        "simulate",
+        "Run a protocol's machines from a seed.\n`solvent simulate PROTOCOL --help` tells a protocol's options.",
+        example="solvent simulate capture --nodes 250 --molecules 15000 --runs 20",
+    )
+    parser.add_argument("protocol", metavar="PROTOCOL", help=f"one of: {', '.join(PROTOCOLS)}")
+    parser.parse_args(arguments)
+    return 2
+
+
+def _options(name: str, protocol: Simulated, arguments: list[str]) -> Namespace:
+    parser = parser_for(f"simulate {name}", protocol.SAYS, example=protocol.EXAMPLE)
+    parser.add_argument("--runs", type=at_least(1), default=1, metavar="R", help="how many runs (default: %(default)s)")
+    parser.add_argument("--seed", type=at_least(0), metavar="N", help="play the same runs again")
+    says = "how many runs at a time (default: one per processor; 0: all in this process)"
+    parser.add_argument("--processes", type=at_least(0), metavar="P", help=says)
+    add_format(parser)
+    protocol.add_options(parser)
+    options = parser.parse_args(arguments)
+    options.replay = _replay(name, arguments)
+    if options.seed is None:
+        from random import SystemRandom
+
+        options.seed = SystemRandom().getrandbits(_SEED_BITS)
+    return options
+
+
+def _replay(name: str, arguments: Sequence[str]) -> str:
+    """Give the command line without what does not belong to a single run."""
+    from shlex import join
+
+    kept = ["solvent", "simulate", name]
+    left = iter(arguments)
+    for argument in left:
+        option = argument.partition("=")[0]
+        if option in ("--seed", "--runs", "--processes", "--format"):
+            if option == argument:
+                next(left, None)
+            continue
+        kept.append(argument)
+    return f"{join(kept)} --runs 1"
+
+
+def _simulate(protocol: Simulated, options: Namespace) -> int:
+    from solvent.cli.watching import Watch
+    from solvent.simulation.many import run_many
+
+    with Watch() as watch, _progress_bar(options.runs) as progress:
+        gathered = run_many(
+            protocol.job(options),
+            seed=options.seed,
+            runs=options.runs,
+            processes=options.processes,
+            progress=progress,
+            should_stop=watch.should_stop,
+        )
+    if gathered.results:
+        summary = protocol.summary(gathered.results, options) | {"seed": options.seed}
+        if options.format == "json":
+            write_json(summary)
+        else:
+            for line in protocol.lines(summary, options):
+                write(line)
+            write((f"seed: {options.seed}", "dim"))
+    if gathered.is_complete:
+        return 0
+    sys.stdout.flush()
+    complain(f"interrupted: {len(gathered.results):,} of {gathered.runs:,} runs are done")
+    return 3
+
+
+@contextmanager
+def _progress_bar(runs: int) -> Iterator[Callable[[int, int], None] | None]:
+    """Show how far it is, on a terminal only, and leave no trace."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = TextColumn("runs"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("runs", total=runs)
+        yield lambda done, _: bar.update(task, completed=done)
