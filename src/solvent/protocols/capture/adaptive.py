@@ -7,6 +7,7 @@ liveness needs (C4, C5). Read `holder` and `requester` first; this module only d
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -74,22 +75,12 @@ if TYPE_CHECKING:
 class Adaptive(Holder, Requester):
     """One node of the paper's protocol."""
 
+    __slots__ = ("config", "discover", "node")
+
     def __init__(self, config: CaptureConfig) -> None:
         self.config = config
         self.node = config.node
-        self.discover = tuple(Ask(Discover(RuleId(rule))) for rule in range(len(config.arities)))
-        self.handlers: dict[type, Callable[..., CaptureStep]] = {
-            Query: self.on_query,
-            Commitment: self.on_commitment,
-            Fetch: self.on_fetch,
-            GiveUp: self.on_give_up,
-            Reaction: self.on_reaction,
-            RespOk: self.on_ok,
-            RespTaken: self.on_refusal,
-            RespRemoved: self.on_refusal,
-            RespMolecule: self.on_molecule,
-            Doubt: self.on_doubt,
-        }
+        self.discover = _discoveries(len(config.arities))
 
     def start(self, saved: tuple[Any, ...] = (), life: int = 0) -> CaptureStep:
         """Begin with the molecules given, or with what the records say is left of them."""
@@ -102,29 +93,26 @@ class Adaptive(Holder, Requester):
         """Take one event."""
         if type(event) is Received:
             message = event.message
-            handler = self.handlers.get(type(message))
+            handler = _HANDLERS.get(type(message))
             if handler is None:
                 return state, ()
             config = self.config
-            rates = heard(
-                state.success,
-                message.rule,
-                message.rate,
-                remote_max=config.remote_max,
-                ageing=config.ageing,
-                now=event.at,
-            )
+            rates = heard(state.success, message.rule, message.rate, config, event.at)
             if config.ageing and state.now != event.at:
                 state = replace(state, now=event.at)
-            return handler(state, rates, event.sender, message)
+            return handler(self, state, rates, event.sender, message)
         return self._on_other(state, event)
 
     def _on_other(self, state: CaptureState, event: Event) -> CaptureStep:
+        # Answers come as often as messages, so they are looked at first.
+        if type(event) is Answered:
+            answer = event.answer
+            if type(answer) is Combination:
+                return self.on_combination(state, answer)
+            if type(answer) is Products:
+                return self.on_products(state, answer.values)
+            return state, ()
         match event:
-            case Answered(Combination() as combination):
-                return self.on_combination(state, combination)
-            case Answered(Products(values)):
-                return self.on_products(state, values)
             case Chosen(option):
                 return sleep_until(self.config, state, option)
             case TimerFired(_, at):
@@ -187,3 +175,23 @@ class Adaptive(Holder, Requester):
             state, more = self.abandon(state, state.success, phase)
             return state, effects + more
         return state, effects
+
+
+_HANDLERS: dict[type, Callable[..., CaptureStep]] = {
+    Query: Adaptive.on_query,
+    Commitment: Adaptive.on_commitment,
+    Fetch: Adaptive.on_fetch,
+    GiveUp: Adaptive.on_give_up,
+    Reaction: Adaptive.on_reaction,
+    RespOk: Adaptive.on_ok,
+    RespTaken: Adaptive.on_refusal,
+    RespRemoved: Adaptive.on_refusal,
+    RespMolecule: Adaptive.on_molecule,
+    Doubt: Adaptive.on_doubt,
+}
+
+
+@cache
+def _discoveries(count: int) -> tuple[Ask, ...]:
+    """Give the questions for each rule; the same objects to all nodes, for they stay in the processor's cache."""
+    return tuple(Ask(Discover(RuleId(rule))) for rule in range(count))

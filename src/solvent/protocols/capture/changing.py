@@ -2,8 +2,8 @@
 
 A node sleeps after `aborts_max` failures in a row as a pessimist, and again after each failure until it succeeds.
 It changes its rule only as a pessimist, after a failure, when its rule's rate is the lowest it knows and the highest
-is strictly higher. With a rule on which it can be optimistic it starts with a clean history; else it sleeps first.
-Rule keepers never change.
+is strictly higher; among equally high ones not all nodes take the same. With a rule on which it can be optimistic it
+starts with a clean history; else it sleeps first. Rule keepers never change.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec.structs import replace
 
 from solvent.protocols.capture.state import RESTING, SEARCHING, CaptureConfig, CaptureState, CaptureStep
-from solvent.protocols.capture.success import is_optimistic, overall, reset
+from solvent.protocols.capture.success import is_optimistic, left, overall, reset, returned
 from solvent.protocols.capture.vocabulary import RuleId, Switched
 from solvent.protocols.machine import Ask, Choose, Report, SetTimer
 
@@ -56,18 +56,22 @@ def after_abort(node: Trying, state: CaptureState, rates: Rates, *, has_found: b
 
 def better_rule(state: CaptureState, config: CaptureConfig) -> RuleId | None:
     """Find the rule to change to, if this one's rate is the lowest known and another's is strictly higher."""
-    rates = [overall(success, config, state.now) for success in state.success]
-    own = rates[state.rule]
-    highest = max(rates)
+    rule = state.rule
+    rates = [
+        overall(success, config, state.now, is_active=number == rule) for number, success in enumerate(state.success)
+    ]
+    own, highest = rates[rule], max(rates)
     if own > min(rates) or highest <= own:
         return None
-    return RuleId(rates.index(highest))
+    highest_ones = [number for number, rate in enumerate(rates) if rate == highest]
+    return RuleId(highest_ones[(config.node + state.attempts) % len(highest_ones)])
 
 
 def change_rule(node: Trying, state: CaptureState, rule: RuleId) -> CaptureStep:
     """Execute another rule from now on."""
     config = node.config
-    state = replace(state, rule=rule, aborts=0)
+    rates = returned(left(state.success, state.rule, state.now), rule, config, state.now)
+    state = replace(state, rule=rule, aborts=0, success=rates)
     if config.protocol != "adaptive" or is_optimistic(state.success[rule], config, config.arities[rule], state.now):
         mode = "pessimistic" if config.protocol == "pessimistic" else "optimistic"
         state = replace(state, mode=mode, success=reset(state.success, rule, to=True))

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 class Holder:
     """Answers requests for the molecules of one node."""
 
+    __slots__ = ()
+
     config: CaptureConfig
 
     def on_query(self, state: CaptureState, rates: Rates, sender: NodeId, query: Query) -> CaptureStep:
@@ -48,14 +50,17 @@ class Holder:
         claim = Claim(query.reactions, sender, query.attempt)
         hold = holding.hold
         if hold is None:
-            changed = Holding(holding.value, None, (*holding.queue, claim), holding.waiting)
+            queue, first = holding.queue, holding.first
+            if not queue or (first is not None and claim < first):
+                first = claim
+            changed = Holding(holding.value, None, queue.set(sender, claim), holding.waiting, first)
             reply = RespOk(molecule, query.attempt, state.rule, rates[state.rule].rate)
             return (
                 replace(state, molecules=state.molecules.set(molecule, changed), success=rates),
                 (Send(sender, reply),),
             )
         if self._waits(hold, claim):
-            changed = replace(holding, waiting=(*holding.waiting, claim))
+            changed = replace(holding, waiting=holding.waiting.set(sender, claim))
             return replace(state, molecules=state.molecules.set(molecule, changed), success=rates), ()
         return self._refused(state, rates, sender, query, RespTaken)
 
@@ -69,12 +74,15 @@ class Holder:
         holding = state.molecules.get(molecule)
         if holding is None:
             return self._refused(state, rates, sender, message, RespRemoved)
-        first = min(holding.queue, default=None)
-        if holding.hold is not None or first is None or first.requester != sender or first.attempt != message.attempt:
+        if holding.hold is not None or not holding.queue:
+            return self._refused(state, rates, sender, message, RespTaken)
+        first = holding.first or min(holding.queue.values())
+        if first.requester != sender or first.attempt != message.attempt:
+            changed = Holding(holding.value, None, holding.queue, holding.waiting, first)
+            state = replace(state, molecules=state.molecules.set(molecule, changed))
             return self._refused(state, rates, sender, message, RespTaken)
         hold = Hold(sender, message.attempt, False, first)
-        queue = tuple(claim for claim in holding.queue if claim is not first)
-        changed = Holding(holding.value, hold, queue, holding.waiting)
+        changed = Holding(holding.value, hold, holding.queue.delete(sender), holding.waiting)
         reply = RespOk(molecule, message.attempt, state.rule, rates[state.rule].rate)
         effects: tuple[Effect, ...] = (Send(sender, reply),)
         if self.config.tell:
@@ -96,7 +104,8 @@ class Holder:
         config = self.config
         if fetch.is_optimistic or config.confirm:
             lent = Hold(sender, attempt, True, hold.claim if hold is not None else None)
-            molecules = molecules.set(molecule, Holding(holding.value, lent, holding.queue, holding.waiting))
+            changed = Holding(holding.value, lent, holding.queue, holding.waiting, holding.first)
+            molecules = molecules.set(molecule, changed)
             if config.confirm:
                 effects = (Save(Lent(molecule, sender, attempt)), reply)
             if config.tell and hold is None:
@@ -127,21 +136,18 @@ class Holder:
         if hold is not None and hold.requester == sender and hold.attempt == attempt:
             return self._freed(state, rates, message, holding)
         if holding.queue or holding.waiting:
-            changed = Holding(
-                holding.value,
-                hold,
-                tuple(claim for claim in holding.queue if claim.requester != sender or claim.attempt != attempt),
-                tuple(claim for claim in holding.waiting if claim.requester != sender or claim.attempt != attempt),
-            )
+            changed = _without(holding, sender, attempt)
             return replace(state, molecules=state.molecules.set(molecule, changed), success=rates), ()
         return replace(state, success=rates), ()
 
     def _freed(self, state: CaptureState, rates: Rates, message: GiveUp, holding: Holding) -> CaptureStep:
         molecule = message.molecule
-        changed = Holding(holding.value, None, holding.queue + holding.waiting, ())
+        queue = holding.queue.update(holding.waiting) if holding.waiting else holding.queue
+        changed = Holding(holding.value, None, queue)
         rule, rate = state.rule, rates[state.rule].rate
         effects: tuple[Effect, ...] = tuple(
-            Send(claim.requester, RespOk(molecule, claim.attempt, rule, rate)) for claim in holding.waiting
+            Send(claim.requester, RespOk(molecule, claim.attempt, rule, rate))
+            for claim in sorted(holding.waiting.values())
         )
         assert holding.hold is not None
         if self.config.confirm and holding.hold.is_lent:
@@ -175,7 +181,7 @@ class Holder:
         rule, rate = state.rule, rates[state.rule].rate
         return tuple(
             Send(claim.requester, RespRemoved(molecule, claim.attempt, rule, rate))  # type: ignore[arg-type]
-            for claim in holding.waiting
+            for claim in sorted(holding.waiting.values())
         )
 
     def _refused(
@@ -204,14 +210,27 @@ class Holder:
         """Drop what a crashed requester was interested in or promised; what it was lent, it must decide itself."""
         effects: tuple[Effect, ...] = ()
         for molecule, holding in sorted(state.molecules.items()):
-            queue = tuple(claim for claim in holding.queue if claim.requester != peer)
-            waiting = tuple(claim for claim in holding.waiting if claim.requester != peer)
+            changed = _without(holding, peer)
             hold = holding.hold
             if hold is not None and hold.requester == peer and not hold.is_lent:
-                give_up = GiveUp(molecule, hold.attempt, state.rule, 0.0)
-                state, more = self._freed(state, state.success, give_up, Holding(holding.value, hold, queue, waiting))
+                give_up = GiveUp(molecule, hold.attempt, state.rule, 0)
+                state, more = self._freed(state, state.success, give_up, changed)
                 effects += more
-            elif queue != holding.queue or waiting != holding.waiting:
-                changed = Holding(holding.value, hold, queue, waiting)
+            elif changed is not holding:
                 state = replace(state, molecules=state.molecules.set(molecule, changed))
         return state, effects
+
+
+def _without(holding: Holding, requester: NodeId, attempt: int | None = None) -> Holding:
+    """Drop what a requester claims, by this attempt or by any."""
+    queue, waiting, first = holding.queue, holding.waiting, holding.first
+    claim = queue.get(requester)
+    if claim is not None and attempt in (None, claim.attempt):
+        queue = queue.delete(requester)
+        if claim == first:
+            first = None
+        holding = Holding(holding.value, holding.hold, queue, waiting, first)
+    claim = waiting.get(requester)
+    if claim is not None and attempt in (None, claim.attempt):
+        holding = Holding(holding.value, holding.hold, queue, waiting.delete(requester), first)
+    return holding

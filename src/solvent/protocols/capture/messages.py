@@ -19,7 +19,7 @@ class CaptureMessage(Message, frozen=True, gc=False):
     molecule: MoleculeId
     attempt: AttemptId
     rule: RuleId
-    rate: float
+    rate: int
 
 
 class Query(CaptureMessage, frozen=True, gc=False):

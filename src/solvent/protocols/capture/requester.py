@@ -56,11 +56,13 @@ from solvent.protocols.machine import Ask, Effect, Effects, NodeId, Report, Save
 if TYPE_CHECKING:
     from solvent.protocols.capture.success import Rates
 
-YES, NO = (True,), (False,)
+YES, NO = b"\1", b"\0"
 
 
 class Requester:
     """Captures molecules for one node."""
+
+    __slots__ = ()
 
     config: CaptureConfig
     node: NodeId
@@ -163,7 +165,7 @@ class Requester:
             return self.abandon(state, noted(rates, phase.rule, NO), phase)
         return self._late(state, rates, NO)
 
-    def _late(self, state: CaptureState, rates: Rates, outcome: tuple[bool, ...]) -> CaptureStep:
+    def _late(self, state: CaptureState, rates: Rates, outcome: bytes) -> CaptureStep:
         return replace(state, success=noted(rates, state.rule, outcome)), ()
 
     # ----------------------------------------------------------------------------------------------- end
@@ -175,7 +177,7 @@ class Requester:
         after, more = after_abort(self, state, rates, has_found=True)
         return after, (*gone, Report(Abandoned(rule, number)), *more)
 
-    def _give_up(self, places: tuple[Place, ...], number: AttemptId, rule: int, rate: float) -> Effects:
+    def _give_up(self, places: tuple[Place, ...], number: AttemptId, rule: int, rate: int) -> Effects:
         return tuple([Send(holder, GiveUp(item, number, rule, rate)) for item, holder in places])  # type: ignore[arg-type]
 
     def on_products(self, state: CaptureState, values: tuple[Any, ...]) -> CaptureStep:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from immutables import Map
 
@@ -12,12 +12,18 @@ from solvent.protocols.machine import NodeId, Step, Value
 # ------------------------------------------------------------------------------------------------------ holder
 
 
-class Claim(Value, frozen=True, gc=False, order=True):
+class Claim(NamedTuple):
     """A pessimist's interest in a molecule; the least one comes first in the total order."""
 
     reactions: int
     requester: NodeId
     attempt: AttemptId
+
+
+Claims: TypeAlias = Map[NodeId, Claim]
+"""Claims by requester: nobody has two on one molecule. When nodes are many and molecules few, they are many."""
+
+NO_CLAIMS: Claims = Map()
 
 
 class Hold(Value, frozen=True, gc=False):
@@ -35,10 +41,12 @@ class Holding(Value, frozen=True, gc=False):
 
     value: Any
     hold: Hold | None = None
-    #: Pessimists whose query has been answered with yes, in order of arrival.
-    queue: tuple[Claim, ...] = ()
+    #: Pessimists whose query has been answered with yes.
+    queue: Claims = NO_CLAIMS
     #: Pessimists whose query waits for a hold of lower priority to end.
-    waiting: tuple[Claim, ...] = ()
+    waiting: Claims = NO_CLAIMS
+    #: The first of the queue, where it is known: finding it means going through all.
+    first: Claim | None = None
 
 
 # --------------------------------------------------------------------------------------------------- requester
@@ -98,11 +106,16 @@ SEARCHING, RESTING = Searching(), Resting()
 class Success(Value, frozen=True, gc=False):
     """How capturing for one rule has gone: this node's own last answers, and what others said of theirs."""
 
-    own: tuple[bool, ...]
-    rate: float = 1.0
-    remote: tuple[float, ...] = ()
+    #: 1 for a molecule that could be had, 0 for one that could not, the last one at the end.
+    own: bytes
+    #: How many of them could be had.
+    rate: int
+    #: What others said of their own, the last one at the end.
+    remote: bytes = b""
     #: When each of `remote` was heard; kept only where rates age.
     heard: tuple[int, ...] = ()
+    #: When the node last executed the rule, if it does not now; long ago if it never did.
+    left: int = -1_000_000
 
 
 class CaptureState(Value, frozen=True, gc=False):

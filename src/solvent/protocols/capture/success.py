@@ -1,13 +1,22 @@
 """How crowded is the solution? The success rate, from a node's own history and from what others say.
 
 The paper leaves sizes, weights and units open. An entry is one molecule asked for; the own history starts full of
-successes; the remote list holds the last rates heard, whoever said them. Where `ageing` is set, rates of others that
-are too old do not count (repair C7: else the rate of an exhausted rule stays high at nodes that never tried it).
+successes; the remote list holds the last rates heard, whoever said them.
+
+Where `ageing` is set, what is too old does not count (repair C7: else the rate of an exhausted rule stays high at
+nodes that never tried it, and that of a rule for which there was nothing at first stays low for ever at those that
+did). Rates of others age, and so does the own history of a rule once the node has left it for another. Of a rule of
+which nothing recent is known, nothing speaks against trying it: its rate is 1, as at the start.
+
+A rate travels as the number of successes among the last `own_max` entries, and both lists are kept as `bytes`: a
+tuple of fifty floats would be copied with every message, and each of its floats touched.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from solvent.protocols.capture.state import Success
 
@@ -17,56 +26,83 @@ if TYPE_CHECKING:
 
 Rates = tuple[Success, ...]
 
+_BYTES = tuple(bytes((number,)) for number in range(256))
+
 
 def beginning(config: CaptureConfig) -> Rates:
     """Give the rates a node starts with: nothing has failed yet."""
-    return tuple(Success((True,) * config.own_max) for _ in config.arities)
+    full = config.own_max
+    return tuple(Success(b"\1" * full, full) for _ in config.arities)
 
 
-def heard(rates: Rates, rule: RuleId, rate: float, *, remote_max: int, ageing: int, now: int) -> Rates:
+def heard(rates: Rates, rule: RuleId, rate: int, config: CaptureConfig, now: int) -> Rates:
     """Note what another node says of its own success."""
-    if not remote_max:
-        return rates
     old = rates[rule]
     remote = old.remote
-    remote = (*remote[1:], rate) if len(remote) >= remote_max else (*remote, rate)
-    if ageing:
-        times = (*old.heard, now)[-remote_max:]
-        new = Success(old.own, old.rate, remote, times)
+    size = config.remote_max
+    if len(remote) == size:
+        if not size:
+            return rates
+        remote = remote[1:]
+    if config.ageing:
+        new = Success(old.own, old.rate, remote + _BYTES[rate & 255], (*old.heard, now)[-size:])
     else:
-        new = Success(old.own, old.rate, remote)
+        new = Success(old.own, old.rate, remote + _BYTES[rate & 255])
     if len(rates) == 1:
         return (new,)
     return (*rates[:rule], new, *rates[rule + 1 :])
 
 
-def noted(rates: Rates, rule: RuleId, outcomes: tuple[bool, ...]) -> Rates:
-    """Add outcomes to the own history, one for each molecule asked for."""
+def noted(rates: Rates, rule: RuleId, outcomes: bytes) -> Rates:
+    """Add outcomes to the own history, 1 or 0 for each molecule asked for."""
     old = rates[rule]
-    if old.rate == 1.0 and all(outcomes):
+    own = old.own
+    count = len(outcomes)
+    if old.rate == len(own) and 0 not in outcomes:
         return rates
-    own = (*old.own[len(outcomes) :], *outcomes)
-    new = Success(own, sum(own) / len(own), old.remote, old.heard)
+    own = own[count:] + outcomes
+    new = Success(own, own.count(1), old.remote, old.heard)
+    if len(rates) == 1:
+        return (new,)
     return (*rates[:rule], new, *rates[rule + 1 :])
 
 
 def reset(rates: Rates, rule: RuleId, *, to: bool) -> Rates:
     """Begin a rule's history anew, full of successes or of failures; what others said is forgotten."""
-    new = Success((to,) * len(rates[rule].own), float(to))
+    size = len(rates[rule].own)
+    new = Success((b"\1" if to else b"\0") * size, size if to else 0)
     return (*rates[:rule], new, *rates[rule + 1 :])
 
 
-def overall(success: Success, config: CaptureConfig, now: int) -> float:
-    """Give σ, the mean of the own rate and those of others."""
+def left(rates: Rates, rule: RuleId, now: int) -> Rates:
+    """Note that the node leaves a rule for another: from now on what it knows of it itself gets old."""
+    return (*rates[:rule], replace(rates[rule], left=now), *rates[rule + 1 :])
+
+
+def returned(rates: Rates, rule: RuleId, config: CaptureConfig, now: int) -> Rates:
+    """Note that the node executes a rule from now on; a history that is too old begins anew."""
+    old = rates[rule]
+    if not config.ageing or old.left >= now - config.ageing:
+        return rates
+    size = len(old.own)
+    new = Success(b"\1" * size, size, old.remote, old.heard)
+    return (*rates[:rule], new, *rates[rule + 1 :])
+
+
+def overall(success: Success, config: CaptureConfig, now: int, *, is_active: bool = True) -> float:
+    """Give σ, the mean of the own rate and those of others; what is too old counts for nothing."""
     remote = success.remote
     if config.ageing:
         oldest = now - config.ageing
-        remote = tuple(rate for rate, at in zip(remote, success.heard, strict=True) if at >= oldest)
+        remote = bytes([rate for rate, at in zip(remote, success.heard, strict=True) if at >= oldest])
+        if not is_active and success.left < oldest:
+            return sum(remote) / (len(remote) * config.own_max) if remote else 1.0
+    full = config.own_max
     if config.own_weight is None:
-        return (success.rate + sum(remote)) / (1 + len(remote))
+        return (success.rate + sum(remote)) / (full * (1 + len(remote)))
     if not remote:
-        return success.rate
-    return config.own_weight * success.rate + (1 - config.own_weight) * sum(remote) / len(remote)
+        return success.rate / full
+    return (config.own_weight * success.rate + (1 - config.own_weight) * sum(remote) / len(remote)) / full
 
 
 def is_optimistic(success: Success, config: CaptureConfig, arity: int, now: int) -> bool:
