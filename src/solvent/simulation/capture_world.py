@@ -4,6 +4,9 @@ As in the paper's evaluation, what reactions compute does not matter: a molecule
 the discovery protocol, which the paper leaves out: it proposes molecules at random among all that exist, taken or
 not. For `better` it proposes by nearness: two of the node's own, else two that lie together elsewhere, else one of
 its own and one of another's; a node that has none leaves the last ones to those that have them.
+
+The world keeps what figures are drawn from: every reaction and every switch, with its step. It also is the judge: a
+molecule that is consumed a second time ends the run.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from solvent.protocols.capture.vocabulary import (
     Arrived,
+    AttemptId,
     Combination,
     Discover,
     Gone,
@@ -39,10 +43,32 @@ class RuleOfTypes(NamedTuple):
 
 
 Program = tuple[RuleOfTypes, ...]
+Shares = list[list[tuple[MoleculeId, int]]]
+"""The molecules of each node, each with its type."""
+
+
+class Happened(NamedTuple):
+    """A reaction, as it is kept for figures."""
+
+    at: int
+    rule: RuleId
+    node: NodeId
+    attempt: AttemptId
+
+
+class Turned(NamedTuple):
+    """A node goes about it in another way from this step on."""
+
+    at: int
+    node: NodeId
+    mode: str
+    rule: RuleId
 
 
 class Pile:
-    """Molecules from which one can be drawn at random, added or removed in constant time."""
+    """Things from which one can be drawn at random, added or removed in constant time."""
+
+    __slots__ = ("items", "places")
 
     def __init__(self) -> None:
         self.items: list[Any] = []
@@ -75,8 +101,8 @@ class Pile:
         if count == 1:
             return [first]
         if count == 2:
-            at = int(chance.random() * (size - 1))
-            second = items[at]
+            # One of all but the last; where that is the first one again, the last one stands in for it.
+            second = items[int(chance.random() * (size - 1))]
             return [first, items[-1] if second == first else second]
         return chance.sample(items, count)
 
@@ -90,14 +116,26 @@ class World(Environment):
         self.piles = [Pile() for _ in range(self.types)]
         self.holders: dict[MoleculeId, NodeId] = {}
         self.kinds: dict[MoleculeId, int] = {}
-        self.reactions = 0
-        self.aborts = 0
-        self.steps_of_last = 0
+        self.happened: list[Happened] = []
+        self.turned: list[Turned] = []
         self._products = [Products(rule.makes) for rule in program]
-        self._is_over = False
+        self._nothing = [Combination(RuleId(rule), ()) for rule in range(len(program))]
+        #: For each rule, how many of which type it takes.
+        self._needs = [[(kind, rule.takes.count(kind)) for kind in dict.fromkeys(rule.takes)] for rule in program]
         for node, molecules in enumerate(dealt):
             for molecule, kind in molecules:
                 self.enter(molecule, kind, node)  # type: ignore[arg-type]
+        self._is_over = not self.can_react()
+
+    @property
+    def reactions(self) -> int:
+        """How many there have been so far."""
+        return len(self.happened)
+
+    @property
+    def steps_of_last(self) -> int:
+        """The step of the last reaction."""
+        return self.happened[-1].at if self.happened else 0
 
     def enter(self, molecule: MoleculeId, kind: int, node: NodeId) -> None:
         """A molecule exists from now on."""
@@ -122,41 +160,37 @@ class World(Environment):
 
     def discovered(self, _node: NodeId, rule: RuleId, chance: Random) -> Combination:
         """Propose molecules at random among all that exist."""
-        takes = self.program[rule].takes
         holders = self.holders
-        if takes.count(takes[0]) == len(takes):
-            pile = self.piles[takes[0]]
-            if len(pile) < len(takes):
-                return Combination(rule, ())
-            return Combination(rule, tuple([(item, holders[item]) for item in pile.draw(len(takes), chance)]))
         chosen: list[MoleculeId] = []
-        for kind in dict.fromkeys(takes):
-            count, pile = takes.count(kind), self.piles[kind]
-            if len(pile) < count:
-                return Combination(rule, ())
+        for kind, count in self._needs[rule]:
+            pile = self.piles[kind]
+            if len(pile.items) < count:
+                return self._nothing[rule]
             chosen += pile.draw(count, chance)
         return Combination(rule, tuple([(item, holders[item]) for item in chosen]))
 
     def told(self, node: NodeId, outcome: Any, at: int) -> None:
-        """Keep account of what reacts."""
+        """Keep account of what reacts, and of how nodes go about it."""
         if type(outcome) is Reacted:
-            for molecule in outcome.consumed:
+            rule, attempt, consumed, produced = outcome.rule, outcome.attempt, outcome.consumed, outcome.produced
+            for molecule in consumed:
                 self.leave(molecule)
-            for molecule, kind in outcome.produced:
+            for molecule, kind in produced:
                 self.enter(molecule, kind, node)
-            self.reactions += 1
-            self.steps_of_last = at
-            self._is_over = not self.can_react()
+            self.happened.append(Happened(at, rule, node, attempt))
+            self._is_over = not self.can_react(rule)
         elif type(outcome) is Switched:
-            self.switched(node, outcome, at)
+            self.turned.append(Turned(at, node, outcome.mode, RuleId(outcome.rule)))
 
-    def switched(self, node: NodeId, outcome: Switched, at: int) -> None:
-        """Hear that a node goes about it in another way."""
-
-    def can_react(self) -> bool:
-        """Tell whether any rule still finds its molecules."""
-        piles = self.piles
-        return any(all(len(piles[kind]) >= rule.takes.count(kind) for kind in rule.takes) for rule in self.program)
+    def can_react(self, first: int = 0) -> bool:
+        """Tell whether any rule still finds its molecules; the one most likely to is looked at first."""
+        piles, needs = self.piles, self._needs
+        for kind, count in needs[first]:
+            if len(piles[kind].items) < count:
+                break
+        else:
+            return True
+        return any(all(len(piles[kind]) >= count for kind, count in of_rule) for of_rule in needs)
 
     def is_over(self) -> bool:
         """The run is over when no reaction is possible any more."""
@@ -167,11 +201,12 @@ class NearWorld(World):
     """Proposes what lies near: for capture by moving."""
 
     def __init__(self, program: Program, dealt: Sequence[Sequence[tuple[MoleculeId, int]]]) -> None:
+        types = range(1 + max(kind for rule in program for kind in (*rule.takes, *rule.makes)))
         # At each node, by type, the molecules that lie there.
-        self.own: list[list[Pile]] = [[Pile() for _ in range(8)] for _ in dealt]
+        self.own: list[list[Pile]] = [[Pile() for _ in types] for _ in dealt]
         #: By type, the nodes with several molecules of it, and those with any.
-        self.rich: list[Pile] = [Pile() for _ in range(8)]
-        self.some: list[Pile] = [Pile() for _ in range(8)]
+        self.rich: list[Pile] = [Pile() for _ in types]
+        self.some: list[Pile] = [Pile() for _ in types]
         super().__init__(program, dealt)
 
     def enter(self, molecule: MoleculeId, kind: int, node: NodeId) -> None:
@@ -196,6 +231,7 @@ class NearWorld(World):
         kind, node = self.kinds[molecule], self.holders[molecule]
         pile = self.own[node][kind]
         if molecule not in pile:
+            # It was under way to the node that has consumed it.
             return
         pile.remove(molecule)
         if len(pile) == 1:
@@ -216,33 +252,36 @@ class NearWorld(World):
 
     def discovered(self, node: NodeId, rule: RuleId, chance: Random) -> Combination:
         """Propose two of the node's own, else two of another's, else one of each."""
-        takes = self.program[rule].takes
         places: list[tuple[MoleculeId, NodeId]] = []
-        for kind in dict.fromkeys(takes):
-            found = self._near(node, kind, takes.count(kind), chance)
+        for kind, count in self._needs[rule]:
+            found = self._near(node, kind, count, chance)
             if not found:
-                return Combination(rule, ())
+                return self._nothing[rule]
             places += found
         return Combination(rule, tuple(places), tuple([self.kinds[item] for item, _ in places]))
 
     def _near(self, node: NodeId, kind: int, count: int, chance: Random) -> list[tuple[MoleculeId, NodeId]]:
-        own = self.own[node][kind]
+        own = self.own[node][kind].items
         if len(own) >= count:
-            return [(item, node) for item in own.items[:count]]
+            return [(item, node) for item in own[:count]]
         if self.rich[kind]:
             other = self.rich[kind].draw(1, chance)[0]
-            if len(self.own[other][kind]) >= count:
-                return [(item, other) for item in self.own[other][kind].items[-count:]]
+            their = self.own[other][kind].items
+            if len(their) >= count:
+                return [(item, other) for item in their[-count:]]
         if not own or len(self.some[kind]) < 2:
             return []
         one, two = self.some[kind].draw(2, chance)
         other = two if one == node else one
-        return [(own.items[0], node), (self.own[other][kind].items[0], other)]
+        return [(own[0], node), (self.own[other][kind].items[0], other)]
 
 
-def dealt(molecules: Iterable[int], nodes: int, chance: Random) -> list[list[tuple[MoleculeId, int]]]:
+def dealt(molecules: Iterable[int], nodes: int, chance: Random) -> Shares:
     """Deal molecules, given by their types, out to nodes at random, as a hash function would."""
-    shares: list[list[tuple[MoleculeId, int]]] = [[] for _ in range(nodes)]
+    shares: Shares = [[] for _ in range(nodes)]
     for number, kind in enumerate(molecules):
         shares[int(chance.random() * nodes)].append((MoleculeId(number), kind))
     return shares
+
+
+__all__ = ["Happened", "NearWorld", "Pile", "Program", "RuleOfTypes", "Shares", "Turned", "World", "dealt"]
