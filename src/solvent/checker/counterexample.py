@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from solvent.checker.moves import Kind, Label, Move, Moves
 from solvent.protocols.diagram import Across, Arrow, Mark, Record, draw
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from solvent.checker.world import World
 
 
+Part: TypeAlias = tuple[str, tuple[int, ...]]
+"""A caption, and the states that the moves under it lead to."""
+
+
 @dataclass(frozen=True)
 class Counterexample:
     """What happened, move by move."""
@@ -29,8 +33,6 @@ class Counterexample:
     records: tuple[Record, ...]
     #: The class of each move.
     labels: tuple[Label, ...]
-    #: How many of the moves come before those that go on for ever; all of them where nothing does.
-    stem: int
     #: The world in which it ended.
     last: World | None
 
@@ -47,28 +49,28 @@ def retrace(
     find: Callable[[Row], int],
     path: Sequence[int],
     *,
-    loop: Sequence[int] = (),
+    parts: Sequence[Part] = (),
     failing: int = -1,
 ) -> Counterexample:
-    """Walk along a path of states, then along a loop, then make the failing move of this class, if there is one."""
+    """Walk along a path of states, then along each part, then make the failing move of this class, if there is one."""
     names = tuple(moves.name(node) for node in range(len(moves.model.machines)))
-    row, _ = moves.first()
-    if not path:
-        return Counterexample(names, (), (), 0, None)
+    row, failure = moves.first()
     teller = _Teller(moves)
+    if failure:
+        return Counterexample(names, (), (), None)
     teller.begin(row)
-    for place, state in enumerate((*path[1:], *loop)):
-        if place == len(path) - 1 and loop:
-            teller.say("from here on, for ever:")
-        move = next(one for one in moves.moves(row) if one.row and find(tuple(one.row)) == state)
-        teller.tell(row, move)
-        row = tuple(move.row)
+    for caption, states in (("", path[1:]), *parts):
+        if caption:
+            teller.say(f"{caption}:" if states else caption)
+        for state in states:
+            move = next(one for one in moves.moves(row) if one.row and find(tuple(one.row)) == state)
+            teller.tell(row, move)
+            row = tuple(move.row)
     last = moves.packing.world(row)
     if failing >= 0:
         teller.tell(row, next(one for one in moves.moves(row) if not one.row and one.label == failing))
-    if not loop:
-        teller.tell_under_way()
-    return Counterexample(names, tuple(teller.records), tuple(teller.labels), len(path) - 1, last)
+    teller.tell_under_way()
+    return Counterexample(names, tuple(teller.records), tuple(teller.labels), last)
 
 
 class _Teller:
@@ -175,4 +177,4 @@ class _Teller:
                 self.say(f"under way from {sender} to {to}: {what!r}" + (f" ({sent})" if sent else ""))
 
 
-__all__ = ["Counterexample", "retrace"]
+__all__ = ["Counterexample", "Part", "retrace"]

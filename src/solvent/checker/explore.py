@@ -20,11 +20,17 @@ from solvent.checker.moves import Moves
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from solvent.checker.counterexample import Part
     from solvent.checker.model import Model
     from solvent.checker.packing import Row
 
 STATES_MAX = 1_000_000
 """How many states are looked at unless told otherwise."""
+
+NO_FAILURE = "no machine fails"
+GOAL = "a goal can always be reached"
+PROGRESS = "every fair run makes progress or reaches a goal"
+"""What must hold of every model that has machines, and of one that has a goal."""
 
 _STOP_ASKED_EVERY = 1024
 
@@ -88,8 +94,7 @@ class _Found:
     state: int
     #: The class of the move from there in which a machine fails.
     failing: int = -1
-    #: States that go on for ever, the first one again at the end.
-    loop: tuple[int, ...] = ()
+    parts: tuple[Part, ...] = ()
 
 
 class _Search:
@@ -113,7 +118,7 @@ class _Search:
         """Find all states."""
         row, failure = self.moves.first()
         if failure:
-            self._violated("no machine fails", failure, 0)
+            self._violated(NO_FAILURE, failure, 0)
             return Verdict.VIOLATED
         self.state_of(row, 0)
         state = 0
@@ -139,7 +144,7 @@ class _Search:
         for move in self.moves.moves(row):
             if not move.row:
                 assert move.outcome is not None
-                self._violated("no machine fails", move.outcome.failure, state, failing=move.label)
+                self._violated(NO_FAILURE, move.outcome.failure, state, failing=move.label)
                 return
             after = move.row[ghost_at]
             is_progress = after != before and self._measure(after) != self._measure(before)
@@ -203,25 +208,33 @@ class _Search:
         labels = self.moves.labels.values
         trap = dead_end(self.graph, labels)
         if trap is not None:
-            state, is_stuck = trap
-            message = "nothing can happen any more" if is_stuck else "what can still happen leads to no goal"
-            self._violated("a goal can always be reached", message, state)
+            message = "nothing can happen any more"
+            parts: list[Part] = []
+            if trap.way or trap.loop:
+                parts.append(("from here on no goal can be reached", trap.way))
+            if trap.loop:
+                message = "whatever happens leads to no goal"
+                parts.append(("and this can go on for ever", trap.loop))
+            self._violated(GOAL, message, trap.state, parts=tuple(parts))
             return
         if not self.model.has_no_livelock or self.model.variants is not None:
             return
         lasso = livelock(self.graph, labels, fair_choices=self.model.fair_choices)
         if lasso is not None:
-            message = "the last moves can go on for ever, fairly, without progress"
-            self._violated("every fair run makes progress or ends", message, lasso.path[0], loop=lasso.path)
+            message = "this goes on for ever, fairly, and gets nowhere"
+            parts = [("from here on, again and again", lasso.path[1:])]
+            self._violated(PROGRESS, message, lasso.path[0], parts=tuple(parts))
 
-    def _violated(self, name: str, message: str, state: int, *, failing: int = -1, loop: tuple[int, ...] = ()) -> None:
-        self.violations.append(_Found(name, message, state, failing, loop))
+    def _violated(
+        self, name: str, message: str, state: int, *, failing: int = -1, parts: tuple[Part, ...] = ()
+    ) -> None:
+        self.violations.append(_Found(name, message, state, failing, parts))
 
     def retraced(self) -> Iterator[Violation]:
         """Give what was found with the way to it."""
         for one in self.violations:
             path = self.graph.path_to(one.state) if len(self.graph) else []
-            trace = retrace(self.moves, self._find, path, loop=one.loop[1:], failing=one.failing)
+            trace = retrace(self.moves, self._find, path, parts=one.parts, failing=one.failing)
             yield Violation(one.property, one.message, trace)
 
     def _find(self, row: Row) -> int:
@@ -235,4 +248,4 @@ def sentence(name: str) -> str:
     return name.strip("_").replace("_", " ")
 
 
-__all__ = ["STATES_MAX", "Result", "Verdict", "Violation", "check", "sentence"]
+__all__ = ["GOAL", "NO_FAILURE", "PROGRESS", "STATES_MAX", "Result", "Verdict", "Violation", "check", "sentence"]

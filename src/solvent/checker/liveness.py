@@ -33,11 +33,20 @@ class Lasso:
     path: tuple[int, ...]
 
 
+@dataclass(frozen=True)
+class DeadEnd:
+    """A state without hope, the states on the way from it to where nothing happens any more, or a loop after them."""
+
+    state: int
+    way: tuple[int, ...]
+    loop: tuple[int, ...]
+
+
 # --------------------------------------------------------------------------------------------------- dead ends
 
 
-def dead_end(graph: Graph, labels: Sequence[Label]) -> tuple[int, bool] | None:
-    """Give the nearest state from which no goal can be reached, and whether nothing at all can happen there."""
+def dead_end(graph: Graph, labels: Sequence[Label]) -> DeadEnd | None:
+    """Give the nearest state from which no goal can be reached, if there is one."""
     is_fault = [label.kind.is_fault for label in labels]
     begins, sources = _reversed(graph, is_fault)
     is_hopeful = bytearray(graph.goals)
@@ -51,7 +60,36 @@ def dead_end(graph: Graph, labels: Sequence[Label]) -> tuple[int, bool] | None:
     state = is_hopeful.find(0)
     if state < 0:
         return None
-    return state, all(is_fault[label] for _, label, _ in graph.moves(state))
+    return _followed(graph, is_fault, state)
+
+
+def _followed(graph: Graph, is_fault: list[bool], first: int) -> DeadEnd:
+    """Go on from a hopeless state: to the nearest one where nothing happens any more, else round a loop."""
+    parents = {first: first}
+    waiting = deque([first])
+    loop: tuple[int, ...] = ()
+    while waiting:
+        state = waiting.popleft()
+        targets = [target for target, label, _ in graph.moves(state) if not is_fault[label]]
+        if not targets:
+            return DeadEnd(first, _back(parents, state, first)[1:], ())
+        for target in targets:
+            if target not in parents:
+                parents[target] = state
+                waiting.append(target)
+            elif not loop and target in _back(parents, state, first):
+                loop = (*_back(parents, state, target), target)
+    # Whoever can always go on must come back somewhere, as there are only so many states.
+    return DeadEnd(first, _back(parents, loop[0], first)[1:], loop[1:])
+
+
+def _back(parents: dict[int, int], state: int, first: int) -> tuple[int, ...]:
+    """Give the states from one to another on the way by which it was found; up to the root if it is not on it."""
+    way = [state]
+    while state not in (first, parents[state]):
+        state = parents[state]
+        way.append(state)
+    return tuple(reversed(way))
 
 
 def _reversed(graph: Graph, is_fault: list[bool]) -> tuple[array[int], array[int]]:
@@ -228,4 +266,4 @@ def _way(
     raise AssertionError("a strongly connected component is connected")
 
 
-__all__ = ["Lasso", "dead_end", "livelock"]
+__all__ = ["DeadEnd", "Lasso", "dead_end", "livelock"]

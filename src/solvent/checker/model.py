@@ -17,12 +17,13 @@ arrives (`Received`, the oldest of its channel, or any one of an unordered netwo
 is answered, a request comes (each once). A `Choose` gets every option. Besides there are faults, each out of its
 budget: a message is lost, a message is doubled, a node crashes. A node that is down may be started again at any time.
 
-**Crashes.** A crash loses the node's state, its timers and questions, and all messages to and from it; messages sent
-to it while it is down are lost too. A restart calls `start(saved, life)` with life 1, 2, ... With
-`Crashes.are_noticed`, every other node finds a `PeerRestarted` as the first thing on the channel from the restarted
-node, and what it sends to that node before it has read this notice is lost: it was meant for the former life, and
-`PeerRestarted` promises that "what was under way is lost". With `within_step` a node may also crash in the middle of
-carrying out effects: before any `Save` or `Report` that is not the first of them.
+**Crashes.** A crash loses the node's state, its timers and questions, and all messages to and from it, unless
+`lose_messages` says otherwise; messages sent to it while it is down are lost too. A restart calls `start(saved, life)`
+with life 1, 2, ... With `Crashes.are_noticed`, every other node finds a `PeerRestarted` as the first thing on the
+channel from the restarted node (after what the former life said, where that is not lost), and what it sends to that
+node before it has read this notice is lost: it was meant for the former life, and `PeerRestarted` promises that "what
+was under way is lost". A node that was down itself reads the notice in its next life. With `within_step` a node may
+also crash in the middle of carrying out effects: before any `Save` or `Report` that is not the first of them.
 
 **Fairness.** A run is fair if no class of moves is possible from some moment on at every moment and yet never made.
 Classes are: deliver from a to b; timer t of node n; answer node n; request at node n; start node n again. Which answer
@@ -99,6 +100,8 @@ class Crashes:
     """Whether the others get a `PeerRestarted`."""
     within_step: bool = False
     """Whether a node may crash while it carries out effects."""
+    lose_messages: bool = True
+    """Whether what is under way to and from a node is lost with it; else it arrives late, also in the next life."""
 
 
 def nobody_answers(_world: World, _node: NodeId, _question: Any) -> Iterable[Any]:

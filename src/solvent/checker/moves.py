@@ -78,7 +78,6 @@ class _Facts(NamedTuple):
     question: Any
     #: Whether the node takes no other event before that answer.
     is_blocked: bool
-    #: Classes and events of the running timers.
     timers: tuple[str, ...]
 
 
@@ -96,10 +95,17 @@ class Moves:
         self._ghosts: dict[tuple[int, int, int], int] = {}
         self._received: dict[tuple[int, int], int] = {}
         crashes = model.crashes
+        self._has_crashes = crashes.count > 0
         self._may_crash = tuple(self._nodes) if crashes.nodes is None else crashes.nodes
         self._deliver = [
             self.labels.number(Label(Kind.DELIVER, to, sender)) for sender in self._nodes for to in self._nodes
         ]
+        self._at = {
+            kind: [self.labels.number(Label(kind, node)) for node in self._nodes]
+            for kind in (Kind.ANSWER, Kind.REQUEST, Kind.GO_ON, Kind.START, Kind.CRASH)
+        }
+        #: Classes and events of timers, by node and name.
+        self._fired: dict[tuple[int, str], tuple[int, int]] = {}
 
     # ------------------------------------------------------------------------------------------------ the first
 
@@ -140,7 +146,7 @@ class Moves:
         for node, one in enumerate(ready):
             if one.has_unfinished:
                 outcome = self.steps.go_on(row[node], is_split=is_split)
-                found.append(self._moved(row, Label(Kind.GO_ON, node), node, outcome, -1))
+                found.append(self._moved(row, self._at[Kind.GO_ON][node], node, outcome, -1))
             elif one.question is not None:
                 answers = self._answers(row, node, one.question, is_split=is_split)
                 if answers and self.model.asking is Asking.AT_ONCE:
@@ -185,8 +191,8 @@ class Moves:
         else:
             world = self.packing.world(row)
             events = [Answered(one) for one in self.model.answers(world, NodeId(node), question.question)]
-        label = Label(Kind.ANSWER, node)
-        return [self._taken(row, label, node, event, is_split=is_split) for event in events]
+        label = self._at[Kind.ANSWER][node]
+        return [self._taken(row, label, node, self.events.number(event), is_split=is_split) for event in events]
 
     def _deliveries(self, row: Row, ready: list[_Facts], found: list[Move], *, is_split: bool) -> None:
         count = len(self._nodes)
@@ -201,7 +207,7 @@ class Moves:
                 event = self._received.get((sender, item))
                 if event is None:
                     event = self.event_of(sender, item)
-                outcome = self.steps.take(to, row[to], event, self.events[event], is_split=is_split)
+                outcome = self.steps.take(to, row[to], event, self.events.values[event], is_split=is_split)
                 after = list(row)
                 after[count + slot] = queues.pull(queue, item)
                 if outcome.failure:
@@ -218,10 +224,14 @@ class Moves:
         return number
 
     def _timers(self, row: Row, node: int, names: tuple[str, ...], *, is_split: bool) -> list[Move]:
-        return [
-            self._taken(row, Label(Kind.TIMER, node, timer=name), node, TimerFired(name), is_split=is_split)
-            for name in names
-        ]
+        found = []
+        for name in names:
+            known = self._fired.get((node, name))
+            if known is None:
+                label = self.labels.number(Label(Kind.TIMER, node, timer=name))
+                known = self._fired[node, name] = label, self.events.number(TimerFired(name))
+            found.append(self._taken(row, known[0], node, known[1], is_split=is_split))
+        return found
 
     def _requested(self, row: Row, node: int, wanted: Any, request: int, *, is_split: bool) -> Move:
         at = self.packing.allowance_at
@@ -230,7 +240,8 @@ class Moves:
         rest.remove(request)
         after = list(row)
         after[at] = self.packing.allowances.number((tuple(rest), budget))
-        return self._taken(tuple(after), Label(Kind.REQUEST, node), node, Requested(wanted), is_split=is_split)
+        event = self.events.number(Requested(wanted))
+        return self._taken(tuple(after), self._at[Kind.REQUEST][node], node, event, is_split=is_split)
 
     def _start(self, row: Row, node: int, *, is_split: bool) -> Move:
         outcome = self.steps.start(node, row[node], is_split=is_split)
@@ -241,8 +252,9 @@ class Moves:
                 if peer != node:
                     is_up = self.packing.locals[row[peer]].is_up
                     notice = (PeerRestarted if is_up else Missed)(NodeId(node))
-                    before[count + node * count + peer] = queues.number((notice,))
-        return self._moved(tuple(before), Label(Kind.START, node), node, outcome, -1)
+                    slot = count + node * count + peer
+                    before[slot] = queues.push(before[slot], queues.items.number(notice))
+        return self._moved(tuple(before), self._at[Kind.START][node], node, outcome, -1)
 
     def _crashes(self, row: Row, nodes: tuple[int, ...]) -> list[Move]:
         count, queues, packing = len(self._nodes), self.packing.queues, self.packing
@@ -257,7 +269,7 @@ class Moves:
             before = packing.locals[row[node]]
             after = list(row)
             after[node] = packing.locals.number(Local(None, saved=before.saved, life=before.life, is_up=False))
-            for peer in self._nodes:
+            for peer in self._nodes if self.model.crashes.lose_messages else ():
                 after[count + node * count + peer] = 0
                 if peer != node:
                     # That a peer started anew, a node is told in its next life.
@@ -267,7 +279,7 @@ class Moves:
                 ghost = packing.ghosts[row[packing.ghost_at]]
                 after[packing.ghost_at] = packing.ghosts.number(observe(ghost, NodeId(node)))
             after[packing.allowance_at] = allowance
-            found.append(Move(self.labels.number(Label(Kind.CRASH, node)), after))
+            found.append(Move(self._at[Kind.CRASH][node], after))
         return found
 
     def _network_faults(self, row: Row, budget: Budget) -> list[Move]:
@@ -277,6 +289,8 @@ class Moves:
         fewer = Budget(budget.losses, budget.duplicates - 1, budget.crashes)
         found = []
         for slot, queue in enumerate(row[count : packing.ghost_at]):
+            if not queue:
+                continue
             sender, to = divmod(slot, count)
             # A message that is not the next to arrive can be lost when it is.
             losable = queues.fronts[queue] if budget.losses else ()
@@ -294,27 +308,27 @@ class Moves:
 
     # ----------------------------------------------------------------------------------------- doing one of them
 
-    def _taken(self, row: Row, label: Label, node: int, event: Event, *, is_split: bool) -> Move:
-        number = self.events.number(event)
-        outcome = self.steps.take(node, row[node], number, event, is_split=is_split)
-        return self._moved(row, label, node, outcome, number)
+    def _taken(self, row: Row, label: int, node: int, event: int, *, is_split: bool) -> Move:
+        outcome = self.steps.take(node, row[node], event, self.events.values[event], is_split=is_split)
+        return self._moved(row, label, node, outcome, event)
 
-    def _moved(self, row: Row, label: Label, node: int, outcome: Outcome, subject: int) -> Move:
+    def _moved(self, row: Row, label: int, node: int, outcome: Outcome, subject: int) -> Move:
         after: list[int] = []
         if not outcome.failure:
             after = list(row)
             self._apply(after, node, outcome)
-        return Move(self.labels.number(label), after, subject, outcome)
+        return Move(label, after, subject, outcome)
 
     def _apply(self, row: list[int], node: int, outcome: Outcome) -> None:
         """Put what came of an event at a node into a row."""
-        count, queues = len(self._nodes), self.packing.queues
         row[node] = outcome.local
-        for to, item in outcome.sends:
-            slot = count + node * count + to
-            if self._is_lost(row, node, to):
-                continue
-            row[slot] = queues.push(row[slot], item)
+        if outcome.sends:
+            count, queues = len(self._nodes), self.packing.queues
+            first, has_crashes = count + node * count, self._has_crashes
+            for to, item in outcome.sends:
+                if has_crashes and self._is_lost(row, node, to):
+                    continue
+                row[first + to] = queues.push(row[first + to], item)
         if outcome.reports_number:
             at = self.packing.ghost_at
             key = (row[at], node, outcome.reports_number)
@@ -328,11 +342,13 @@ class Moves:
 
     def _is_lost(self, row: list[int], node: int, to: int) -> bool:
         """Whether a message cannot reach the life it is meant for."""
-        if node == to or not self.model.crashes.count:
+        if node == to:
             return False
+        if not self.packing.locals[row[to]].is_up:
+            return True
         count = len(self._nodes)
         is_unheard = self.packing.queues.has_notice[row[count + to * count + node]]
-        return is_unheard or not self.packing.locals[row[to]].is_up
+        return is_unheard and self.model.crashes.lose_messages
 
 
 __all__ = ["Kind", "Label", "Move", "Moves"]
