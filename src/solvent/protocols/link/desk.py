@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from solvent.protocols.link.line import WINDOW_MAX, Line, acknowledged, enqueued, older, restarted
-from solvent.protocols.link.messages import Ack, AllTaken, Cheap, Congested, Data, LinkFault, Loose, PeerLife
+from solvent.protocols.link.messages import Ack, AllTaken, Announce, Cheap, Congested, Data, LinkFault, Loose, PeerLife
 from solvent.protocols.link.state import ACK, MORE, RESEND, Deliver, LinkState, Restart, TellAllTaken
 from solvent.protocols.machine import (
     Ask,
@@ -171,22 +171,26 @@ class Desk:
         return replace(line, sent=end, owed=0)
 
     def acknowledge(self, peer: NodeId) -> None:
-        """Tell a peer what was taken, and which life this is."""
+        """Tell a peer what was taken."""
         line = self.line(peer)
         self.effects.append(Send(peer, Ack(self.life, line.life, line.taken)))
         self.lines = self.lines.set(peer, replace(line, owed=0))
 
+    def announce(self, peer: NodeId, line: Line) -> None:
+        """Tell a peer which life this is."""
+        self.effects.append(Send(peer, Announce(self.life, line.life)))
+
     def owe(self, peer: NodeId, line: Line) -> None:
-        """Keep a line that owes its peer one more answer."""
+        """Keep a line that owes its peer an answer; one will do, however often it is owed."""
         if not line.is_listed:
             self.owing = (*self.owing, peer)
-        self.lines = self.lines.set(peer, replace(line, owed=line.owed + 1, is_listed=True))
+        self.lines = self.lines.set(peer, replace(line, owed=line.owed or 1, is_listed=True))
 
     # ------------------------------------------------------------------------------------------------- receiving
 
     def on_frame(self, event: Received, sender: NodeId, frame: Any) -> None:
         """Take a frame: first see whose it is and for whom."""
-        if not isinstance(frame, Data | Ack | Loose):
+        if not isinstance(frame, Data | Ack | Announce | Loose):
             self.effects.append(Report(LinkFault(sender, f"`{type(frame).__name__}` came without a frame")))
             return
         line = self.line(sender)
@@ -205,6 +209,9 @@ class Desk:
         match frame:
             case Loose(_, _, message):
                 self.tell(Received(sender, message, self.at))
+            case Announce():
+                # Said again: the answer to the first was lost.
+                self.owe(sender, line)
             case Ack(_, _, taken):
                 self.on_ack(sender, line, taken)
             case Data(_, _, number, taken, message):
@@ -300,12 +307,12 @@ class Desk:
         self.is_resending = False
         for peer in sorted(self.lines):
             before = self.lines[peer]
-            line, is_due = older(before)
+            line, is_due = older(before, self.link.patience_max)
             if is_due:
                 if line.is_open:
                     line = self.pump(peer, line)
                 else:
-                    self.effects.append(Send(peer, Ack(self.life, line.life, line.taken)))
+                    self.announce(peer, line)
             if line is not before:
                 self.lines = self.lines.set(peer, line)
 

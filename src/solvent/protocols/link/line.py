@@ -88,14 +88,14 @@ def acknowledged(line: Line, taken: int) -> Line:
     )
 
 
-def older(line: Line) -> tuple[Line, bool]:
+def older(line: Line, patience_max: int = PATIENCE_MAX) -> tuple[Line, bool]:
     """Let a tick pass; say whether it is time to send again, or to introduce oneself again."""
     if not line.waiting and line.is_met:
         return line, False
     # A message may have been sent a moment before the tick: one tick more than the patience is a full wait.
-    if line.age < line.patience:
+    if line.age < min(line.patience, patience_max):
         return replace(line, age=line.age + 1), False
-    patience = min(PATIENCE_MAX, line.patience * 2)
+    patience = max(1, min(patience_max, line.patience * 2))
     return replace(line, age=0, patience=patience, sent=line.acked, window=RESENT_MAX), True
 
 

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias
 from immutables import Map
 
 from solvent.protocols.link.desk import Desk
-from solvent.protocols.link.line import Line
+from solvent.protocols.link.line import PATIENCE_MAX, Line
 from solvent.protocols.link.messages import PeerLife
 from solvent.protocols.link.state import LinkState
 from solvent.protocols.machine import Answered, Chosen, Event, Machine, NodeId, Received, State, Step, TimerFired
@@ -42,7 +42,8 @@ LinkStep: TypeAlias = Step[LinkState]
 class Linked(Generic[State]):
     """Node `me`, one of `peers`, around the machine `inner`.
 
-    Times are in ticks: `resend_after` until a message that was not taken is sent again, at first; `ack_after` until
+    Times are in ticks: `resend_after` until a message that was not taken is sent again, at first, and at most
+    `patience_max` times as long later; `ack_after` until
     messages are acknowledged by a frame of its own, zero for at once. With `tells_all_taken` the machine inside gets
     `Requested(AllTaken())` whenever nothing that it sent is under way any more.
     """
@@ -56,6 +57,7 @@ class Linked(Generic[State]):
         me: NodeId,
         peers: Iterable[NodeId],
         resend_after: int = 200,
+        patience_max: int = PATIENCE_MAX,
         ack_after: int = 5,
         tells_all_taken: bool = False,
     ) -> None:
@@ -63,6 +65,7 @@ class Linked(Generic[State]):
         self.me = me
         self.peers = tuple(sorted(peer for peer in peers if peer != me))
         self.resend_after = resend_after
+        self.patience_max = patience_max
         self.ack_after = ack_after
         self.tells_all_taken = tells_all_taken
 
@@ -77,8 +80,9 @@ class Linked(Generic[State]):
         desk = self.desk(self, state, 0)
         desk.carry(effects)
         for peer in self.peers if life else ():
-            if not desk.line(peer).waiting:
-                desk.acknowledge(peer)
+            line = desk.line(peer)
+            if not line.waiting:
+                desk.announce(peer, line)
         desk.work()
         return desk.finish(state)
 

@@ -28,11 +28,18 @@ class Data(Message, Generic[Inner], frozen=True, gc=False, array_like=True, tag=
 
 
 class Ack(Message, frozen=True, gc=False, array_like=True, tag="a"):
-    """How many messages the sender has taken; after a restart it announces the sender's new life."""
+    """How many messages the sender has taken."""
 
     life: int
     to: int
     taken: int
+
+
+class Announce(Message, frozen=True, gc=False, array_like=True, tag="n"):
+    """The sender is in a new life; said until any frame shows that the recipient knows it."""
+
+    life: int
+    to: int
 
 
 class Loose(Message, Generic[Inner], frozen=True, gc=False, array_like=True, tag="l"):
@@ -85,7 +92,7 @@ class LinkFault(Value, frozen=True, gc=False):
 
 def wire_type(message_type: Any) -> Any:
     """Give the type of everything that links around such machines say to each other, for a codec."""
-    return Data[message_type] | Ack | Loose[message_type]
+    return Data[message_type] | Ack | Announce | Loose[message_type]
 
 
 def record_type(inner_type: Any) -> Any:
@@ -96,6 +103,7 @@ def record_type(inner_type: Any) -> Any:
 __all__ = [
     "Ack",
     "AllTaken",
+    "Announce",
     "Cheap",
     "Congested",
     "Data",
