@@ -111,6 +111,9 @@ class Adaptive(Holder, Requester):
                 return self.on_combination(state, answer)
             if type(answer) is Products:
                 return self.on_products(state, answer.values)
+            if type(answer) is Rewrite:
+                # The search is over, and begins anew with what there is now.
+                return self._on_rewrite(replace(state, phase=RESTING), answer.removed, answer.added)
             return state, ()
         match event:
             case Chosen(option):

@@ -113,6 +113,9 @@ class Moving:
                 return self._on_products(state, values)
             case Requested(Rewrite(removed, added)):
                 return self._on_rewrite(state, removed, added)
+            case Answered(Rewrite(removed, added)):
+                # The search is over, and begins anew with what there is now.
+                return self._on_rewrite(replace(state, phase=IDLE), removed, added)
             case Requested(Wake()) | TimerFired():
                 return self._on_wake(state)
             case PeerRestarted(peer):

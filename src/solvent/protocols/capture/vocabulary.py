@@ -60,7 +60,11 @@ class Products(Value, frozen=True, gc=False):
 
 
 class Rewrite(Value, frozen=True, gc=False):
-    """The program reacted by itself on molecules of this node: take these away, put these in."""
+    """The program reacted by itself on molecules of this node: take these away, put these in.
+
+    A request, or an answer to `Discover`, which is then asked again. What is removed must be this node's when the
+    machine hears of it; only in an answer a program can be sure of that.
+    """
 
     removed: tuple[MoleculeId, ...]
     added: tuple[Any, ...]
