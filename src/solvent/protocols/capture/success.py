@@ -14,6 +14,7 @@ tuple of fifty floats would be copied with every message, and each of its floats
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -45,7 +46,7 @@ def heard(rates: Rates, rule: RuleId, rate: int, config: CaptureConfig, now: int
             return rates
         remote = remote[1:]
     if config.ageing:
-        new = Success(old.own, old.rate, remote + _BYTES[rate & 255], (*old.heard, now)[-size:])
+        new = Success(old.own, old.rate, remote + _BYTES[rate & 255], (*old.heard, now)[-size:], old.left)
     else:
         new = Success(old.own, old.rate, remote + _BYTES[rate & 255])
     if len(rates) == 1:
@@ -58,7 +59,7 @@ def noted(rates: Rates, rule: RuleId, outcomes: bytes) -> Rates:
     old = rates[rule]
     own = old.own
     count = len(outcomes)
-    if old.rate == len(own) and 0 not in outcomes:
+    if not own or (old.rate == len(own) and 0 not in outcomes):
         return rates
     own = own[count:] + outcomes
     new = Success(own, own.count(1), old.remote, old.heard)
@@ -94,7 +95,8 @@ def overall(success: Success, config: CaptureConfig, now: int, *, is_active: boo
     remote = success.remote
     if config.ageing:
         oldest = now - config.ageing
-        remote = bytes([rate for rate, at in zip(remote, success.heard, strict=True) if at >= oldest])
+        # Heard in this order, so what is too old stands in front.
+        remote = remote[bisect_left(success.heard, oldest) :]
         if not is_active and success.left < oldest:
             return sum(remote) / (len(remote) * config.own_max) if remote else 1.0
     full = config.own_max
