@@ -67,7 +67,7 @@ class Faults(msgspec.Struct, frozen=True, kw_only=True):
             if not getattr(self, name) > 0.0:
                 raise Misuse("P301", f"`{name}` is {getattr(self, name)}, and must be greater than 0")
         if self.partition_ms_max == FOREVER:
-            raise Misuse("P301", "a partition that never heals leaves nothing to wait for")
+            raise Misuse("P301", "`partition_ms_max` is infinite, and a partition must heal")
         if self.crashes_max is not None and self.crashes_max < 0:
             raise Misuse("P301", f"`crashes_max` is {self.crashes_max}: there cannot be fewer than no crashes")
 

@@ -31,8 +31,6 @@ class Network:
 
     def __init__(self, faults: Faults, chance: Random, size: Callable[[Any], int] = encoded_size) -> None:
         self.faults = faults
-        self.lost = 0
-        self.duplicated = 0
         #: When the partition heals that there is now.
         self.heals_at = 0.0
         self._chance = chance
@@ -53,10 +51,8 @@ class Network:
         if now < faults.until_ms:
             # What a node sends to itself crosses no wire.
             if faults.loss and sender != to and chance.random() < faults.loss:
-                self.lost += 1
                 return ()
             if faults.duplication and sender != to and chance.random() < faults.duplication:
-                self.duplicated += 1
                 return self.arrival(sender, to, leaves_at), self.arrival(sender, to, leaves_at)
         return (self.arrival(sender, to, leaves_at),)
 
