@@ -1,0 +1,1 @@
+"""What protocols and the machinery that runs them cost."""
