@@ -162,6 +162,14 @@ class Host(Generic[State]):
             raise Misuse("H331", "the node has not been started")
         await asyncio.shield(self._ended)
 
+    async def run(self) -> None:
+        """Start the node, wait until it is stopped, and leave nothing behind."""
+        await self.start()
+        try:
+            await self.wait()
+        finally:
+            await self.stop()
+
     async def stop(self) -> None:
         """End the node. What was saved is safe and what was said is on its way; nothing else happens."""
         self._end(None)
@@ -265,8 +273,10 @@ class Host(Generic[State]):
             self._journal.commit()
         behind, send = self._behind, self._transport.send
         if behind:
-            self._behind = []
-            for effect in behind:
+            # Taken out first: whoever is told may have the node do more.
+            said = tuple(behind)
+            behind.clear()
+            for effect in said:
                 if type(effect) is Send:
                     send(effect.to, effect.message)
                 else:

@@ -12,6 +12,9 @@ from typing import Any
 from solvent.live.transport import Complain, Counters, Deliver
 from solvent.protocols.machine import NodeId
 
+HELD_MAX = 1024
+"""Deliveries that a paused node keeps; further ones are lost."""
+
 
 class Hub:
     """Knows the nodes of the process."""
@@ -79,11 +82,13 @@ class InProcess:
             receiver._take(self._node, messages)  # noqa: SLF001 - another of the same kind
 
     def _take(self, sender: NodeId, messages: list[Any]) -> None:
-        if self._is_paused:
+        if self._is_paused and len(self._held) >= HELD_MAX:
+            self.counters.messages_dropped += len(messages)
+        elif self._is_paused:
             self._held.append((sender, messages))
         elif self._deliver is not None:
             self.counters.messages_received += len(messages)
             self._deliver(sender, messages)
 
 
-__all__ = ["Hub", "InProcess"]
+__all__ = ["HELD_MAX", "Hub", "InProcess"]

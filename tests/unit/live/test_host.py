@@ -1,0 +1,398 @@
+"""One machine, its inbox and its effects."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from solvent.errors import Misuse
+from solvent.live import Host, Hub, Journal, PeerFault
+from solvent.protocols.machine import (
+    Answered,
+    Ask,
+    CancelTimer,
+    Choose,
+    Chosen,
+    Effects,
+    Event,
+    NodeId,
+    Received,
+    Report,
+    Requested,
+    Save,
+    Send,
+    SetTimer,
+    TimerFired,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+    from pathlib import Path
+
+A, B = NodeId(0), NodeId(1)
+
+
+class Scripted:
+    """Keeps its events as its state, and asks a function for the effects."""
+
+    def __init__(self, effects_of: Callable[[Any], Effects] = lambda _: (), first: Effects = ()) -> None:
+        self.effects_of = effects_of
+        self.first = first
+
+    def start(self, saved: tuple[Any, ...] = (), life: int = 0) -> tuple[tuple[Any, ...], Effects]:
+        """Begin with what was saved."""
+        return (saved, life), self.first
+
+    def step(self, state: tuple[Any, ...], event: Event) -> tuple[tuple[Any, ...], Effects]:
+        """Look the event up."""
+        what: Any = event
+        match event:
+            case Received(sender, message):
+                what = (sender, message)
+            case Requested(request):
+                what = request
+            case TimerFired(name):
+                what = TimerFired(name)
+        return (*state, what), self.effects_of(what)
+
+
+class Counting:
+    """Counts its events, and reports the last."""
+
+    def start(self, saved: tuple[Any, ...] = (), life: int = 0) -> tuple[int, Effects]:
+        """Begin with nothing."""
+        del saved, life
+        return 0, ()
+
+    def step(self, state: int, event: Event) -> tuple[int, Effects]:
+        """Count."""
+        is_last = isinstance(event, Received) and event.message == "last"
+        return state + 1, (Report("last"),) if is_last else ()
+
+
+class Listener:
+    """Keeps what it is told; answers by a function; wakes whoever waits for a number of reports."""
+
+    def __init__(self, answer: Callable[[Any], Any] = lambda question: question) -> None:
+        self.outcomes = list[Any]()
+        self.answer = answer
+        self.news = asyncio.Event()
+
+    def told(self, outcome: Any) -> None:
+        """Keep it."""
+        self.outcomes.append(outcome)
+        self.news.set()
+
+    async def hears(self, *outcomes: Any) -> None:
+        """Wait until it was told these."""
+        while self.outcomes != list(outcomes):
+            self.news.clear()
+            await self.news.wait()
+
+
+def run(test: Coroutine[Any, Any, None]) -> None:
+    """Run a test, but not for ever."""
+    asyncio.run(asyncio.wait_for(test, 20))
+
+
+async def until(is_so: Callable[[], bool]) -> None:
+    """Let the loop turn until something is so."""
+    while not is_so():  # noqa: ASYNC110 - a node has no event for everything a test may want to know
+        await asyncio.sleep(0)
+
+
+def table(**effects: Effects) -> Callable[[Any], Effects]:
+    """Make a script out of requests' names."""
+    return lambda what: effects.get(what, ()) if isinstance(what, str) else ()
+
+
+def test_events_are_taken_one_after_the_other() -> None:
+    """Requests become events in their order, and reports reach the application."""
+
+    async def test() -> None:
+        listener = Listener()
+        machine = Scripted(table(a=(Report("A"),), b=(Report("B"),)), first=(Report("started"),))
+        host = Host(machine, Hub().transport(A), application=listener)
+        await host.start()
+        host.request("a")
+        host.request("b")
+        await listener.hears("started", "A", "B")
+        assert host.state == ((), 0, "a", "b")
+        assert (host.counters.steps, host.waiting_count) == (2, 0)
+        await host.stop()
+
+    run(test())
+
+
+def test_messages_reach_other_nodes_and_oneself() -> None:
+    """A message arrives at its recipient, with its sender."""
+
+    async def test() -> None:
+        hub, listener = Hub(), Listener()
+        effects = (Send(B, "x"), Send(A, "y"), Send(NodeId(7), "nobody"))
+        one = Host(Scripted(lambda what: effects if what == "go" else (Report(what),)), hub.transport(A))
+        one._application = listener
+        two = Host(Scripted(lambda what: (Report(what),)), hub.transport(B), application=listener)
+        await one.start()
+        await two.start()
+        one.request("go")
+        await until(lambda: len(listener.outcomes) == 2)
+        assert sorted(listener.outcomes) == [(A, "x"), (A, "y")]
+        assert (one.counters.messages_sent, one.counters.messages_dropped) == (3, 1)
+        await one.stop()
+        await two.stop()
+
+    run(test())
+
+
+def test_a_record_is_safe_before_anything_is_said(tmp_path: Path) -> None:
+    """Whoever hears what follows a `Save` finds it in the file."""
+
+    async def test() -> None:
+        path, sizes = tmp_path / "j", dict[str, int]()
+        listener = Listener()
+        told = listener.told
+        listener.told = lambda outcome: (sizes.setdefault(outcome, path.stat().st_size), told(outcome))[1]  # type: ignore[method-assign]
+        machine = Scripted(table(go=(Report("before"), Save("record"), Report("after"), Save("last"))))
+        host = Host(machine, Hub().transport(A), application=listener, journal=Journal(path, str))
+        await host.start()
+        host.request("go")
+        await listener.hears("before", "after")
+        assert sizes["before"] < sizes["after"]
+        await host.stop()
+        assert Journal(path, str).open().saved == ("record", "last")
+
+    run(test())
+
+
+def test_a_burst_of_steps_is_written_at_once(tmp_path: Path) -> None:
+    """Records of many steps are in the file with the first report of the burst: they were written together."""
+
+    async def test() -> None:
+        path, listener = tmp_path / "j", Listener()
+        machine = Scripted(lambda what: (Save(what), Report(path.stat().st_size)))
+        host = Host(machine, Hub().transport(A), application=listener, journal=Journal(path, int))
+        await host.start()
+        for number in range(50):
+            host.request(number)
+        await until(lambda: len(listener.outcomes) == 50)
+        # The size at each step, before the turn's end: it grows far less often than there are steps.
+        assert len(set(listener.outcomes)) < 25
+        await host.stop()
+
+    run(test())
+
+
+def test_a_node_begins_with_what_it_saved(tmp_path: Path) -> None:
+    """A second life gets the records of the first."""
+
+    async def test() -> None:
+        for life, saved in enumerate([(), ("x",), ("x", "x")]):
+            listener, machine = Listener(), Scripted(table(go=(Save("x"), Report("done"))))
+            journal = Journal(tmp_path / "j", str)
+            host = Host(machine, Hub().transport(A), application=listener, journal=journal)
+            await host.start()
+            assert host.state == (saved, life)
+            host.request("go")
+            await listener.hears("done")
+            await host.stop()
+
+    run(test())
+
+
+def test_timers_fire_and_are_cancelled() -> None:
+    """A timer fires once; one that is set anew or cancelled does not fire as it was."""
+
+    async def test() -> None:
+        def effects_of(what: Any) -> Effects:
+            if what == "go":
+                timers = SetTimer("long", 100_000), SetTimer("gone", 1), CancelTimer("gone"), CancelTimer("none")
+                return (*timers, SetTimer("short", 100_000), SetTimer("short", 5))
+            return (Report(what),)
+
+        listener = Listener()
+        host = Host(Scripted(effects_of), Hub().transport(A), application=listener)
+        await host.start()
+        host.request("go")
+        await listener.hears(TimerFired("short"))
+        await host.stop()
+
+    run(test())
+
+
+def test_a_timer_that_has_run_out_can_still_be_cancelled() -> None:
+    """A timer that ran out while the machine was busy does not fire after the machine cancelled it."""
+
+    async def test() -> None:
+        listener = Listener()
+        host = Host(Scripted(table(cancel=(CancelTimer("t"), Report("done")))), Hub().transport(A))
+        host._application = listener
+        await host.start()
+        host.request("cancel")
+        # Run out now, behind the request in the inbox.
+        host._set_timer("t", 0)
+        host._timers["t"].cancel()
+        host._on_timer("t")
+        await listener.hears("done")
+        await asyncio.sleep(0)
+        assert host.state == ((), 0, "cancel")
+        await host.stop()
+
+    run(test())
+
+
+def test_chance_chooses_before_the_next_event() -> None:
+    """The answer to a `Choose` comes before events that were there already."""
+
+    async def test() -> None:
+        host = Host(Scripted(table(go=(Choose(1), Choose(1)))), Hub().transport(A))
+        await host.start()
+        host.request("go")
+        host.request("next")
+        await until(lambda: len(host.state) == 6)
+        assert host.state[2:] == ("go", Chosen(0), Chosen(0), "next")
+        await host.stop()
+
+    run(test())
+
+
+def test_an_answer_comes_before_the_next_event() -> None:
+    """A question is asked after what was reported before it, and its answer is the machine's next event."""
+
+    async def test() -> None:
+        listener = Listener()
+        listener.answer = lambda question: (question, tuple(listener.outcomes))
+        host = Host(Scripted(table(go=(Report("r"), Ask("q")))), Hub().transport(A), application=listener)
+        await host.start()
+        host.request("go")
+        host.request("next")
+        await until(lambda: len(host.state) == 5)
+        assert host.state[2:] == ("go", Answered(("q", ("r",))), "next")
+        await host.stop()
+
+    run(test())
+
+
+def test_an_answer_that_takes_time_holds_nothing_up() -> None:
+    """While an answer is awaited the machine takes other events."""
+
+    async def test() -> None:
+        answer = asyncio.get_running_loop().create_future()
+        listener = Listener(lambda _: answer)
+        host = Host(Scripted(table(go=(Ask("q"),), next=(Report("next"),))), Hub().transport(A), application=listener)
+        await host.start()
+        host.request("go")
+        host.request("next")
+        await listener.hears("next")
+        answer.set_result("late")
+        await until(lambda: len(host.state) == 5)
+        assert host.state[2:] == ("go", "next", Answered("late"))
+        await host.stop()
+
+    run(test())
+
+
+@pytest.mark.parametrize("is_awaited", [False, True])
+def test_a_fault_of_the_application_stops_the_node(is_awaited: bool) -> None:  # noqa: FBT001 - a parameter
+    """Whoever waits for the node gets what the application raised."""
+
+    async def test() -> None:
+        async def fail_later() -> None:
+            raise ValueError("no idea")
+
+        def fail(_: Any) -> Any:
+            if is_awaited:
+                return fail_later()
+            raise ValueError("no idea")
+
+        host = Host(Scripted(table(go=(Ask("q"),))), Hub().transport(A), application=Listener(fail))
+        await host.start()
+        host.request("go")
+        with pytest.raises(ValueError, match="no idea"):
+            await host.wait()
+        await host.stop()
+
+    run(test())
+
+
+def test_a_broken_invariant_stops_the_node() -> None:
+    """The check of a node's own state is made after every step."""
+
+    async def test() -> None:
+        def check(state: tuple[Any, ...]) -> None:
+            assert "bad" not in state, "it went bad"
+
+        host = Host(Scripted(), Hub().transport(A), check=check)
+        await host.start()
+        host.request("good")
+        host.request("bad")
+        with pytest.raises(AssertionError, match="it went bad"):
+            await host.wait()
+        await host.stop()
+
+    run(test())
+
+
+def test_nobody_answers_without_an_application() -> None:
+    """A question with nobody to answer it is a misuse, named by its kind."""
+
+    async def test() -> None:
+        host = Host(Scripted(first=(Ask("q"),)), Hub().transport(A))
+        with pytest.raises(Misuse, match="nobody here can answer `str`"):
+            await host.start()
+
+    run(test())
+
+
+def test_a_node_that_was_not_started_has_no_state() -> None:
+    """Looking at it, or waiting for it, is a misuse."""
+    host = Host(Scripted(), Hub().transport(A))
+    with pytest.raises(Misuse, match="has not been started"):
+        _ = host.state
+    with pytest.raises(Misuse, match="has not been started"):
+        asyncio.run(host.wait())
+
+
+def test_a_stopped_node_takes_no_more_events() -> None:
+    """After its end nothing happens, whatever still arrives."""
+
+    async def test() -> None:
+        host = Host(Scripted(first=(SetTimer("t", 0),)), Hub().transport(A))
+        waiting = asyncio.ensure_future(host.run())
+        await until(lambda: host._is_running)
+        await host.stop()
+        host.request("late")
+        host._on_fault(PeerFault("x", "y"))
+        await asyncio.sleep(0)
+        assert host.state == ((), 0)
+        await waiting
+
+    run(test())
+
+
+def test_a_full_inbox_pauses_the_network() -> None:
+    """A node that is behind receives no more until it has caught up; nothing is lost meanwhile."""
+
+    async def test() -> None:
+        from solvent.live.host import INBOX_MAX
+
+        hub, listener = Hub(), Listener()
+        receiver = Host(Counting(), hub.transport(A), application=listener)
+        await receiver.start()
+        sender = hub.transport(B)
+        await sender.open(lambda *_: None, lambda _: None)
+        for messages in ["x"] * (INBOX_MAX + 1), ["last"]:
+            for message in messages:
+                sender.send(A, message)
+            sender.flush()
+        paused = False
+        while not listener.outcomes:
+            await asyncio.sleep(0)
+            paused = paused or receiver._is_paused
+        assert paused
+        assert receiver.state == INBOX_MAX + 2
+        await receiver.stop()
+
+    run(test())
