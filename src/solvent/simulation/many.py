@@ -32,6 +32,12 @@ Result = TypeVar("Result")
 _LOOK_SECONDS = 0.1
 
 
+class ProcessGone(SolventError):
+    """A process at work on runs ended without a word."""
+
+    exit_code = 1
+
+
 @dataclass(frozen=True)
 class Gathered(Generic[Result]):
     """What came of many runs."""
@@ -154,7 +160,7 @@ def _results(futures: Sequence[Future[Any]], *, is_stopped: bool) -> Iterator[An
             if is_stopped:
                 continue
             hint = "perhaps there was not enough memory: run fewer at a time"
-            raise SolventError("P402", "a process that ran a simulation ended by itself", hint=hint) from None
+            raise ProcessGone("P402", "a process that ran a simulation ended by itself", hint=hint) from None
         if isinstance(result, _Failure):
             raise result.error()
         yield result
@@ -197,4 +203,4 @@ def _guarded(job: Callable[[int], Any], seed: int) -> Any:
         return _Failure(type(error), dict(error.__dict__))
 
 
-__all__ = ["Gathered", "processors", "run_many", "seeds_from"]
+__all__ = ["Gathered", "ProcessGone", "processors", "run_many", "seeds_from"]

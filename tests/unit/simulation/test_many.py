@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from solvent.errors import SolventError
-from solvent.simulation.many import Gathered, processors, run_many, seeds_from
+from solvent.simulation.many import Gathered, ProcessGone, processors, run_many, seeds_from
 from solvent.simulation.violation import InvariantBroken
 
 if TYPE_CHECKING:
@@ -133,5 +132,5 @@ def test_stopping_in_one_process() -> None:
 
 def test_a_process_that_ends_by_itself_is_told() -> None:
     """A run whose process is gone is an error, not a hang."""
-    with pytest.raises(SolventError, match="ended by itself"):
+    with pytest.raises(ProcessGone, match="ended by itself"):
         run_many(vanishing, seed=1, runs=3, processes=2)
