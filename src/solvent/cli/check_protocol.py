@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _WIDTH = 100
 _ALL = "all"
+_HEADS = ("model", "states", "moves", "depth", "seconds", "verdict")
 _STYLES = {"holds": "green", "caught": "green", "limit reached": "yellow", "violated": "bold red", "missed": "bold red"}
 
 
@@ -136,29 +137,46 @@ def _list(options: Namespace, models: Models) -> int:
 
 
 def _write(results: Mapping[str, Result], broken: Mapping[str, Result]) -> None:
+    rows = [
+        _row(name, one, is_broken=is_broken)
+        for group, is_broken in ((results, False), (broken, True))
+        for name, one in group.items()
+    ]
+    if sys.stdout.isatty():
+        _write_table(rows)
+    else:
+        widths = [max(map(len, column)) for column in zip(_HEADS, *rows, strict=True)]
+        for row in (_HEADS, *rows):
+            cells = [cell.rjust(width) for cell, width in zip(row[1:-1], widths[1:-1], strict=True)]
+            write("  ".join((row[0].ljust(widths[0]), *cells, row[-1])))
+    for group in (results, broken):
+        for name, one in group.items():
+            for violation in one.violations:
+                _write_violation(name, violation)
+
+
+def _row(name: str, result: Result, *, is_broken: bool) -> tuple[str, ...]:
+    said = _verdict(result, is_broken=is_broken)
+    if result.violations:
+        said += f": {result.violations[0].property}"
+    counts = (f"{one:,}" for one in (result.states, result.transitions, result.depth))
+    return (name, *counts, f"{result.seconds:.2f}", said)
+
+
+def _write_table(rows: list[tuple[str, ...]]) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    is_terminal = sys.stdout.isatty()
-    table = Table(box=SIMPLE_HEAD if is_terminal else None, pad_edge=is_terminal)
-    table.add_column("model", no_wrap=True)
-    for name in ("states", "moves", "depth", "seconds"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("verdict")
-    for group, is_broken in ((results, False), (broken, True)):
-        for name, one in group.items():
-            word = _verdict(one, is_broken=is_broken)
-            numbers = (f"{one.states:,}", f"{one.transitions:,}", f"{one.depth:,}", f"{one.seconds:.2f}")
-            said = f"{word}: {one.violations[0].property}" if one.violations else word
-            table.add_row(Text(name), *numbers, Text(said, _STYLES[word]))
-    console = Console(file=sys.stdout, highlight=False) if is_terminal else Console(file=sys.stdout, width=_WIDTH)
-    console.print(table)
-    for group in (results, broken):
-        for name, one in group.items():
-            for violation in one.violations:
-                _write_violation(name, violation)
+    table = Table(box=SIMPLE_HEAD)
+    table.add_column(_HEADS[0], no_wrap=True)
+    for head in _HEADS[1:-1]:
+        table.add_column(head, justify="right", no_wrap=True)
+    table.add_column(_HEADS[-1])
+    for name, *numbers, said in rows:
+        table.add_row(Text(name), *numbers, Text(said, _STYLES[said.partition(":")[0]]))
+    Console(file=sys.stdout, highlight=False).print(table)
 
 
 def _write_violation(model: str, violation: Violation) -> None:

@@ -145,7 +145,7 @@ def test_promise_that_was_not_saved_is_made_twice() -> None:
     assert violation.trace.drawn(width=84) == _drawn("""
        n0                         n1                         n2
      1 |<---------Want()----------|                          |
-     2 |-----------Yes()--------->|                          |
+     2 |----------Yes()---------->|                          |
        |                          | reports 'mine'           |
      3 X crashes                  |                          |
      4 O starts again, life 1     |                          |

@@ -1,0 +1,13 @@
+"""A protocol of the tests: models as a protocol's module offers them."""
+
+from __future__ import annotations
+
+from solvent.checker import Network
+from tests.unit.checker.worlds import query, ring
+
+MODELS = {"two": lambda: ring(2), "three": lambda: ring(3)}
+BROKEN = {
+    "hasty": lambda: ring(2, is_hasty=True),
+    "lossy": lambda: query(network=Network(losses=1)),
+    "not broken": lambda: ring(2),
+}
