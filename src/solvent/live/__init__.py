@@ -1,18 +1,22 @@
 """Runs machines for real: clocks, sockets and files.
 
 Reading order: host (one machine, its inbox and its effects); journal (what a crash must not take); transport (what
-the host asks of a network), inprocess, codec, handshake, incoming, outgoing, tcp.
+the host asks of a network), inprocess, codec, handshake, incoming, outgoing, tcp;
+addresses and serving (a node on the network).
 """
 
+from solvent.live.addresses import Address, address_from_text, peers_from_text, text_from_address
 from solvent.live.codec import Codec
 from solvent.live.handshake import Identity
 from solvent.live.host import Application, Host
 from solvent.live.inprocess import Hub, InProcess
 from solvent.live.journal import Journal
+from solvent.live.serving import Node, Place, Service
 from solvent.live.tcp import TcpTransport
 from solvent.live.transport import Counters, PeerFault, Transport
 
 __all__ = [
+    "Address",
     "Application",
     "Codec",
     "Counters",
@@ -21,7 +25,13 @@ __all__ = [
     "Identity",
     "InProcess",
     "Journal",
+    "Node",
     "PeerFault",
+    "Place",
+    "Service",
     "TcpTransport",
     "Transport",
+    "address_from_text",
+    "peers_from_text",
+    "text_from_address",
 ]

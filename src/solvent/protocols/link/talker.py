@@ -24,6 +24,7 @@ from solvent.protocols.machine import (
     NodeId,
     PeerRestarted,
     Received,
+    Report,
     Requested,
     Save,
     Send,
@@ -94,8 +95,10 @@ class Talking(Value, frozen=True, gc=False):
 class Talker:
     """Says words when asked to, and listens."""
 
-    def __init__(self, *, echoes: bool = False) -> None:
+    def __init__(self, *, echoes: bool = False, reports: bool = False) -> None:
         self.echoes = echoes
+        #: Whether it reports `AllTaken`.
+        self.reports = reports
 
     def start(self, saved: tuple[Any, ...] = (), life: int = 0) -> Step[Talking]:
         """Begin with nothing said."""
@@ -110,7 +113,7 @@ class Talker:
                     return state, (Send(to, Cheap(Whisper(state.life))),)
                 return _said(state, to, wants_echo=self.echoes)
             case Requested(AllTaken()):
-                return replace(state, is_all_taken=True), ()
+                return replace(state, is_all_taken=True), (Report(AllTaken()),) if self.reports else ()
             case Received(sender, Word() as word):
                 return _on_word(state, sender, word)
             case Received(sender, Whisper(life)):

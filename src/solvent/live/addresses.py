@@ -1,0 +1,47 @@
+"""Where nodes listen, as people write it: `HOST:PORT`, `[IPV6]:PORT`, and `0=HOST:PORT,1=HOST:PORT` for several."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from solvent.errors import NodeProblem
+from solvent.protocols.machine import NodeId
+
+Address: TypeAlias = tuple[str, int]
+_HINT = "write HOST:PORT, as in 127.0.0.1:7000 or [::1]:7000"
+_PORT_MAX = 65_535
+
+
+def address_from_text(text: str) -> Address:
+    """Read one address."""
+    host, colon, port = text.strip().rpartition(":")
+    if host.startswith("[") and host.endswith("]"):
+        host = host[1:-1]
+    elif ":" in host:
+        host = ""
+    if not (colon and host and port.isascii() and port.isdigit() and int(port) <= _PORT_MAX):
+        raise NodeProblem("N104", f"`{text}` is no address", hint=_HINT)
+    return host, int(port)
+
+
+def peers_from_text(text: str) -> dict[NodeId, Address]:
+    """Read the addresses of several nodes: numbers and addresses, separated by commas or blanks."""
+    peers = dict[NodeId, Address]()
+    for part in text.replace(",", " ").split():
+        number, equals, address = part.partition("=")
+        if not (equals and number.isascii() and number.isdigit()):
+            raise NodeProblem("N105", f"`{part}` is no node and its address", hint="write 0=HOST:PORT,1=HOST:PORT")
+        node = NodeId(int(number))
+        if node in peers:
+            raise NodeProblem("N105", f"node {node} is given twice")
+        peers[node] = address_from_text(address)
+    return peers
+
+
+def text_from_address(address: Address) -> str:
+    """Write an address."""
+    host, port = address
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+__all__ = ["Address", "address_from_text", "peers_from_text", "text_from_address"]
