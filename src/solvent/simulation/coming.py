@@ -45,6 +45,8 @@ class Notice(Value, frozen=True, gc=False):
 
     peer: NodeId
     to: NodeId
+    #: The life that the peer began.
+    life: int
 
 
 class Restart(Value, frozen=True, gc=False):

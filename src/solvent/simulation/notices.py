@@ -39,15 +39,17 @@ class Notices:
     def _send(self, peer: Node, to: Node) -> None:
         if not self.has_heard(to.number, peer.number, peer.life):
             arrives_at = self._network.arrival(peer.number, to.number, self._clock.now)
-            self._clock.put(arrives_at, Notice(peer.number, to.number))
+            self._clock.put(arrives_at, Notice(peer.number, to.number, peer.life))
 
     def has_heard(self, node: NodeId, peer: NodeId, life: int) -> bool:
         """Say whether a node knows of a life of a peer."""
         return life == 0 or node == peer or self._heard.get((node, peer), 0) >= life
 
-    def hear(self, node: NodeId, peer: NodeId, life: int) -> None:
-        """Note that a node knows of a life of a peer."""
+    def hear(self, node: NodeId, peer: NodeId, life: int) -> int:
+        """Note that a node knows of a life of a peer, and give the one it knew of before."""
+        before = self._heard.get((node, peer), 0)
         self._heard[node, peer] = life
+        return before
 
 
 __all__ = ["Notices"]

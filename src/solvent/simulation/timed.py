@@ -231,21 +231,23 @@ class TimedRun:
         self._take(to, Received(sender, item.message, int(self.now)), item.sent_in)
 
     def _on_notice(self, ticket: int, item: Notice) -> None:
-        if not (self.nodes[item.peer].is_up and self.nodes[item.to].is_up):
-            return  # Told again when both are up.
         if self._network.is_parted(item.peer, item.to, self.now):
             self._clock.put_back(self._network.heals_at, ticket, item)
-            return
-        self._tell_restart(item.peer, item.to, self.nodes[item.peer].life)
+        elif self.nodes[item.to].is_up:
+            self._tell_restart(item.peer, item.to, item.life)
 
     def _tell_restart(self, peer: NodeId, to: NodeId, life: int) -> None:
-        if self._notices is None or self._notices.has_heard(to, peer, life):
+        notices = self._notices
+        if notices is None or notices.has_heard(to, peer, life):
             return
-        self._notices.hear(to, peer, life)
+        before = notices.hear(to, peer, life)
         if self.faults.may_reorder:
             # Otherwise what the former life had sent has arrived by now.
             self._lose(lambda item: item.to == to and item.sender == peer and item.life < life)
         self._take(to, PeerRestarted(peer))
+        if not self.nodes[to].is_up:
+            # It crashed over the news, perhaps before it could save what follows from it: it is told again.
+            notices.hear(to, peer, before)
 
     def _on_crash_due(self) -> None:
         victim = self._outages.victim(self.nodes)

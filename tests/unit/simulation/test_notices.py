@@ -22,11 +22,11 @@ def test_news_goes_to_all_that_are_up_and_have_not_heard() -> None:
     notices = Notices(nodes, clock, Network(Faults(), Random(1)))
     nodes[A].life, nodes[C].is_up = 1, False
     notices.announce(nodes[A])
-    assert list(clock.items()) == [Notice(A, B)]
+    assert list(clock.items()) == [Notice(A, B, 1)]
     notices.hear(B, A, 1)
     nodes[C].life, nodes[C].is_up = 1, True
     notices.announce(nodes[C])
-    assert list(clock.items()) == [Notice(A, B), Notice(C, A), Notice(A, C), Notice(C, B)]
+    assert list(clock.items()) == [Notice(A, B, 1), Notice(C, A, 1), Notice(A, C, 1), Notice(C, B, 1)]
 
 
 def test_first_lives_and_oneself_are_no_news() -> None:
