@@ -143,9 +143,9 @@ def test_models_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
 def test_unknown_names_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     """A model that does not exist is wrong usage."""
     code, _, err = _said(capsys, "token", "--model", "tow")
-    assert (code, err) == (2, "error[H330]: `token` has no model `tow`\n  hint: did you mean `two`?\n")
+    assert (code, err) == (2, "error[P312]: `token` has no model `tow`\n  hint: did you mean `two`?\n")
     code, _, err = _said(capsys, "token", "--broken", "nothing")
-    assert (code, err.split("\n")[0]) == (2, "error[H330]: `token` has no broken model `nothing`")
+    assert (code, err.split("\n")[0]) == (2, "error[P312]: `token` has no broken model `nothing`")
 
 
 def test_unknown_protocol_is_a_file_that_is_missing() -> None:

@@ -80,7 +80,7 @@ def _chosen(
         else:
             kind = "broken model" if known is models_of(options.protocol).broken else "model"
             hint = nearest(name, known) or f"`solvent check {options.protocol} --list` names them"
-            raise Misuse("H330", f"`{options.protocol}` has no {kind} `{name}`", hint=hint)
+            raise Misuse("P312", f"`{options.protocol}` has no {kind} `{name}`", hint=hint)
     return chosen
 
 
