@@ -1,0 +1,399 @@
+"""The chemical program as one node sees it: what the machine asks, it answers; what the machine reports, it notes.
+
+A chemist knows the molecules of its own node and those of others that it has heard of. Asked what could react
+(`Discover`), it first lets its own molecules react among themselves and tells the machine what became of them
+(`Rewrite`); only what is left is worth a message, and then it names molecules of its own and of others (`Combination`).
+It computes a product only when the machine has captured everything it needs (`React`): functions that a program calls
+are never called for a reaction that does not happen.
+
+It acts only in answers. Reports are told before a question is asked and the answer is the machine's next event, so
+what a chemist believes to have when it answers is what the machine has.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Any
+
+from solvent.chemistry.molecule import Endless, Molecule, sub_solutions
+from solvent.chemistry.rule import Rule
+from solvent.engine.compile import code_of
+from solvent.engine.matches import LOOSE, Held, Match, Matches
+from solvent.engine.reaction import Stopped
+from solvent.engine.reactor import Reactor
+from solvent.errors import Misuse
+from solvent.protocols.capture.vocabulary import (
+    Abandoned,
+    Arrived,
+    Combination,
+    Discover,
+    Gone,
+    MoleculeId,
+    Products,
+    React,
+    Reacted,
+    Returned,
+    Rewrite,
+    RuleId,
+    Switched,
+    Withheld,
+)
+from solvent.protocols.directory.messages import Seen
+from solvent.running.nodes.shapes import words_of
+from solvent.running.nodes.standing import may_take
+from solvent.running.program import deep_stack
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Iterable
+
+    from solvent.engine.choice import Chance
+    from solvent.engine.compile import RuleCode
+    from solvent.engine.reaction import Flight
+    from solvent.protocols.machine import NodeId
+    from solvent.running.nodes.writing import Writing
+
+_REACTIONS_AT_ONCE = 256
+_SECONDS_AT_ONCE = 0.01
+
+
+class _Item:
+    """A molecule that the chemist knows of."""
+
+    __slots__ = ("held", "holder", "molecule", "number", "text")
+
+    def __init__(self, number: MoleculeId | None, holder: NodeId, molecule: Molecule, text: str) -> None:
+        self.number = number
+        self.holder = holder
+        self.molecule = molecule
+        self.text = text
+        # Where it stands among what may react; None while it is promised to somebody or part of an attempt.
+        self.held: Held | None = None
+
+
+class Chemist:
+    """One node's part of a program.
+
+    `standing` are the rules that stand, in the order of their numbers, and `endless` the molecules of which every
+    node has as many as it needs. Without `reacts_locally` the node's own molecules react through the machine too. A
+    machine that goes from rule to rule by itself is answered `by_rule`; another one gets whatever could react.
+    """
+
+    def __init__(
+        self,
+        node: NodeId,
+        writing: Writing,
+        *,
+        standing: list[Rule | Endless],
+        endless: list[Endless],
+        words: Iterable[str] = (),
+        chance: Chance | None = None,
+        reacts_locally: bool = True,
+        by_rule: bool = False,
+        should_stop: Callable[[], bool] | None = None,
+    ) -> None:
+        self.node = node
+        self.reactions = 0
+        self.mode = "starting"
+        self.rule = ""
+        self._writing = writing
+        self._standing = standing
+        self._endless = endless
+        self._words = frozenset(words)
+        self._reacts_locally = reacts_locally
+        self._by_rule = by_rule
+        self._should_stop = should_stop
+        self._inside = Reactor(should_stop=should_stop)
+        self._matches = Matches(chance=chance)
+        for number, rule in enumerate(standing):
+            self._matches.add_rule(rule, number)
+        for molecule in endless:
+            self._matches.add_endless(molecule)
+        self._own: dict[MoleculeId, _Item] = {}
+        self._others: dict[MoleculeId, _Item] = {}
+        self._engaged: list[_Item] = []
+        # Molecules that reactions here have made and the machine has not named yet, by their text.
+        self._unnamed: dict[str, list[_Item]] = {}
+
+    # --- What the machine reports.
+
+    def told(self, outcome: Any) -> None:
+        """Hear a report."""
+        match outcome:
+            case Arrived(molecule, value):
+                self._on_arrived(molecule, value)
+            case Gone(molecule):
+                self._forget(self._own.pop(molecule, None))
+            case Withheld(molecule):
+                self._lend(self._own.get(molecule))
+            case Returned(molecule):
+                self._have(self._own.get(molecule))
+            case Reacted():
+                self._on_reacted(outcome)
+            case Abandoned():
+                self._let_go()
+            case Seen():
+                self._on_seen(outcome)
+            case Switched(mode, rule):
+                self.mode, self.rule = mode, self.title(rule)
+
+    def _on_arrived(self, number: MoleculeId, text: str) -> None:
+        if number in self._own:
+            return
+        before = self._others.pop(number, None)
+        self._forget(before)
+        waiting = self._unnamed.get(text)
+        if waiting:
+            item = waiting.pop()
+            if not waiting:
+                del self._unnamed[text]
+            item.number = number
+        else:
+            molecule = self._read(text) if before is None or before.text != text else before.molecule
+            item = _Item(number, self.node, molecule, text)
+        self._own[number] = item
+        self._have(item)
+
+    def _on_reacted(self, reacted: Reacted) -> None:
+        self.reactions += 1
+        self.rule = self.title(reacted.rule)
+        for number in reacted.consumed:
+            for known in (self._own, self._others):
+                self._forget(known.pop(number, None))
+        self._let_go()
+        for number, text in reacted.produced:
+            self._on_arrived(number, text)
+
+    def _let_go(self) -> None:
+        """Let what was part of an attempt, and is still there, react again."""
+        engaged, self._engaged = self._engaged, []
+        for item in engaged:
+            known = self._own if item.holder == self.node else self._others
+            if item.number is not None and known.get(item.number) is item:
+                self._have(item)
+
+    def _on_seen(self, seen: Seen) -> None:
+        for number, holder in seen.removed:
+            item = self._others.get(number)
+            if item is not None and item.holder == holder:
+                del self._others[number]
+                self._forget(item)
+        for entry in seen.added:
+            number = entry.molecule
+            if entry.holder == self.node or number in self._own:
+                continue
+            known = self._others.get(number)
+            if known is None:
+                item = self._others[number] = _Item(number, entry.holder, self._read(entry.value), entry.value)
+                self._have(item)
+            else:
+                # It went from one holder to another.
+                known.holder = entry.holder
+
+    def _have(self, item: _Item | None) -> None:
+        if item is not None and item.held is None and item not in self._engaged:
+            if type(item.molecule) is Rule:
+                self._check(item.molecule)
+            item.held = self._matches.add(item.molecule, item, is_own=item.holder == self.node)
+
+    def _check(self, rule: Rule) -> None:
+        """Refuse a rule that nobody could foresee: only a function can have made it."""
+        code = code_of(rule.node)
+        standing = (one.molecule if isinstance(one, Endless) else one for one in self._standing)
+        is_foreseen = not code.is_late and self._words.issuperset(words_of((), [rule.node]))
+        if not is_foreseen or any(may_take(code, one) for one in standing):
+            message = f"a function has made the rule `{code.title}`, which no rule of the program makes"
+            raise Misuse("H341", message, hint="over nodes, a program must know its rules: run it without --nodes")
+
+    def _lend(self, item: _Item | None) -> None:
+        if item is not None and item.held is not None:
+            self._matches.remove(item.held)
+            item.held = None
+
+    _forget = _lend
+
+    # --- What the machine asks.
+
+    def begin(self, share: Iterable[str]) -> Rewrite:
+        """Give the molecules that this node begins with, the solutions inside them at rest."""
+        items = [_Item(None, self.node, self._read(text), text) for text in share]
+        return self._rewrite((), items)
+
+    def answer(self, question: Any) -> Any:
+        """Answer a question; an awaitable where a product waits for an external call."""
+        match question:
+            case Discover(rule):
+                return self._discover(rule)
+            case React(rule, molecules):
+                return self._react(rule, molecules)
+        raise Misuse("H330", f"nobody here can answer `{type(question).__name__}`")
+
+    def _discover(self, rule: RuleId) -> Rewrite | Combination:
+        with deep_stack():
+            if self._reacts_locally:
+                found = self._react_here()
+                if found is not None:
+                    return found
+            match = self._matches.find(self._number(rule) if self._by_rule else None)
+        return Combination(rule, ()) if match is None else self._combination(match)
+
+    def _number(self, rule: RuleId) -> int:
+        return rule if rule < len(self._standing) else LOOSE
+
+    def _combination(self, match: Match) -> Combination:
+        """Name what a reaction needs; until it has succeeded or failed, that takes part in nothing else."""
+        items: list[_Item] = [held.name for held in match.reactants]
+        for item in items:
+            self._lend(item)
+        self._engaged = items
+        number = len(self._standing) if match.number == LOOSE else match.number
+        places = tuple((MoleculeId(item.number or 0), item.holder) for item in items)
+        return Combination(RuleId(number), places, tuple(item.text for item in items))
+
+    # --- Reactions among this node's own molecules.
+
+    def _react_here(self) -> Rewrite | Combination | None:
+        """Let own molecules react for a short while; what waits for a call goes the way of captured ones."""
+        removed: list[MoleculeId] = []
+        made: dict[_Item, None] = {}
+        until = time.monotonic() + _SECONDS_AT_ONCE
+        for count in range(_REACTIONS_AT_ONCE):
+            match = self._matches.find_own()
+            if match is None or (match.is_async and (made or removed)):
+                break
+            if match.is_async:
+                return self._combination(match)
+            if count and time.monotonic() > until:
+                break
+            self._react_by(match, removed, made)
+        if not removed and not made:
+            return None
+        return self._rewrite(removed, made)
+
+    def _rewrite(self, removed: Iterable[MoleculeId], made: Iterable[_Item]) -> Rewrite:
+        texts = []
+        for item in made:
+            item.text = self._writing.write(item.molecule)
+            self._unnamed.setdefault(item.text, []).append(item)
+            texts.append(item.text)
+        return Rewrite(tuple(removed), tuple(texts))
+
+    def _react_by(self, match: Match, removed: list[MoleculeId], made: dict[_Item, None]) -> None:
+        if self._should_stop is not None and self._should_stop():
+            raise Stopped
+        products = match.react()
+        for product in products:
+            self._settle(product)
+        for held in match.consumed:
+            item: _Item = held.name
+            self._lend(item)
+            if item.number is None:
+                del made[item]
+            else:
+                del self._own[item.number]
+                removed.append(item.number)
+        for product in products:
+            item = _Item(None, self.node, product, "")
+            item.held = self._matches.add(product, item, is_own=True)
+            made[item] = None
+        self.reactions += 1
+        self.rule = match.entry.code.title
+
+    # --- Reactions among molecules that were captured.
+
+    def _react(self, rule: RuleId, molecules: tuple[tuple[MoleculeId, Any], ...]) -> Any:
+        """Make exactly one reaction, of exactly these molecules."""
+        with deep_stack():
+            table = Matches()
+            for number in self._needed(rule):
+                table.add_rule(self._standing[number], number)
+            for endless in self._endless:
+                table.add_endless(endless)
+            whole = [table.add(self._read(text), text, is_own=True) for _, text in molecules]
+            match = table.find_among(whole)
+            assert match is not None, "what was captured together reacts together"
+            kept = [held.name for held in whole if held not in match.consumed]
+            products = match.react()
+            return self._react_later(match, products, kept) if match.is_async else self._products(products, kept)
+
+    def _needed(self, rule: RuleId) -> Iterable[int]:
+        """Give the numbers of the rules that a reaction may need: a rule may look at others."""
+        if rule < len(self._standing) and not self._code(rule).meets_rules:
+            return (rule,)
+        return range(len(self._standing))
+
+    async def _react_later(self, match: Match, call: Coroutine[Any, Any, Any], kept: list[str]) -> Products:
+        try:
+            products = await call
+        except Exception as error:
+            raise match.failure(error) from error
+        with deep_stack():
+            return self._products(products, kept)
+
+    def _products(self, products: list[Molecule], kept: list[str]) -> Products:
+        texts = []
+        for product in products:
+            self._settle(product)
+            text = self._writing.write(product)
+            self._unnamed.setdefault(text, []).append(_Item(None, self.node, product, text))
+            texts.append(text)
+        return Products((*kept, *texts))
+
+    # --- Solutions inside molecules.
+
+    def _read(self, text: str) -> Molecule:
+        with deep_stack():
+            molecule = self._writing.read(text)
+            self._settle(molecule)
+            return molecule
+
+    def _settle(self, molecule: Molecule) -> None:
+        """Let the solutions inside a molecule react until they are inert: only then others may look at it."""
+        reactor = self._inside
+        for solution in sub_solutions(molecule):
+            before = reactor.reactions
+            reactor.run(solution)
+            while reactor.flights:
+                flights, reactor.flights = reactor.flights, []
+                for flight in flights:
+                    reactor.land(flight, _wait_for(reactor, flight))
+            self.reactions += reactor.reactions - before
+
+    # --- For those who look on.
+
+    def title(self, rule: RuleId) -> str:
+        """Give the name of a rule."""
+        return self._code(rule).title if rule < len(self._standing) else "a loose rule"
+
+    def _code(self, rule: int) -> RuleCode:
+        found: Any = self._standing[rule]
+        return code_of(found.molecule.node if type(found) is Endless else found.node)
+
+    def texts(self) -> list[str]:
+        """Give the molecules of this node as text."""
+        return [item.text for item in self._own.values()]
+
+    def __len__(self) -> int:
+        return len(self._own)
+
+    @property
+    def known_count(self) -> int:
+        """How many molecules of others it has heard of."""
+        return len(self._others)
+
+
+def _wait_for(reactor: Reactor, flight: Flight) -> list[Molecule]:
+    """Wait for a call made deep inside a molecule, in a thread of its own: here, an event loop is running."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    async def answer() -> list[Molecule]:
+        return await flight.coroutine
+
+    with ThreadPoolExecutor(1) as pool:
+        try:
+            return pool.submit(asyncio.run, answer()).result()
+        except Exception as error:
+            raise reactor.crash(flight, error) from error
+
+
+__all__ = ["Chemist"]

@@ -1,0 +1,85 @@
+"""Shapes: under which word a molecule is listed in the directory, and which words a node listens to.
+
+A node must hear of every molecule of others that a rule could take together with one of its own. All nodes have the
+same rules, so all listen to the same words, and a molecule is listed under the first word that fits it, or not at all:
+what no rule wants, or only rules that want nothing else, is nobody else's business.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from solvent.chemistry.molecule import ATOMS, Endless, List, Molecule, Symbol
+from solvent.chemistry.printer import print_atom
+from solvent.chemistry.rule import Rule
+from solvent.chemistry.solution import Solution
+from solvent.engine.compile import code_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from solvent.chemistry.syntax import RuleNode
+
+ANYTHING = "*"
+_KINDS: dict[Any, str] = {
+    int: "int", float: "float", str: "string", bool: "bool", Symbol: "symbol", tuple: "tuple", List: "list",
+    Solution: "solution", Rule: "rule", object: ANYTHING,
+}  # fmt: skip
+_HEADS = frozenset({Symbol, str, int})
+
+
+def words_of(standing: Iterable[RuleNode], loose: Iterable[RuleNode]) -> list[str]:
+    """Give the words to listen to, for rules that stand and rules that may be molecules."""
+    found: dict[str, None] = {}
+    for node in standing:
+        code = code_of(node)
+        if len(code.elements) > 1:
+            found |= dict.fromkeys(_word(key) for keys in code.keys for key in keys)
+    for node in loose:
+        found["rule"] = None
+        found |= dict.fromkeys(_word(key) for keys in code_of(node).keys for key in keys)
+    return sorted(found)
+
+
+def _word(key: Any) -> str:
+    """Give the word for a key of the engine's: a type, the length of tuples, their first part, or an atom."""
+    if isinstance(key, tuple):
+        first, value = key
+        return f"={print_atom(value)}" if isinstance(first, type) else f"{first} {print_atom(value)}"
+    return _KINDS[key] if isinstance(key, type) else str(key)
+
+
+class Shapes:
+    """Finds the word for a molecule, among those that nodes listen to."""
+
+    def __init__(self, words: Iterable[str]) -> None:
+        self._words = frozenset(words)
+
+    def word(self, molecule: Molecule) -> str | None:
+        """Give the word, or None where no other node need hear of the molecule."""
+        words = self._words
+        if type(molecule) is Endless:
+            molecule = molecule.molecule
+        kind = type(molecule)
+        if kind is tuple:
+            head = molecule[0]
+            candidates = (str(len(molecule)), "tuple", ANYTHING)
+            if type(head) in _HEADS and (headed := f"{len(molecule)} {print_atom(head)}") in words:
+                return headed
+        elif kind in ATOMS:
+            candidates = (_KINDS[kind], ANYTHING, f"={print_atom(molecule)}")
+        else:
+            candidates = (_KINDS.get(kind, ANYTHING), ANYTHING, ANYTHING)
+        return next((one for one in candidates if one in words), None)
+
+
+def order_of(molecule: Molecule, text: str) -> int | float | str:
+    """Give the value by which molecules of a word are put in order: that of a number or a string, else the text."""
+    kind = type(molecule)
+    if kind is int or kind is float or kind is str:
+        value: int | float | str = molecule
+        return value
+    return text
+
+
+__all__ = ["ANYTHING", "Shapes", "order_of", "words_of"]
