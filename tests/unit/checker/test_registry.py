@@ -1,0 +1,29 @@
+"""Protocols are found by name, each with sound and broken models."""
+
+from __future__ import annotations
+
+import pytest
+
+from solvent.checker import Model, registry
+from solvent.checker.registry import models_of, protocols
+
+
+@pytest.mark.parametrize("protocol", protocols())
+def test_every_model_can_be_built(protocol: str) -> None:
+    """Each protocol has models of both kinds, and each sound one says in one line what it is about."""
+    models = models_of(protocol)
+    assert models.sound
+    assert models.broken
+    assert [name for name, build in models.sound.items() if not build().title] == []
+    assert all(isinstance(build(), Model) for build in models.broken.values())
+
+
+def test_unknown_protocol_has_no_models() -> None:
+    """A name that nobody registered is a `KeyError`."""
+    with pytest.raises(KeyError):
+        models_of("nothing")
+
+
+def test_names_are_sorted() -> None:
+    """Protocols are listed in the order of their names."""
+    assert list(registry._MODULES) == sorted(registry._MODULES)
