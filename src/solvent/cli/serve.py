@@ -53,7 +53,7 @@ def main(arguments: list[str]) -> int:
         from solvent.hocl.nearest import nearest
 
         hint = nearest(name, PROTOCOLS) or f"there is: {', '.join(PROTOCOLS)}"
-        raise Misuse("H332", f"there is no protocol `{name}` to serve", hint=hint)
+        raise Misuse("P311", f"there is no protocol `{name}` to serve", hint=hint)
     protocol = cast("Served", import_module(PROTOCOLS[name]))
     parser = parser_for(f"serve {name}", protocol.SAYS, example=protocol.EXAMPLE)
     add_place(parser)

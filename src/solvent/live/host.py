@@ -74,7 +74,7 @@ class Silent:
 
     def answer(self, question: Any) -> Any:
         """Refuse."""
-        raise Misuse("H330", f"nobody here can answer `{type(question).__name__}`")
+        raise Misuse("P320", f"nobody here can answer `{type(question).__name__}`")
 
     def told(self, outcome: Any) -> None:
         """Hear nothing."""
@@ -117,7 +117,7 @@ class Host(Generic[State]):
     def state(self) -> State:
         """The machine's state, to be looked at."""
         if self._state is None:
-            raise Misuse("H331", "the node has not been started")
+            raise Misuse("P321", "the node has not been started")
         return self._state
 
     @property
@@ -159,7 +159,7 @@ class Host(Generic[State]):
     async def wait(self) -> None:
         """Wait until the node is stopped; raise what stopped it, if it was a fault."""
         if self._ended is None:
-            raise Misuse("H331", "the node has not been started")
+            raise Misuse("P321", "the node has not been started")
         await asyncio.shield(self._ended)
 
     async def run(self) -> None:
