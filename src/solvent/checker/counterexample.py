@@ -10,13 +10,14 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from solvent.checker.moves import Kind, Label, Move, Moves
+from solvent.checker.move import Kind, Label, Move
 from solvent.protocols.diagram import Across, Arrow, Mark, Record, draw
 from solvent.protocols.machine import Answered, Chosen, Report, Save
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from solvent.checker.moves import Moves
     from solvent.checker.packing import Row
     from solvent.checker.world import World
 

@@ -219,11 +219,14 @@ class _Search:
             return
         if not self.model.has_no_livelock or self.model.variants is not None:
             return
-        lasso = livelock(self.graph, labels, fair_choices=self.model.fair_choices)
+        lasso = livelock(self.graph, labels, self._possible, fair_choices=self.model.fair_choices)
         if lasso is not None:
             message = "this goes on for ever, fairly, and gets nowhere"
             parts = [("from here on, again and again", lasso.path[1:])]
             self._violated(PROGRESS, message, lasso.path[0], parts=tuple(parts))
+
+    def _possible(self, state: int) -> set[int]:
+        return self.moves.possible(self.moves.packing.row_from_bytes(self.graph.rows[state]))
 
     def _violated(
         self, name: str, message: str, state: int, *, failing: int = -1, parts: tuple[Part, ...] = ()

@@ -5,10 +5,11 @@ not be the only hope). A state in which nothing can happen at all is the plaines
 
 A **livelock** is a fair run that goes on for ever without progress and never meets a goal. Take away goals and the
 moves that are progress; what a run does for ever afterwards is a strongly connected component of the rest. It is
-weakly fair if each class of moves is either made inside it or impossible somewhere in it. The larger the component,
-the easier that is, so it is enough to look at the largest ones. With fair choices, a state that some answer leads
-out of the component cannot be met again and again without that answer being given: such states are taken away and
-the rest is looked at anew, as in the search for strongly fair runs by Emerson and Lei.
+weakly fair if each class of moves is either made inside it or impossible somewhere in it (a node that takes no other
+event because it waits for an answer or is amid its effects makes nothing impossible; see `Moves.possible`). The larger
+the component, the easier that is, so it is enough to look at the largest ones. With fair choices, a state that some
+answer leads out of the component cannot be met again and again without that answer being given: such states are taken
+away and the rest is looked at anew, as in the search for strongly fair runs by Emerson and Lei.
 """
 
 from __future__ import annotations
@@ -16,12 +17,13 @@ from __future__ import annotations
 from array import array
 from collections import deque
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
-from solvent.checker.moves import Kind, Label
+from solvent.checker.move import Kind, Label
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from solvent.checker.graph import Graph
 
@@ -115,8 +117,10 @@ def _reversed(graph: Graph, is_fault: list[bool]) -> tuple[array[int], array[int
 # --------------------------------------------------------------------------------------------------- livelocks
 
 
-def livelock(graph: Graph, labels: Sequence[Label], *, fair_choices: bool) -> Lasso | None:
-    """Give the nearest fair loop without progress away from goals, if there is one."""
+def livelock(
+    graph: Graph, labels: Sequence[Label], possible: Callable[[int], set[int]], *, fair_choices: bool
+) -> Lasso | None:
+    """Give the nearest fair loop without progress away from goals; `possible` gives the classes possible in a state."""
     inside = [not is_goal for is_goal in graph.goals]
     best: Lasso | None = None
     waiting = _components(graph, inside, [state for state in range(len(graph)) if inside[state]])
@@ -136,8 +140,8 @@ def livelock(graph: Graph, labels: Sequence[Label], *, fair_choices: bool) -> La
                     inside[state] = False
                 continue
         first = min(component)
-        if (best is None or first < best.path[0]) and _is_fair(graph, labels, members):
-            best = Lasso(tuple(_loop(graph, labels, members, first)))
+        if (best is None or first < best.path[0]) and _is_fair(graph, possible, members):
+            best = Lasso(tuple(_loop(graph, possible, members, first)))
     return best
 
 
@@ -206,48 +210,44 @@ def _is_left_by_choice(graph: Graph, labels: Sequence[Label], state: int, member
     )
 
 
-def _enabled(graph: Graph, labels: Sequence[Label], state: int) -> set[int]:
-    return {label for _, label, _ in graph.moves(state) if not labels[label].kind.is_fault}
-
-
-def _is_fair(graph: Graph, labels: Sequence[Label], members: set[int]) -> bool:
+def _is_fair(graph: Graph, possible: Callable[[int], set[int]], members: set[int]) -> bool:
     """Whether each class is made inside or impossible somewhere."""
-    always: set[int] | None = None
-    taken: set[int] = set()
+    taken = {
+        label
+        for state in members
+        for target, label, is_progress in graph.moves(state)
+        if target in members and not is_progress
+    }
+    owed: set[int] | None = None
     for state in members:
-        enabled = _enabled(graph, labels, state)
-        always = enabled if always is None else always & enabled
-        taken |= {label for target, label, progress in graph.moves(state) if target in members and not progress}
-    return not ((always or set()) - taken)
+        owed = possible(state) - taken if owed is None else owed & possible(state)
+        if not owed:
+            return True
+    return False
 
 
-def _loop(graph: Graph, labels: Sequence[Label], members: set[int], first: int) -> list[int]:
+def _loop(graph: Graph, possible: Callable[[int], set[int]], members: set[int], first: int) -> list[int]:
     """Give a short loop from a state that treats every class fairly."""
     path = [first]
     taken: set[int] = set()
-    always = _enabled(graph, labels, first)
+    always = possible(first)
     while always - taken:
-        owed = min(always - taken)
-        way = _way(graph, members, path[-1], label=owed, labels=labels)
+        way = _way(graph, members, path[-1], partial(_is_settled, possible, min(always - taken)))
         for state, label in way:
             path.append(state)
             taken.add(label)
-            always &= _enabled(graph, labels, state)
+            always &= possible(state)
     if len(path) == 1 or path[-1] != first:
-        path += [state for state, _ in _way(graph, members, path[-1], to=first)]
+        path += [state for state, _ in _way(graph, members, path[-1], lambda _, target: target == first)]
     return path
 
 
-def _way(
-    graph: Graph,
-    members: set[int],
-    start: int,
-    *,
-    to: int | None = None,
-    label: int | None = None,
-    labels: Sequence[Label] = (),
-) -> list[tuple[int, int]]:
-    """Give a shortest way inside, of one move at least: to a state, or until a class is made or impossible."""
+def _is_settled(possible: Callable[[int], set[int]], owed: int, made: int, target: int) -> bool:
+    return made == owed or owed not in possible(target)
+
+
+def _way(graph: Graph, members: set[int], start: int, is_enough: Callable[[int, int], bool]) -> list[tuple[int, int]]:
+    """Give a shortest way inside, of one move at least, until a move of this class to this state is enough."""
     ways: dict[int, list[tuple[int, int]]] = {start: []}
     waiting = deque([start])
     while waiting:
@@ -256,9 +256,7 @@ def _way(
             if is_progress or target not in members:
                 continue
             way = [*ways[state], (target, made)]
-            if to is not None and target == to:
-                return way
-            if label is not None and (made == label or label not in _enabled(graph, labels, target)):
+            if is_enough(made, target):
                 return way
             if target not in ways:
                 ways[target] = way

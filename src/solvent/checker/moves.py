@@ -1,15 +1,15 @@
 """All moves from a world: which events may happen next, and the world after each.
 
-A move belongs to a class (`Label`): deliver from a to b, timer t of node n, answer node n, ... Fairness is about
-classes; see `model` for what the moves mean.
+See `model` for what the moves mean.
 """
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from solvent.checker.faults import Faults
 from solvent.checker.model import Asking, Timers
+from solvent.checker.move import Kind, Label, Move
 from solvent.checker.packing import Numbered, Packing
 from solvent.checker.steps import Outcome, Steps
 from solvent.checker.world import Budget, Local, Missed
@@ -28,45 +28,6 @@ if TYPE_CHECKING:
     from solvent.checker.model import Model
     from solvent.checker.packing import Row
     from solvent.protocols.machine import Event
-
-
-class Kind(StrEnum):
-    """What happens in a move."""
-
-    DELIVER = "deliver"
-    TIMER = "timer"
-    ANSWER = "answer"
-    REQUEST = "request"
-    GO_ON = "go on"
-    START = "start"
-    LOSE = "lose"
-    DOUBLE = "double"
-    CRASH = "crash"
-
-    @property
-    def is_fault(self) -> bool:
-        """Whether nothing that must come about may need this."""
-        return self in (Kind.LOSE, Kind.DOUBLE, Kind.CRASH)
-
-
-class Label(NamedTuple):
-    """A class of moves: what happens, at which node, from which other node, or to which timer."""
-
-    kind: Kind
-    node: int
-    sender: int = -1
-    timer: str = ""
-
-
-class Move(NamedTuple):
-    """One move: its class by number, the row after it, and what it was."""
-
-    label: int
-    #: The row after the move; empty where the machine failed.
-    row: list[int]
-    #: The number of the event, of the message lost or doubled; -1 where there is none.
-    subject: int = -1
-    outcome: Outcome | None = None
 
 
 class _Facts(NamedTuple):
@@ -94,16 +55,15 @@ class Moves:
         self._facts: list[_Facts] = []
         self._ghosts: dict[tuple[int, int, int], int] = {}
         self._received: dict[tuple[int, int], int] = {}
-        crashes = model.crashes
-        self._has_crashes = crashes.count > 0
-        self._may_crash = tuple(self._nodes) if crashes.nodes is None else crashes.nodes
+        self._has_crashes = model.crashes.count > 0
         self._deliver = [
             self.labels.number(Label(Kind.DELIVER, to, sender)) for sender in self._nodes for to in self._nodes
         ]
         self._at = {
             kind: [self.labels.number(Label(kind, node)) for node in self._nodes]
-            for kind in (Kind.ANSWER, Kind.REQUEST, Kind.GO_ON, Kind.START, Kind.CRASH)
+            for kind in (Kind.ANSWER, Kind.REQUEST, Kind.GO_ON, Kind.START)
         }
+        self._faults = Faults(model, self.packing, self.labels)
         #: Classes and events of timers, by node and name.
         self._fired: dict[tuple[int, str], tuple[int, int]] = {}
 
@@ -136,10 +96,7 @@ class Moves:
     def moves(self, row: Row) -> list[Move]:
         """Give all moves from a row."""
         packing = self.packing
-        facts = self._facts
-        if len(facts) < len(packing.locals):
-            facts += [self._facts_of(one) for one in packing.locals.values[len(facts) :]]
-        ready = [facts[row[node]] for node in self._nodes]
+        ready = self._ready(row)
         requests, budget = packing.allowances[row[packing.allowance_at]]
         is_split = self.model.crashes.within_step and budget.crashes > 0
         found: list[Move] = []
@@ -150,7 +107,7 @@ class Moves:
             elif one.question is not None:
                 answers = self._answers(row, node, one.question, is_split=is_split)
                 if answers and self.model.asking is Asking.AT_ONCE:
-                    return answers + (self._crashes(row, (node,)) if budget.crashes else [])
+                    return answers + (self._faults.crashes(row, (node,)) if budget.crashes else [])
                 found += answers
         self._deliveries(row, ready, found, is_split=is_split)
         is_quiet = self.model.timers is Timers.ANY_TIME or not found
@@ -166,10 +123,48 @@ class Moves:
             if ready[node].is_up and not ready[node].is_blocked:
                 found.append(self._requested(row, node, wanted, request, is_split=is_split))
         if budget.losses or budget.duplicates:
-            found += self._network_faults(row, budget)
+            found += self._faults.of_network(row)
         if budget.crashes:
-            found += self._crashes(row, tuple(node for node in self._may_crash if ready[node].is_up))
+            found += self._faults.crashes(row, tuple(node for node in self._nodes if ready[node].is_up))
         return found
+
+    def possible(self, row: Row) -> set[int]:
+        """Give the classes of moves that a fair run has to make some time if they stay possible; no faults.
+
+        A node that waits for an answer it can get, or is amid its effects, takes no other event now. It will soon, so
+        what waits for it is possible all the same.
+        """
+        packing, count = self.packing, len(self._nodes)
+        ready = self._ready(row)
+        found: set[int] = set()
+        is_stuck = [False] * count
+        for node, one in enumerate(ready):
+            if one.has_unfinished:
+                found.add(self._at[Kind.GO_ON][node])
+            elif one.question is not None:
+                if self._answers(row, node, one.question, is_split=False):
+                    found.add(self._at[Kind.ANSWER][node])
+                else:
+                    is_stuck[node] = one.is_blocked
+        can_act = [one.is_up and not stuck for one, stuck in zip(ready, is_stuck, strict=True)]
+        for slot, queue in enumerate(row[count : packing.ghost_at]):
+            if queue and can_act[slot % count]:
+                found.add(self._deliver[slot])
+        is_quiet = self.model.timers is Timers.ANY_TIME or not found
+        for node, one in enumerate(ready):
+            if not one.is_up:
+                found.add(self._at[Kind.START][node])
+            elif can_act[node] and is_quiet:
+                found |= {self.labels.number(Label(Kind.TIMER, node, timer=name)) for name in one.timers}
+        requests, _ = packing.allowances[row[packing.allowance_at]]
+        wanted = {packing.requests[request][0] for request in requests}
+        return found | {self._at[Kind.REQUEST][node] for node in wanted if can_act[node]}
+
+    def _ready(self, row: Row) -> list[_Facts]:
+        facts, locals_ = self._facts, self.packing.locals
+        if len(facts) < len(locals_):
+            facts += [self._facts_of(one) for one in locals_.values[len(facts) :]]
+        return [facts[row[node]] for node in self._nodes]
 
     def _facts_of(self, local: Local) -> _Facts:
         question = local.questions[0] if local.questions else None
@@ -256,56 +251,6 @@ class Moves:
                     before[slot] = queues.push(before[slot], queues.items.number(notice))
         return self._moved(tuple(before), self._at[Kind.START][node], node, outcome, -1)
 
-    def _crashes(self, row: Row, nodes: tuple[int, ...]) -> list[Move]:
-        count, queues, packing = len(self._nodes), self.packing.queues, self.packing
-        requests, budget = packing.allowances[row[packing.allowance_at]]
-        less = Budget(budget.losses, budget.duplicates, budget.crashes - 1)
-        allowance = packing.allowances.number((requests, less))
-        observe = self.model.observe_crash
-        found = []
-        for node in nodes:
-            if node not in self._may_crash:
-                continue
-            before = packing.locals[row[node]]
-            after = list(row)
-            after[node] = packing.locals.number(Local(None, saved=before.saved, life=before.life, is_up=False))
-            for peer in self._nodes if self.model.crashes.lose_messages else ():
-                after[count + node * count + peer] = 0
-                if peer != node:
-                    # That a peer started anew, a node is told in its next life.
-                    inward = count + peer * count + node
-                    after[inward] = queues.missed_of(row[inward])
-            if observe is not None:
-                ghost = packing.ghosts[row[packing.ghost_at]]
-                after[packing.ghost_at] = packing.ghosts.number(observe(ghost, NodeId(node)))
-            after[packing.allowance_at] = allowance
-            found.append(Move(self._at[Kind.CRASH][node], after))
-        return found
-
-    def _network_faults(self, row: Row, budget: Budget) -> list[Move]:
-        count, queues, packing = len(self._nodes), self.packing.queues, self.packing
-        requests, _ = packing.allowances[row[packing.allowance_at]]
-        less = Budget(budget.losses - 1, budget.duplicates, budget.crashes)
-        fewer = Budget(budget.losses, budget.duplicates - 1, budget.crashes)
-        found = []
-        for slot, queue in enumerate(row[count : packing.ghost_at]):
-            if not queue:
-                continue
-            sender, to = divmod(slot, count)
-            # A message that is not the next to arrive can be lost when it is.
-            losable = queues.fronts[queue] if budget.losses else ()
-            doublable = tuple(dict.fromkeys(queues.contents[queue])) if budget.duplicates else ()
-            ways = [(Kind.LOSE, less, item) for item in losable] + [(Kind.DOUBLE, fewer, item) for item in doublable]
-            for kind, left, item in ways:
-                if isinstance(queues.items[item], PeerRestarted):
-                    continue
-                after = list(row)
-                changed = queues.pull(queue, item) if kind is Kind.LOSE else queues.push(queue, item)
-                after[count + slot] = changed
-                after[packing.allowance_at] = packing.allowances.number((requests, left))
-                found.append(Move(self.labels.number(Label(kind, to, sender)), after, item))
-        return found
-
     # ----------------------------------------------------------------------------------------- doing one of them
 
     def _taken(self, row: Row, label: int, node: int, event: int, *, is_split: bool) -> Move:
@@ -351,4 +296,4 @@ class Moves:
         return is_unheard and self.model.crashes.lose_messages
 
 
-__all__ = ["Kind", "Label", "Move", "Moves"]
+__all__ = ["Moves"]

@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from solvent.checker import Crashes, Model, Network, Verdict, check
+import pytest
+
+from solvent.checker import Asking, Crashes, Model, Network, Verdict, check
 from solvent.protocols.machine import (
+    Ask,
     CancelTimer,
     Choose,
     Chosen,
@@ -179,3 +182,62 @@ def test_loss_is_no_way_out_either() -> None:
 def test_node_that_is_down_is_started_at_last() -> None:
     """Waiting for ever with a node down is not fair."""
     assert check(promise(crashes=2)).verdict is Verdict.HOLDS
+
+
+class Asker:
+    """Asks again and again, by a timer; the message it sends in the beginning goes to a node of its choice."""
+
+    def __init__(self, to: int) -> None:
+        self._to = NodeId(to)
+
+    def start(self, saved: tuple[Any, ...] = (), life: int = 0) -> Step[str]:
+        """Begin."""
+        del saved, life
+        return "asking", (Send(self._to, Ping()), Ask("what"))
+
+    def step(self, state: str, event: Event) -> Step[str]:
+        """Take one event."""
+        match event:
+            case TimerFired():
+                return state, (Ask("what"),)
+            case Received():
+                return "told", (Report("told"),)
+        return state, (SetTimer("again", 1),)
+
+
+@pytest.mark.parametrize("asking", list(Asking))
+@pytest.mark.parametrize("to", [0, 1])
+def test_questions_do_not_keep_messages_for_ever(asking: Asking, to: int) -> None:
+    """A message that could be delivered but for a question that is answered is delivered some time."""
+    model = Model(
+        machines=(Asker(to), Listener()),
+        asking=asking,
+        answers=lambda _world, _node, _question: ("that",),
+        goal=lambda world: "told" in world.states,
+    )
+    assert check(model).verdict is Verdict.HOLDS
+
+
+class Listener:
+    """Waits until it is told."""
+
+    def start(self, saved: tuple[Any, ...] = (), life: int = 0) -> Step[str]:
+        """Begin."""
+        del saved, life
+        return "waiting", ()
+
+    def step(self, state: str, event: Event) -> Step[str]:
+        """Take one event."""
+        del state, event
+        return "told", (Report("told"),)
+
+
+def test_question_without_answer_does_keep_messages() -> None:
+    """What only a node could take that waits for an answer it never gets is not owed by anybody."""
+
+    model = Model(
+        machines=(Clock(), Asker(1)),
+        answers=lambda world, _node, _question: ("that",) if world.states[0] == "over" else (),
+        goal=lambda world: world.states[1] == "told",
+    )
+    assert check(model).violations[0].property == "every fair run makes progress or reaches a goal"

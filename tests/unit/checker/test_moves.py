@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from solvent.checker import Asking, Crashes, Model, Network, Order, Timers
-from solvent.checker.moves import Kind, Label, Moves
+from solvent.checker.move import Kind, Label
+from solvent.checker.moves import Moves
 from solvent.protocols.machine import (
     Answered,
     Ask,
