@@ -8,7 +8,7 @@ lets the loop look at its sockets again. Inside a turn
   be forgotten.
 - `Ask` does all that at once, since the answer may depend on what was reported, and may have effects of its own. An
   answer that is there at once is the machine's next event. An awaitable is waited for; meanwhile the machine goes on
-  with other events, and the answer joins the inbox when it comes.
+  with other events, and the answer joins the inbox when it comes, after the answers to earlier questions.
 - `Choose` is answered by chance, as the next event. Timers run on the loop's clock; one that is cancelled or set
   anew never fires late, even if it has run out already.
 
@@ -103,7 +103,7 @@ class Host(Generic[State]):
         self._behind = list[Send | Report]()
         self._timers = dict[str, asyncio.TimerHandle]()
         self._due = dict[str, TimerFired]()
-        self._asked = set[asyncio.Future[Any]]()
+        self._asked = deque[asyncio.Future[Any]]()
         self._chance = random.SystemRandom()
         self._is_turn_set = False
         self._is_running = False
@@ -317,22 +317,25 @@ class Host(Generic[State]):
 
     def _ask(self, question: Any) -> None:
         answer = self._application.answer(question)
-        if inspect.isawaitable(answer):
-            asked = asyncio.ensure_future(_awaited(answer))
-            self._asked.add(asked)
-            asked.add_done_callback(self._on_answer)
-        else:
+        is_awaitable = inspect.isawaitable(answer)
+        if not (is_awaitable or self._asked):
             self._next.append(Answered(answer))
-
-    def _on_answer(self, asked: asyncio.Future[Any]) -> None:
-        self._asked.discard(asked)
-        if asked.cancelled():
             return
-        fault = asked.exception()
-        if fault is not None:
-            self._end(fault)
-        else:
-            self._put(Answered(asked.result()))
+        asked = asyncio.ensure_future(_awaited(answer) if is_awaitable else _at_once(answer))
+        self._asked.append(asked)
+        asked.add_done_callback(self._on_answer)
+
+    def _on_answer(self, _: asyncio.Future[Any]) -> None:
+        """Pass on the answers that are there; one that overtook another waits for it."""
+        while self._asked and self._asked[0].done() and self._is_running:
+            asked = self._asked.popleft()
+            fault = None if asked.cancelled() else asked.exception()
+            if asked.cancelled():
+                self._end(asyncio.CancelledError("an answer was cancelled"))
+            elif fault is not None:
+                self._end(fault)
+            else:
+                self._put(Answered(asked.result()))
 
     def _end(self, fault: BaseException | None) -> None:
         if not self._is_running:
@@ -349,6 +352,10 @@ class Host(Generic[State]):
                 self._ended.set_exception(fault)
                 # Whoever never waits must not be told a second time, by the loop.
                 self._ended.exception()
+
+
+async def _at_once(answer: Any) -> Any:
+    return answer
 
 
 async def _awaited(answer: Awaitable[Any]) -> Any:

@@ -7,6 +7,7 @@ for a short time only, and send little.
 from __future__ import annotations
 
 import asyncio
+import socket
 
 from solvent.live import handshake
 from solvent.live.codec import Codec, Frames, Nonsense
@@ -69,6 +70,10 @@ class Incoming(asyncio.Protocol):
         """Wait for the handshake, but not for long."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
+        connection = transport.get_extra_info("socket")
+        if connection is not None:
+            # A machine that vanished says nothing; the system finds out.
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         address = transport.get_extra_info("peername")
         self._from = f"{address[0]}:{address[1]}" if isinstance(address, tuple) else "somebody"
         if len(self._hall.strangers) >= STRANGERS_MAX:

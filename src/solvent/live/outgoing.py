@@ -28,6 +28,8 @@ BATCH_MAX = 1024
 REDIAL_SECONDS_MIN = 0.02
 REDIAL_SECONDS_MAX = 2.0
 HANDSHAKE_SECONDS_MAX = 5.0
+UNANSWERED_MS_MAX = 10_000
+"""How long what was written may remain without a sign from the other machine."""
 
 
 class Outgoing(asyncio.Protocol):
@@ -55,6 +57,9 @@ class Outgoing(asyncio.Protocol):
         if connection is not None and connection.family in (socket.AF_INET, socket.AF_INET6):
             # Batches are put together here; the system need not wait for more.
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if hasattr(socket, "TCP_USER_TIMEOUT"):
+                # A machine that vanished says nothing; else the system would believe in it for a quarter of an hour.
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, UNANSWERED_MS_MAX)
         self._hello = handshake.hello(self._identity, self._peer)
         transport.write(handshake.encode(self._hello))
 

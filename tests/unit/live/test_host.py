@@ -294,6 +294,30 @@ def test_an_answer_that_takes_time_holds_nothing_up() -> None:
     run(test())
 
 
+def test_answers_keep_the_order_of_the_questions() -> None:
+    """An answer that is there before that to an earlier question waits for it."""
+
+    async def test() -> None:
+        slow = asyncio.get_running_loop().create_future()
+        quick = asyncio.get_running_loop().create_future()
+        quick.set_result("quick")
+        answers = {"q1": slow, "q2": quick, "q3": "at once"}
+        host = Host(Scripted(table(go=(Ask("q1"), Ask("q2"), Ask("q3")))), Hub().transport(A))
+        host._application = Listener(answers.__getitem__)
+        await host.start()
+        host.request("go")
+        await until(lambda: len(host.state) == 3)
+        for _ in range(5):
+            await asyncio.sleep(0)
+        assert host.state[2:] == ("go",)
+        slow.set_result("slow")
+        await until(lambda: len(host.state) == 6)
+        assert host.state[3:] == (Answered("slow"), Answered("quick"), Answered("at once"))
+        await host.stop()
+
+    run(test())
+
+
 @pytest.mark.parametrize("is_awaited", [False, True])
 def test_a_fault_of_the_application_stops_the_node(is_awaited: bool) -> None:  # noqa: FBT001 - a parameter
     """Whoever waits for the node gets what the application raised."""
