@@ -40,6 +40,7 @@ OWED_MAX = 32
 WAITING_MAX = 100_000
 """Messages that may wait for a peer before it is reported."""
 _FIRST = Line()
+_FRAMES = frozenset((Data, Ack, Announce, Loose))
 _ALL_TAKEN = Requested(AllTaken())
 
 
@@ -190,7 +191,7 @@ class Desk:
 
     def on_frame(self, event: Received, sender: NodeId, frame: Any) -> None:
         """Take a frame: first see whose it is and for whom."""
-        if not isinstance(frame, Data | Ack | Announce | Loose):
+        if type(frame) not in _FRAMES:
             self.effects.append(Report(LinkFault(sender, f"`{type(frame).__name__}` came without a frame")))
             return
         line = self.line(sender)
@@ -207,16 +208,16 @@ class Desk:
             line = replace(line, is_met=True)
             self.lines = self.lines.set(sender, line)
         match frame:
+            case Data(_, _, number, taken, message):
+                line = self.on_ack(sender, line, taken)
+                self.on_data(sender, line, number, message)
+            case Ack(_, _, taken):
+                self.on_ack(sender, line, taken)
             case Loose(_, _, message):
                 self.tell(Received(sender, message, self.at))
             case Announce():
                 # Said again: the answer to the first was lost.
                 self.owe(sender, line)
-            case Ack(_, _, taken):
-                self.on_ack(sender, line, taken)
-            case Data(_, _, number, taken, message):
-                line = self.on_ack(sender, line, taken)
-                self.on_data(sender, line, number, message)
 
     def on_misaddressed(self, sender: NodeId, line: Line, life: int) -> None:
         """Drop a frame for another life of this node, and see that the sender hears of this one."""

@@ -73,12 +73,18 @@ def enqueued(line: Line, message: Any) -> Line:
 
 def acknowledged(line: Line, taken: int) -> Line:
     """Forget what the peer has taken: `taken` messages of this session, more than before."""
-    queue = line.queue.mutate()
-    for number in range(line.acked, taken):
-        del queue[number]
+    if taken == line.next:
+        queue = NOTHING
+    elif taken == line.acked + 1:
+        queue = line.queue.delete(line.acked)
+    else:
+        with line.queue.mutate() as changing:
+            for number in range(line.acked, taken):
+                del changing[number]
+            queue = changing.finish()
     return replace(
         line,
-        queue=queue.finish(),
+        queue=queue,
         acked=taken,
         # An answer to what was sent before the window went back.
         sent=max(line.sent, taken),

@@ -88,9 +88,10 @@ class Linked(Generic[State]):
 
     def step(self, state: LinkState, event: Event) -> LinkStep:
         """Take one event."""
-        at = event.at if isinstance(event, Received | TimerFired) else 0
+        kind = type(event)
+        at = event.at if kind is Received or kind is TimerFired else 0  # type: ignore[union-attr]
         desk = self.desk(self, state, at)
-        if isinstance(event, Answered | Chosen):
+        if kind is Answered or kind is Chosen:
             # What waits has waited for this.
             desk.tell(event)
         else:
