@@ -30,6 +30,7 @@ COMMANDS = {
     "convert": "write a workflow in another format",
     "concretise": "print the concrete program of a workflow",
     "simulate": "run a protocol of many nodes from a seed",
+    "reproduce": "run a paper's experiments: data, plots, and what it says beside what we measure",
     "serve": "run one node of a protocol, talking to others over TCP",
     "fmt": "put programs into the common layout",
     "repl": "add molecules and watch them react, at a prompt",

@@ -1,0 +1,189 @@
+"""`solvent reproduce capture`: the paper's experiments, as data, plots and a table of what it says and we measure."""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from solvent.cli.loading import add_format, at_least, parser_for
+from solvent.cli.render import complain, counted, write, write_json
+from solvent.cli.watching import Watch
+from solvent.errors import Misuse
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Sequence
+
+    from solvent.simulation.experiments.capture.claims import Claim
+    from solvent.simulation.experiments.capture.drawing import Figure
+    from solvent.simulation.experiments.capture.reproduction import Reproduction
+
+PAPERS = {"capture": 'Bertier, Obrovac, Tedeschi: "Adaptive atomic capture of multiple molecules" (2013)'}
+FIGURES = (3, 4, 5, 6, 7, 8, 9, 10, 11, 15, 16, 17, 18, 19)
+_FOLDER = "reproduced"
+_INSTALL = "pip install 'solvent[figures]', or do without: --no-plots"
+_SAYS = """\
+Run the experiments of a paper with Solvent's own machines: for every figure the data as CSV and the plot as PNG and
+SVG, and a table of what the paper says beside what we measure. What has been measured is kept: the same command goes
+on where it was interrupted. At the paper's scale all figures take about twenty minutes on two cores."""
+_EXAMPLE = """\
+solvent reproduce capture --out figures
+  solvent reproduce capture --figure 3 --runs 10
+  solvent reproduce capture --scale small"""
+
+
+def main(arguments: list[str]) -> int:
+    """Reproduce figures; 3 if it was interrupted, 2 if plots were wanted that cannot be drawn."""
+    options = _options(arguments)
+    from solvent.simulation.experiments.capture.cells import SCALES
+    from solvent.simulation.experiments.capture.reproduction import Reproduction
+
+    scale = SCALES[options.scale]
+    if options.runs is not None:
+        scale = scale._replace(runs=options.runs)
+    reproduction = Reproduction(
+        _folder(options.out),
+        scale,
+        sorted(set(options.figure or FIGURES)),
+        seed=options.seed,
+        again=options.again,
+        with_plots=not options.no_plots,
+        processes=options.processes,
+    )
+    if reproduction.with_plots and not _can_plot():
+        complain("matplotlib is not installed, so there will be data and a table, but no plots", hint=_INSTALL)
+    started = time.monotonic()
+    with Watch() as watch, _Progress(watch) as progress:
+        claims = reproduction.run(progress)
+    seconds = time.monotonic() - started
+    if options.format == "json":
+        write_json(_as_json(reproduction, claims, seconds))
+    else:
+        _write(reproduction, claims, seconds)
+    return _end(reproduction, options)
+
+
+def _end(reproduction: Reproduction, options: Namespace) -> int:
+    """Say what is missing, if anything is."""
+    sys.stdout.flush()
+    if not reproduction.is_complete:
+        done = ", ".join(map(str, reproduction.written)) or "none"
+        complain(f"interrupted; complete figures: {done}", hint="the same command goes on from here")
+        return 3
+    if reproduction.with_plots and not _can_plot():
+        message = f"the plots need matplotlib; data and table are in {options.out}"
+        raise Misuse("P312", message, hint=_INSTALL)
+    return 0
+
+
+def _can_plot() -> bool:
+    from solvent.simulation.experiments.capture.plotting import can_plot
+
+    return can_plot()
+
+
+def _folder(name: str) -> Path:
+    folder = Path(name)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Misuse("P313", f"cannot write to {name}: {error.strerror or error}", hint="--out DIR") from None
+    return folder
+
+
+class _Progress:
+    """Shows how far it is: a bar on a terminal, a line for each figure everywhere."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self._stack = ExitStack()
+        self._bar: Any = None
+        self._task: Any = None
+        self._began = time.monotonic()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def begins(self, weight: float) -> None:
+        """Put the bar up."""
+        if not weight or not sys.stderr.isatty():
+            return
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+        columns = TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()
+        # What a bar expects from few runs is far off; from several minutes it is not.
+        bar = Progress(*columns, console=Console(stderr=True), transient=True, speed_estimate_period=300)
+        self._bar = self._stack.enter_context(bar)
+        self._task = self._bar.add_task("capture", total=weight)
+
+    def advances(self, weight: float, cell: str) -> None:
+        """Move the bar."""
+        if self._bar is not None:
+            self._bar.update(self._task, advance=weight, description=cell)
+
+    def has_written(self, figure: Figure, files: Sequence[Path]) -> None:
+        """Say that a figure is complete."""
+        says = f"{time.monotonic() - self._began:.0f} s" if files else "was there already"
+        line = f"figure {figure.number:>2}  {figure.title}  ({says})"
+        if self._bar is not None:
+            self._bar.console.print(line, highlight=False, markup=False)
+        else:
+            write(line, to=sys.stderr)
+
+    def should_stop(self) -> bool:
+        """Say whether Ctrl-C was pressed."""
+        return self._watch.should_stop()
+
+
+def _as_json(reproduction: Reproduction, claims: Sequence[Claim], seconds: float) -> dict[str, Any]:
+    return {
+        "scale": reproduction.scale.name,
+        "runs": reproduction.scale.runs,
+        "seed": reproduction.seed,
+        "figures": {number: [str(file) for file in files] for number, files in reproduction.written.items()},
+        "claims": [claim._asdict() for claim in claims],
+        "complete": reproduction.is_complete,
+        "seconds": round(seconds, 3),
+    }
+
+
+def _write(reproduction: Reproduction, claims: Sequence[Claim], seconds: float) -> None:
+    experiment = -1
+    for claim in claims:
+        if claim.experiment != experiment:
+            experiment = claim.experiment
+            write((f"Experiment {experiment}" if experiment else "Past the paper", "bold"))
+        write(f"  {'paper says' if experiment else 'we want   '}  {claim.paper}")
+        write(f"  we measure  {claim.measured}")
+        style = "" if claim.difference == "none" else "yellow"
+        write("  difference  ", (claim.difference, style))
+        write()
+    files = sum(map(len, reproduction.written.values()))
+    done = counted(len(reproduction.written), "figure")
+    write(f"{done}, {counted(files, 'file')} and the table in {reproduction.folder} ({seconds:.0f} s)")
+
+
+def _options(arguments: list[str]) -> Namespace:
+    parser = parser_for("reproduce", _SAYS, example=_EXAMPLE)
+    add = parser.add_argument
+    papers = "; ".join(f"{name}: {says}" for name, says in PAPERS.items())
+    add("paper", choices=tuple(PAPERS), metavar="PAPER", help=papers)
+    which = f"only this figure, may be repeated: {', '.join(map(str, FIGURES))}"
+    add("--figure", type=int, choices=FIGURES, action="append", metavar="N", help=which)
+    add("--runs", type=at_least(1), metavar="R", help="runs of each setup (default: 50; 3 at small scale)")
+    add("--out", default=_FOLDER, metavar="DIR", help=f"where to write (default: {_FOLDER})")
+    says = "paper: 250 nodes, 15000 molecules, up to 10000 nodes; small: a fifth of it, in seconds (default: paper)"
+    add("--scale", choices=("small", "paper"), default="paper", help=says)
+    add("--seed", type=int, default=1, metavar="N", help="another seed, other runs (default: 1)")
+    add("--again", action="store_true", help="run also what has been measured before")
+    add("--no-plots", action="store_true", help="only data and table; needs no matplotlib")
+    add("--processes", type=at_least(0), metavar="P", help="runs at a time (default: one per processor)")
+    add_format(parser)
+    return parser.parse_args(arguments)
