@@ -77,8 +77,8 @@ class DirectoryState(Value, frozen=True, gc=False):
     """One node's part of the directory."""
 
     slot: SlotState = SlotState()
-    #: What this node lists, wherever it is kept.
-    mine: Map[MoleculeId, Entry] = Map()
+    #: What this node lists, and which slot keeps it.
+    mine: Map[MoleculeId, tuple[NodeId, Entry]] = Map()
     findings: Map[int, Finding] = Map()
     views: Map[int, View] = Map()
 
@@ -151,9 +151,6 @@ class Directory:
         only = bounds.only
         return self.ring.from_node(self.node) if only is None else (self.ring.slot_of(shape, only),)
 
-    def _slot_of(self, entry: Entry) -> NodeId:
-        return self.ring.slot_of(entry.shape, entry.order)
-
     def _sent(self, state: DirectoryState, sends: tuple[Send, ...] | list[Send]) -> DirectoryStep:
         """Send messages; those to oneself are taken at once."""
         effects: list[Effect] = []
@@ -181,13 +178,14 @@ class Directory:
             known = mine.get(molecule)
             if known is not None:
                 mine = mine.delete(molecule)
-                batches.setdefault(self._slot_of(known), ([], []))[1].append(molecule)
+                batches.setdefault(known[0], ([], []))[1].append(molecule)
         for entry in added:
             assert entry.holder == self.node, "a node lists its own molecules"
             if entry.molecule not in mine:
-                mine = mine.set(entry.molecule, entry)
-                batches.setdefault(self._slot_of(entry), ([], []))[0].append(entry)
-        sends = [Send(slot, Publish(tuple(come), tuple(gone))) for slot, (come, gone) in batches.items()]
+                slot = self.ring.slot_of(entry.shape, entry.order)
+                mine = mine.set(entry.molecule, (slot, entry))
+                batches.setdefault(slot, ([], []))[0].append(entry)
+        sends = [Send(to, Publish(tuple(come), tuple(gone))) for to, (come, gone) in batches.items()]
         return self._sent(replace(state, mine=mine), sends)
 
     # ------------------------------------------------------------------------------------- seeker and watcher
@@ -237,7 +235,7 @@ class Directory:
         """Forget what the peer said, and say again what it must know."""
         state, effects = self._on_slot(state, forgotten(state.slot, peer))
         lost: list[Effect] = []
-        mine = [entry for entry in state.mine.values() if self._slot_of(entry) == peer]
+        mine = [entry for slot, entry in state.mine.values() if slot == peer]
         mine.sort(key=lambda entry: entry.molecule)
         if mine:
             lost.append(Send(peer, Publish(tuple(mine))))

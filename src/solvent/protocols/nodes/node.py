@@ -6,7 +6,7 @@ three things out of what its parts say:
 - *Listing.* A molecule that capture reports to be here and free is listed in the directory; one that is withheld,
   consumed or gone is not. All changes of one step go out together, one message for each slot.
 - *Offers.* The program speaks of molecules as `Offer`s. Capture sees text (see `offers`), and whatever it asks or
-  reports is turned back.
+  reports is turned back. Questions come last in a step, so the program has heard all when it answers.
 - *Activity.* The node is active while capture is busy, a question is unanswered, the program has not said `Idle` to
   all it was told, or something it sent was not taken (`AllTaken` of the link says when). The detector hears of every
   change, of every counted message, and whether it came from outside: whatever makes a passive node active without a
@@ -240,15 +240,25 @@ class Node:
         if _has_counted(effects):
             state, _ = self._to_detector(replace(state, is_out=True), Requested(Sent()))
         is_active = self.is_active(state)
-        if is_active == state.detector.is_active:
-            return state, effects
-        change = Passive() if not is_active else Roused() if is_outside else Active()
-        state, more = self._to_detector(state, Requested(change))
-        return (replace(state, is_out=True) if _has_counted(more) else state), effects + more
+        if is_active != state.detector.is_active:
+            change = Passive() if not is_active else Roused() if is_outside else Active()
+            state, more = self._to_detector(state, Requested(change))
+            effects += more
+            if _has_counted(more):
+                state = replace(state, is_out=True)
+        return state, _questions_last(effects)
 
 
 def _has_counted(effects: Effects) -> bool:
     return any(type(effect) is Send and type(effect.message) is not Cheap for effect in effects)
+
+
+def _questions_last(effects: Effects) -> Effects:
+    """Let the program hear everything before it is asked: it may be asked about what it is told in the same step."""
+    questions = tuple(effect for effect in effects if type(effect) is Ask or type(effect) is Choose)
+    if not questions:
+        return effects
+    return tuple(effect for effect in effects if type(effect) is not Ask and type(effect) is not Choose) + questions
 
 
 def _is_rousing(effects: Effects) -> bool:

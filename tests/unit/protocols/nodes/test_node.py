@@ -86,9 +86,9 @@ def test_first_molecules_are_listed_and_told() -> None:
         Report(Told(0)),
         Report(Arrived(FIRST, FAR)),
         Report(Arrived(MoleculeId(2), NEAR)),
-        Ask(Discover(ADD)),
         Send(A, Publish((entry(FIRST, B, "number", FAR.key, FAR.value),))),
         Report(Told(1)),
+        Ask(Discover(ADD)),
     )
 
 
@@ -105,7 +105,7 @@ def test_a_restarted_node_lists_what_it_saved() -> None:
     _, effects = after(node_with(), saved=saved, life=2)
     assert Send(A, Awake()) in effects
     assert Send(A, Publish((entry(FIRST, B, "number", FAR.key, FAR.value),))) in effects
-    assert effects[-1] == Report(Told((2 << LIFE_SHIFT) + 1))
+    assert Report(Told((2 << LIFE_SHIFT) + 1)) in effects
 
 
 def test_a_program_rewrites_in_its_own_words() -> None:
@@ -119,9 +119,9 @@ def test_a_program_rewrites_in_its_own_words() -> None:
         Report(Gone(FIRST)),
         Report(Arrived(made, FAR)),
         Report(Arrived(other, NEAR)),
-        Ask(Discover(ADD)),
         Send(A, Publish((listed,), (FIRST,))),
         Report(Told(2)),
+        Ask(Discover(ADD)),
     )
 
 
@@ -204,7 +204,7 @@ def test_what_comes_from_outside_is_told_to_the_initiator() -> None:
     node = node_with((1, FAR))
     for request in (Working(), Wake(), Rewrite((), (NEAR,))):
         state, effects = after(node, *QUIET, Requested(request))
-        assert effects[-1] == Send(A, Awake())
+        assert Send(A, Awake()) in effects
         assert (state.detector.is_active, state.is_out) == (True, True)
 
 
