@@ -1,4 +1,10 @@
 """Protocols as pure machines; simulated, checked and served by three hosts that know none of them.
 
-Reading order: machine; then one folder per protocol: capture (taking molecules that lie on many nodes).
+Reading order: machine, diagram; then one folder per protocol. link: messages exactly once over a network that loses
+them. capture: taking molecules that lie on many nodes. directory: finding them. inertia: knowing that nothing can
+react any more. nodes: these together, one node of a distributed chemical program.
 """
+
+from solvent.protocols.machine import Effect, Event, Machine, Message, NodeId, Step, Value
+
+__all__ = ["Effect", "Event", "Machine", "Message", "NodeId", "Step", "Value"]

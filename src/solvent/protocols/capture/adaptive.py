@@ -175,6 +175,7 @@ class Adaptive(Holder, Requester):
         effects = (*freed, *self.doubts(state, of=peer))
         phase = state.phase
         if isinstance(phase, Fetching | Querying | Committing) and any(holder == peer for _, holder in phase.places):
+            # What it had answered is void, and what it has not answered it never will.
             state, more = self.abandon(state, state.success, phase)
             return state, effects + more
         return state, effects

@@ -39,7 +39,7 @@ def after_abort(node: Trying, state: CaptureState, rates: Rates, *, has_found: b
         # Nobody can succeed where nothing is found, whatever others said before (C7).
         rates = reset(rates, state.rule, to=False)
     is_pessimist = state.mode != "optimistic" or not has_found
-    aborts = state.aborts + 1 if is_pessimist else 0
+    aborts = min(state.aborts + 1, config.aborts_max) if is_pessimist and config.dormant else 0
     state = replace(state, success=rates, aborts=aborts, phase=SEARCHING)
     if is_pessimist and not config.is_keeper and len(rates) > 1:
         best = better_rule(state, config)

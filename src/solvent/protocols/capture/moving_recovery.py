@@ -17,6 +17,20 @@ from solvent.protocols.capture.moving_state import (
 )
 
 
+def compacted(config: MovingConfig, saved: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Give the fewest records that say the same."""
+    state = recovered(config, saved)
+    began = dict(config.molecules)
+    given = {molecule for _, items in state.gifts.values() for molecule, _ in items}
+    removed = tuple(sorted(molecule for molecule in began if molecule not in state.molecules and molecule not in given))
+    added = tuple(sorted((item, value) for item, value in state.molecules.items() if item not in began))
+    return (
+        *([Kept(removed, added, state.reactions)] if removed or added or state.reactions else []),
+        *(Gave(gift, to, items) for gift, (to, items) in sorted(state.gifts.items())),
+        *(Got(giver, gift, ()) for giver, gift in sorted(state.got)),
+    )
+
+
 def recovered(config: MovingConfig, saved: tuple[Any, ...]) -> MovingState:
     """Replay the records over the molecules the node began with."""
     molecules = dict(config.molecules)

@@ -12,6 +12,22 @@ from solvent.protocols.capture.state import CaptureConfig, CaptureState, Hold, H
 from solvent.protocols.capture.success import beginning
 
 
+def compacted(config: CaptureConfig, saved: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Give the fewest records that say the same."""
+    state = recovered(config, saved)
+    began = dict(config.molecules)
+    removed = tuple(sorted(molecule for molecule in began if molecule not in state.molecules))
+    added = tuple(
+        sorted((molecule, holding.value) for molecule, holding in state.molecules.items() if molecule not in began)
+    )
+    loans = sorted((molecule, holding.hold) for molecule, holding in state.molecules.items() if holding.hold)
+    return (
+        *([Rewritten(removed, added, state.reactions)] if removed or added or state.reactions else []),
+        *(Consumed(attempt, (), state.reactions) for attempt in sorted(state.reacted)),
+        *(Lent(molecule, hold.requester, hold.attempt) for molecule, hold in loans),
+    )
+
+
 def recovered(config: CaptureConfig, saved: tuple[Any, ...]) -> CaptureState:
     """Replay the records over the molecules the node began with; promises are forgotten, loans are not."""
     molecules = {molecule: Holding(value) for molecule, value in config.molecules}

@@ -1,10 +1,11 @@
 """The requester's side of both sub-protocols (the paper's algorithms 1 and 3), repaired.
 
 An optimist fetches at once and tells the holders when it has reacted. A pessimist asks in three rounds: is it there,
-will you promise it, send it. The first refusal ends an attempt, and then every holder of the combination is told
-(C6: telling only those that said yes leaves ghosts in the lists of the others). Answers carry the number of their
-attempt, so those that come late cannot be taken for answers to the next (C2); they still count in the history,
-which tells how crowded the solution is and not how one attempt ended.
+will you promise it, send it. An attempt with a refusal ends when all holders have answered, and then every one of
+them is told (C6: telling only those that said yes leaves ghosts in the lists of the others). The paper ends it with
+the first refusal; in its model all answers of a round come in the same step, so nothing is slower here, and a node
+never has more under way than one round. Answers carry the number of their attempt, so those that a crash makes late
+cannot be taken for answers to the next (C2).
 
 The next attempt starts in the step in which the last one ended.
 """
@@ -102,29 +103,25 @@ class Requester:
     # ------------------------------------------------------------------------------------------- answers
 
     def on_ok(self, state: CaptureState, rates: Rates, _sender: NodeId, message: RespOk) -> CaptureStep:
-        """Count a yes; the last one leads to the next round."""
+        """Count a yes; the last answer decides."""
         phase = state.phase
         kind = type(phase)
-        if kind is Querying:
+        if kind is Querying and phase.number == message.attempt:  # type: ignore[union-attr]
             assert isinstance(phase, Querying)
-            rates = noted(rates, state.rule, YES)
-            if phase.number != message.attempt:
-                return replace(state, success=rates), ()
-            granted = phase.granted + 1
-            if granted < len(phase.places):
-                changed = Querying(phase.number, phase.rule, phase.places, granted)
-                return replace(state, phase=changed, success=rates), ()
-            return self._commit(state, rates, phase)
-        if kind is Committing:
+            rates = noted(rates, phase.rule, YES)
+            granted, refused = phase.granted + 1, phase.refused
+            if granted + refused < len(phase.places):
+                asked = Querying(phase.number, phase.rule, phase.places, granted, refused)
+                return replace(state, phase=asked, success=rates), ()
+            return self.abandon(state, rates, phase) if refused else self._commit(state, rates, phase)
+        if kind is Committing and phase.number == message.attempt:  # type: ignore[union-attr]
             assert isinstance(phase, Committing)
-            if phase.number != message.attempt:
-                return replace(state, success=noted(rates, state.rule, YES)), ()
-            granted = phase.granted + 1
-            if granted < len(phase.places):
-                promised = Committing(phase.number, phase.rule, phase.places, granted)
+            granted, refused = phase.granted + 1, phase.refused
+            if granted + refused < len(phase.places):
+                promised = Committing(phase.number, phase.rule, phase.places, granted, refused)
                 return replace(state, phase=promised, success=rates), ()
-            return self._fetch(state, rates, phase)
-        return self._late(state, rates, YES)
+            return self.abandon(state, rates, phase) if refused else self._fetch(state, rates, phase)
+        return replace(state, success=rates), ()
 
     def _commit(self, state: CaptureState, rates: Rates, phase: Querying) -> CaptureStep:
         number, rule, places = phase.number, phase.rule, phase.places
@@ -141,32 +138,40 @@ class Requester:
         )
 
     def on_molecule(self, state: CaptureState, rates: Rates, _sender: NodeId, message: RespMolecule) -> CaptureStep:
-        """Keep a molecule that has come; with the last one the reaction happens."""
+        """Keep a molecule that has come; the last answer decides, and with all molecules the reaction happens."""
         phase = state.phase
         if type(phase) is not Fetching or phase.number != message.attempt:
-            return self._late(state, rates, YES)
+            return replace(state, success=rates), ()
+        number, rule, places, refused = phase.number, phase.rule, phase.places, phase.refused
         if phase.is_optimistic:
-            rates = noted(rates, phase.rule, YES)
+            rates = noted(rates, rule, YES)
         got = (*phase.got, (message.molecule, message.value))
-        if len(got) < len(phase.places):
-            changed = Fetching(phase.number, phase.rule, phase.places, phase.is_optimistic, got)
-            return replace(state, phase=changed, success=rates), ()
-        reacting = Reacting(phase.number, phase.rule, phase.places, phase.is_optimistic, got)
-        return replace(state, phase=reacting, success=rates), (Ask(React(phase.rule, got)),)
+        if len(got) + refused < len(places):
+            fetching = Fetching(number, rule, places, phase.is_optimistic, got, refused)
+            return replace(state, phase=fetching, success=rates), ()
+        if refused:
+            return self.abandon(state, rates, phase)
+        reacting = Reacting(number, rule, places, phase.is_optimistic, got)
+        return replace(state, phase=reacting, success=rates), (Ask(React(rule, got)),)
 
     def on_refusal(
         self, state: CaptureState, rates: Rates, _sender: NodeId, message: RespTaken | RespRemoved
     ) -> CaptureStep:
-        """Give the attempt up, and tell every holder of its combination."""
+        """Note a no; the last answer ends the attempt."""
         phase = state.phase
-        kind = type(phase)
-        if (kind is Fetching or kind is Querying or kind is Committing) and phase.number == message.attempt:  # type: ignore[union-attr]
-            assert isinstance(phase, Fetching | Querying | Committing)
-            return self.abandon(state, noted(rates, phase.rule, NO), phase)
-        return self._late(state, rates, NO)
+        if not isinstance(phase, Fetching | Querying | Committing) or phase.number != message.attempt:
+            return replace(state, success=rates), ()
+        return self.without(state, noted(rates, phase.rule, NO), phase, 1)
 
-    def _late(self, state: CaptureState, rates: Rates, outcome: bytes) -> CaptureStep:
-        return replace(state, success=noted(rates, state.rule, outcome)), ()
+    def without(
+        self, state: CaptureState, rates: Rates, phase: Fetching | Querying | Committing, count: int
+    ) -> CaptureStep:
+        """Go on with an attempt that some molecules were refused to."""
+        refused = phase.refused + count
+        granted = len(phase.got) if isinstance(phase, Fetching) else phase.granted
+        if granted + refused < len(phase.places):
+            return replace(state, phase=replace(phase, refused=refused), success=rates), ()
+        return self.abandon(state, rates, phase)
 
     # ----------------------------------------------------------------------------------------------- end
 

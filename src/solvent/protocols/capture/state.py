@@ -60,6 +60,7 @@ class Fetching(Value, frozen=True, gc=False):
     places: tuple[Place, ...]
     is_optimistic: bool
     got: tuple[tuple[MoleculeId, Any], ...] = ()
+    refused: int = 0
 
 
 class Querying(Value, frozen=True, gc=False):
@@ -69,6 +70,7 @@ class Querying(Value, frozen=True, gc=False):
     rule: RuleId
     places: tuple[Place, ...]
     granted: int = 0
+    refused: int = 0
 
 
 class Committing(Value, frozen=True, gc=False):
@@ -78,6 +80,7 @@ class Committing(Value, frozen=True, gc=False):
     rule: RuleId
     places: tuple[Place, ...]
     granted: int = 0
+    refused: int = 0
 
 
 class Reacting(Value, frozen=True, gc=False):

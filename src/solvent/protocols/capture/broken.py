@@ -1,0 +1,218 @@
+"""Capture as it must not be: one known fault each, for the checker to find.
+
+The first six are what the paper prints, taken literally (C1 to C3 and C6 in docs/explanation/capture.md; C4 and C5 are
+the sound machine without `waiting`, and need no class of their own); the others leave out what our own machines do.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from immutables import Map
+from msgspec.structs import replace
+
+from solvent.protocols.capture.adaptive import Adaptive
+from solvent.protocols.capture.messages import (
+    Commitment,
+    Fetch,
+    GiveUp,
+    RespMolecule,
+    RespOk,
+    RespRemoved,
+    RespTaken,
+)
+from solvent.protocols.capture.moving import Moving
+from solvent.protocols.capture.moving_state import Got
+from solvent.protocols.capture.records import Lent
+from solvent.protocols.capture.state import Committing, Fetching, Hold, Holding, Querying
+from solvent.protocols.machine import NodeId, Received, Save, Send
+
+if TYPE_CHECKING:
+    from solvent.protocols.capture.moving_state import Given, MovingState, MovingStep, Take
+    from solvent.protocols.capture.state import CaptureState, CaptureStep
+    from solvent.protocols.capture.success import Rates
+    from solvent.protocols.capture.vocabulary import MoleculeId
+    from solvent.protocols.machine import Event
+
+
+class Overriding(Adaptive):
+    """Dispatches to overridden methods; the sound machine looks its handlers up once, for speed."""
+
+    __slots__ = ()
+
+    def step(self, state: CaptureState, event: Event) -> CaptureStep:
+        """Take one event."""
+        if isinstance(event, Received):
+            rates, sender, message = state.success, event.sender, event.message
+            match message:
+                case GiveUp():
+                    return self.on_give_up(state, rates, sender, message)
+                case Commitment():
+                    return self.on_commitment(state, rates, sender, message)
+                case Fetch():
+                    return self.on_fetch(state, rates, sender, message)
+                case RespOk():
+                    return self.on_ok(state, rates, sender, message)
+                case RespMolecule():
+                    return self.on_molecule(state, rates, sender, message)
+                case RespTaken() | RespRemoved():
+                    return self.on_refusal(state, rates, sender, message)
+        return super().step(state, event)
+
+
+class AnybodyGivesUp(Overriding):
+    """C1: a refused requester frees what another has taken."""
+
+    __slots__ = ()
+
+    def on_give_up(self, state: CaptureState, rates: Rates, sender: NodeId, message: GiveUp) -> CaptureStep:
+        """Free the molecule whoever asks."""
+        holding = state.molecules.get(message.molecule)
+        if holding is not None and holding.hold is not None:
+            return self._freed(state, rates, message, holding)
+        return super().on_give_up(state, rates, sender, message)
+
+
+class NoAttemptNumbers(Overriding):
+    """C2: late answers count for the next attempt, and whoever fetches is served."""
+
+    __slots__ = ()
+
+    def on_ok(self, state: CaptureState, rates: Rates, _sender: NodeId, message: RespOk) -> CaptureStep:
+        """Count every yes."""
+        return super().on_ok(state, rates, _sender, self._current(state, message))
+
+    def on_molecule(self, state: CaptureState, rates: Rates, _sender: NodeId, message: RespMolecule) -> CaptureStep:
+        """Keep whatever comes."""
+        return super().on_molecule(state, rates, _sender, self._current(state, message))
+
+    def on_refusal(
+        self, state: CaptureState, rates: Rates, _sender: NodeId, message: RespTaken | RespRemoved
+    ) -> CaptureStep:
+        """Give up at the first refusal, while other answers are under way."""
+        phase = state.phase
+        if isinstance(phase, Fetching | Querying | Committing):
+            return self.abandon(state, rates, phase)
+        return super().on_refusal(state, rates, _sender, message)
+
+    def _current(self, state: CaptureState, message: Any) -> Any:
+        return replace(message, attempt=getattr(state.phase, "number", message.attempt))
+
+    def _may_fetch(self, holding: Holding, sender: NodeId, fetch: Fetch) -> bool:
+        return not fetch.is_optimistic or super()._may_fetch(holding, sender, fetch)
+
+
+class HeadIsLocked(Overriding):
+    """C3: a commitment makes the first of the list the locker, whoever asked, and nothing ends it."""
+
+    __slots__ = ()
+
+    def on_commitment(self, state: CaptureState, rates: Rates, sender: NodeId, message: Commitment) -> CaptureStep:
+        """Promise the molecule to the first, even if somebody else asked."""
+        holding = state.molecules.get(message.molecule)
+        if holding is not None and holding.hold is None and holding.queue:
+            first = min(holding.queue.values())
+            if first.requester != sender:
+                hold = Hold(first.requester, first.attempt, False, first)
+                locked = state.molecules.set(message.molecule, replace(holding, hold=hold, first=None))
+                state = replace(state, molecules=locked)
+        return super().on_commitment(state, rates, sender, message)
+
+    def on_give_up(self, state: CaptureState, rates: Rates, sender: NodeId, message: GiveUp) -> CaptureStep:
+        """Take the requester off the list, and leave the lock."""
+        holding = state.molecules.get(message.molecule)
+        if holding is not None and holding.hold is not None and not holding.hold.is_lent:
+            return state, ()
+        return super().on_give_up(state, rates, sender, message)
+
+
+class GhostsInTheList(Overriding):
+    """C6: who refused is not told that the attempt is over, and keeps it on its list."""
+
+    __slots__ = ()
+
+    def on_refusal(
+        self, state: CaptureState, rates: Rates, _sender: NodeId, message: RespTaken | RespRemoved
+    ) -> CaptureStep:
+        """Tell all but the holder that refused."""
+        state, effects = super().on_refusal(state, rates, _sender, message)
+        return state, tuple(
+            effect
+            for effect in effects
+            if not (isinstance(effect, Send) and isinstance(effect.message, GiveUp) and effect.to == _sender)
+        )
+
+
+class LendsTwice(Overriding):
+    """An optimist's molecule is not marked as taken."""
+
+    __slots__ = ()
+
+    def on_fetch(self, state: CaptureState, rates: Rates, sender: NodeId, fetch: Fetch) -> CaptureStep:
+        """Send the molecule and forget to whom."""
+        before = state.molecules
+        state, effects = super().on_fetch(state, rates, sender, fetch)
+        return replace(state, molecules=before), effects
+
+
+class UnsavedLoans(Adaptive):
+    """What was lent is forgotten in a crash, and lent again."""
+
+    __slots__ = ()
+
+    def step(self, state: CaptureState, event: Event) -> CaptureStep:
+        """Do everything but save loans."""
+        state, effects = super().step(state, event)
+        return state, tuple(
+            effect for effect in effects if not (isinstance(effect, Save) and isinstance(effect.record, Lent))
+        )
+
+
+# ------------------------------------------------------------------------------------------------- by moving
+
+
+class KeepsACopy(Moving):
+    """A holder gives a molecule and has it still."""
+
+    def _on_take(self, state: MovingState, requester: NodeId, take: Take) -> MovingStep:
+        after, effects = super()._on_take(state, requester, take)
+        return replace(after, molecules=state.molecules), effects
+
+
+class NeverYields(Moving):
+    """Nodes keep what their own attempts need from everybody, also from those that come first."""
+
+    def _may_give(self, state: MovingState, requester: NodeId, _reactions: int, chosen: tuple[MoleculeId, ...]) -> bool:
+        return super()._may_give(state, requester, 1 << 60, chosen)
+
+
+class AlwaysYields(Moving):
+    """Nodes give away what their own attempts need to anybody."""
+
+    def _may_give(self, state: MovingState, requester: NodeId, _reactions: int, chosen: tuple[MoleculeId, ...]) -> bool:
+        return super()._may_give(state, requester, -1, chosen)
+
+
+class ForgetsGifts(Moving):
+    """A gift is not kept until it is confirmed, so one that a crash loses is lost."""
+
+    def _on_take(self, state: MovingState, requester: NodeId, take: Take) -> MovingStep:
+        after, effects = super()._on_take(state, requester, take)
+        return replace(after, gifts=Map()), effects
+
+
+class AcceptsTwice(Moving):
+    """A gift that is sent again after a crash is taken for a new one."""
+
+    def _on_given(self, state: MovingState, giver: NodeId, given: Given) -> MovingStep:
+        return super()._on_given(replace(state, got=Map()), giver, given)
+
+
+class UnsavedArrivals(Moving):
+    """A gift is confirmed without having been saved."""
+
+    def _on_given(self, state: MovingState, giver: NodeId, given: Given) -> MovingStep:
+        after, effects = super()._on_given(state, giver, given)
+        return after, tuple(
+            effect for effect in effects if not (isinstance(effect, Save) and isinstance(effect.record, Got))
+        )

@@ -1,0 +1,116 @@
+"""What must be true of capture at every moment, whatever happens: functions over all nodes and what is under way.
+
+A `Scene` is what simulator, checker and tests put together: every node's state, or for a node that is down what its
+records say; the messages under way; and how often each molecule has been consumed, which no node knows. Each function
+gives None where all is well, or says what is wrong.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from solvent.protocols.capture.messages import RespMolecule
+from solvent.protocols.capture.moving_state import Given, MovingState
+from solvent.protocols.capture.state import CaptureState, Fetching, Reacting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from solvent.protocols.capture.vocabulary import MoleculeId
+
+
+class Scene(NamedTuple):
+    """All nodes at one moment."""
+
+    states: tuple[Any, ...]
+    #: Sender, recipient, message.
+    messages: tuple[tuple[int, int, Any], ...]
+    #: How often each molecule has been consumed.
+    consumed: Mapping[MoleculeId, int]
+    #: Every molecule there ever was.
+    known: Iterable[MoleculeId]
+
+
+def a_molecule_is_consumed_at_most_once(scene: Scene) -> str | None:
+    """The paper's safety."""
+    for molecule, times in scene.consumed.items():
+        if times > 1:
+            return f"molecule {molecule} was consumed {times} times"
+    return None
+
+
+def a_molecule_is_at_one_node_at_most(scene: Scene) -> str | None:
+    """Nobody has a copy of what another has."""
+    seen: dict[MoleculeId, int] = {}
+    for node, state in enumerate(scene.states):
+        for molecule in state.molecules:
+            if molecule in seen:
+                return f"molecule {molecule} is at node {seen[molecule]} and at node {node}"
+            seen[molecule] = node
+    return None
+
+
+def no_molecule_is_lost(scene: Scene) -> str | None:
+    """What has not been consumed is somewhere: at a node, in the hands of a requester, or under way."""
+    here: set[MoleculeId] = set()
+    for state in scene.states:
+        here.update(state.molecules)
+        if isinstance(state, CaptureState) and isinstance(state.phase, Fetching | Reacting):
+            here.update(molecule for molecule, _ in state.phase.got)
+        if isinstance(state, MovingState):
+            here.update(item for _, items in state.gifts.values() for item, _ in items)
+    for _, _, message in scene.messages:
+        if isinstance(message, RespMolecule):
+            here.add(message.molecule)
+        if isinstance(message, Given):
+            here.update(item for item, _ in message.molecules)
+    for molecule in scene.known:
+        if molecule not in here and not scene.consumed.get(molecule):
+            return f"molecule {molecule} is nowhere"
+    return None
+
+
+def what_is_consumed_is_not_free(scene: Scene) -> str | None:
+    """A consumed molecule that its holder still knows of is lent, so nobody else can get it."""
+    for node, state in enumerate(scene.states):
+        for molecule in state.molecules:
+            if not scene.consumed.get(molecule):
+                continue
+            holding = state.molecules[molecule]
+            if isinstance(state, MovingState) or holding.hold is None or not holding.hold.is_lent:
+                return f"node {node} would give molecule {molecule} away, which has been consumed"
+    return None
+
+
+def what_is_lent_is_lent_once(scene: Scene) -> str | None:
+    """At most one requester has a molecule in its hands."""
+    hands: dict[MoleculeId, int] = {}
+    for node, state in enumerate(scene.states):
+        if isinstance(state, CaptureState) and isinstance(state.phase, Fetching | Reacting):
+            for molecule, _ in state.phase.got:
+                if molecule in hands:
+                    return f"nodes {hands[molecule]} and {node} both have molecule {molecule} in hand"
+                hands[molecule] = node
+    return None
+
+
+SAFETY = (
+    a_molecule_is_consumed_at_most_once,
+    a_molecule_is_at_one_node_at_most,
+    no_molecule_is_lost,
+    what_is_consumed_is_not_free,
+    what_is_lent_is_lent_once,
+)
+
+
+def is_released(scene: Scene) -> bool:
+    """Tell whether nothing is promised, lent, claimed or under way: every promise was kept or withdrawn."""
+    if scene.messages:
+        return False
+    for state in scene.states:
+        if isinstance(state, MovingState):
+            if state.gifts:
+                return False
+        elif any(holding.hold or holding.queue or holding.waiting for holding in state.molecules.values()):
+            return False
+    return True
