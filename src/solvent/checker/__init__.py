@@ -1,8 +1,8 @@
 """Tries every order of events of a small system of machines.
 
 Reading order: model (what is checked, and what the moves are), world, explore; then packing, steps, move, moves,
-faults and graph (how states are found and kept), liveness (dead ends, livelocks), counterexample; symmetry (worlds
-that differ in names only); registry and models (our protocols').
+faults and graph (how states are found and kept), liveness (dead ends, livelocks), counterexample; renumbering
+and symmetry (worlds that differ in names only); registry and models (our protocols').
 """
 
 from solvent.checker.explore import STATES_MAX, Result, Verdict, Violation, check

@@ -16,6 +16,7 @@ from solvent.checker.counterexample import Counterexample, retrace
 from solvent.checker.graph import Graph
 from solvent.checker.liveness import dead_end, livelock
 from solvent.checker.moves import Moves
+from solvent.checker.renumbering import Renumbering
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -108,6 +109,9 @@ class _Search:
         self._known: dict[bytes, int] = {}
         # Rows as they came about, before renaming: renaming costs far more than remembering.
         self._renamed: dict[bytes, int] = {}
+        self._renumbered: Callable[[Row], Row] | None = None
+        if isinstance(model.canonical, Renumbering):
+            self._renumbered = model.canonical.on_rows(self.moves.packing)
         self._has_names = model.canonical is not None or model.variants is not None
         self._measures: dict[int, int] = {}
         self._measure_numbers: dict[object, int] = {}
@@ -171,13 +175,14 @@ class _Search:
     def _standard(self, row: Row) -> bytes:
         """Give the row that stands for all rows that differ from this one in names only."""
         packing = self.moves.packing
-        world = packing.world(row)
-        if self.model.canonical is not None:
-            world = self.model.canonical(world)
-        if self.model.variants is None:
-            return packing.bytes_from_row(*packing.row(world))
-        # Numbers of parts are given once and for all, so that the least row of the variants is always the same.
-        return packing.bytes_from_row(*min(map(packing.row, (world, *self.model.variants(world)))))
+        if self._renumbered is not None:
+            row = self._renumbered(row)
+        elif self.model.canonical is not None:
+            row = packing.row(self.model.canonical(packing.world(row)))
+        if self.model.variants is not None:
+            # Numbers of parts are given once and for all, so that the least row of the variants is always the same.
+            row = min(row, *map(packing.row, self.model.variants(packing.world(row))))
+        return packing.bytes_from_row(*row)
 
     def _added(self, packed: bytes, parent: int) -> int:
         world = self.moves.packing.world(self.moves.packing.row_from_bytes(packed))

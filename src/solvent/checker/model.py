@@ -152,7 +152,7 @@ class Model:
 
     # --- Which worlds are the same but for names.
     canonical: Callable[[World], World] | None = None
-    """Give the world its standard names (attempt numbers from zero, say). It must not rename nodes."""
+    """Give the world its standard names, best by a `Renumbering`. It must not rename nodes."""
     variants: Callable[[World], Iterable[World]] | None = None
     """All worlds that differ from this one only in names, nodes too; one of them is kept. Livelocks are not sought."""
 

@@ -234,7 +234,6 @@ class Listener:
 
 def test_question_without_answer_does_keep_messages() -> None:
     """What only a node could take that waits for an answer it never gets is not owed by anybody."""
-
     model = Model(
         machines=(Clock(), Asker(1)),
         answers=lambda world, _node, _question: ("that",) if world.states[0] == "over" else (),

@@ -1,185 +1,34 @@
-"""Numbers that count without end are made small again, and nodes may change places."""
+"""Nodes may change places."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
-from immutables import Map
 from msgspec.structs import replace
 
-from solvent.checker import Model, Network, Timers, Verdict, World, check
-from solvent.checker.symmetry import PAIRS, RECIPIENT, SENDER, Numbers, Renumbering, permuted
+from solvent.checker import World, check
+from solvent.checker.symmetry import permuted
 from solvent.checker.world import Budget, Local
-from solvent.protocols.machine import (
-    Event,
-    Message,
-    NodeId,
-    PeerRestarted,
-    Received,
-    Report,
-    Send,
-    SetTimer,
-    Step,
-    TimerFired,
-    Value,
-)
+from solvent.protocols.machine import NodeId, PeerRestarted
 from tests.unit.checker.worlds import ring
 
-
-class Try(Message, frozen=True, gc=False):
-    """An attempt."""
-
-    attempt: int
+A, B, C = NodeId(0), NodeId(1), NodeId(2)
 
 
-class Done(Message, frozen=True, gc=False):
-    """The answer to an attempt."""
-
-    attempt: int
-
-
-class Trying(Value, frozen=True, gc=False):
-    """What a requester knows: how many attempts it has made, and which one is out."""
-
-    attempts: int
-    out: int = 0
-
-
-class Seen(NamedTuple):
-    """An attempt that somebody else knows."""
-
-    requester: int
-    attempt: int
-
-
-class Memory(Value, frozen=True, gc=False):
-    """Numbers in all the forms they may have."""
-
-    seen: tuple[Seen, ...] = ()
-    own: Map[int, str] = Map()
-    pairs: frozenset[tuple[int, int]] = frozenset()
-    maybe: int | None = None
-
-
-PLACES = {
-    Try: {"attempt": Numbers("attempt", SENDER)},
-    Done: {"attempt": Numbers("attempt", RECIPIENT)},
-    Trying: {"attempts": Numbers("attempt", is_last=True), "out": Numbers("attempt")},
-    Seen: {"attempt": Numbers("attempt", "requester")},
-    Memory: {"own": Numbers("attempt"), "pairs": Numbers("attempt", PAIRS), "maybe": Numbers("attempt")},
-}
-
-
-class Trier:
-    """Tries again, under a new number, until the answer to the last number comes."""
-
-    def start(self, saved: tuple[Any, ...] = (), life: int = 0) -> Step[Trying]:
-        """Begin with the first attempt."""
-        del saved, life
-        return self._tried(Trying(0))
-
-    def step(self, state: Trying, event: Event) -> Step[Trying]:
-        """Take one event."""
-        match event:
-            case Received(_, Done(attempt)) if attempt == state.out:
-                return replace(state, out=0), (Report("done"),)
-            case TimerFired() if state.out:
-                return self._tried(state)
-        return state, ()
-
-    @staticmethod
-    def _tried(state: Trying) -> Step[Trying]:
-        number = state.attempts + 1
-        return Trying(number, number), (Send(NodeId(1), Try(number)), SetTimer("again", 1))
-
-
-class Echo:
-    """Answers every attempt."""
-
-    def start(self, saved: tuple[Any, ...] = (), life: int = 0) -> Step[None]:
-        """Begin."""
-        del saved, life
-        return None, ()
-
-    def step(self, state: None, event: Event) -> Step[None]:
-        """Take one event."""
-        match event:
-            case Received(sender, Try(attempt)):
-                return state, (Send(sender, Done(attempt)),)
-        return state, ()
-
-
-def _trying(**options: Any) -> Model:
-    return Model(
-        machines=(Trier(), Echo()),
-        network=Network(losses=2),
-        goal=lambda world: world.states[0].out == 0,
-        **options,
-    )
-
-
-def _world(states: tuple[Any, ...], channels: dict[tuple[int, int], tuple[Any, ...]], ghost: Any = None) -> World:
-    count = len(states)
-    return World(
-        nodes=tuple(map(Local, states)),
-        channels=tuple(channels.get(divmod(slot, count), ()) for slot in range(count * count)),
-        ghost=ghost,
-        requests=(),
-        budget=Budget(),
-    )
-
-
-def test_retries_have_finitely_many_states_under_standard_names() -> None:
-    """A machine that numbers its attempts for ever has few states once numbers are given anew.
-
-    With 2, 1 or 0 losses left: an attempt is under way, or its answer, or it is done and the timer is running or not;
-    and with 1 or 0 left: all is lost and the timer is running.
-    """
-    patient = {"timers": Timers.WHEN_QUIET, "canonical": Renumbering(PLACES)}
-    result = check(_trying(**patient))
-    assert (result.verdict, result.states) == (Verdict.HOLDS, 3 * 4 + 2)
-
-
-def test_numbers_keep_their_order_and_their_owner() -> None:
-    """Each node's numbers are given anew by themselves: one for the least, and so on."""
-    world = _world(
-        (Trying(9, 7), Memory((Seen(0, 7), Seen(1, 3)), Map({5: "a", 3: "b"}), frozenset({(0, 4), (1, 5)}), None)),
-        {(0, 1): (Try(4), Try(7)), (1, 0): (Done(4), Try(8))},
-    )
-    assert Renumbering(PLACES)(world) == _world(
-        (Trying(2, 2), Memory((Seen(0, 2), Seen(1, 1)), Map({2: "a", 1: "b"}), frozenset({(0, 1), (1, 2)}), None)),
-        {(0, 1): (Try(1), Try(2)), (1, 0): (Done(1), Try(3))},
-    )
-
-
-def test_numbers_below_one_stay() -> None:
-    """Zero and less mean something and are not given anew."""
-    world = _world((Trying(0), Memory(maybe=0, pairs=frozenset({(0, -1)}))), {(0, 1): (Try(-1),)})
-    assert Renumbering(PLACES)(world) == world
-
-
-def test_effects_not_yet_carried_out_are_renamed_too() -> None:
-    """A message that will be sent carries the number of its sender."""
-    renumbering = Renumbering(PLACES)
-    world = _world((Trying(6, 6), None), {})
-    rest = replace(world.nodes[0], unfinished=(Send(NodeId(1), Try(6)), Send(NodeId(1), Done(2))))
-    world = replace(world, nodes=(rest, world.nodes[1]))
-    assert renumbering(world).nodes[0].unfinished == (Send(NodeId(1), Try(1)), Send(NodeId(1), Done(1)))
-
-
-def test_renumbering_twice_changes_nothing_more() -> None:
-    """Standard names are standard."""
-    renumbering = Renumbering(PLACES)
-    once = renumbering(_world((Trying(9, 7), None), {(0, 1): (Try(4), Try(7))}, ghost=Seen(0, 4)))
-    assert renumbering(once) == once
+def _world(states: tuple[str, ...], slot: int, said: tuple[object, ...], request: NodeId) -> World:
+    channels = tuple(said if place == slot else () for place in range(9))
+    return World(tuple(map(Local, states)), channels, None, ((request, "go"),), Budget())
 
 
 def test_nodes_change_places() -> None:
     """States, channels, notices and requests follow the nodes."""
-    world = replace(_world(("a", "b", "c"), {(0, 1): (PeerRestarted(NodeId(0)), "hi")}), requests=((NodeId(2), "go"),))
-    assert permuted(world, (1, 2, 0), lambda value: value) == replace(
-        _world(("c", "a", "b"), {(1, 2): (PeerRestarted(NodeId(1)), "hi")}), requests=((NodeId(0), "go"),)
-    )
+    world = _world(("a", "b", "c"), 1, (PeerRestarted(A), "hi"), C)
+    assert permuted(world, (1, 2, 0), lambda value: value) == _world(("c", "a", "b"), 5, (PeerRestarted(B), "hi"), A)
+
+
+def test_values_are_renamed_as_the_model_says() -> None:
+    """What is named inside a state follows too."""
+    world = replace(_world(("a", "b", "c"), 1, ("a says",), C), ghost="of a")
+    turned = permuted(world, (1, 2, 0), lambda value: value.replace("a", "x"))
+    assert (turned.states, turned.channel(1, 2), turned.ghost) == (("c", "x", "b"), ("x sxys",), "of x")
 
 
 def test_rings_turned_round_are_the_same() -> None:
@@ -189,21 +38,3 @@ def test_rings_turned_round_are_the_same() -> None:
         return [permuted(world, [(node + turn) % 3 for node in range(3)], lambda value: value) for turn in range(1, 3)]
 
     assert (check(ring(3)).states, check(ring(3, variants=turned)).states) == (189, 63)
-
-
-def test_violation_under_standard_names_is_shown_in_real_ones() -> None:
-    """A counterexample names attempts as they were numbered, not as they are stored."""
-
-    def nothing_was_lost_twice(world: World) -> bool:
-        return world.budget.losses > 0
-
-    names = Renumbering(PLACES)
-    model = _trying(timers=Timers.WHEN_QUIET, canonical=names, invariants=(nothing_was_lost_twice,))
-    (violation,) = check(model).violations
-    assert violation.property == "nothing was lost twice"
-    assert violation.trace.drawn(width=60).split("\n") == [
-        "   n0                          n1",
-        " 1 |-------Try(attempt=1)-----x|",
-        " 2 * timer again               |",
-        " 3 |-------Try(attempt=2)-----x|",
-    ]
