@@ -73,6 +73,7 @@ def followed(here: Map[MoleculeId, str], free: dict[MoleculeId, bool], report: A
             free[molecule] = False
             return here
         case Returned(molecule):
+            assert molecule in here, "what comes back was reported to be here, also after a crash"
             free[molecule] = True
             return here
         case _:
