@@ -15,7 +15,7 @@ PIP  := $(BIN)/python -m pip --disable-pip-version-check -q
 .DELETE_ON_ERROR:
 # Two pips at work in one environment would spoil it.
 .NOTPARALLEL:
-.PHONY: help run test check format gallery bench bench-workflow bench-patterns soak fuzz clean
+.PHONY: help run test check format gallery bench bench-workflow bench-patterns bench-protocols soak fuzz clean
 
 help:  ## show this list
 	@grep -E '^[a-z]+:.*##' $(firstword $(MAKEFILE_LIST)) \
@@ -54,6 +54,10 @@ bench-workflow: $(VENV)/.installed  ## compare workflows with Parsl, Dask and Ra
 
 bench-patterns: $(VENV)/.installed  ## see how patterns grow with the number of branches
 	@$(BIN)/python -m bench.patterns
+
+bench-protocols: $(VENV)/.installed  ## see what a simulated message costs, with few nodes and with many
+	@$(BIN)/python -m bench.protocols.simulator
+	@$(BIN)/python -m bench.protocols.capture
 
 soak: $(VENV)/.installed  ## run the long tests, with fresh random programs
 	@$(BIN)/python -m pytest tests -m soak --timeout=3600 --hypothesis-profile=soak
