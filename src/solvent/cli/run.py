@@ -28,6 +28,10 @@ _FOR_WORKFLOWS = ("input", "signal", "jobs", "processes", "scale", "wfformat")
 
 def main(arguments: list[str]) -> int:
     """Run a program or a workflow; print what there is, however the run ended."""
+    if any(one.split("=", 1)[0] in ("--nodes", "--peers", "--resume") for one in arguments):
+        from solvent.cli.run_nodes import main as run_over_nodes
+
+        return run_over_nodes(arguments)
     options = _options(arguments)
     if options.services is not None and not is_workflow(options.file):
         from solvent.cli.run_workflow import run_concrete
@@ -80,6 +84,10 @@ def _options(arguments: list[str]) -> Namespace:
     parser.add_argument("--trace", action="store_true", help="write every reaction to standard error")
     parser.add_argument("--save", metavar="FILE", help="write the solution as a program that can be run on")
     add_format(parser)
+    group = parser.add_argument_group("over nodes (`solvent run --nodes 1 --help` tells more)")
+    group.add_argument("--nodes", metavar="N", help="run a program over so many processes of this machine")
+    group.add_argument("--peers", metavar="HOST:PORT,...", help="run it over nodes that are already there")
+    group.add_argument("--resume", metavar="DIR", help="go on with a run over nodes that has ended early")
     group = parser.add_argument_group("for workflows")
     add_inputs(group)
     add_signals(group)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 PROTOCOLS = {
     "link": "solvent.cli.serve_link",
+    "capture": "solvent.cli.serve_capture",
 }
 SECRET_VARIABLE = "SOLVENT_SECRET"  # noqa: S105 - a name, no secret
 
@@ -54,7 +55,12 @@ def main(arguments: list[str]) -> int:
 
         hint = nearest(name, PROTOCOLS) or f"there is: {', '.join(PROTOCOLS)}"
         raise Misuse("P311", f"there is no protocol `{name}` to serve", hint=hint)
-    protocol = cast("Served", import_module(PROTOCOLS[name]))
+    module = import_module(PROTOCOLS[name])
+    if hasattr(module, "main"):
+        # Its nodes are told by somebody else what to do, and need other options.
+        code: int = module.main(arguments[1:])
+        return code
+    protocol = cast("Served", module)
     parser = parser_for(f"serve {name}", protocol.SAYS, example=protocol.EXAMPLE)
     add_place(parser)
     protocol.add_options(parser)
@@ -95,13 +101,13 @@ def place_from(options: Namespace) -> Place:
         listen=listen,
         peers=peers,
         run=options.run,
-        secret=_secret(options.secret_file),
+        secret=secret_from(options.secret_file),
         journal=Path(options.journal) if options.journal else None,
         fsync=options.fsync,
     )
 
 
-def _secret(path: str | None) -> bytes:
+def secret_from(path: str | None) -> bytes:
     """Read the secret; it is never an argument, since everybody on a machine can read those."""
     if path is None:
         return os.environ.get(SECRET_VARIABLE, "").encode()
@@ -150,4 +156,4 @@ def _general(arguments: list[str]) -> int:
     return 2
 
 
-__all__ = ["PROTOCOLS", "SECRET_VARIABLE", "Served", "add_place", "main", "place_from"]
+__all__ = ["PROTOCOLS", "SECRET_VARIABLE", "Served", "add_place", "main", "place_from", "secret_from"]

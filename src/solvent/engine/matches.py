@@ -150,6 +150,11 @@ class Matches:
         self._numbers.pop(cell, None)
         self._searches.pop(cell, None)
 
+    @property
+    def has_untried(self) -> bool:
+        """Whether something has come that was not tried yet."""
+        return bool(self._new) or any(own or others for own, others in self._untried.values())
+
     def __len__(self) -> int:
         return len(self._held)
 

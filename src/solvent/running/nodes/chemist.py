@@ -40,7 +40,8 @@ from solvent.protocols.capture.vocabulary import (
     Withheld,
 )
 from solvent.protocols.directory.messages import Seen
-from solvent.running.nodes.shapes import words_of
+from solvent.protocols.nodes.offers import Offer
+from solvent.running.nodes.shapes import Shapes, order_of
 from solvent.running.nodes.standing import may_take
 from solvent.running.program import deep_stack
 
@@ -90,6 +91,7 @@ class Chemist:
         chance: Chance | None = None,
         reacts_locally: bool = True,
         by_rule: bool = False,
+        at_rest: bool = False,
         should_stop: Callable[[], bool] | None = None,
     ) -> None:
         self.node = node
@@ -99,9 +101,10 @@ class Chemist:
         self._writing = writing
         self._standing = standing
         self._endless = endless
-        self._words = frozenset(words)
+        self._shapes = Shapes(words)
         self._reacts_locally = reacts_locally
         self._by_rule = by_rule
+        self._at_rest = at_rest
         self._should_stop = should_stop
         self._inside = Reactor(should_stop=should_stop)
         self._matches = Matches(chance=chance)
@@ -120,8 +123,8 @@ class Chemist:
     def told(self, outcome: Any) -> None:
         """Hear a report."""
         match outcome:
-            case Arrived(molecule, value):
-                self._on_arrived(molecule, value)
+            case Arrived(molecule, offer):
+                self._on_arrived(molecule, offer.value)
             case Gone(molecule):
                 self._forget(self._own.pop(molecule, None))
             case Withheld(molecule):
@@ -161,8 +164,8 @@ class Chemist:
             for known in (self._own, self._others):
                 self._forget(known.pop(number, None))
         self._let_go()
-        for number, text in reacted.produced:
-            self._on_arrived(number, text)
+        for number, offer in reacted.produced:
+            self._on_arrived(number, offer.value)
 
     def _let_go(self) -> None:
         """Let what was part of an attempt, and is still there, react again."""
@@ -191,7 +194,7 @@ class Chemist:
                 known.holder = entry.holder
 
     def _have(self, item: _Item | None) -> None:
-        if item is not None and item.held is None and item not in self._engaged:
+        if item is not None and item.held is None and item not in self._engaged and not self._at_rest:
             if type(item.molecule) is Rule:
                 self._check(item.molecule)
             item.held = self._matches.add(item.molecule, item, is_own=item.holder == self.node)
@@ -200,7 +203,7 @@ class Chemist:
         """Refuse a rule that nobody could foresee: only a function can have made it."""
         code = code_of(rule.node)
         standing = (one.molecule if isinstance(one, Endless) else one for one in self._standing)
-        is_foreseen = not code.is_late and self._words.issuperset(words_of((), [rule.node]))
+        is_foreseen = not code.is_late and self._shapes.are_heard(rule.node)
         if not is_foreseen or any(may_take(code, one) for one in standing):
             message = f"a function has made the rule `{code.title}`, which no rule of the program makes"
             raise Misuse("H341", message, hint="over nodes, a program must know its rules: run it without --nodes")
@@ -214,10 +217,14 @@ class Chemist:
 
     # --- What the machine asks.
 
-    def begin(self, share: Iterable[str]) -> Rewrite:
-        """Give the molecules that this node begins with, the solutions inside them at rest."""
-        items = [_Item(None, self.node, self._read(text), text) for text in share]
-        return self._rewrite((), items)
+    def begin(self, molecules: Iterable[Molecule]) -> Rewrite:
+        """Give the molecules that this node begins with; the solutions inside them are at rest from now on."""
+        items = []
+        with deep_stack():
+            for molecule in molecules:
+                self._settle(molecule)
+                items.append(_Item(None, self.node, molecule, ""))
+            return self._rewrite((), items)
 
     def answer(self, question: Any) -> Any:
         """Answer a question; an awaitable where a product waits for an external call."""
@@ -248,7 +255,12 @@ class Chemist:
         self._engaged = items
         number = len(self._standing) if match.number == LOOSE else match.number
         places = tuple((MoleculeId(item.number or 0), item.holder) for item in items)
-        return Combination(RuleId(number), places, tuple(item.text for item in items))
+        return Combination(RuleId(number), places, tuple(self._offer(item.molecule, item.text) for item in items))
+
+    def _offer(self, molecule: Molecule, text: str) -> Offer:
+        """Give a molecule as the machine knows it: its text, and how others find it."""
+        word = self._shapes.word(molecule)
+        return Offer(text) if word is None else Offer(text, word, order_of(molecule, text))
 
     # --- Reactions among this node's own molecules.
 
@@ -271,12 +283,12 @@ class Chemist:
         return self._rewrite(removed, made)
 
     def _rewrite(self, removed: Iterable[MoleculeId], made: Iterable[_Item]) -> Rewrite:
-        texts = []
+        offers = []
         for item in made:
             item.text = self._writing.write(item.molecule)
             self._unnamed.setdefault(item.text, []).append(item)
-            texts.append(item.text)
-        return Rewrite(tuple(removed), tuple(texts))
+            offers.append(self._offer(item.molecule, item.text))
+        return Rewrite(tuple(removed), tuple(offers))
 
     def _react_by(self, match: Match, removed: list[MoleculeId], made: dict[_Item, None]) -> None:
         if self._should_stop is not None and self._should_stop():
@@ -294,7 +306,7 @@ class Chemist:
                 removed.append(item.number)
         for product in products:
             item = _Item(None, self.node, product, "")
-            item.held = self._matches.add(product, item, is_own=True)
+            self._have(item)
             made[item] = None
         self.reactions += 1
         self.rule = match.entry.code.title
@@ -309,7 +321,7 @@ class Chemist:
                 table.add_rule(self._standing[number], number)
             for endless in self._endless:
                 table.add_endless(endless)
-            whole = [table.add(self._read(text), text, is_own=True) for _, text in molecules]
+            whole = [table.add(self._read(offer.value), offer, is_own=True) for _, offer in molecules]
             match = table.find_among(whole)
             assert match is not None, "what was captured together reacts together"
             kept = [held.name for held in whole if held not in match.consumed]
@@ -322,7 +334,7 @@ class Chemist:
             return (rule,)
         return range(len(self._standing))
 
-    async def _react_later(self, match: Match, call: Coroutine[Any, Any, Any], kept: list[str]) -> Products:
+    async def _react_later(self, match: Match, call: Coroutine[Any, Any, Any], kept: list[Offer]) -> Products:
         try:
             products = await call
         except Exception as error:
@@ -330,14 +342,11 @@ class Chemist:
         with deep_stack():
             return self._products(products, kept)
 
-    def _products(self, products: list[Molecule], kept: list[str]) -> Products:
-        texts = []
+    def _products(self, products: list[Molecule], kept: list[Offer]) -> Products:
+        made = [_Item(None, self.node, product, "") for product in products]
         for product in products:
             self._settle(product)
-            text = self._writing.write(product)
-            self._unnamed.setdefault(text, []).append(_Item(None, self.node, product, text))
-            texts.append(text)
-        return Products((*kept, *texts))
+        return Products((*kept, *self._rewrite((), made).added))
 
     # --- Solutions inside molecules.
 
@@ -368,6 +377,16 @@ class Chemist:
     def _code(self, rule: int) -> RuleCode:
         found: Any = self._standing[rule]
         return code_of(found.molecule.node if type(found) is Endless else found.node)
+
+    @property
+    def arities(self) -> tuple[int, ...]:
+        """How many molecules each rule takes; for all loose ones together, most often two."""
+        return (*(len(self._code(number).elements) for number in range(len(self._standing))), 2)
+
+    @property
+    def is_curious(self) -> bool:
+        """Whether there is something it has not tried yet."""
+        return self._matches.has_untried
 
     def texts(self) -> list[str]:
         """Give the molecules of this node as text."""

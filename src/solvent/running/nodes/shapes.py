@@ -55,6 +55,10 @@ class Shapes:
     def __init__(self, words: Iterable[str]) -> None:
         self._words = frozenset(words)
 
+    def are_heard(self, rule: RuleNode) -> bool:
+        """Say whether nodes listen to all that a rule could want, and to the rule."""
+        return self._words.issuperset(words_of((), [rule]))
+
     def word(self, molecule: Molecule) -> str | None:
         """Give the word, or None where no other node need hear of the molecule."""
         words = self._words

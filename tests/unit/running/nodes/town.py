@@ -15,11 +15,12 @@ from solvent.chemistry import Endless, Solution
 from solvent.protocols.capture.moving import Moving
 from solvent.protocols.capture.moving_state import MovingConfig
 from solvent.protocols.capture.vocabulary import Arrived, Gone, Reacted, Wake
-from solvent.protocols.directory.messages import Entry, Seen
+from solvent.protocols.directory.messages import Seen, entry
 from solvent.protocols.machine import Answered, Ask, NodeId, Received, Report, Requested, Send
+from solvent.protocols.nodes.offers import unpacked
+from solvent.protocols.nodes.words import for_capture, for_program
 from solvent.running.nodes.chemist import Chemist
 from solvent.running.nodes.dealing import Deal, rules_in
-from solvent.running.nodes.shapes import Shapes
 from solvent.running.nodes.standing import Rules
 from solvent.running.nodes.writing import Writing
 
@@ -48,7 +49,6 @@ class Town:
             self.deal.words = Rules(program.solution()).words()
             molecules = self.deal.shares[0]
             self.deal.shares = [molecules[number::nodes] for number in range(nodes)]
-        self.shapes = Shapes(self.deal.words)
         rules = rules_in(program)
         self.messages = 0
         self.under_way: dict[tuple[int, int, str], deque[Any]] = {}
@@ -74,7 +74,7 @@ class Town:
             self.states[number], effects = self.machines[number].start()
             self._do(number, effects)
         for number, share in enumerate(self.deal.shares if not self.deal.why_together else ()):
-            self._step(number, Requested(self.chemists[number].begin(share)))
+            self._step(number, Requested(for_capture(self.chemists[number].begin(map(self.writing.read, share)))))
 
     def run(self) -> Solution:
         """Let everything happen until nothing is under way; give what there is then."""
@@ -96,7 +96,7 @@ class Town:
         """Give the molecules of all nodes; no machine knows others than its chemist."""
         texts: list[str] = []
         for chemist, state in zip(self.chemists, self.states, strict=True):
-            assert sorted(chemist.texts()) == sorted(state.molecules.values())
+            assert sorted(chemist.texts()) == sorted(unpacked(text).value for text in state.molecules.values())
             texts += chemist.texts()
         return Solution([*self.deal.copies, *map(self.writing.read, texts)])
 
@@ -116,10 +116,11 @@ class Town:
             if isinstance(effect, Send):
                 self.under_way.setdefault((number, effect.to, "message"), deque()).append(effect.message)
             elif isinstance(effect, Report):
-                self.chemists[number].told(effect.outcome)
-                self._publish(number, effect.outcome)
+                outcome = for_program(effect.outcome)
+                self.chemists[number].told(outcome)
+                self._publish(number, outcome)
             elif isinstance(effect, Ask):
-                answer = Answered(self.chemists[number].answer(effect.question))
+                answer = Answered(for_capture(self.chemists[number].answer(for_program(effect.question))))
                 self.states[number], more = self.machines[number].step(self.states[number], answer)
                 left += more
 
@@ -133,9 +134,9 @@ class Town:
         elif isinstance(outcome, Reacted):
             come, gone = outcome.produced, outcome.consumed
         entries = [
-            Entry(molecule, NodeId(number), word, "", text)
-            for molecule, text in come
-            if (word := self.shapes.word(self.writing.read(text))) is not None
+            entry(molecule, NodeId(number), offer.shape, offer.key, offer.value)
+            for molecule, offer in come
+            if offer.shape is not None
         ]
         seen = Seen(0, tuple(entries), tuple((molecule, NodeId(number)) for molecule in gone))
         if not (seen.added or seen.removed):

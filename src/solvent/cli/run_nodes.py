@@ -1,0 +1,206 @@
+"""`solvent run PROGRAM --nodes N`: a program over many processes, here or elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from argparse import SUPPRESS, Action
+from typing import TYPE_CHECKING, Any
+
+from solvent.chemistry.printer import print_molecule
+from solvent.cli.finding import any_file
+from solvent.cli.loading import add_format, at_least, load_functions, load_program, parser_for, seconds
+from solvent.cli.render import complain, counted, error_as_json, show_error, write, write_json
+from solvent.cli.workflows import is_workflow
+from solvent.errors import Misuse, ReactionFailed, SolventError
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from solvent.chemistry.solution import Solution
+    from solvent.running.nodes.running import NodesRun
+
+NODES_MAX = 1000
+_ELSEWHERE = {
+    "seed": "the order of reactions over nodes cannot be repeated",
+    "reactions-max": "nobody counts the reactions of all nodes while they run; give --seconds-max",
+    "trace": "reactions over nodes have no common order",
+}
+_FOR_WORKFLOWS = ("input", "signal", "jobs", "processes", "scale", "wfformat", "services")
+
+
+def _add_nodes(parser: Any) -> None:
+    """Add the options of a run over nodes."""
+    says = "run a program over so many processes of this machine"
+    parser.add_argument("--nodes", type=at_least(1), metavar="N", help=says)
+    says = "run it over nodes that `solvent serve capture` has started there"
+    parser.add_argument("--peers", metavar="HOST:PORT,...", help=says)
+    parser.add_argument("--state", metavar="DIR", help="keep the run in this folder")
+    parser.add_argument("--resume", metavar="DIR", help="go on with the run in this folder")
+    parser.add_argument("--secret-file", metavar="FILE", help="the secret that nodes elsewhere ask for")
+
+
+def main(arguments: list[str]) -> int:
+    """Run a program over nodes; print what there is, however the run ended."""
+    options = _options(arguments)
+    run = _prepared(options)
+    if run.record.why_together and options.format == "text":
+        complain(f"everything is at node 0: {run.record.why_together}")
+    error: SolventError | None = None
+    interrupted = False
+    try:
+        run.run(load_functions, seconds_max=options.seconds_max, tell=complain)
+    except SolventError as raised:
+        error = raised
+    except KeyboardInterrupt:
+        interrupted = True
+    if error is not None and not run.ended.statuses:
+        # It never came so far that there would be anything to show.
+        raise error
+    solution = run.solution()
+    try:
+        if options.save is not None:
+            from solvent.running.saving import save
+
+            save(solution, options.save)
+    finally:
+        _report(run, solution, error, options)
+    if not run.ended.is_inert:
+        write(f"the run is kept in {run.folder}: `solvent run --resume {run.folder}` goes on with it", to=sys.stderr)
+    if interrupted:
+        raise KeyboardInterrupt
+    return error.exit_code if error is not None else 0
+
+
+def _options(arguments: list[str]) -> Namespace:
+    parser = parser_for(
+        "run",
+        "Run a program over many processes until all of it is inert, and print its solution.",
+        example="solvent run max.hocl --nodes 8\n  solvent run max.hocl --peers 10.0.0.1:7000,10.0.0.2:7000",
+    )
+    parser.add_argument("file", nargs="?", type=any_file, metavar="FILE", help="a program (`-`: standard input)")
+    parser.add_argument("--functions", metavar="MODULE.py", help="Python functions that the program calls")
+    _add_nodes(parser)
+    parser.add_argument("--seconds-max", type=seconds, metavar="S", help="stop after so many seconds")
+    parser.add_argument("--stats", action="store_true", help="say on standard error what each node has done")
+    parser.add_argument("--save", metavar="FILE", help="write the solution as a program that can be run on")
+    says = "how molecules are captured: better (default), adaptive, optimistic, pessimistic"
+    parser.add_argument("--protocol", default="better", help=says)
+    says = "let every reaction go through the protocol, also those among a node's own molecules"
+    parser.add_argument("--no-local", action="store_true", help=says)
+    add_format(parser)
+    _add_refused(parser)
+    return parser.parse_args(arguments)
+
+
+def _add_refused(parser: ArgumentParser) -> None:
+    """Add the options of a run in one process, to say why they are not for this one."""
+    for name in (*_ELSEWHERE, *_FOR_WORKFLOWS):
+        kind = "?" if name in ("trace", "processes") else None
+        parser.add_argument(f"--{name}", nargs=kind, action=_Refused, help=SUPPRESS)
+
+
+class _Refused(Action):
+    """Says why an option cannot be used over nodes."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:  # noqa: ARG002
+        """Refuse."""
+        name = (option_string or "").lstrip("-")
+        if name in _ELSEWHERE:
+            raise Misuse("H344", f"`--{name}` cannot be used over nodes", hint=_ELSEWHERE[name])
+        raise Misuse("H316", f"`--{name}` is for workflows, and only programs run over nodes")
+
+
+def _prepared(options: Namespace) -> NodesRun:
+    from pathlib import Path
+
+    from solvent.running.nodes.running import deal_out, take_up
+
+    if options.resume is not None:
+        if options.nodes is not None or options.peers is not None or options.file is not None:
+            message = "a run that is taken up again has its program and its nodes"
+            raise Misuse("H344", message, hint=f"`solvent run --resume {options.resume}`")
+        return take_up(Path(options.resume).resolve(), load_functions)
+    if options.file is None:
+        raise Misuse("H344", "no program is given", hint="`solvent run PROGRAM.hocl --nodes 4`")
+    if is_workflow(options.file):
+        raise Misuse("H344", "workflows do not run over nodes yet, only programs do", hint="leave out --nodes")
+    peers = _peers(options)
+    nodes = len(peers) or options.nodes
+    if nodes > NODES_MAX:
+        raise Misuse("H344", f"at most {NODES_MAX:,} nodes can be processes of one machine")
+    return deal_out(
+        load_program(options),
+        nodes,
+        functions=options.functions,
+        state=options.state,
+        peers=peers,
+        secret=_secret(options) if peers else b"",
+        reacts_locally=not options.no_local,
+        protocol=options.protocol,
+    )
+
+
+def _peers(options: Namespace) -> tuple[tuple[str, int], ...]:
+    if options.peers is None:
+        return ()
+    if options.nodes is not None:
+        raise Misuse("H344", "`--peers` says which nodes there are", hint="leave out --nodes")
+    from solvent.live.addresses import address_from_text
+
+    peers = tuple(map(address_from_text, options.peers.replace(",", " ").split()))
+    if not peers or len(set(peers)) < len(peers):
+        raise Misuse("H344", "`--peers` needs the address of each node, once", hint="`--peers HOST:PORT,HOST:PORT`")
+    return peers
+
+
+def _secret(options: Namespace) -> bytes:
+    from solvent.cli.serve import secret_from
+
+    return secret_from(options.secret_file)
+
+
+# --- What is printed.
+
+
+def _report(run: NodesRun, solution: Solution, error: SolventError | None, options: Namespace) -> None:
+    ended = run.ended
+    text = print_molecule(solution)
+    if options.format == "json":
+        found: dict[str, Any] = {
+            "solution": text,
+            "inert": ended.is_inert,
+            "reactions": ended.reactions,
+            "seconds": round(ended.seconds, 6),
+            "nodes": len(run.parts),
+            "messages": ended.messages,
+            "restarts": ended.restarts,
+        }
+        if run.record.why_together:
+            found["together"] = run.record.why_together
+        if isinstance(error, ReactionFailed):
+            found["error"] = error_as_json(error)
+        write_json(found)
+    else:
+        print(text)
+    sys.stdout.flush()
+    if error is not None:
+        show_error(error)
+    if options.stats:
+        _write_stats(run)
+
+
+def _write_stats(run: NodesRun) -> None:
+    ended = run.ended
+    rate = ended.reactions / ended.seconds if ended.seconds else 0
+    write(f"reactions  {ended.reactions:,}", to=sys.stderr)
+    write(f"seconds    {ended.seconds:.3f} ({rate:,.0f} reactions a second)", to=sys.stderr)
+    for node, status in sorted(ended.statuses.items()):
+        what = [
+            counted(status.reactions, "reaction"),
+            counted(status.messages_sent, "message"),
+            counted(status.molecules, "molecule"),
+        ]
+        write(f"node {node:<5} {', '.join(what)}", to=sys.stderr)
+
+
+__all__ = ["main"]

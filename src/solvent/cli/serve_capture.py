@@ -1,0 +1,97 @@
+"""`solvent serve capture`: a node that waits for a program, as its part in a run over many nodes.
+
+It keeps its part and its journal in a folder. Killed and started again with the same folder and address, it goes on.
+"""
+
+from __future__ import annotations
+
+import socket
+import sys
+from typing import TYPE_CHECKING
+
+from solvent.cli.loading import load_functions, parser_for
+from solvent.cli.render import complain
+from solvent.cli.serve import SECRET_VARIABLE, secret_from
+from solvent.errors import NodeProblem
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from solvent.chemistry.functions import Functions
+
+SAYS = "Wait for a program, and be a node of its run."
+EXAMPLE = (
+    "solvent serve capture --listen 10.0.0.1:7000 --state /var/lib/solvent/node\n"
+    "  solvent run max.hocl --peers 10.0.0.1:7000,10.0.0.2:7000"
+)
+
+
+def main(arguments: list[str]) -> int:
+    """Serve one run, until it is over or somebody stops the node."""
+    options = _options(arguments)
+    return _serve(options)
+
+
+def _options(arguments: list[str]) -> Namespace:
+    parser = parser_for("serve capture", SAYS, example=EXAMPLE)
+    says = "where to listen (default: any port of 127.0.0.1)"
+    parser.add_argument("--listen", default="127.0.0.1:0", metavar="HOST:PORT", help=says)
+    says = "a folder for what the node must not forget when it is killed"
+    parser.add_argument("--state", required=True, metavar="DIR", help=says)
+    parser.add_argument("--functions", metavar="MODULE.py", help="Python functions that programs may call")
+    says = f"a file with the secret of whoever may use the node (default: the variable {SECRET_VARIABLE}, or none)"
+    parser.add_argument("--secret-file", metavar="FILE", help=says)
+    return parser.parse_args(arguments)
+
+
+def _serve(options: Namespace) -> int:
+    from pathlib import Path
+
+    from solvent.live import address_from_text, text_from_address
+    from solvent.running.nodes.node import NodeProcess
+    from solvent.running.nodes.processes import process_run
+    from solvent.running.nodes.work import load_part
+
+    secret = secret_from(options.secret_file)
+    functions = load_functions(options.functions)
+    folder = Path(options.state)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise NodeProblem("N140", f"cannot make the folder {folder}: {error.strerror or error}") from error
+    port = _listening(*address_from_text(options.listen))
+    part = load_part(folder)
+
+    def own_functions(_: str | None) -> Functions:
+        # A program from elsewhere may call what this node offers, and nothing that lies where it was written.
+        return functions
+
+    def started(process: NodeProcess) -> None:
+        what = "goes on with its run" if part is not None else "waits for a program"
+        address = text_from_address(port.getsockname()[:2])
+        print(f"a node listens at {address} and {what}", file=sys.stderr, flush=True)
+        nodes.append(process)
+
+    nodes: list[NodeProcess] = []
+    process_run(lambda: NodeProcess(folder, port, secret, own_functions), part, started=started)
+    if nodes[0].problem is not None:
+        complain(f"{nodes[0].problem.code}: {nodes[0].problem.message}")
+        return 1
+    return 0
+
+
+def _listening(host: str, number: int) -> socket.socket:
+    try:
+        family = socket.getaddrinfo(host, number, type=socket.SOCK_STREAM)[0][0]
+        port = socket.socket(family, socket.SOCK_STREAM)
+        port.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        port.bind((host, number))
+        port.listen()
+        port.setblocking(False)
+    except OSError as error:
+        said = f"cannot listen at {host}:{number}: {error.strerror or error}"
+        raise NodeProblem("N103", said, hint="another node may be running there; give another port") from error
+    return port
+
+
+__all__ = ["EXAMPLE", "SAYS", "main"]

@@ -1,0 +1,291 @@
+"""Starts the nodes of a run, starts those again that die, and collects what is left when all is inert.
+
+Nodes need no launcher to make progress. It waits for what they say, and for nothing else.
+"""
+
+from __future__ import annotations
+
+import select
+import time
+from typing import TYPE_CHECKING, NoReturn
+
+from solvent.errors import LimitReached, NodeProblem, ReactionFailed, SolventError
+from solvent.running.nodes.control import (
+    AskStatus,
+    Begin,
+    Collect,
+    Collected,
+    End,
+    Halt,
+    Line,
+    Load,
+    Part,
+    Problem,
+    Status,
+)
+from solvent.running.nodes.folder import node_folder
+from solvent.running.nodes.work import load_part
+from solvent.source import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from solvent.running.nodes.processes import Processes
+    from solvent.source import Source
+
+_SECONDS_TO_REACH = 30.0
+_SECONDS_TO_HALT = 10.0
+_DEATHS_MAX = 5
+_SECONDS_BETWEEN_DEATHS = 2.0
+
+
+class Ended:
+    """How a run over nodes has ended, or how far it has come."""
+
+    def __init__(self) -> None:
+        self.is_inert = False
+        self.texts: list[str] = []
+        self.statuses: dict[int, Status] = {}
+        self.seconds = 0.0
+        self.restarts = 0
+
+    @property
+    def reactions(self) -> int:
+        """How many reactions there were; those of a node before it was killed are not known."""
+        return sum(status.reactions for status in self.statuses.values())
+
+    @property
+    def messages(self) -> int:
+        """How many messages nodes have sent each other."""
+        return sum(status.messages_sent for status in self.statuses.values())
+
+
+class Launcher:
+    """One run over nodes.
+
+    `processes` are those of nodes that this launcher starts; without, the nodes are somebody else's. `tell` hears what
+    a user should know while the run goes on.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        parts: list[Part],
+        secret: bytes,
+        *,
+        processes: Processes | None,
+        source: Source,
+        seconds_max: float | None = None,
+        tell: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self.ended = Ended()
+        self._folder = folder
+        self._parts = parts
+        self._secret = secret
+        self._processes = processes
+        self._source = source
+        self._seconds_max = seconds_max
+        self._tell = tell
+        self._lines: dict[int, Line] = {}
+        self._phases: dict[int, str] = {}
+        self._deaths: dict[int, list[float]] = {}
+        self._problem: Problem | None = None
+        self._began_at: float | None = None
+
+    def run(self) -> Ended:
+        """Run until all is inert; whatever else happens, every molecule is in `ended` and in the folder."""
+        try:
+            try:
+                for node in range(len(self._parts)):
+                    self._start(node)
+                for node in range(len(self._parts)):
+                    self._reach(node)
+                while not self._is_collected():
+                    self._wait()
+            except BaseException:
+                self._halt()
+                raise
+        finally:
+            self._end()
+        return self.ended
+
+    # --- Starting.
+
+    def _start(self, node: int) -> None:
+        if self._processes is not None:
+            folder = node_folder(self._folder, node)
+            # A share that has reacted for a while is there already.
+            self._processes.start(node, folder, load_part(folder) or self._parts[node])
+
+    def _reach(self, node: int, *, seconds_max: float = _SECONDS_TO_REACH) -> None:
+        part = self._parts[node]
+        self._lines[node] = line = Line(part.addresses[node], self._secret, seconds_max=seconds_max)
+        self._phases[node] = "empty"
+        if self._processes is None:
+            status = line.ask(AskStatus())
+            if status.phase == "empty":
+                line.say(Load(part))
+            elif status.run != part.run:
+                host, port = part.addresses[node]
+                raise NodeProblem("N132", f"the node at {host}:{port} belongs to another run", hint="start it anew")
+            self._on_status(node, status)
+
+    def _begin(self) -> None:
+        """Give the signal to all at the same time."""
+        self._began_at = time.monotonic()
+        for line in self._lines.values():
+            line.say(Begin())
+
+    # --- Waiting.
+
+    def _wait(self) -> None:
+        seconds = None
+        if self._began_at is not None and self._seconds_max is not None:
+            seconds = self._seconds_max - (time.monotonic() - self._began_at)
+            if seconds <= 0:
+                message = f"not inert after {self._seconds_max:g} seconds"
+                raise LimitReached("H502", message, hint="allow more: --seconds-max")
+        nodes = {line.fileno(): node for node, line in self._lines.items()}
+        for number in select.select(list(nodes), [], [], seconds)[0]:
+            self._hear(nodes[number])
+        if self._began_at is None and all(phase != "empty" for phase in self._phases.values()):
+            self._begin()
+
+    def _hear(self, node: int) -> None:
+        try:
+            answers = self._lines[node].hear()
+        except NodeProblem as problem:
+            self._on_death(node, problem)
+            return
+        for answer in answers:
+            if isinstance(answer, Status):
+                self._on_status(node, answer)
+            elif isinstance(answer, Problem):
+                self._fail(answer)
+
+    def _on_status(self, node: int, status: Status) -> None:
+        self._phases[node] = status.phase
+        if status.phase == "waiting" and self._began_at is not None:
+            # It died before its molecules had become the machine's.
+            self._lines[node].say(Begin())
+        if node == 0:
+            self.ended.is_inert = status.phase == "inert"
+            if self.ended.is_inert and self._began_at is not None:
+                self.ended.seconds = time.monotonic() - self._began_at
+
+    def _on_death(self, node: int, problem: NodeProblem) -> None:
+        """Start a node again, or wait for whoever does."""
+        self._lines.pop(node).close()
+        self._phases[node] = "empty"
+        self.ended.is_inert = False
+        self.ended.restarts += 1
+        now = time.monotonic()
+        deaths = self._deaths.setdefault(node, [])
+        deaths.append(now)
+        if len(deaths) > _DEATHS_MAX and now - deaths[-_DEATHS_MAX] < _SECONDS_BETWEEN_DEATHS:
+            raise problem
+        if self._processes is not None:
+            how = self._processes.reap(node)
+            self._tell(f"node {node} {how}; it is started again")
+            self._start(node)
+            self._reach(node)
+            return
+        self._tell(f"node {node} is gone; waiting until it is started again")
+        until = now + _SECONDS_TO_REACH
+        while True:
+            try:
+                self._reach(node, seconds_max=max(until - time.monotonic(), 0.1))
+            except NodeProblem:
+                if time.monotonic() > until:
+                    raise
+                time.sleep(0.2)
+            else:
+                return
+
+    def _fail(self, problem: Problem) -> NoReturn:
+        self._problem = problem
+        raise self._error(problem)
+
+    def _error(self, problem: Problem) -> SolventError:
+        """Give the error that a run in one process would have raised."""
+        span = None if problem.place is None else Span(self._source, *problem.place)
+        if problem.kind == ReactionFailed.__name__:
+            return ReactionFailed(
+                problem.code,
+                problem.message,
+                rule=problem.rule,
+                reactants=problem.reactants,
+                span=span,
+                note=problem.note,
+                hint=problem.hint,
+            )
+        kinds = {kind.__name__: kind for kind in _kinds(SolventError)}
+        kind: type[SolventError] = kinds.get(problem.kind, SolventError)
+        return kind(problem.code, problem.message, span=span, note=problem.note, hint=problem.hint)
+
+    # --- Ending.
+
+    def _is_collected(self) -> bool:
+        """Collect what is left, if all is inert."""
+        if not self.ended.is_inert:
+            return False
+        texts: list[str] = []
+        for node, line in list(self._lines.items()):
+            try:
+                texts += line.ask(Collect()).texts
+                self.ended.statuses[node] = line.ask(AskStatus())
+            except NodeProblem as problem:
+                self._on_death(node, problem)
+                return False
+        self.ended.texts = texts
+        return True
+
+    def _halt(self) -> None:
+        """Let all nodes stop where they are, and collect what there is, also what is on its way."""
+        for line in self._lines.values():
+            line.say(Halt())
+        until = time.monotonic() + _SECONDS_TO_HALT
+        collected: dict[int, Collected] = {}
+        for node, line in self._lines.items():
+            try:
+                while self._phases.get(node) not in ("halted", "failed"):
+                    if not select.select([line], [], [], max(until - time.monotonic(), 0))[0]:
+                        break
+                    for answer in line.hear():
+                        if isinstance(answer, Status):
+                            self._phases[node] = answer.phase
+                collected[node] = line.ask(Collect(), seconds_max=max(until - time.monotonic(), 0.1))
+                self.ended.statuses[node] = line.ask(AskStatus(), seconds_max=1.0)
+            except NodeProblem:
+                # Killed; what it had is in its journal.
+                continue
+        self.ended.is_inert = False
+        if self._began_at is not None:
+            self.ended.seconds = time.monotonic() - self._began_at
+        self.ended.texts = [text for one in collected.values() for text in (*one.texts, *_on_their_way(one, collected))]
+
+    def _end(self) -> None:
+        for line in self._lines.values():
+            line.say(End())
+        if self._processes is not None:
+            self._processes.end()
+        for line in self._lines.values():
+            line.close()
+
+
+def _on_their_way(one: Collected, collected: dict[int, Collected]) -> list[str]:
+    """Give the molecules that a node has given and their receiver has not got."""
+    return [
+        text
+        for gift in one.gifts
+        if gift.to not in collected or (gift.giver, gift.number) not in collected[gift.to].got
+        for text in gift.texts
+    ]
+
+
+def _kinds(kind: type[SolventError]) -> list[type[SolventError]]:
+    return [kind, *(found for one in kind.__subclasses__() for found in _kinds(one))]
+
+
+__all__ = ["Ended", "Launcher"]

@@ -1,0 +1,214 @@
+"""A node's part of one run: the program, the machine and what they say to each other.
+
+The molecules of the part react by themselves first, and are the machine's from then on. Whoever asks in between gets
+them from where they are.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import time
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from solvent.engine.reaction import Stopped
+from solvent.live import Codec, Host, Identity, Journal
+from solvent.protocols.capture.vocabulary import Combination, Discover, RuleId, Wake
+from solvent.protocols.directory import Watch
+from solvent.protocols.inertia import Inert, Resumed
+from solvent.protocols.machine import NodeId
+from solvent.protocols.nodes import Idle, Told, unpacked
+from solvent.running.nodes.alone import Alone
+from solvent.running.nodes.building import Machinery
+from solvent.running.nodes.chemist import Chemist
+from solvent.running.nodes.control import Collected, Gift, Part, Status
+from solvent.running.nodes.dealing import rules_in
+from solvent.running.nodes.listening import Door
+from solvent.running.nodes.writing import Writing
+from solvent.running.program import parse
+from solvent.running.saving import write_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from solvent.chemistry.functions import Functions
+    from solvent.chemistry.molecule import Molecule
+    from solvent.running.nodes.listening import Listener
+
+PART, JOURNAL = "part.json", "journal"
+
+
+def save_part(folder: Path, part: Part) -> None:
+    """Write a node's part into its folder."""
+    write_whole(folder / PART, msgspec.json.encode(part).decode())
+
+
+def load_part(folder: Path) -> Part | None:
+    """Read a node's part, if there is one."""
+    try:
+        return msgspec.json.decode((folder / PART).read_bytes(), type=Part)
+    except FileNotFoundError:
+        return None
+
+
+class Work:
+    """A node's part of one run.
+
+    `told_phase` hears how far it is: `waiting` for the signal to begin, `alone`, `together`, `inert`.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        part: Part,
+        functions: Functions,
+        listener: Listener,
+        *,
+        told_phase: Callable[[str], None],
+        should_stop: Callable[[], bool],
+    ) -> None:
+        self.part = part
+        self._folder = folder
+        self._told_phase = told_phase
+        self._should_stop = should_stop
+        self._nodes = tuple(map(NodeId, range(len(part.addresses))))
+        program = parse(part.text, name=part.name, functions=functions)
+        self._writing = Writing(program)
+        rules = rules_in(program)
+        standing = [rules[number] for number in part.standing]
+        endless = [self._writing.read(text) for text in part.endless]
+        self._shared: list[Molecule] = [*standing, *endless]
+        self.chemist = Chemist(
+            part.node,
+            self._writing,
+            standing=standing,
+            endless=endless,
+            words=part.words,
+            chance=random.Random(),
+            reacts_locally=part.reacts_locally,
+            at_rest=part.is_together,
+            should_stop=should_stop,
+        )
+        self._machinery = machinery = Machinery(part.protocol, part.node, self._nodes, self.chemist.arities)
+        self._journal = Journal(folder / JOURNAL, machinery.record_type)
+        identity = Identity(part.node, f"capture {part.protocol}", part.run, listener.identity.secret)
+        peers = {node: part.addresses[node] for node in self._nodes if node != part.node}
+        door = Door(identity, Codec(machinery.message_type), peers=peers)
+        door.listener = listener
+        self.host = Host(machinery.machine, door, application=self, journal=self._journal)
+        self._begun = asyncio.Event()
+        # What has not become the machine's yet.
+        self._alone: Alone | None = None
+        self._reacting: asyncio.Future[Any] | None = None
+        self._is_registered = False
+        self._reactions = 0
+
+    async def start(self) -> None:
+        """Read the journal, begin to hear others, and listen to what they offer."""
+        await self.host.start()
+        for number, word in enumerate(self.part.words):
+            self.host.request(Watch(number, word))
+        self._told_phase("together" if self._is_registered else "waiting")
+
+    def begin(self) -> None:
+        """Let the molecules react."""
+        self._begun.set()
+
+    async def stop(self) -> None:
+        """Do nothing more; what was told to stop before has stopped when this returns."""
+        self._begun.set()
+        if self._reacting is not None:
+            await asyncio.wait([self._reacting])
+        await self.host.stop()
+
+    # --- For the host.
+
+    def answer(self, question: Any) -> Any:
+        """Answer what the machine asks; the first time, the node's own molecules react by themselves before."""
+        if isinstance(question, Discover):
+            if self._reacting is None and not self._machinery.has_begun(self._journal.saved):
+                self._reacting = asyncio.ensure_future(self._react_alone())
+                return self._reacting
+            # Asked again, the machine has taken what the node began with.
+            self._is_registered, self._alone = True, None
+            if self._should_stop():
+                return Combination(RuleId(0), ())
+        return self.chemist.answer(question)
+
+    def told(self, outcome: Any) -> None:
+        """Hear what the machine reports."""
+        match outcome:
+            case Told(number):
+                if self.chemist.is_curious:
+                    self.host.request(Wake())
+                self.host.request(Idle(number))
+            case Inert():
+                self._told_phase("inert")
+            case Resumed():
+                self._told_phase("together")
+            case _:
+                self.chemist.told(outcome)
+
+    async def _react_alone(self) -> Any:
+        own = [self._writing.read(text) for text in self.part.share]
+        self._alone = alone = Alone(self._shared, own, should_stop=self._should_stop)
+        await self._begun.wait()
+        self._told_phase("alone")
+        if self.part.reacts_locally or self.part.is_together:
+            try:
+                await alone.react()
+            except BaseException:
+                # What has happened so far need not happen again.
+                share = tuple(map(self._writing.write, alone.left()))
+                save_part(self._folder, msgspec.structs.replace(self.part, share=share))
+                raise
+        elif self._should_stop():
+            raise Stopped
+        self._reactions = alone.reactions
+        rewritten = self.chemist.begin(alone.left())
+        self._told_phase("together")
+        return rewritten
+
+    # --- For visitors.
+
+    def status(self, phase: str) -> Status:
+        """Say how things are."""
+        alone, chemist, counters = self._alone, self.chemist, self.host.counters
+        return Status(
+            phase,
+            node=self.part.node,
+            run=self.part.run,
+            life=self._journal.life,
+            mode=chemist.mode,
+            rule=chemist.rule,
+            molecules=len(chemist) if alone is None else len(alone.solution) - len(self._shared),
+            known=chemist.known_count,
+            reactions=chemist.reactions + (self._reactions if alone is None else alone.reactions),
+            messages_sent=counters.messages_sent,
+            messages_received=counters.messages_received,
+            steps=counters.steps,
+            process=os.getpid(),
+            at=time.monotonic(),
+        )
+
+    def collected(self) -> Collected:
+        """Give the molecules that are here, and what is on its way to others."""
+        if not self._is_registered:
+            alone = self._alone
+            return Collected(self.part.share if alone is None else tuple(map(self._writing.write, alone.left())))
+        capture = self.host.state.inner.capture
+        gifts = [
+            Gift(self.part.node, number, to, tuple(unpacked(text).value for _, text in items))
+            for number, (to, items) in getattr(capture, "gifts", {}).items()
+        ]
+        texts = (
+            unpacked(value if isinstance(value, str) else value.value).value for value in capture.molecules.values()
+        )
+        return Collected(tuple(texts), tuple(gifts), tuple(getattr(capture, "got", ())))
+
+
+__all__ = ["JOURNAL", "PART", "Work", "load_part", "save_part"]
