@@ -60,6 +60,7 @@ class Numbers(NamedTuple):
 
 _Number: TypeAlias = tuple[str, int, int]
 """A kind, the node that counts, and a number of it."""
+_NOTHING: frozenset[_Number] = frozenset()
 _LAST = -1
 """Stands for the last number given."""
 _Place: TypeAlias = tuple[int, int, int]
@@ -94,9 +95,7 @@ class Renumbering:
         nodes = [self.simple(node, local) for node, local in enumerate(world.nodes)]
         parts = (*nodes, *world.channels, world.ghost)
         places = list(places_of(count))
-        strong = frozenset[_Number]().union(
-            *(self.numbers_in(part, place)[0] for part, place in zip(parts, places, strict=True))
-        )
+        strong = _NOTHING.union(*(self.numbers_in(part, place)[0] for part, place in zip(parts, places, strict=True)))
         change = changes(strong)
         renamed = [self.renamed(part, place, change) for part, place in zip(parts, places, strict=True)]
         return msgspec.structs.replace(
@@ -252,11 +251,12 @@ class _OnRows:
 
     def __call__(self, row: Row) -> Row:
         """Give a row with new numbers."""
-        found = []
-        for place, part in enumerate(row[:-1]):
-            known = self._found[place].get(part)
-            found.append(known if known is not None else self._looked_at(place, part))
-        strong = frozenset[_Number]().union(*[one[1] for one in found if one[1]])
+        # The allowance, at the end of a row, holds no numbers; `zip` leaves it out.
+        found = [
+            known.get(part) or self._looked_at(place, part)
+            for place, (known, part) in enumerate(zip(self._found, row, strict=False))
+        ]
+        strong = _NOTHING.union(*[one[1] for one in found if one[1]])
         change = self._changes.get(strong)
         if change is None:
             change = self._changes[strong] = changes(strong)

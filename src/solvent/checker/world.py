@@ -71,9 +71,11 @@ class World(Value, frozen=True, gc=False):
         """Go through all messages under way: sender, recipient, message."""
         count = len(self.nodes)
         for slot, items in enumerate(self.channels):
-            for item in items:
-                if not isinstance(item, PeerRestarted):
-                    yield NodeId(slot // count), NodeId(slot % count), item
+            if items:
+                sender, to = NodeId(slot // count), NodeId(slot % count)
+                for item in items:
+                    if not isinstance(item, PeerRestarted):
+                        yield sender, to, item
 
     @property
     def is_quiet(self) -> bool:
