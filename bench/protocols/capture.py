@@ -6,8 +6,8 @@ something else, and all times are the processor's. With 10,000 nodes a run of th
 optimism, the switch and pessimism; runs with 250 nodes are begun anew until as many messages have been sent.
 
 Demanded: a message costs at 10,000 nodes at most 1.5 times what it costs at 250, and at most 150 empty calls. With
-`--strict` the exit code is 2 when one of them is missed. (`better` is not measured here: it sends a sixth of the messages
-and a whole run takes half the time, but each of its messages does the work of several.)
+`--strict` the exit code is 2 when one of them is missed. (`better` is not measured here: it sends a sixth of the
+messages and a whole run takes half the time, but each of its messages does the work of several.)
 """
 
 import argparse

@@ -122,6 +122,8 @@ class World(Environment):
         self._nothing = [Combination(RuleId(rule), ()) for rule in range(len(program))]
         #: For each rule, how many of which type it takes.
         self._needs = [[(kind, rule.takes.count(kind)) for kind in dict.fromkeys(rule.takes)] for rule in program]
+        #: For a rule that takes two of one type, the pile it takes them from.
+        self._pairs = [self.piles[need[0][0]] if len(need) == 1 and need[0][1] == 2 else None for need in self._needs]
         for node, molecules in enumerate(dealt):
             for molecule, kind in molecules:
                 self.enter(molecule, kind, node)  # type: ignore[arg-type]
@@ -161,6 +163,18 @@ class World(Environment):
     def discovered(self, _node: NodeId, rule: RuleId, chance: Random) -> Combination:
         """Propose molecules at random among all that exist."""
         holders = self.holders
+        pair = self._pairs[rule]
+        if pair is not None:
+            # Nearly always two of one type, and then by far the most of what is asked: so nothing is called here.
+            items = pair.items
+            size = len(items)
+            if size < 2:
+                return self._nothing[rule]
+            one = items[int(chance.random() * size)]
+            two = items[int(chance.random() * (size - 1))]
+            if two == one:
+                two = items[-1]
+            return Combination(rule, ((one, holders[one]), (two, holders[two])))
         chosen: list[MoleculeId] = []
         for kind, count in self._needs[rule]:
             pile = self.piles[kind]
