@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from solvent.checker.move import Kind, Label, Move
+from solvent.errors import Misuse
 from solvent.protocols.diagram import Across, Arrow, Mark, Record, draw
 from solvent.protocols.machine import Answered, Chosen, Report, Save
 
@@ -64,7 +65,10 @@ def retrace(
         if caption:
             teller.say(f"{caption}:" if states else caption)
         for state in states:
-            move = next(one for one in moves.moves(row) if one.row and find(tuple(one.row)) == state)
+            move = next((one for one in moves.moves(row) if one.row and find(tuple(one.row)) == state), None)
+            if move is None:
+                message = "worlds that the model takes for the same, but for names, do not behave alike"
+                raise Misuse("P313", message, hint="look at `canonical` and `variants`")
             teller.tell(row, move)
             row = tuple(move.row)
     last = moves.packing.world(row)

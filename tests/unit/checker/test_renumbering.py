@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import pytest
 from immutables import Map
 from msgspec.structs import replace
 
@@ -11,6 +12,7 @@ from solvent.checker import Model, Network, Timers, Verdict, World, check
 from solvent.checker.moves import Moves
 from solvent.checker.renumbering import PAIRS, RECIPIENT, SENDER, Numbers, Renumbering
 from solvent.checker.world import Budget, Local
+from solvent.errors import Misuse
 from solvent.protocols.machine import (
     Event,
     Message,
@@ -236,3 +238,17 @@ def test_violation_under_standard_names_is_shown_in_real_ones() -> None:
         " 2 * timer again               |",
         " 3 |-------Try(attempt=2)-----x|",
     ]
+
+
+def test_names_that_hide_a_difference_are_told() -> None:
+    """Worlds that are taken for the same and do not behave alike make the way to a violation disappear."""
+
+    def is_forgetful(world: World) -> World:
+        return replace(world, budget=Budget(losses=2))
+
+    def at_most_two_are_lost(world: World) -> bool:
+        return world.nodes[0].state.attempts < 5
+
+    wrong = _trying(timers=Timers.WHEN_QUIET, canonical=is_forgetful, invariants=(at_most_two_are_lost,))
+    with pytest.raises(Misuse, match="do not behave alike"):
+        check(wrong)
