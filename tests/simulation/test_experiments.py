@@ -170,10 +170,10 @@ def test_every_figure_finds_its_cells() -> None:
 
 @pytest.mark.skipif(not plotting.can_plot(), reason="matplotlib is not installed")
 def test_figures_are_drawn(everything: tuple[Path, Listener, Reproduction], tmp_path: Path) -> None:
-    """Every figure is drawn as PNG and as SVG, the same again for the same data."""
+    """Figures are drawn as PNG and as SVG, be it curves, bars or panels; the same again for the same data."""
     _, _, whole = everything
-    for number, plan in FIGURES.items():
-        figure = plan.draw(whole.cells, TINY)
+    for number in (3, 9, 15):
+        figure = FIGURES[number].draw(whole.cells, TINY)
         png, svg = plotting.save(figure, tmp_path)
         assert png.read_bytes().startswith(b"\x89PNG")
         drawn = svg.read_text()
