@@ -8,6 +8,7 @@ liveness needs (C4, C5). Read `holder` and `requester` first; this module only d
 from __future__ import annotations
 
 from functools import cache
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -51,6 +52,7 @@ from solvent.protocols.capture.vocabulary import (
     Rewrite,
     RuleId,
     Wake,
+    Withheld,
 )
 from solvent.protocols.machine import (
     Answered,
@@ -154,10 +156,14 @@ class Adaptive(Holder, Requester):
     # --------------------------------------------------------------------------------------------- crashes
 
     def _arrivals(self, state: CaptureState) -> tuple[Effect, ...]:
+        """Tell the program of all molecules that survived, and which of them are lent."""
         if not self.config.tell:
             return ()
-        free = [(item, holding) for item, holding in state.molecules.items() if holding.hold is None]
-        return tuple(Report(Arrived(item, holding.value)) for item, holding in sorted(free, key=lambda pair: pair[0]))
+        held = sorted(state.molecules.items(), key=itemgetter(0))
+        return (
+            *(Report(Arrived(molecule, holding.value)) for molecule, holding in held),
+            *(Report(Withheld(molecule)) for molecule, holding in held if holding.hold is not None),
+        )
 
     def on_doubt(self, state: CaptureState, rates: Any, sender: NodeId, doubt: Doubt) -> CaptureStep:
         """Tell a holder what became of an attempt; one that is neither decided nor under way is given up."""

@@ -47,6 +47,8 @@ def after_abort(node: Trying, state: CaptureState, rates: Rates, *, has_found: b
             return change_rule(node, state, best)
     if config.dormant and is_pessimist and aborts >= config.aborts_max:
         return fall_asleep(config, state)
+    if has_found and config.retry_after:
+        return replace(state, phase=RESTING), (SetTimer(LOOK, config.retry_after),)
     if has_found or state.is_woken:
         return replace(state, is_woken=False), node.discover_for(state)
     if config.look_again:

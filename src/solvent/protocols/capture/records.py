@@ -32,6 +32,7 @@ class Consumed(Value, frozen=True, gc=False, tag=True):
     """A reaction of this node: the attempt is decided, and what it produced is here."""
 
     attempt: AttemptId
+    consumed: tuple[MoleculeId, ...]
     added: tuple[tuple[MoleculeId, Any], ...]
     reactions: int
 

@@ -23,7 +23,7 @@ def compacted(config: CaptureConfig, saved: tuple[Any, ...]) -> tuple[Any, ...]:
     loans = sorted((molecule, holding.hold) for molecule, holding in state.molecules.items() if holding.hold)
     return (
         *([Rewritten(removed, added, state.reactions)] if removed or added or state.reactions else []),
-        *(Consumed(attempt, (), state.reactions) for attempt in sorted(state.reacted)),
+        *(Consumed(attempt, (), (), state.reactions) for attempt in sorted(state.reacted)),
         *(Lent(molecule, hold.requester, hold.attempt) for molecule, hold in loans),
     )
 
@@ -42,7 +42,7 @@ def recovered(config: CaptureConfig, saved: tuple[Any, ...]) -> CaptureState:
                 molecules[molecule] = replace(molecules[molecule], hold=None)
             case Removed(molecule):
                 molecules.pop(molecule, None)
-            case Consumed(attempt, added, reactions):
+            case Consumed(attempt, _, added, reactions):
                 reacted[attempt] = None
                 molecules.update((molecule, Holding(value)) for molecule, value in added)
             case Rewritten(removed, added, reactions):

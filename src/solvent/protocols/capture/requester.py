@@ -196,7 +196,7 @@ class Requester:
         effects: list[Effect] = []
         reacted = state.reacted
         if self.config.confirm:
-            effects.append(Save(Consumed(number, added, reactions)))
+            effects.append(Save(Consumed(number, consumed, added, reactions)))
             reacted = reacted.set(number, None)
         effects.append(Report(Reacted(rule, number, consumed, added)))
         if phase.is_optimistic or self.config.confirm:

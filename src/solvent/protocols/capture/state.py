@@ -171,6 +171,9 @@ class CaptureConfig(Value, frozen=True, gc=False):
     is_keeper: bool = False
     #: After so many ticks a node that found nothing looks again; zero to rest until woken.
     look_again: int = 2
+    #: How many ticks to wait after a failed attempt. The paper's node tries again at once, which costs it a step at
+    #: least; where messages to oneself take no time, it would try for ever and never hear of anybody else.
+    retry_after: int = 0
     #: Survive crashes: lent molecules are kept until the reaction is known, and everything is saved.
     confirm: bool = False
     #: Tell the program of molecules that come and go.
