@@ -104,6 +104,7 @@ class Matches:
         # What is to be tried: by rules, one's own first; and one's own among themselves.
         self._untried: dict[int, tuple[dict[Held, None], dict[Held, None]]] = {LOOSE: ({}, {})}
         self._new: dict[Held, None] = {}
+        self._own_count = 0
 
     # --- What comes and goes.
 
@@ -125,6 +126,7 @@ class Matches:
         held = self._held[cell] = Held(cell, name, is_own=is_own)
         if is_own:
             self._own.place(cell)
+            self._own_count += 1
         marks = dict.fromkeys(self._numbers[entry.cell] for entry in self._all.entries_for(cell.molecule))
         if type(cell.molecule) is Rule:
             self._numbers[cell] = LOOSE
@@ -146,13 +148,16 @@ class Matches:
             self._untried[mark][not held.is_own].pop(held, None)
         if held.is_own:
             self._own.drop(cell)
+            self._own_count -= 1
         self._all.delete(cell)
         self._numbers.pop(cell, None)
         self._searches.pop(cell, None)
 
     @property
     def has_untried(self) -> bool:
-        """Whether something has come that was not tried yet."""
+        """Whether something has come that was not tried yet, and there is something of one's own to try it with."""
+        if self._own_count == 0:
+            return False
         return bool(self._new) or any(own or others for own, others in self._untried.values())
 
     def __len__(self) -> int:
@@ -181,6 +186,8 @@ class Matches:
 
     def find(self, number: int | None = None) -> Match | None:
         """Give a reaction with at least one molecule of one's own, by one rule or by any."""
+        if self._own_count == 0:
+            return None
         numbers = [number] if number is not None else self._shuffled([*self._untried])
         for one in numbers:
             for untried in self._untried[one]:

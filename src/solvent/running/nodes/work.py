@@ -21,7 +21,7 @@ from solvent.protocols.directory import Watch
 from solvent.protocols.inertia import Inert, Resumed
 from solvent.protocols.machine import NodeId
 from solvent.protocols.nodes import Idle, Told, unpacked
-from solvent.running.nodes.alone import Alone
+from solvent.running.nodes.alone import Alone, Patient
 from solvent.running.nodes.building import Machinery
 from solvent.running.nodes.chemist import Chemist
 from solvent.running.nodes.control import Collected, Gift, Part, Status
@@ -76,7 +76,8 @@ class Work:
         self._told_phase = told_phase
         self._should_stop = should_stop
         self._nodes = tuple(map(NodeId, range(len(part.addresses))))
-        program = parse(part.text, name=part.name, functions=functions)
+        self._functions = Patient(functions)
+        program = parse(part.text, name=part.name, functions=self._functions)
         self._writing = Writing(program)
         rules = rules_in(program)
         standing = [rules[number] for number in part.standing]
@@ -106,6 +107,7 @@ class Work:
         self._reacting: asyncio.Future[Any] | None = None
         self._is_registered = False
         self._reactions = 0
+        self._told = -1
 
     async def start(self) -> None:
         """Read the journal, begin to hear others, and listen to what they offer."""
@@ -143,9 +145,10 @@ class Work:
         """Hear what the machine reports."""
         match outcome:
             case Told(number):
-                if self.chemist.is_curious:
-                    self.host.request(Wake())
-                self.host.request(Idle(number))
+                if self._told < 0:
+                    # A burst of news is looked at once, when it is over.
+                    asyncio.get_running_loop().call_soon(self._look)
+                self._told = number
             case Inert():
                 self._told_phase("inert")
             case Resumed():
@@ -153,9 +156,16 @@ class Work:
             case _:
                 self.chemist.told(outcome)
 
+    def _look(self) -> None:
+        """Let the machine ask again if there is anything new, and say that all news were heard."""
+        told, self._told = self._told, -1
+        if self.chemist.is_curious:
+            self.host.request(Wake())
+        self.host.request(Idle(told))
+
     async def _react_alone(self) -> Any:
         own = [self._writing.read(text) for text in self.part.share]
-        self._alone = alone = Alone(self._shared, own, should_stop=self._should_stop)
+        self._alone = alone = Alone(self._shared, own, functions=self._functions, should_stop=self._should_stop)
         await self._begun.wait()
         self._told_phase("alone")
         if self.part.reacts_locally or self.part.is_together:
