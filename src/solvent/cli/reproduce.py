@@ -75,7 +75,7 @@ def _end(reproduction: Reproduction, options: Namespace) -> int:
         return 3
     if reproduction.with_plots and not _can_plot():
         message = f"the plots need matplotlib; data and table are in {options.out}"
-        raise Misuse("P312", message, hint=_INSTALL)
+        raise Misuse("P330", message, hint=_INSTALL)
     return 0
 
 
@@ -90,7 +90,7 @@ def _folder(name: str) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise Misuse("P313", f"cannot write to {name}: {error.strerror or error}", hint="--out DIR") from None
+        raise Misuse("P331", f"cannot write to {name}: {error.strerror or error}", hint="--out DIR") from None
     return folder
 
 

@@ -56,7 +56,7 @@ def _draw(axis: Any, panel: Panel) -> None:
                 # Zero has no place on a logarithmic scale; a curve ends where it comes to zero.
                 shown = [(x, y) for x, y in zip(xs, ys, strict=True) if y > 0]
                 xs, ys = [x for x, _ in shown], [y for _, y in shown]
-            style = {"linestyle": "--", "linewidth": 1.1} if series.is_beside else {"linewidth": 1.5}
+            style: dict[str, Any] = {"linestyle": "--", "linewidth": 1.1} if series.is_beside else {"linewidth": 1.5}
             marks = {"marker": "o", "markersize": 3} if len(xs) <= 30 else {}
             axis.plot(xs, ys, label=series.name, color=f"C{number}", **style, **marks)
     if panel.log_y:
