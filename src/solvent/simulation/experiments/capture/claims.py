@@ -1,7 +1,8 @@
 """What the paper says, beside what we measure.
 
 A statement of the paper is judged where all cells it speaks of have been measured. Where the outcome differs, `why`
-explains it; an explanation is written for the paper's scale and is given only where there is a difference to explain.
+explains it. Explanations were found at the paper's scale, so they are given there alone, and only where there is a
+difference to explain; what they assert of variants has been tried.
 """
 
 from __future__ import annotations
@@ -50,13 +51,13 @@ class Claim(NamedTuple):
     why: str
 
 
-def judged(statements: Sequence[Statement], cells: Cells) -> list[Claim]:
-    """Judge those statements whose cells are there."""
+def judged(statements: Sequence[Statement], cells: Cells, *, explains: bool = True) -> list[Claim]:
+    """Judge those statements whose cells are there, and explain differences."""
     claims = []
     for statement in statements:
         if all(name in cells for name in statement.needs):
             verdict = statement.judge(cells)
-            why = "" if verdict.difference == AS_SAID else verdict.why
+            why = verdict.why if explains and verdict.difference != AS_SAID else ""
             claims.append(
                 Claim(
                     statement.experiment,

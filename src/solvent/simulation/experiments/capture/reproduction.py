@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from solvent.simulation.experiments.capture import plotting
-from solvent.simulation.experiments.capture.cells import cells_of
+from solvent.simulation.experiments.capture.cells import PAPER, cells_of
 from solvent.simulation.experiments.capture.claims import judged
 from solvent.simulation.experiments.capture.claims_one_rule import statements as of_one_rule
 from solvent.simulation.experiments.capture.claims_one_rule import statements_of_ours
@@ -157,7 +157,7 @@ class Reproduction:
 
     def _write_table(self) -> list[Claim]:
         statements = (*of_one_rule(self.scale), *of_several_rules(self.scale), *statements_of_ours())
-        claims = judged(statements, self.cells)
+        claims = judged(statements, self.cells, explains=self.scale.name == PAPER.name)
         values = {
             "scale": self.scale._asdict(),
             "seed": self.seed,
