@@ -40,6 +40,13 @@ def _steps(measured: Measured) -> str:
 
 # ------------------------------------------------------------------------------------------------ experiment 1
 
+_FASTER_END = (
+    "The switch comes when it does in the paper, half way of its 160 steps; from there our slowest run needs some 65 "
+    "steps and the paper's about 80. Why cannot be told: its algorithms do not work as printed, so its simulator did "
+    "something else with the last molecules. The sizes of the histories, which it does not give, are not enough to "
+    "explain it: with 10 to 60 own and 10 to 250 remote entries the slowest of twelve runs took from 138 to 152 steps."
+)
+
 
 def _execution_time() -> list[Statement]:
     both = ("adaptive", "pessimistic")
@@ -87,23 +94,15 @@ def _boost(cells: Cells) -> Verdict:
     mixed, pessimistic = cells["adaptive"], cells["pessimistic"]
     slowest = 1 - max(mixed.steps) / max(pessimistic.steps)
     mean = 1 - mixed.steps_mean / pessimistic.steps_mean
-    why = (
-        "Ours needs fewer steps than the paper's in the pessimistic part, where the sizes of the histories, which the "
-        "paper does not give, decide how soon all nodes have switched."
-    )
     says = f"{percent(slowest)} fewer by the slowest runs, {percent(mean)} on average"
-    return Verdict(says, within(100 * slowest, 42, 5, "point"), why)
+    return Verdict(says, within(100 * slowest, 42, 3, "point"), _FASTER_END)
 
 
 def _over_optimum(cells: Cells) -> Verdict:
     mixed = cells["adaptive"]
     slowest, mean = max(mixed.steps) / mixed.setup.optimum - 1, mixed.steps_mean / mixed.setup.optimum - 1
-    why = (
-        "The paper's curve ends with the slowest of its fifty runs, a number that varies by some ten steps from one "
-        "set of runs to the next; and the sizes of its histories are not given."
-    )
     says = f"{percent(slowest)} more in the slowest run, {percent(mean)} on average ({_steps(mixed)})"
-    return Verdict(says, within(100 * slowest, 166, 15, "point"), why)
+    return Verdict(says, within(100 * slowest, 166, 15, "point"), _FASTER_END)
 
 
 def _dormant_alike(cells: Cells) -> Verdict:
