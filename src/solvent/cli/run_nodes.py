@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from argparse import SUPPRESS, Action
 from typing import TYPE_CHECKING, Any
@@ -47,6 +48,7 @@ def main(arguments: list[str]) -> int:
         complain(f"everything is at node 0: {run.record.why_together}")
     error: SolventError | None = None
     interrupted = False
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         run.run(load_functions, seconds_max=options.seconds_max, tell=complain)
     except SolventError as raised:
@@ -54,7 +56,8 @@ def main(arguments: list[str]) -> int:
     except KeyboardInterrupt:
         interrupted = True
     if error is not None and not run.ended.statuses:
-        # It never came so far that there would be anything to show.
+        # It never came so far that there would be anything to show, or to go on with.
+        run.discard()
         raise error
     solution = run.solution()
     try:

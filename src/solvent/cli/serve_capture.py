@@ -50,7 +50,7 @@ def _serve(options: Namespace) -> int:
     from solvent.live import address_from_text, text_from_address
     from solvent.running.nodes.node import NodeProcess
     from solvent.running.nodes.processes import process_run
-    from solvent.running.nodes.work import load_part
+    from solvent.running.nodes.work import forget, load_part
 
     secret = secret_from(options.secret_file)
     functions = load_functions(options.functions)
@@ -74,6 +74,9 @@ def _serve(options: Namespace) -> int:
 
     nodes: list[NodeProcess] = []
     process_run(lambda: NodeProcess(folder, port, secret, own_functions), part, started=started)
+    if nodes[0].is_over:
+        # Whoever had the run done has its result; the next program finds an empty folder.
+        forget(folder)
     if nodes[0].problem is not None:
         complain(f"{nodes[0].problem.code}: {nodes[0].problem.message}")
         return 1

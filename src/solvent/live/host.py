@@ -7,8 +7,10 @@ lets the loop look at its sockets again. Inside a turn
   written once, and only then what waits is done. So a burst of steps costs one write, and nothing is said that could
   be forgotten.
 - `Ask` does all that at once, since the answer may depend on what was reported, and may have effects of its own. An
-  answer that is there at once is the machine's next event. An awaitable is waited for; meanwhile the machine goes on
-  with other events, and the answer joins the inbox when it comes, after the answers to earlier questions.
+  answer that is there at once is the machine's next event. A question that comes when the turn is over waits in the
+  inbox, so that a machine that asks again and again, of somebody who thinks long, still hears others. An awaitable
+  is waited for; meanwhile the machine goes on with other events, and the answer joins the inbox when it comes, after
+  the answers to earlier questions.
 - `Choose` is answered by chance, as the next event. Timers run on the loop's clock; one that is cancelled or set
   anew never fires late, even if it has run out already.
 
@@ -98,13 +100,14 @@ class Host(Generic[State]):
         self._journal = journal
         self._check = check
         self._state: State | None = None
-        self._inbox = deque[Event]()
+        self._inbox = deque[Event | Ask]()
         self._next = deque[Event]()
         self._behind = list[Send | Report]()
         self._timers = dict[str, asyncio.TimerHandle]()
         self._due = dict[str, TimerFired]()
         self._asked = deque[asyncio.Future[Any]]()
         self._chance = random.SystemRandom()
+        self._turn_ends_at = float("inf")
         self._is_turn_set = False
         self._is_running = False
         self._is_paused = False
@@ -214,12 +217,17 @@ class Host(Generic[State]):
         state = self.state
         assert self._loop is not None
         time = self._loop.time
-        end = time() + TURN_SECONDS_MAX
+        self._turn_ends_at = end = time() + TURN_SECONDS_MAX
         for _ in range(STEPS_PER_TURN_MAX):
             if first:
                 event = first.popleft()
             elif inbox:
-                event = inbox.popleft()
+                waiting = inbox.popleft()
+                if isinstance(waiting, Ask):
+                    self._say()
+                    self._ask(waiting.question)
+                    continue
+                event = waiting
                 if type(event) is TimerFired and self._due.pop(event.name, None) is not event:
                     continue
             else:
@@ -249,8 +257,12 @@ class Host(Generic[State]):
                 case Choose(options):
                     self._next.append(Chosen(self._chance.randrange(options)))
                 case Ask(question):
-                    self._say()
-                    self._ask(question)
+                    assert self._loop is not None
+                    if self._loop.time() > self._turn_ends_at:
+                        self._inbox.append(effect)
+                    else:
+                        self._say()
+                        self._ask(question)
                 case _:
                     assert_never(effect)
 

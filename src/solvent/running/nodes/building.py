@@ -24,16 +24,22 @@ class Machinery:
     """A machine, and the types of what it says and saves."""
 
     def __init__(self, protocol: str, node: NodeId, nodes: tuple[NodeId, ...], arities: tuple[int, ...]) -> None:
-        capture, is_busy, messages, records, self.first_record = _capture(protocol, node, arities)
+        capture, self._is_busy, messages, records, self.first_record = _capture(protocol, node, arities)
         inner = Node(
             capture,
             Directory(node, Ring(nodes)),
             Detector(node, nodes, pause=ROUND_PAUSE),
-            is_busy=is_busy,
+            is_busy=self._is_busy,
         )
         self.machine = Linked(inner, me=node, peers=nodes, ack_after=ACK_AFTER, tells_all_taken=True)
         self.message_type = wire_type(message_type(messages))
         self.record_type = record_type(records)
+
+    def mode(self, capture: Any) -> str:
+        """Say how a node goes about capturing: the paper's protocol tells, ours has one way."""
+        if not self._is_busy(capture):
+            return "idle"
+        return str(getattr(capture, "mode", "moving"))
 
     def has_begun(self, saved: tuple[Any, ...]) -> bool:
         """Say whether a node has saved the molecules it began with."""

@@ -36,7 +36,6 @@ from solvent.protocols.capture.vocabulary import (
     Returned,
     Rewrite,
     RuleId,
-    Switched,
     Withheld,
 )
 from solvent.protocols.directory.messages import Seen
@@ -96,7 +95,6 @@ class Chemist:
     ) -> None:
         self.node = node
         self.reactions = 0
-        self.mode = "starting"
         self.rule = ""
         self._writing = writing
         self._standing = standing
@@ -137,8 +135,6 @@ class Chemist:
                 self._let_go()
             case Seen():
                 self._on_seen(outcome)
-            case Switched(mode, rule):
-                self.mode, self.rule = mode, self.title(rule)
 
     def _on_arrived(self, number: MoleculeId, text: str) -> None:
         if number in self._own:
@@ -241,7 +237,9 @@ class Chemist:
                 found = self._react_here()
                 if found is not None:
                     return found
-            match = self._matches.find(self._number(rule) if self._by_rule else None)
+            # What needs nobody else comes first.
+            match = None if self._reacts_locally else self._matches.find_own()
+            match = match or self._matches.find(self._number(rule) if self._by_rule else None)
         return Combination(rule, ()) if match is None else self._combination(match)
 
     def _number(self, rule: RuleId) -> int:

@@ -51,6 +51,8 @@ class NodeProcess:
         self.problem: Problem | None = None
         # Set by signals too, in the middle of a computation.
         self.is_stopping = False
+        #: Whether it was ended after its run had come to its end.
+        self.is_over = False
         self._functions = functions
         self._listener = Listener(listening, secret, self._on_request)
         self._listener.greeted = self._greet
@@ -71,6 +73,7 @@ class NodeProcess:
 
     def end(self) -> None:
         """Let the process go as soon as its molecules are safe."""
+        self.is_over = self.phase == "inert"
         self.is_stopping = True
         self._ended.set()
 

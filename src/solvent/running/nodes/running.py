@@ -65,9 +65,13 @@ class NodesRun:
         )
         self.ended = launcher.ended
         launcher.run()
+        self.discard()
+        return self.ended
+
+    def discard(self) -> None:
+        """Remove the folder, unless somebody wanted it."""
         if not self.keeps:
             shutil.rmtree(self.folder, ignore_errors=True)
-        return self.ended
 
     def _move(self, addresses: tuple[Address, ...]) -> None:
         """Let the nodes be where their ports are now."""

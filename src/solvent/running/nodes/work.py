@@ -55,6 +55,12 @@ def load_part(folder: Path) -> Part | None:
         return None
 
 
+def forget(folder: Path) -> None:
+    """Remove what a node has kept of a run that is over."""
+    for name in (PART, JOURNAL):
+        (folder / name).unlink(missing_ok=True)
+
+
 class Work:
     """A node's part of one run.
 
@@ -107,13 +113,13 @@ class Work:
         self._reacting: asyncio.Future[Any] | None = None
         self._is_registered = False
         self._reactions = 0
-        self._told = -1
+        self._is_watching = False
+        self._told = 0
+        self._is_look_set = False
 
     async def start(self) -> None:
-        """Read the journal, begin to hear others, and listen to what they offer."""
+        """Read the journal, and begin to hear others."""
         await self.host.start()
-        for number, word in enumerate(self.part.words):
-            self.host.request(Watch(number, word))
         self._told_phase("together" if self._is_registered else "waiting")
 
     def begin(self) -> None:
@@ -139,16 +145,27 @@ class Work:
             self._is_registered, self._alone = True, None
             if self._should_stop():
                 return Combination(RuleId(0), ())
-        return self.chemist.answer(question)
+        answer = self.chemist.answer(question)
+        if not self._is_watching and isinstance(answer, Combination) and not answer.places:
+            self._watch()
+        return answer
+
+    def _watch(self) -> None:
+        """Listen to what others offer, now that this node cannot go on by itself."""
+        self._is_watching = True
+        for number, word in enumerate(self.part.words):
+            self.host.request(Watch(number, word))
+        self._look()
 
     def told(self, outcome: Any) -> None:
         """Hear what the machine reports."""
         match outcome:
             case Told(number):
-                if self._told < 0:
-                    # A burst of news is looked at once, when it is over.
-                    asyncio.get_running_loop().call_soon(self._look)
                 self._told = number
+                if not self._is_look_set:
+                    # A burst of news is looked at once, when it is over.
+                    self._is_look_set = True
+                    asyncio.get_running_loop().call_soon(self._look)
             case Inert():
                 self._told_phase("inert")
             case Resumed():
@@ -157,11 +174,15 @@ class Work:
                 self.chemist.told(outcome)
 
     def _look(self) -> None:
-        """Let the machine ask again if there is anything new, and say that all news were heard."""
-        told, self._told = self._told, -1
+        """Let the machine ask again if there is anything new, and say that all news were heard.
+
+        Before it listens to others, a node has not heard all: it must not count as idle.
+        """
+        self._is_look_set = False
         if self.chemist.is_curious:
             self.host.request(Wake())
-        self.host.request(Idle(told))
+        if self._is_watching:
+            self.host.request(Idle(self._told))
 
     async def _react_alone(self) -> Any:
         own = [self._writing.read(text) for text in self.part.share]
@@ -193,7 +214,7 @@ class Work:
             node=self.part.node,
             run=self.part.run,
             life=self._journal.life,
-            mode=chemist.mode,
+            mode=self._machinery.mode(self.host.state.inner.capture) if alone is None else "alone",
             rule=chemist.rule,
             molecules=len(chemist) if alone is None else len(alone.solution) - len(self._shared),
             known=chemist.known_count,
@@ -221,4 +242,4 @@ class Work:
         return Collected(tuple(texts), tuple(gifts), tuple(getattr(capture, "got", ())))
 
 
-__all__ = ["JOURNAL", "PART", "Work", "load_part", "save_part"]
+__all__ = ["JOURNAL", "PART", "Work", "forget", "load_part", "save_part"]
