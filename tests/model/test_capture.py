@@ -13,6 +13,8 @@ SMALL = {
     "mixed-2x2": 591,
     "adaptive-2x2": 4965,
     "pessimists-crash": 12243,
+    "mixed-crash": 10525,
+    "mixed-3x3": 28968,
     "moving-2x2": 15,
     "moving-products": 128,
     "moving-3x3": 154,
@@ -22,9 +24,7 @@ LARGE = {
     "products": 27977,
     "optimists-3x3": 38435,
     "pessimists-3x3": 67128,
-    "mixed-3x3": 28968,
     "optimists-crash": 22741,
-    "mixed-crash": 10525,
     "moving-crash-3x3": 29863,
 }
 TRAP, LIVELOCK = "a goal can always be reached", "every fair run makes progress or reaches a goal"

@@ -7,14 +7,14 @@ and, where the protocol claims liveness, no fair run may go round without a reac
 
 from __future__ import annotations
 
-from functools import partial
+from functools import lru_cache, partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from immutables import Map
 
 from solvent.checker.model import Asking, Crashes, Model
-from solvent.checker.models.capture_names import canonical_adaptive, canonical_moving
+from solvent.checker.models.capture_names import adaptive_names, moving_names
 from solvent.protocols.capture import broken
 from solvent.protocols.capture.adaptive import Adaptive
 from solvent.protocols.capture.invariants import SAFETY, Scene, is_released
@@ -143,7 +143,8 @@ def _model(
     is_live: bool = True,
 ) -> Model:
     is_moving = isinstance(machines[0], Moving)
-    scene = partial(_scene, moving_recovered if is_moving else recovered, configs)
+    # Every invariant looks at the same world; its scene is put together once.
+    scene = lru_cache(maxsize=1)(partial(_scene, moving_recovered if is_moving else recovered, configs))
     known = Map({item: 0 for share in layout.shares for item, _ in share})
     return Model(
         machines=machines,
@@ -158,7 +159,7 @@ def _model(
         progress=lambda ghost: sum(ghost.values()),
         has_no_livelock=is_live,
         fair_choices=True,
-        canonical=lambda world: (canonical_moving if is_moving else canonical_adaptive)(world, configs),
+        canonical=(moving_names if is_moving else adaptive_names)(configs),
     )
 
 
