@@ -55,9 +55,10 @@ bench-workflow: $(VENV)/.installed  ## compare workflows with Parsl, Dask and Ra
 bench-patterns: $(VENV)/.installed  ## see how patterns grow with the number of branches
 	@$(BIN)/python -m bench.patterns
 
-bench-protocols: $(VENV)/.installed  ## see what a simulated message costs, with few nodes and with many
+bench-protocols: $(VENV)/.installed  ## see what a simulated message costs; compare nodes with Redis
 	@$(BIN)/python -m bench.protocols.simulator
 	@$(BIN)/python -m bench.protocols.capture
+	@$(BIN)/python -m bench.protocols.live
 
 soak: $(VENV)/.installed  ## run the long tests, with fresh random programs
 	@$(BIN)/python -m pytest tests -m soak --timeout=3600 --hypothesis-profile=soak
