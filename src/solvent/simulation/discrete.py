@@ -192,12 +192,18 @@ class DiscreteRun:
             self._carry_out(node, effects)
 
     def _carry_out(self, node: NodeId, effects: tuple[Effect, ...]) -> None:
+        inboxes, then = self._inboxes, self.step + 1
         for effect in effects:
             if type(effect) is Send:
-                inbox = self._inboxes[effect.to]
+                inbox = inboxes[effect.to]
                 if not inbox:
                     self._recipients.append(effect.to)
-                inbox.append(Received(node, effect.message, self.step + 1))
+                inbox.append(Received(node, effect.message, then))
+            elif type(effect) is Ask:
+                self._answers.append(Answered(self._answer(node, effect.question, self.chance)))
+            elif type(effect) is Report:
+                if self._told is not None:
+                    self._told(node, effect.outcome, self.step)
             else:
                 self._other(node, effect)
 

@@ -188,23 +188,25 @@ class Requester:
     def on_products(self, state: CaptureState, values: tuple[Any, ...]) -> CaptureStep:
         """Take the products in, tell the holders, and start over."""
         phase = state.phase
-        assert isinstance(phase, Reacting), "products answer a reaction that was asked for"
-        number, rule = phase.number, phase.rule
+        assert type(phase) is Reacting, "products answer a reaction that was asked for"
+        number, rule, config = phase.number, phase.rule, self.config
         reactions = state.reactions + 1
         consumed = tuple([item for item, _ in phase.got])
-        state, added = self.named(state, values)
-        effects: list[Effect] = []
-        reacted = state.reacted
-        if self.config.confirm:
-            effects.append(Save(Consumed(number, consumed, added, reactions)))
-            reacted = reacted.set(number, None)
-        effects.append(Report(Reacted(rule, number, consumed, added)))
-        if phase.is_optimistic or self.config.confirm:
+        added: tuple[tuple[MoleculeId, Any], ...] = ()
+        if values:
+            state, added = self.named(state, values)
+        reacted = Report(Reacted(rule, number, consumed, added))
+        told: tuple[Effect, ...] = ()
+        if phase.is_optimistic or config.confirm:
             rate = state.success[rule].rate
-            effects += [Send(holder, Reaction(item, number, rule, rate)) for item, holder in phase.places]
-        effects += self.discover_for(state)
-        changed = replace(state, phase=SEARCHING, reactions=reactions, aborts=0, is_woken=False, reacted=reacted)
-        return changed, tuple(effects)
+            told = tuple([Send(holder, Reaction(item, number, rule, rate)) for item, holder in phase.places])
+        if config.confirm:
+            saved = Save(Consumed(number, consumed, added, reactions))
+            known = state.reacted.set(number, None)
+            state = replace(state, phase=SEARCHING, reactions=reactions, aborts=0, is_woken=False, reacted=known)
+            return state, (saved, reacted, *told, self.discover[state.rule])
+        state = replace(state, phase=SEARCHING, reactions=reactions, aborts=0, is_woken=False)
+        return state, (reacted, *told, self.discover[state.rule])
 
     def named(
         self, state: CaptureState, values: tuple[Any, ...]

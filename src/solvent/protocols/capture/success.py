@@ -42,9 +42,12 @@ def heard(rates: Rates, rule: RuleId, rate: int, config: CaptureConfig, now: int
     remote = old.remote
     size = config.remote_max
     if len(remote) == size:
-        if not size:
+        if not config.ageing and remote.count(rate & 255) == size:
+            # As everybody says the same, which is so for most of a run, or nothing is kept.
             return rates
         remote = remote[1:]
+    if not size:
+        return rates
     if config.ageing:
         new = Success(old.own, old.rate, remote + _BYTES[rate & 255], (*old.heard, now)[-size:], old.left)
     else:
