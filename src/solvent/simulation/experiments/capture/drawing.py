@@ -18,6 +18,8 @@ class Series(NamedTuple):
     ys: Sequence[float]
     #: Drawn thinner and dashed: a bound, or what the paper does not have.
     is_beside: bool = False
+    #: None for the next one of the usual colours.
+    colour: str | None = None
 
 
 class Panel(NamedTuple):

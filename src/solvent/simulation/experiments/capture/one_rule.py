@@ -33,9 +33,10 @@ def figure_3(cells: Cells, _scale: Scale) -> Figure:
     ideal = [max(0.0, left - nodes * (at // 2)) for at in range(int(optimum.setup.optimum) + 1)]
     series = [over_steps(says, cells[name].left) for name, says in VARIANTS.items()]
     series += [
-        over_steps("theoretic optimum", ideal, is_beside=True),
         over_steps("mixed, with waiting (ours)", cells["waiting"].left, is_beside=True),
         over_steps("better (ours)", cells["better"].left, is_beside=True),
+        # Last, since `better` keeps so close to it that either hides the other.
+        over_steps("theoretic optimum", ideal, is_beside=True)._replace(colour="black"),
     ]
     return Figure(3, "Performance of the protocol's variants", _STEP, (Panel(_LEFT, tuple(series), log_y=True),))
 

@@ -58,7 +58,7 @@ def _draw(axis: Any, panel: Panel) -> None:
                 xs, ys = [x for x, _ in shown], [y for _, y in shown]
             style: dict[str, Any] = {"linestyle": "--", "linewidth": 1.1} if series.is_beside else {"linewidth": 1.5}
             marks = {"marker": "o", "markersize": 3} if len(xs) <= 30 else {}
-            axis.plot(xs, ys, label=series.name, color=f"C{number}", **style, **marks)
+            axis.plot(xs, ys, label=series.name, color=series.colour or f"C{number}", **style, **marks)
     if panel.log_y:
         axis.set_yscale("log")
     else:
