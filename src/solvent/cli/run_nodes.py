@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from solvent.running.nodes.running import NodesRun
 
 NODES_MAX = 1000
+_PROTOCOLS = ("better", "adaptive", "optimistic", "pessimistic")
 _ELSEWHERE = {
     "seed": "the order of reactions over nodes cannot be repeated",
     "reactions-max": "nobody counts the reactions of all nodes while they run; give --seconds-max",
@@ -86,8 +87,8 @@ def _options(arguments: list[str]) -> Namespace:
     parser.add_argument("--seconds-max", type=seconds, metavar="S", help="stop after so many seconds")
     parser.add_argument("--stats", action="store_true", help="say on standard error what each node has done")
     parser.add_argument("--save", metavar="FILE", help="write the solution as a program that can be run on")
-    says = "how molecules are captured: better (default), adaptive, optimistic, pessimistic"
-    parser.add_argument("--protocol", default="better", help=says)
+    says = "how molecules are captured (default: better)"
+    parser.add_argument("--protocol", choices=_PROTOCOLS, default="better", help=says)
     says = "let every reaction go through the protocol, also those among a node's own molecules"
     parser.add_argument("--no-local", action="store_true", help=says)
     add_format(parser)

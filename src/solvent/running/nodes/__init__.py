@@ -1,5 +1,11 @@
 """Runs a program over many processes that talk to each other.
 
 Reading order. What goes where: standing (which rules stay as they are), dealing (shares). What travels: writing
-(molecules as text), shapes (what a node wants to hear of).
+(molecules as text), shapes (what nodes listen to). What one node thinks: table, settling, chemist; alone (before it
+needs others). What one node is: building (its machine), work, control (what visitors say), listening, node. What a run
+is: folder, processes, launcher, running.
 """
+
+from solvent.running.nodes.running import NodesRun, deal_out, take_up
+
+__all__ = ["NodesRun", "deal_out", "take_up"]

@@ -12,16 +12,13 @@ what a chemist believes to have when it answers is what the machine has.
 
 from __future__ import annotations
 
-import asyncio
 import time
 from typing import TYPE_CHECKING, Any
 
-from solvent.chemistry.molecule import Endless, Molecule, sub_solutions
 from solvent.chemistry.rule import Rule
 from solvent.engine.compile import code_of
-from solvent.engine.matches import LOOSE, Held, Match, Matches
+from solvent.engine.matches import LOOSE, Held, Match
 from solvent.engine.reaction import Stopped
-from solvent.engine.reactor import Reactor
 from solvent.errors import Misuse
 from solvent.protocols.capture.vocabulary import (
     Abandoned,
@@ -40,6 +37,7 @@ from solvent.protocols.capture.vocabulary import (
 )
 from solvent.protocols.directory.messages import Seen
 from solvent.protocols.nodes.offers import Offer
+from solvent.running.nodes.settling import Settling
 from solvent.running.nodes.shapes import Shapes, order_of
 from solvent.running.nodes.standing import may_take
 from solvent.running.program import deep_stack
@@ -47,10 +45,10 @@ from solvent.running.program import deep_stack
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable
 
+    from solvent.chemistry.molecule import Molecule
     from solvent.engine.choice import Chance
-    from solvent.engine.compile import RuleCode
-    from solvent.engine.reaction import Flight
     from solvent.protocols.machine import NodeId
+    from solvent.running.nodes.table import Table
     from solvent.running.nodes.writing import Writing
 
 _REACTIONS_AT_ONCE = 256
@@ -74,42 +72,33 @@ class _Item:
 class Chemist:
     """One node's part of a program.
 
-    `standing` are the rules that stand, in the order of their numbers, and `endless` the molecules of which every
-    node has as many as it needs. Without `reacts_locally` the node's own molecules react through the machine too. A
-    machine that goes from rule to rule by itself is answered `by_rule`; another one gets whatever could react.
+    Without `reacts_locally` the node's own molecules react through the machine too. A chemist `at_rest` looks for
+    nothing at all: its molecules have reacted to the end, and nobody else has any.
     """
 
     def __init__(
         self,
         node: NodeId,
         writing: Writing,
+        table: Table,
         *,
-        standing: list[Rule | Endless],
-        endless: list[Endless],
         words: Iterable[str] = (),
         chance: Chance | None = None,
         reacts_locally: bool = True,
-        by_rule: bool = False,
         at_rest: bool = False,
         should_stop: Callable[[], bool] | None = None,
     ) -> None:
         self.node = node
-        self.reactions = 0
         self.rule = ""
         self._writing = writing
-        self._standing = standing
-        self._endless = endless
+        self._table = table
         self._shapes = Shapes(words)
         self._reacts_locally = reacts_locally
-        self._by_rule = by_rule
         self._at_rest = at_rest
         self._should_stop = should_stop
-        self._inside = Reactor(should_stop=should_stop)
-        self._matches = Matches(chance=chance)
-        for number, rule in enumerate(standing):
-            self._matches.add_rule(rule, number)
-        for molecule in endless:
-            self._matches.add_endless(molecule)
+        self._settling = Settling(writing, should_stop)
+        self._matches = table.laid(chance=chance)
+        self._reactions = 0
         self._own: dict[MoleculeId, _Item] = {}
         self._others: dict[MoleculeId, _Item] = {}
         self._engaged: list[_Item] = []
@@ -148,14 +137,14 @@ class Chemist:
                 del self._unnamed[text]
             item.number = number
         else:
-            molecule = self._read(text) if before is None or before.text != text else before.molecule
+            molecule = self._settling.read(text) if before is None or before.text != text else before.molecule
             item = _Item(number, self.node, molecule, text)
         self._own[number] = item
         self._have(item)
 
     def _on_reacted(self, reacted: Reacted) -> None:
-        self.reactions += 1
-        self.rule = self.title(reacted.rule)
+        self._reactions += 1
+        self.rule = self._table.title(reacted.rule)
         for number in reacted.consumed:
             for known in (self._own, self._others):
                 self._forget(known.pop(number, None))
@@ -183,7 +172,7 @@ class Chemist:
                 continue
             known = self._others.get(number)
             if known is None:
-                item = self._others[number] = _Item(number, entry.holder, self._read(entry.value), entry.value)
+                item = self._others[number] = _Item(number, entry.holder, self._settling.read(entry.value), entry.value)
                 self._have(item)
             else:
                 # It went from one holder to another.
@@ -198,9 +187,8 @@ class Chemist:
     def _check(self, rule: Rule) -> None:
         """Refuse a rule that nobody could foresee: only a function can have made it."""
         code = code_of(rule.node)
-        standing = (one.molecule if isinstance(one, Endless) else one for one in self._standing)
         is_foreseen = not code.is_late and self._shapes.are_heard(rule.node)
-        if not is_foreseen or any(may_take(code, one) for one in standing):
+        if not is_foreseen or any(may_take(code, one) for one in self._table.rules):
             message = f"a function has made the rule `{code.title}`, which no rule of the program makes"
             raise Misuse("H341", message, hint="over nodes, a program must know its rules: run it without --nodes")
 
@@ -218,7 +206,7 @@ class Chemist:
         items = []
         with deep_stack():
             for molecule in molecules:
-                self._settle(molecule)
+                self._settling.settle(molecule)
                 items.append(_Item(None, self.node, molecule, ""))
             return self._rewrite((), items)
 
@@ -239,11 +227,8 @@ class Chemist:
                     return found
             # What needs nobody else comes first.
             match = None if self._reacts_locally else self._matches.find_own()
-            match = match or self._matches.find(self._number(rule) if self._by_rule else None)
+            match = match or self._matches.find()
         return Combination(rule, ()) if match is None else self._combination(match)
-
-    def _number(self, rule: RuleId) -> int:
-        return rule if rule < len(self._standing) else LOOSE
 
     def _combination(self, match: Match) -> Combination:
         """Name what a reaction needs; until it has succeeded or failed, that takes part in nothing else."""
@@ -251,7 +236,7 @@ class Chemist:
         for item in items:
             self._lend(item)
         self._engaged = items
-        number = len(self._standing) if match.number == LOOSE else match.number
+        number = self._table.loose if match.number == LOOSE else match.number
         places = tuple((MoleculeId(item.number or 0), item.holder) for item in items)
         return Combination(RuleId(number), places, tuple(self._offer(item.molecule, item.text) for item in items))
 
@@ -293,7 +278,7 @@ class Chemist:
             raise Stopped
         products = match.react()
         for product in products:
-            self._settle(product)
+            self._settling.settle(product)
         for held in match.consumed:
             item: _Item = held.name
             self._lend(item)
@@ -306,7 +291,7 @@ class Chemist:
             item = _Item(None, self.node, product, "")
             self._have(item)
             made[item] = None
-        self.reactions += 1
+        self._reactions += 1
         self.rule = match.entry.code.title
 
     # --- Reactions among molecules that were captured.
@@ -314,23 +299,10 @@ class Chemist:
     def _react(self, rule: RuleId, molecules: tuple[tuple[MoleculeId, Any], ...]) -> Any:
         """Make exactly one reaction, of exactly these molecules."""
         with deep_stack():
-            table = Matches()
-            for number in self._needed(rule):
-                table.add_rule(self._standing[number], number)
-            for endless in self._endless:
-                table.add_endless(endless)
-            whole = [table.add(self._read(offer.value), offer, is_own=True) for _, offer in molecules]
-            match = table.find_among(whole)
-            assert match is not None, "what was captured together reacts together"
-            kept = [held.name for held in whole if held not in match.consumed]
+            match, left = self._table.react(rule, [self._settling.read(offer.value) for _, offer in molecules])
+            kept = [molecules[at][1] for at in left]
             products = match.react()
             return self._react_later(match, products, kept) if match.is_async else self._products(products, kept)
-
-    def _needed(self, rule: RuleId) -> Iterable[int]:
-        """Give the numbers of the rules that a reaction may need: a rule may look at others."""
-        if rule < len(self._standing) and not self._code(rule).meets_rules:
-            return (rule,)
-        return range(len(self._standing))
 
     async def _react_later(self, match: Match, call: Coroutine[Any, Any, Any], kept: list[Offer]) -> Products:
         try:
@@ -343,43 +315,15 @@ class Chemist:
     def _products(self, products: list[Molecule], kept: list[Offer]) -> Products:
         made = [_Item(None, self.node, product, "") for product in products]
         for product in products:
-            self._settle(product)
+            self._settling.settle(product)
         return Products((*kept, *self._rewrite((), made).added))
-
-    # --- Solutions inside molecules.
-
-    def _read(self, text: str) -> Molecule:
-        with deep_stack():
-            molecule = self._writing.read(text)
-            self._settle(molecule)
-            return molecule
-
-    def _settle(self, molecule: Molecule) -> None:
-        """Let the solutions inside a molecule react until they are inert: only then others may look at it."""
-        reactor = self._inside
-        for solution in sub_solutions(molecule):
-            before = reactor.reactions
-            reactor.run(solution)
-            while reactor.flights:
-                flights, reactor.flights = reactor.flights, []
-                for flight in flights:
-                    reactor.land(flight, _wait_for(reactor, flight))
-            self.reactions += reactor.reactions - before
 
     # --- For those who look on.
 
-    def title(self, rule: RuleId) -> str:
-        """Give the name of a rule."""
-        return self._code(rule).title if rule < len(self._standing) else "a loose rule"
-
-    def _code(self, rule: int) -> RuleCode:
-        found: Any = self._standing[rule]
-        return code_of(found.molecule.node if type(found) is Endless else found.node)
-
     @property
-    def arities(self) -> tuple[int, ...]:
-        """How many molecules each rule takes; for all loose ones together, most often two."""
-        return (*(len(self._code(number).elements) for number in range(len(self._standing))), 2)
+    def reactions(self) -> int:
+        """How many reactions it has made."""
+        return self._reactions + self._settling.reactions
 
     @property
     def is_curious(self) -> bool:
@@ -397,20 +341,6 @@ class Chemist:
     def known_count(self) -> int:
         """How many molecules of others it has heard of."""
         return len(self._others)
-
-
-def _wait_for(reactor: Reactor, flight: Flight) -> list[Molecule]:
-    """Wait for a call made deep inside a molecule, in a thread of its own: here, an event loop is running."""
-    from concurrent.futures import ThreadPoolExecutor
-
-    async def answer() -> list[Molecule]:
-        return await flight.coroutine
-
-    with ThreadPoolExecutor(1) as pool:
-        try:
-            return pool.submit(asyncio.run, answer()).result()
-        except Exception as error:
-            raise reactor.crash(flight, error) from error
 
 
 __all__ = ["Chemist"]

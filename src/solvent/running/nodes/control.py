@@ -20,12 +20,15 @@ from solvent.live.handshake import HANDSHAKE_BYTES_MAX, Challenge, Identity, Ref
 from solvent.protocols.machine import Message, NodeId
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from solvent.live import Address
 
 CONTROL = "control"
 CONTROL_BYTES_MAX = 1 << 28
 _NOBODY = NodeId(0)
 _CHUNK = 1 << 16
+_PATIENCE = 0.05
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -150,8 +153,16 @@ def visitor(secret: bytes) -> Identity:
 class Line:
     """A visitor's connection to a node."""
 
-    def __init__(self, address: Address, secret: bytes, *, seconds_max: float) -> None:
+    def __init__(
+        self,
+        address: Address,
+        secret: bytes,
+        *,
+        seconds_max: float,
+        is_there: Callable[[], bool] = lambda: True,
+    ) -> None:
         self.address = address
+        self._is_there = is_there
         self._answers: list[Any] = []
         try:
             self._socket = socket.create_connection(address, timeout=seconds_max)
@@ -171,7 +182,13 @@ class Line:
         self._socket.sendall(handshake.encode(hello))
         said: Any = None
         while said is None:
-            self._socket.settimeout(max(until - time.monotonic(), 0.001))
+            # A port may be open although its process is dead.
+            if not select.select([self], [], [], _PATIENCE)[0]:
+                if not self._is_there():
+                    raise Nonsense("its process has ended")
+                if time.monotonic() > until:
+                    raise Nonsense("it does not answer")
+                continue
             for body in self._frames.feed(self._receive()):
                 said = handshake.decode(body)
         if isinstance(said, Refused):

@@ -100,7 +100,7 @@ class Launcher:
                 for node in range(len(self._parts)):
                     self._start(node)
                 for node in range(len(self._parts)):
-                    self._reach(node)
+                    self._reach_or_restart(node)
                 while not self._is_collected():
                     self._wait()
             except BaseException:
@@ -118,11 +118,30 @@ class Launcher:
             # A share that has reacted for a while is there already.
             self._processes.start(node, folder, load_part(folder) or self._parts[node])
 
+    def _reach_or_restart(self, node: int) -> None:
+        processes = self._processes
+        while True:
+            try:
+                self._reach(node)
+            except NodeProblem as problem:
+                if processes is None or processes.is_there(node):
+                    raise
+                self._note_death(node, problem)
+                self._tell(f"node {node} {processes.reap(node)}; it is started again")
+                self._start(node)
+            else:
+                return
+
     def _reach(self, node: int, *, seconds_max: float = _SECONDS_TO_REACH) -> None:
-        part = self._parts[node]
-        self._lines[node] = line = Line(part.addresses[node], self._secret, seconds_max=seconds_max)
+        part, processes = self._parts[node], self._processes
+        self._lines[node] = line = Line(
+            part.addresses[node],
+            self._secret,
+            seconds_max=seconds_max,
+            is_there=lambda: processes is None or processes.is_there(node),
+        )
         self._phases[node] = "empty"
-        if self._processes is None:
+        if processes is None:
             status = line.ask(AskStatus())
             if status.phase == "empty":
                 line.say(Load(part))
@@ -179,20 +198,14 @@ class Launcher:
         self._lines.pop(node).close()
         self._phases[node] = "empty"
         self.ended.is_inert = False
-        self.ended.restarts += 1
-        now = time.monotonic()
-        deaths = self._deaths.setdefault(node, [])
-        deaths.append(now)
-        if len(deaths) > _DEATHS_MAX and now - deaths[-_DEATHS_MAX] < _SECONDS_BETWEEN_DEATHS:
-            raise problem
+        self._note_death(node, problem)
         if self._processes is not None:
-            how = self._processes.reap(node)
-            self._tell(f"node {node} {how}; it is started again")
+            self._tell(f"node {node} {self._processes.reap(node)}; it is started again")
             self._start(node)
-            self._reach(node)
+            self._reach_or_restart(node)
             return
         self._tell(f"node {node} is gone; waiting until it is started again")
-        until = now + _SECONDS_TO_REACH
+        until = time.monotonic() + _SECONDS_TO_REACH
         while True:
             try:
                 self._reach(node, seconds_max=max(until - time.monotonic(), 0.1))
@@ -202,6 +215,15 @@ class Launcher:
                 time.sleep(0.2)
             else:
                 return
+
+    def _note_death(self, node: int, problem: NodeProblem) -> None:
+        """Count how often a node dies; one that dies again and again is not started for ever."""
+        self.ended.restarts += 1
+        now = time.monotonic()
+        deaths = self._deaths.setdefault(node, [])
+        deaths.append(now)
+        if len(deaths) > _DEATHS_MAX and now - deaths[-_DEATHS_MAX] < _SECONDS_BETWEEN_DEATHS:
+            raise problem
 
     def _fail(self, problem: Problem) -> NoReturn:
         self._problem = problem

@@ -42,6 +42,7 @@ class Processes:
         self._functions = functions
         self._ports = [_opened() for _ in range(nodes)]
         self._numbers: dict[int, int] = {}
+        self._statuses: dict[int, int] = {}
         self._pipe = os.pipe()
 
     @property
@@ -58,12 +59,21 @@ class Processes:
             self._be(node, folder, part)
         self._numbers[node] = number
 
+    def is_there(self, node: int) -> bool:
+        """Say whether a node's process has not ended."""
+        number = self._numbers.get(node)
+        if number is None:
+            return False
+        found, status = os.waitpid(number, os.WNOHANG)
+        if found:
+            del self._numbers[node]
+            self._statuses[node] = status
+        return not found
+
     def reap(self, node: int) -> str:
         """Wait for the end of a process that has closed its connection; say how it ended."""
         number = self._numbers.pop(node, None)
-        if number is None:
-            return "ended"
-        status = _waited(number)
+        status = self._statuses.pop(node, 0) if number is None else _waited(number)
         if os.WIFSIGNALED(status):
             return f"was killed by signal {os.WTERMSIG(status)}"
         return f"ended with code {os.WEXITSTATUS(status)}"

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from solvent.engine.reaction import Stopped
+from solvent.errors import Misuse
 from solvent.live import Codec, Host, Identity, Journal
 from solvent.protocols.capture.vocabulary import Combination, Discover, RuleId, Wake
 from solvent.protocols.directory import Watch
@@ -27,6 +28,7 @@ from solvent.running.nodes.chemist import Chemist
 from solvent.running.nodes.control import Collected, Gift, Part, Status
 from solvent.running.nodes.dealing import rules_in
 from solvent.running.nodes.listening import Door
+from solvent.running.nodes.table import Table
 from solvent.running.nodes.writing import Writing
 from solvent.running.program import parse
 from solvent.running.saving import write_whole
@@ -36,7 +38,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from solvent.chemistry.functions import Functions
-    from solvent.chemistry.molecule import Molecule
     from solvent.running.nodes.listening import Listener
 
 PART, JOURNAL = "part.json", "journal"
@@ -88,19 +89,18 @@ class Work:
         rules = rules_in(program)
         standing = [rules[number] for number in part.standing]
         endless = [self._writing.read(text) for text in part.endless]
-        self._shared: list[Molecule] = [*standing, *endless]
+        self._table = Table(standing, endless)
         self.chemist = Chemist(
             part.node,
             self._writing,
-            standing=standing,
-            endless=endless,
+            self._table,
             words=part.words,
             chance=random.Random(),
             reacts_locally=part.reacts_locally,
             at_rest=part.is_together,
             should_stop=should_stop,
         )
-        self._machinery = machinery = Machinery(part.protocol, part.node, self._nodes, self.chemist.arities)
+        self._machinery = machinery = Machinery(part.protocol, part.node, self._nodes, self._table.arities)
         self._journal = Journal(folder / JOURNAL, machinery.record_type)
         identity = Identity(part.node, f"capture {part.protocol}", part.run, listener.identity.secret)
         peers = {node: part.addresses[node] for node in self._nodes if node != part.node}
@@ -186,7 +186,7 @@ class Work:
 
     async def _react_alone(self) -> Any:
         own = [self._writing.read(text) for text in self.part.share]
-        self._alone = alone = Alone(self._shared, own, functions=self._functions, should_stop=self._should_stop)
+        self._alone = alone = Alone(self._table.shared, own, functions=self._functions, should_stop=self._should_stop)
         await self._begun.wait()
         self._told_phase("alone")
         if self.part.reacts_locally or self.part.is_together:
@@ -194,8 +194,8 @@ class Work:
                 await alone.react()
             except BaseException:
                 # What has happened so far need not happen again.
-                share = tuple(map(self._writing.write, alone.left()))
-                save_part(self._folder, msgspec.structs.replace(self.part, share=share))
+                self.part = msgspec.structs.replace(self.part, share=self._written(alone))
+                save_part(self._folder, self.part)
                 raise
         elif self._should_stop():
             raise Stopped
@@ -203,6 +203,13 @@ class Work:
         rewritten = self.chemist.begin(alone.left())
         self._told_phase("together")
         return rewritten
+
+    def _written(self, alone: Alone) -> tuple[str, ...]:
+        """Write what has not become the machine's yet; what cannot be written is as if it had not happened."""
+        try:
+            return tuple(map(self._writing.write, alone.left()))
+        except Misuse:
+            return self.part.share
 
     # --- For visitors.
 
@@ -216,7 +223,7 @@ class Work:
             life=self._journal.life,
             mode=self._machinery.mode(self.host.state.inner.capture) if alone is None else "alone",
             rule=chemist.rule,
-            molecules=len(chemist) if alone is None else len(alone.solution) - len(self._shared),
+            molecules=len(chemist) if alone is None else len(alone.solution) - len(self._table.shared),
             known=chemist.known_count,
             reactions=chemist.reactions + (self._reactions if alone is None else alone.reactions),
             messages_sent=counters.messages_sent,
@@ -229,8 +236,7 @@ class Work:
     def collected(self) -> Collected:
         """Give the molecules that are here, and what is on its way to others."""
         if not self._is_registered:
-            alone = self._alone
-            return Collected(self.part.share if alone is None else tuple(map(self._writing.write, alone.left())))
+            return Collected(self.part.share if self._alone is None else self._written(self._alone))
         capture = self.host.state.inner.capture
         gifts = [
             Gift(self.part.node, number, to, tuple(unpacked(text).value for _, text in items))

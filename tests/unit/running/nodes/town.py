@@ -22,6 +22,7 @@ from solvent.protocols.nodes.words import for_capture, for_program
 from solvent.running.nodes.chemist import Chemist
 from solvent.running.nodes.dealing import Deal, rules_in
 from solvent.running.nodes.standing import Rules
+from solvent.running.nodes.table import Table
 from solvent.running.nodes.writing import Writing
 
 if TYPE_CHECKING:
@@ -61,8 +62,9 @@ class Town:
                 Chemist(
                     NodeId(number),
                     self.writing,
-                    standing=[rules[at] for at in self.deal.standing],
-                    endless=[one for one in endless if isinstance(one, Endless)],
+                    Table(
+                        [rules[at] for at in self.deal.standing], [one for one in endless if isinstance(one, Endless)]
+                    ),
                     words=self.deal.words,
                     chance=self.chance,
                     reacts_locally=reacts_locally,
