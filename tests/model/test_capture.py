@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from solvent.checker.explore import Verdict, check
-from solvent.checker.models.capture import BROKEN, MODELS
+from solvent.checker.models.capture import BROKEN, MODELS, RING, paper
 
 SMALL = {
     "optimists-2x2": 1145,
@@ -61,6 +61,13 @@ def test_a_larger_world_holds(name: str) -> None:
     """The same with three nodes, with products that react again, and with crashes at any moment."""
     result = check(MODELS[name]())
     assert (result.verdict, result.states) == (Verdict.HOLDS, LARGE[name])
+
+
+@pytest.mark.soak
+def test_a_mixed_ring_with_a_crash_holds() -> None:
+    """An optimist and two pessimists in a ring, one of which crashes at any moment: one and a half million states."""
+    result = check(paper(RING, "opp", crashes=1), states_max=2_000_000)
+    assert (result.verdict, result.states) == (Verdict.HOLDS, 1_477_620)
 
 
 @pytest.mark.parametrize("name", CAUGHT)

@@ -5,10 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
-from solvent.errors import Misuse
-from solvent.live import Host, Hub, Journal, PeerFault
+from solvent.live import Host, Hub, Journal
 from solvent.protocols.machine import (
     Answered,
     Ask,
@@ -16,11 +13,8 @@ from solvent.protocols.machine import (
     Choose,
     Chosen,
     Effects,
-    Event,
     NodeId,
-    Received,
     Report,
-    Requested,
     Save,
     Send,
     SetTimer,
@@ -28,84 +22,10 @@ from solvent.protocols.machine import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
     from pathlib import Path
 
 A, B = NodeId(0), NodeId(1)
-
-
-class Scripted:
-    """Keeps its events as its state, and asks a function for the effects."""
-
-    def __init__(self, effects_of: Callable[[Any], Effects] = lambda _: (), first: Effects = ()) -> None:
-        self.effects_of = effects_of
-        self.first = first
-
-    def start(self, saved: tuple[Any, ...] = (), life: int = 0) -> tuple[tuple[Any, ...], Effects]:
-        """Begin with what was saved."""
-        return (saved, life), self.first
-
-    def step(self, state: tuple[Any, ...], event: Event) -> tuple[tuple[Any, ...], Effects]:
-        """Look the event up."""
-        what: Any = event
-        match event:
-            case Received(sender, message):
-                what = (sender, message)
-            case Requested(request):
-                what = request
-            case TimerFired(name):
-                what = TimerFired(name)
-        return (*state, what), self.effects_of(what)
-
-
-class Counting:
-    """Counts its events, and reports the last."""
-
-    def start(self, saved: tuple[Any, ...] = (), life: int = 0) -> tuple[int, Effects]:
-        """Begin with nothing."""
-        del saved, life
-        return 0, ()
-
-    def step(self, state: int, event: Event) -> tuple[int, Effects]:
-        """Count."""
-        is_last = isinstance(event, Received) and event.message == "last"
-        return state + 1, (Report("last"),) if is_last else ()
-
-
-class Listener:
-    """Keeps what it is told; answers by a function; wakes whoever waits for a number of reports."""
-
-    def __init__(self, answer: Callable[[Any], Any] = lambda question: question) -> None:
-        self.outcomes = list[Any]()
-        self.answer = answer
-        self.news = asyncio.Event()
-
-    def told(self, outcome: Any) -> None:
-        """Keep it."""
-        self.outcomes.append(outcome)
-        self.news.set()
-
-    async def hears(self, *outcomes: Any) -> None:
-        """Wait until it was told these."""
-        while self.outcomes != list(outcomes):
-            self.news.clear()
-            await self.news.wait()
-
-
-def run(test: Coroutine[Any, Any, None]) -> None:
-    """Run a test, but not for ever."""
-    asyncio.run(asyncio.wait_for(test, 20))
-
-
-async def until(is_so: Callable[[], bool]) -> None:
-    """Let the loop turn until something is so."""
-    while not is_so():  # noqa: ASYNC110 - a node has no event for everything a test may want to know
-        await asyncio.sleep(0)
-
-
-def table(**effects: Effects) -> Callable[[Any], Effects]:
-    """Make a script out of requests' names."""
-    return lambda what: effects.get(what, ()) if isinstance(what, str) else ()
+from tests.unit.live.scripted import Listener, Scripted, run, table, until
 
 
 def test_events_are_taken_one_after_the_other() -> None:
@@ -314,109 +234,5 @@ def test_answers_keep_the_order_of_the_questions() -> None:
         await until(lambda: len(host.state) == 6)
         assert host.state[3:] == (Answered("slow"), Answered("quick"), Answered("at once"))
         await host.stop()
-
-    run(test())
-
-
-@pytest.mark.parametrize("is_awaited", [False, True])
-def test_a_fault_of_the_application_stops_the_node(is_awaited: bool) -> None:  # noqa: FBT001 - a parameter
-    """Whoever waits for the node gets what the application raised."""
-
-    async def test() -> None:
-        async def fail_later() -> None:
-            raise ValueError("no idea")
-
-        def fail(_: Any) -> Any:
-            if is_awaited:
-                return fail_later()
-            raise ValueError("no idea")
-
-        host = Host(Scripted(table(go=(Ask("q"),))), Hub().transport(A), application=Listener(fail))
-        await host.start()
-        host.request("go")
-        with pytest.raises(ValueError, match="no idea"):
-            await host.wait()
-        await host.stop()
-
-    run(test())
-
-
-def test_a_broken_invariant_stops_the_node() -> None:
-    """The check of a node's own state is made after every step."""
-
-    async def test() -> None:
-        def check(state: tuple[Any, ...]) -> None:
-            assert "bad" not in state, "it went bad"
-
-        host = Host(Scripted(), Hub().transport(A), check=check)
-        await host.start()
-        host.request("good")
-        host.request("bad")
-        with pytest.raises(AssertionError, match="it went bad"):
-            await host.wait()
-        await host.stop()
-
-    run(test())
-
-
-def test_nobody_answers_without_an_application() -> None:
-    """A question with nobody to answer it is a misuse, named by its kind."""
-
-    async def test() -> None:
-        host = Host(Scripted(first=(Ask("q"),)), Hub().transport(A))
-        with pytest.raises(Misuse, match="nobody here can answer `str`"):
-            await host.start()
-
-    run(test())
-
-
-def test_a_node_that_was_not_started_has_no_state() -> None:
-    """Looking at it, or waiting for it, is a misuse."""
-    host = Host(Scripted(), Hub().transport(A))
-    with pytest.raises(Misuse, match="has not been started"):
-        _ = host.state
-    with pytest.raises(Misuse, match="has not been started"):
-        asyncio.run(host.wait())
-
-
-def test_a_stopped_node_takes_no_more_events() -> None:
-    """After its end nothing happens, whatever still arrives."""
-
-    async def test() -> None:
-        host = Host(Scripted(first=(SetTimer("t", 0),)), Hub().transport(A))
-        waiting = asyncio.ensure_future(host.run())
-        await until(lambda: host._is_running)
-        await host.stop()
-        host.request("late")
-        host._on_fault(PeerFault("x", "y"))
-        await asyncio.sleep(0)
-        assert host.state == ((), 0)
-        await waiting
-
-    run(test())
-
-
-def test_a_full_inbox_pauses_the_network() -> None:
-    """A node that is behind receives no more until it has caught up; nothing is lost meanwhile."""
-
-    async def test() -> None:
-        from solvent.live.host import INBOX_MAX
-
-        hub, listener = Hub(), Listener()
-        receiver = Host(Counting(), hub.transport(A), application=listener)
-        await receiver.start()
-        sender = hub.transport(B)
-        await sender.open(lambda *_: None, lambda _: None)
-        for messages in ["x"] * (INBOX_MAX + 1), ["last"]:
-            for message in messages:
-                sender.send(A, message)
-            sender.flush()
-        paused = False
-        while not listener.outcomes:
-            await asyncio.sleep(0)
-            paused = paused or receiver._is_paused
-        assert paused
-        assert receiver.state == INBOX_MAX + 2
-        await receiver.stop()
 
     run(test())
