@@ -20,12 +20,12 @@ from solvent.protocols.machine import (
     SetTimer,
     TimerFired,
 )
+from tests.unit.live.scripted import Listener, Scripted, run, table, until
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 A, B = NodeId(0), NodeId(1)
-from tests.unit.live.scripted import Listener, Scripted, run, table, until
 
 
 def test_events_are_taken_one_after_the_other() -> None:
