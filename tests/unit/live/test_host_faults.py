@@ -14,9 +14,9 @@ from solvent.protocols.machine import (
     NodeId,
     SetTimer,
 )
+from tests.unit.live.scripted import Counting, Listener, Scripted, run, table, until
 
 A, B = NodeId(0), NodeId(1)
-from tests.unit.live.scripted import Counting, Listener, Scripted, run, table, until
 
 
 @pytest.mark.parametrize("is_awaited", [False, True])
