@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import pytest
 from msgspec.structs import replace
 
 from solvent.protocols.capture.adaptive import Adaptive
-from solvent.protocols.capture.changing import SLEEP, better_rule
-from solvent.protocols.capture.state import RESTING, CaptureConfig, CaptureState
-from solvent.protocols.capture.success import heard, left, noted, reset
-from solvent.protocols.capture.vocabulary import Combination, Discover, Switched
-from solvent.protocols.machine import Answered, Ask, Choose, Chosen, Report, SetTimer
+from solvent.protocols.capture.changing import LOOK, SLEEP, after_abort, better_rule
+from solvent.protocols.capture.state import RESTING, SEARCHING, CaptureConfig, CaptureState
+from solvent.protocols.capture.success import beginning, heard, left, noted, reset
+from solvent.protocols.capture.vocabulary import Combination, Discover, Switched, Wake
+from solvent.protocols.machine import Answered, Ask, Choose, Chosen, Report, Requested, SetTimer, TimerFired
 
 CONFIG = CaptureConfig(
     1, arities=(2, 2, 2), own_max=4, remote_max=3, own_weight=0.5, ageing=20, dormant=True, aborts_max=3
 )
+
+# One rule; asleep after `aborts_max` (the paper's a), for `sleep` (delta) give or take `sleep_spread` (epsilon).
+DORMANT = CaptureConfig(1, own_max=4, remote_max=0, dormant=True, aborts_max=3, sleep=10, sleep_spread=2)
+NOTHING = Answered(Combination(0, ()))
+
+
+def failing(config: CaptureConfig, *, mode: str = "pessimistic", aborts: int = 0) -> CaptureState:
+    """Make a node that has failed so many times in a row."""
+    state, _ = Adaptive(config).start()
+    return replace(state, mode=mode, aborts=aborts)
 
 
 def state_with(*rates: int, rule: int = 0, mode: str = "pessimistic", now: int = 50) -> CaptureState:
@@ -89,3 +100,157 @@ def test_a_rule_for_which_there_was_nothing_is_tried_again_later() -> None:
     state = replace(state, success=left(reset(state.success, 1, to=False), 1, 50))
     assert better_rule(replace(state, now=70), CONFIG) is None
     assert better_rule(replace(state, now=71), CONFIG) is not None
+
+
+# ------------------------------------------------------------------------------------------- changing, not dormant
+
+
+def test_a_bad_rule_is_begun_as_a_pessimist_where_nobody_sleeps() -> None:
+    """Without dormancy, the node tries the other rule at once."""
+    machine = Adaptive(replace(CONFIG, dormant=False))
+    after, effects = machine.step(state_with(0, 2, 1), NOTHING)
+    assert effects == (Report(Switched("pessimistic", 1)), Ask(Discover(1)))
+    assert (after.rule, after.mode, after.phase) == (1, "pessimistic", SEARCHING)
+
+
+@pytest.mark.parametrize("protocol", ["optimistic", "pessimistic"])
+def test_a_node_of_one_sub_protocol_keeps_to_it_with_another_rule(protocol: str) -> None:
+    """It begins every rule with a clean history, for its rate decides only which rule comes next."""
+    machine = Adaptive(replace(CONFIG, protocol=protocol))
+    after, effects = machine.step(state_with(0, 2, 1, mode=protocol), NOTHING)
+    assert effects == (Report(Switched(protocol, 1)), Ask(Discover(1)))
+    assert (after.mode, after.success[1].rate) == (protocol, 4)
+
+
+def test_an_optimist_that_fails_keeps_its_rule() -> None:
+    """Only pessimists change, unless nothing is found at all."""
+    state = state_with(0, 4, 4, mode="optimistic")
+    assert after_abort(Adaptive(CONFIG), state, state.success, has_found=True) == (state, (Ask(Discover(0)),))
+    after, _ = after_abort(Adaptive(CONFIG), state, state.success, has_found=False)
+    assert after.rule != 0
+
+
+def test_when_a_rule_is_left_and_taken_up_is_noted() -> None:
+    """The rule that is left begins to age; one that was left long ago begins anew."""
+    state = replace(state_with(0, 4, 2), now=90)
+    after, _ = after_abort(Adaptive(CONFIG), state, state.success, has_found=True)
+    assert (after.rule, after.success[0].left) == (2, 90)
+    assert after.success[2] == beginning(CONFIG)[2]
+
+
+# -------------------------------------------------------------------------------------------------------- failing
+
+
+def test_an_optimist_that_fails_tries_again() -> None:
+    """Its failures are not counted, for an optimist never sleeps."""
+    state = failing(DORMANT, mode="optimistic", aborts=2)
+    assert after_abort(Adaptive(DORMANT), state, state.success, has_found=True) == (
+        replace(state, aborts=0),
+        (Ask(Discover(0)),),
+    )
+
+
+def test_a_pessimist_counts_its_failures() -> None:
+    """Until it has failed too often in a row it tries again."""
+    state = failing(DORMANT, aborts=1)
+    assert after_abort(Adaptive(DORMANT), state, state.success, has_found=True) == (
+        replace(state, aborts=2),
+        (Ask(Discover(0)),),
+    )
+
+
+@pytest.mark.parametrize("aborts", [2, 3])
+def test_a_pessimist_that_fails_too_often_sleeps(aborts: int) -> None:
+    """It sleeps after `aborts_max` failures, and again after each further one."""
+    state = failing(DORMANT, aborts=aborts)
+    assert after_abort(Adaptive(DORMANT), state, state.success, has_found=True) == (
+        replace(state, aborts=3, mode="dormant", phase=RESTING),
+        (Report(Switched("dormant", 0)), Choose(5)),
+    )
+
+
+def test_chance_picks_how_long_a_node_sleeps() -> None:
+    """Every time around `sleep`, as far as `sleep_spread` away, can be picked, and no other."""
+    machine = Adaptive(DORMANT)
+    asleep, effects = machine.step(failing(DORMANT, aborts=2), NOTHING)
+    assert effects[1] == Choose(5)
+    steps = [machine.step(asleep, Chosen(option)) for option in range(5)]
+    assert steps == [(asleep, (SetTimer(SLEEP, after),)) for after in (8, 9, 10, 11, 12)]
+
+
+def test_where_nobody_sleeps_failures_are_not_counted() -> None:
+    """A node that may not sleep tries again for ever."""
+    config = replace(DORMANT, dormant=False)
+    state = failing(config, aborts=0)
+    for _ in range(5):
+        state, effects = after_abort(Adaptive(config), state, state.success, has_found=True)
+        assert (state.aborts, effects) == (0, (Ask(Discover(0)),))
+
+
+def test_a_node_wakes_by_its_alarm() -> None:
+    """It looks for molecules again, and knows the time."""
+    machine = Adaptive(DORMANT)
+    asleep = failing(DORMANT, mode="dormant", aborts=3)
+    asleep = replace(asleep, phase=RESTING)
+    assert machine.step(asleep, TimerFired(SLEEP, 30)) == (
+        replace(asleep, phase=SEARCHING, now=30),
+        (Ask(Discover(0)),),
+    )
+
+
+def test_a_dormant_node_is_not_woken_by_news() -> None:
+    """It sleeps until its alarm, for news are what a crowded solution is full of."""
+    asleep = replace(failing(DORMANT, mode="dormant", aborts=3), phase=RESTING)
+    assert Adaptive(DORMANT).step(asleep, Requested(Wake())) == (asleep, ())
+
+
+@pytest.mark.xfail(strict=True, reason="any timer wakes a dormant node, also one set before it fell asleep")
+def test_a_dormant_node_is_not_woken_by_another_timer() -> None:
+    """A timer to look again that news made needless does not cut its sleep short."""
+    machine = Adaptive(DORMANT)
+    state, effects = machine.step(failing(DORMANT, aborts=1), NOTHING)
+    assert effects == (SetTimer(LOOK, 2),)
+    state, _ = machine.step(state, Requested(Wake()))
+    asleep, effects = machine.step(state, NOTHING)
+    assert effects == (Report(Switched("dormant", 0)), Choose(5))
+    assert machine.step(asleep, TimerFired(LOOK, 2))[1] == ()
+
+
+# ------------------------------------------------------------------------------------------------ finding nothing
+
+
+def test_finding_nothing_is_a_failure_of_every_molecule() -> None:
+    """It counts against the rate, and as a failed attempt even of an optimist."""
+    state = failing(DORMANT, mode="optimistic")
+    after, effects = Adaptive(DORMANT).step(state, NOTHING)
+    assert after == replace(state, success=noted(state.success, 0, b"\0\0"), aborts=1, phase=RESTING)
+    assert effects == (SetTimer(LOOK, 2),)
+
+
+def test_who_finds_nothing_looks_again_after_a_while() -> None:
+    """The pause after a failed attempt is another one."""
+    machine = Adaptive(replace(DORMANT, look_again=7, retry_after=3))
+    assert machine.step(failing(DORMANT), NOTHING)[1] == (SetTimer(LOOK, 7),)
+
+
+def test_who_finds_nothing_may_rest_until_woken() -> None:
+    """It says so, and looks again at once if something has changed while it looked."""
+    machine = Adaptive(replace(DORMANT, look_again=0))
+    state = failing(DORMANT)
+    resting, effects = machine.step(state, NOTHING)
+    assert (resting.phase, effects) == (RESTING, (Report(Switched("idle", 0)),))
+    state, effects = machine.step(state, Requested(Wake()))
+    assert (state.is_woken, effects) == (True, ())
+    state, effects = machine.step(state, NOTHING)
+    assert (state.phase, state.is_woken, effects) == (SEARCHING, False, (Ask(Discover(0)),))
+
+
+@pytest.mark.xfail(strict=True, reason="who was idle and finds something does not say that it is idle no longer")
+def test_who_was_idle_says_when_it_goes_on() -> None:
+    """Whoever follows the reports knows how the node goes about it."""
+    machine = Adaptive(replace(DORMANT, look_again=0))
+    state, effects = machine.step(machine.start()[0], NOTHING)
+    assert effects == (Report(Switched("idle", 0)),)
+    state, _ = machine.step(state, Requested(Wake()))
+    _, effects = machine.step(replace(state, success=beginning(DORMANT)), Answered(Combination(0, ((7, 2), (8, 3)))))
+    assert effects[0] == Report(Switched("optimistic", 0))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
-from solvent.protocols.capture.state import CaptureConfig
+from solvent.protocols.capture.state import CaptureConfig, Success
 from solvent.protocols.capture.success import beginning, heard, is_optimistic, left, noted, overall, reset, returned
 
 PLAIN = CaptureConfig(0, own_max=4, remote_max=3)
@@ -89,3 +90,89 @@ def test_the_switch_is_the_papers() -> None:
     assert not is_optimistic(rates[0], PLAIN, 2, 0)
     # Three quarters reach 0.7 for a rule of one molecule.
     assert is_optimistic(rates[0], PLAIN, 1, 0)
+
+
+def test_at_exactly_the_threshold_a_node_is_optimistic() -> None:
+    """The paper's switch is not strict."""
+    rates = noted(beginning(PLAIN), 0, b"\0")
+    assert overall(rates[0], PLAIN, 0) ** 2 == 0.5625
+    assert is_optimistic(rates[0], replace(PLAIN, threshold=0.5625), 2, 0)
+    assert not is_optimistic(rates[0], replace(PLAIN, threshold=0.5626), 2, 0)
+
+
+@pytest.mark.parametrize("protocol, optimist", [("optimistic", True), ("pessimistic", False)])
+def test_only_an_adaptive_node_switches(protocol: str, optimist: bool) -> None:  # noqa: FBT001
+    """Who is told to use one sub-protocol uses it, however it fares."""
+    config = replace(PLAIN, protocol=protocol)
+    for to in (True, False):
+        assert is_optimistic(reset(beginning(PLAIN), 0, to=to)[0], config, 2, 0) is optimist
+
+
+def test_a_full_history_stays_the_same_object() -> None:
+    """Another success where there was nothing but success changes nothing, which is the usual case."""
+    rates = beginning(PLAIN)
+    assert noted(rates, 0, b"\1\1") is rates
+    failed = noted(rates, 0, b"\0")
+    assert noted(failed, 0, b"\1")[0] == Success(b"\1\1\0\1", 3)
+
+
+def test_a_node_without_a_history_keeps_none() -> None:
+    """Where no history is wanted, neither outcomes nor rates of others are kept."""
+    config = replace(PLAIN, own_max=0, remote_max=0)
+    rates = beginning(config)
+    assert noted(rates, 0, b"\0") is rates
+    assert heard(rates, 0, 3, config, 1) is rates
+
+
+@pytest.mark.parametrize("config", [PLAIN, replace(PLAIN, ageing=20)])
+def test_rules_have_rates_of_their_own(config: CaptureConfig) -> None:
+    """What happens with one rule says nothing of another."""
+    rates = beginning(replace(config, arities=(2, 2, 2)))
+    changed = heard(noted(rates, 1, b"\0"), 1, 2, config, 5)
+    assert (changed[0], changed[2]) == (rates[0], rates[2])
+    assert changed[1] == Success(b"\1\1\1\0", 3, b"\2", (5,) if config.ageing else ())
+    assert reset(changed, 1, to=True) == rates
+
+
+def test_when_a_rate_was_heard_is_kept_as_long_as_the_rate() -> None:
+    """Both lists lose their oldest entry together."""
+    rates = beginning(AGEING)
+    for at in (1, 2, 3, 4):
+        rates = heard(rates, 0, at, AGEING, at)
+    assert (rates[0].remote, rates[0].heard) == (b"\2\3\4", (2, 3, 4))
+
+
+def test_a_reset_history_is_forgotten_with_what_others_said() -> None:
+    """A history begins anew full of successes, or of failures."""
+    rates = heard(noted(beginning(PLAIN), 0, b"\0"), 0, 3, PLAIN, 1)
+    assert reset(rates, 0, to=True) == (Success(b"\1\1\1\1", 4),)
+    assert reset(rates, 0, to=False) == (Success(b"\0\0\0\0", 0),)
+
+
+def test_who_returns_forgets_its_own_history_only() -> None:
+    """What others say of the rule meanwhile is kept; without ageing everything is."""
+    rates = heard(left(reset(beginning(AGEING), 1, to=False), 1, 100), 1, 3, AGEING, 115)
+    assert returned(rates, 1, AGEING, 121)[1] == Success(b"\1\1\1\1", 4, b"\3", (115,))
+    assert returned(rates, 1, replace(AGEING, ageing=0), 121) is rates
+
+
+def test_weighed_rates_without_any_from_others_are_the_own() -> None:
+    """Nobody else's rate is not a rate of zero."""
+    rates = noted(beginning(AGEING), 0, b"\0")
+    assert overall(rates[0], AGEING, 0) == 0.75
+
+
+@pytest.mark.xfail(strict=True, reason="a history shorter than an attempt grows beyond its size, and its rate beyond 1")
+def test_a_history_shorter_than_an_attempt_keeps_its_size() -> None:
+    """Of more outcomes than fit, the last ones are kept."""
+    config = replace(PLAIN, own_max=1)
+    rates = noted(beginning(config), 0, b"\0\0")
+    rates = noted(noted(rates, 0, b"\1"), 0, b"\1")
+    assert overall(rates[0], config, 0) == 1.0
+
+
+@pytest.mark.xfail(strict=True, reason="a rate is kept in one byte: 256 successes of 256 are heard as none")
+def test_a_long_history_is_heard_as_it_is() -> None:
+    """However many entries a history has, a full one is heard as full."""
+    config = replace(PLAIN, own_max=256)
+    assert overall(heard(beginning(config), 0, 256, config, 1)[0], config, 1) == 1.0
