@@ -156,6 +156,14 @@ def test_what_is_not_understood_changes_nothing(event: Any) -> None:
     assert PLAIN.step(FRESH, event) == (FRESH, ())
 
 
+@pytest.mark.xfail(strict=True, reason="a rule's number is used without a look whether there is such a rule")
+def test_a_message_about_an_unknown_rule_does_not_stop_the_node() -> None:
+    """Whatever a peer says, it does not stop the node."""
+    machine = Adaptive(replace(CONFIG, remote_max=3))
+    state = machine.start()[0]
+    assert machine.step(state, Received(ANN, GiveUp(IRON, 1, 7, 4))) == (state, ())
+
+
 def test_news_wake_a_node_that_rests() -> None:
     """It looks again at once; a node that is busy looks again before it rests."""
     resting = replace(FRESH, phase=RESTING)
