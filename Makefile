@@ -15,7 +15,7 @@ PIP  := $(BIN)/python -m pip --disable-pip-version-check -q
 .DELETE_ON_ERROR:
 # Two pips at work in one environment would spoil it.
 .NOTPARALLEL:
-.PHONY: help run test check format gallery bench bench-workflow bench-patterns bench-protocols soak fuzz clean
+.PHONY: help run test check format gallery messages bench bench-workflow bench-patterns bench-protocols soak fuzz clean
 
 help:  ## show this list
 	@grep -E '^[a-z]+:.*##' $(firstword $(MAKEFILE_LIST)) \
@@ -41,6 +41,9 @@ format: $(VENV)/.installed  ## put the sources into the common form
 
 gallery: $(VENV)/.installed  ## make the pages and pictures of workflow patterns anew
 	@$(BIN)/python -m tests.patterns.gallery
+
+messages: $(VENV)/.installed  ## make the reference of messages anew
+	@$(BIN)/python -m tests.repo.messages
 
 bench: $(VENV)/.installed  ## compare speed with other engines
 	@$(MAKE) --no-print-directory $(VENV)/.bench \
