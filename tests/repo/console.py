@@ -34,6 +34,8 @@ _NOT_RUN = re.compile(r"make\b|git clone\b|cd \S+$|(source|\.) \S+$|\S*pip3? ins
 _NUMBER = r"\d+(?:\.\d+)?(?:e[-+]?\d+)?"
 _DURATION = re.compile(rf"(?<![\w.]){_NUMBER} ?(?:[mµun]?s|seconds?|minutes?)\b")
 _DURATION_FIELD = re.compile(rf'("seconds": ?){_NUMBER}')
+# The column `seconds` of what `solvent check PROTOCOL` prints.
+_DURATION_COLUMN = re.compile(r" +\d+\.\d\d(?=  (?:holds|caught|violated|missed|limit reached)\b)")
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ def is_as_expected(expected: Iterable[str], seen: Iterable[str]) -> bool:
 
 def without_durations(line: str) -> str:
     """Replace every duration by the same word, and what pads it."""
-    line = _DURATION_FIELD.sub(r"\1DURATION", line)
+    line = _DURATION_COLUMN.sub(" DURATION", _DURATION_FIELD.sub(r"\1DURATION", line))
     return _DURATION.sub("DURATION", line).rstrip()
 
 

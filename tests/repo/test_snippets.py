@@ -82,6 +82,8 @@ def test_other_commands_are_run(command: str) -> None:
         (["(12 seconds)"], ["(0.25 seconds)"], True),
         (['{"inert": true, "seconds": 0.5}'], ['{"inert": true, "seconds": 1.2e-05}'], True),
         (["<T1 : 5>"], ["<T1 : 6>"], False),
+        (["two  42     0.01  holds"], ["two  42    12.50  holds"], True),
+        (["two  42     0.01  holds"], ["two  43     0.01  holds"], False),
     ],
 )
 def test_output_is_compared_but_for_gaps_and_durations(expected: list[str], seen: list[str], *, fits: bool) -> None:

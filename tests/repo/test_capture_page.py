@@ -1,0 +1,54 @@
+"""The figures and names on the page about capture are those of the models and of the simulation."""
+
+from __future__ import annotations
+
+from statistics import mean
+
+import pytest
+
+from solvent.checker.models.capture import BROKEN, MODELS
+from solvent.simulation import capture
+from solvent.simulation.capture import Setup, simulate
+from solvent.simulation.capture_world import NearWorld, World
+from tests.model.test_capture import CAUGHT, LARGE, SMALL
+from tests.repo.project import ROOT
+
+PAGE = (ROOT / "docs" / "explanation" / "capture.md").read_text(encoding="utf-8")
+
+
+class Anywhere(NearWorld):
+    """Discovery as in the paper, for capture by moving: any molecules, wherever they are."""
+
+    discovered = World.discovered
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_page_says_how_many_states_a_model_has(name: str) -> None:
+    """The table of models names each with what it is and its states, as other tests pin them."""
+    assert f"| `{name}` | {MODELS[name]().title} | {(SMALL | LARGE)[name]:,} |" in PAGE
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_the_page_says_how_a_broken_model_is_caught(name: str) -> None:
+    """Each broken model is on the page, with what the checker says of it."""
+    assert f"`{name}`: {CAUGHT[name]}" in PAGE
+
+
+@pytest.mark.parametrize(
+    "protocol,discovery,words",
+    [
+        ("adaptive", World, "the paper's, any molecules"),
+        ("adaptive", NearWorld, "the paper's, near ones first"),
+        ("better", Anywhere, "by moving, any molecules"),
+        ("better", NearWorld, "by moving, near ones first"),
+    ],
+)
+def test_the_page_says_what_discovery_is_worth(
+    protocol: str, discovery: type[World], words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The steps and messages of both protocols with both ways of discovery are those of the table."""
+    monkeypatch.setattr(capture, "NearWorld" if protocol == "better" else "World", discovery)
+    runs = [simulate(Setup(nodes=50, molecules=(3_000,), protocol=protocol), seed) for seed in range(3)]
+    assert all(run.is_finished for run in runs)
+    row = f"| {words} | {mean(run.steps for run in runs):.0f} | {mean(run.messages for run in runs):,.0f} |"
+    assert row in PAGE, row
