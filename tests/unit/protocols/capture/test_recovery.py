@@ -1,0 +1,221 @@
+"""What the records of the paper's machine say after a crash."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from immutables import Map
+
+from solvent.protocols.capture.adaptive import Adaptive
+from solvent.protocols.capture.messages import (
+    Commitment,
+    Doubt,
+    Fetch,
+    GiveUp,
+    Query,
+    Reaction,
+    RespMolecule,
+    RespOk,
+    RespRemoved,
+    RespTaken,
+)
+from solvent.protocols.capture.records import Consumed, Freed, Lent, Removed, Rewritten
+from solvent.protocols.capture.recovery import compacted, recovered
+from solvent.protocols.capture.state import SEARCHING, CaptureConfig, CaptureState, Hold, Holding
+from solvent.protocols.capture.vocabulary import Combination, Discover, Products, Rewrite, Wake
+from solvent.protocols.machine import Answered, Ask, PeerRestarted, Received, Requested, Save, Send, TimerFired
+
+IRON, COAL, STEEL = 7, 8, (1 << 40) + 1
+ANN, BEN = 1, 2
+CONFIG = CaptureConfig(0, molecules=((IRON, "iron"), (COAL, "coal")), confirm=True, waiting=True)
+
+
+def kept(*saved: Any) -> Any:
+    """Give the molecules that records leave of two."""
+    return recovered(CONFIG, saved).molecules
+
+
+# ----------------------------------------------------------------------------------------------- record by record
+
+
+def test_without_records_a_node_has_what_it_began_with() -> None:
+    """Nothing that matters has happened."""
+    state = recovered(CONFIG, ())
+    assert state == Adaptive(CONFIG).start()[0]
+    assert state.phase == SEARCHING
+
+
+def test_a_loan_outlives_a_crash() -> None:
+    """Whom a molecule was lent to is known, though not with which priority."""
+    assert kept(Lent(IRON, ANN, 3))[IRON] == Holding("iron", Hold(ANN, 3, True))
+
+
+def test_a_loan_that_ended_is_no_loan() -> None:
+    """The molecule is free or consumed; a later loan counts."""
+    assert kept(Lent(IRON, ANN, 3), Freed(IRON))[IRON] == Holding("iron")
+    assert kept(Lent(IRON, ANN, 3), Freed(IRON), Lent(IRON, BEN, 1))[IRON] == Holding("iron", Hold(BEN, 1, True))
+    assert kept(Lent(IRON, ANN, 3), Removed(IRON)) == Map({COAL: Holding("coal")})
+
+
+def test_a_reaction_is_known_with_its_products() -> None:
+    """The molecules it took are removed when their holder, perhaps the node itself, hears of it."""
+    state = recovered(CONFIG, (Lent(IRON, 0, 5), Consumed(5, (IRON, 99), ((STEEL, "steel"),), 4)))
+    assert (state.reacted, state.reactions) == (Map({5: None}), 4)
+    assert state.molecules[STEEL] == Holding("steel")
+    assert state.molecules[IRON] == Holding("iron", Hold(0, 5, True))
+
+
+def test_a_rewrite_takes_effect_at_once() -> None:
+    """What the program took away is gone, what it put in is there."""
+    state = recovered(CONFIG, (Rewritten((IRON,), ((STEEL, "steel"),), 6),))
+    assert state.molecules == Map({COAL: Holding("coal"), STEEL: Holding("steel")})
+    assert (state.reactions, state.reacted) == (6, Map())
+
+
+@pytest.mark.parametrize(
+    "saved, fewest",
+    [
+        ((), ()),
+        ((Lent(IRON, ANN, 3), Freed(IRON)), ()),
+        ((Lent(IRON, ANN, 3), Removed(IRON)), (Rewritten((IRON,), (), 0),)),
+        (
+            (Rewritten((), ((STEEL, "steel"),), 0), Lent(STEEL, ANN, 3), Lent(STEEL, ANN, 3), Consumed(1, (), (), 1)),
+            (Rewritten((), ((STEEL, "steel"),), 1), Consumed(1, (), (), 1), Lent(STEEL, ANN, 3)),
+        ),
+    ],
+    ids=["none", "came back", "consumed", "all kinds"],
+)
+def test_records_can_be_fewer(saved: Any, fewest: Any) -> None:
+    """What came to nothing need not be kept."""
+    assert compacted(CONFIG, saved) == fewest
+
+
+# ---------------------------------------------------------------------------------------------------- random lives
+
+
+def surviving(state: CaptureState) -> Any:
+    """Give what of a state must outlive a crash: molecules, loans, and which attempts reacted."""
+    held = {}
+    for molecule, holding in state.molecules.items():
+        hold = holding.hold
+        loan = Hold(hold.requester, hold.attempt, True) if hold is not None and hold.is_lent else None
+        held[molecule] = Holding(holding.value, loan)
+    return Map(held), state.reacted, state.reactions
+
+
+class Life:
+    """A node that anything may happen to; chance decides what."""
+
+    def __init__(self, draw: Any, protocol: str) -> None:
+        self.draw = draw
+        self.machine = Adaptive(
+            CaptureConfig(0, molecules=CONFIG.molecules, protocol=protocol, confirm=True, waiting=True, own_max=4)
+        )
+        self.saved: tuple[Any, ...] = ()
+        self.to_itself: list[Any] = []
+        self.question: Any = None
+        self.lives = 0
+        self.state, effects = self.machine.start()
+        self.carry_out(effects)
+
+    def carry_out(self, effects: Any) -> None:
+        """Do what a host does."""
+        for effect in effects:
+            if isinstance(effect, Save):
+                self.saved += (effect.record,)
+            elif isinstance(effect, Send) and effect.to == 0:
+                self.to_itself.append(effect.message)
+            elif isinstance(effect, Ask):
+                self.question = effect.question
+
+    def crash(self) -> None:
+        """Lose everything but the records."""
+        self.lives += 1
+        self.to_itself, self.question = [], None
+        self.state, effects = self.machine.start(self.saved, self.lives)
+        self.carry_out(effects)
+
+    def happen(self) -> None:
+        """Let one event happen."""
+        waiting = ("self",) * 6 if self.to_itself else ("answer",) * 6 if self.question else ("reply",) * 6
+        kind = self.draw(st.sampled_from((*waiting, "other", "other", "decision", "decision", "program", "answer")))
+        event = getattr(self, f"from_{kind}")()
+        if event is not None:
+            self.state, effects = self.machine.step(self.state, event)
+            self.carry_out(effects)
+
+    def molecule(self) -> int:
+        """Pick a molecule, most often one that is here."""
+        return self.draw(st.sampled_from((*sorted(self.state.molecules), 99)))
+
+    def from_self(self) -> Any:
+        """Deliver the next message to itself."""
+        return Received(0, self.to_itself.pop(0)) if self.to_itself else None
+
+    def from_other(self) -> Any:
+        """Let another node want something, or restart."""
+        peer, attempt = self.draw(st.sampled_from((ANN, BEN))), self.draw(st.sampled_from((1, 2)))
+        kind = self.draw(st.sampled_from((Query, Commitment, Fetch, Fetch, GiveUp, Reaction, Doubt, PeerRestarted)))
+        if kind is PeerRestarted:
+            return PeerRestarted(peer)
+        more = {Query: (attempt,), Fetch: (self.draw(st.booleans()),)}.get(kind, ())
+        return Received(peer, kind(self.molecule(), attempt, 0, 3, *more))
+
+    def from_decision(self) -> Any:
+        """Let somebody decide about a molecule that is promised or lent to it, or ask for it again."""
+        holds = [(molecule, held.hold) for molecule, held in sorted(self.state.molecules.items()) if held.hold]
+        if not holds:
+            return None
+        molecule, hold = self.draw(st.sampled_from(holds))
+        kind = self.draw(st.sampled_from((GiveUp, Reaction, Fetch)))
+        more = (hold.claim is None,) if kind is Fetch else ()
+        return Received(hold.requester, kind(molecule, hold.attempt, 0, 3, *more)) if hold.requester else None
+
+    def from_reply(self) -> Any:
+        """Let another node answer the attempt that is out."""
+        phase = self.state.phase
+        places = [place for place in getattr(phase, "places", ()) if place[1] != 0]
+        if not places:
+            return None
+        molecule, holder = self.draw(st.sampled_from(places))
+        kind = self.draw(st.sampled_from((RespOk, RespOk, RespMolecule, RespMolecule, RespTaken, RespRemoved)))
+        return Received(holder, kind(molecule, phase.number, 0, 3, *(("ore",) if kind is RespMolecule else ())))
+
+    def from_answer(self) -> Any:
+        """Answer the question that is open."""
+        question, self.question = self.question, None
+        if question is None:
+            return TimerFired("look", 0)
+        if not isinstance(question, Discover):
+            return Answered(Products(("steel",) * self.draw(st.integers(0, 2))))
+        own = [(molecule, 0) for molecule in sorted(self.state.molecules)]
+        places = self.draw(st.permutations([*own[:3], (98, ANN)]))
+        return Answered(Combination(0, tuple(places[: self.draw(st.sampled_from((0, 1, 2, 2)))])))
+
+    def from_program(self) -> Any:
+        """Let the program react on free molecules, or call."""
+        free = sorted(molecule for molecule, holding in self.state.molecules.items() if holding.hold is None)
+        removed = tuple(free[: self.draw(st.integers(0, 2))])
+        request = self.draw(st.sampled_from((Wake(), Rewrite(removed, ("slag",)))))
+        return Requested(request)
+
+
+@given(data=st.data(), protocol=st.sampled_from(("optimistic", "pessimistic", "adaptive")))
+def test_a_crash_at_any_moment_loses_nothing_that_matters(data: Any, protocol: str) -> None:
+    """Whatever happened, the records give the molecules, loans and reactions of the state that wrote them."""
+    life = Life(data.draw, protocol)
+    for _ in range(data.draw(st.integers(10, 30))):
+        life.happen()
+    before = surviving(life.state)
+    life.crash()
+    assert surviving(life.state) == before
+    for _ in range(data.draw(st.integers(0, 10))):
+        life.happen()
+    config, saved = life.machine.config, life.saved
+    assert surviving(recovered(config, saved)) == surviving(life.state)
+    fewest = compacted(config, saved)
+    assert recovered(config, fewest) == recovered(config, saved)
+    assert compacted(config, fewest) == fewest
