@@ -1,0 +1,69 @@
+"""What a node of the token protocol knows, and how it is set up."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from solvent.protocols.machine import NodeId, Step, Value
+from solvent.protocols.token.messages import Gimme, Token
+
+USED_BITS = 32
+"""How many of its moves the token remembers, to see how busy the ring is."""
+
+
+class Trap(Value, frozen=True, gc=False):
+    """A note that a node wants the token, left by a search that came by."""
+
+    requester: NodeId
+    request: int
+    #: Where the search came from: the way back to the requester.
+    via: NodeId
+
+
+class TokenState(Value, frozen=True, gc=False):
+    """One node."""
+
+    #: The number of the token's last regular visit here; none yet: -1.
+    stamp: int = -1
+    #: How many requests this node has made, and whether the last one waits.
+    requests: int = 0
+    is_waiting: bool = False
+    #: The token while it is here.
+    token: Token | None = None
+    #: Whether the user has it just now.
+    is_used: bool = False
+    #: First in, first out.
+    traps: tuple[Trap, ...] = ()
+    #: Searches that wait because this node has passed one on that is not yet served.
+    delayed: tuple[tuple[NodeId, Gimme], ...] = ()
+    #: The search this node has passed on, if it passes on one at a time.
+    passed_on: tuple[NodeId, int] | None = None
+    #: How long the token rests here before it goes on, where its speed follows demand.
+    rest: int = 0
+
+
+TokenStep: TypeAlias = Step[TokenState]
+
+
+class TokenConfig(Value, frozen=True, gc=False):
+    """How the token goes about; the paper's variants."""
+
+    node: NodeId
+    #: How many nodes the ring has.
+    size: int
+    #: `ring`: the token goes round and nothing else; `binary`: it can be searched for.
+    protocol: str = "binary"
+    #: How obsolete traps go away: `rotation` (the token carries what it has served), `inverse` (it goes back along the
+    #: path of the search), or `none` (a borrower that wants it no longer gives it back).
+    clean_up: str = "rotation"
+    #: The requester asks node after node itself, instead of nodes passing the search on.
+    is_directed: bool = False
+    #: A node passes on one search at a time, and keeps the others until that one has been served.
+    has_one_search: bool = False
+    #: The token is not lent while at least this part of its last moves served somebody: lending cannot serve more than
+    #: every second move, and going round may.
+    busy: float = 0.47
+    #: The longest rest, in ticks, of a token that nobody has used for a while; zero: it never rests.
+    rest_max: int = 0
+    #: Whether a user needs no time with the token; else it must be released.
+    is_instant: bool = True

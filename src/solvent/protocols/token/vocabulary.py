@@ -1,0 +1,26 @@
+"""The words between a token machine and its user."""
+
+from __future__ import annotations
+
+from solvent.protocols.machine import NodeId, Value
+
+
+class Acquire(Value, frozen=True, gc=False):
+    """The user wants the token; one request at a time."""
+
+
+class Release(Value, frozen=True, gc=False):
+    """The user is done with it."""
+
+
+class Granted(Value, frozen=True, gc=False):
+    """The user has the token, for its request of this number."""
+
+    request: int
+
+
+class Moved(Value, frozen=True, gc=False):
+    """The token left for another node; `why` says how: round, lent, returned."""
+
+    to: NodeId
+    why: str
