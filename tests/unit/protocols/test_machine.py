@@ -1,0 +1,123 @@
+"""The kit that all protocols are written with: values, messages, events and effects."""
+
+from __future__ import annotations
+
+import gc
+from typing import Any, get_args
+
+import msgspec
+import pytest
+
+from solvent.protocols import machine
+from solvent.protocols.machine import (
+    Answered,
+    Ask,
+    CancelTimer,
+    Choose,
+    Chosen,
+    Message,
+    PeerRestarted,
+    Received,
+    Report,
+    Requested,
+    Save,
+    Send,
+    SetTimer,
+    Step,
+    TimerFired,
+)
+
+
+class Ping(Message, frozen=True, gc=False):
+    """A message for these tests."""
+
+    number: int = 0
+
+
+class Pong(Message, frozen=True, gc=False):
+    """Its answer, with the same fields."""
+
+    number: int = 0
+
+
+EVENTS = (Received(1, Ping()), TimerFired("alarm"), Requested("wish"), Chosen(2), Answered("yes"), PeerRestarted(1))
+EFFECTS = (
+    Send(1, Ping()),
+    SetTimer("alarm", 3),
+    CancelTimer("alarm"),
+    Save("record"),
+    Choose(3),
+    Ask("question"),
+    Report("news"),
+)
+VALUES = (*EVENTS, *EFFECTS, Ping(1))
+
+
+class Counter:
+    """The smallest machine: it counts pings, saves the count and answers."""
+
+    def start(self, saved: tuple[Any, ...] = (), life: int = 0) -> Step[int]:
+        """Begin with the last count saved."""
+        return (saved[-1] if saved else 0), (Report(life),)
+
+    def step(self, state: int, event: Any) -> Step[int]:
+        """Count what is received."""
+        if isinstance(event, Received):
+            return state + 1, (Save(state + 1), Send(event.sender, Pong(state + 1)))
+        return state, ()
+
+
+def test_every_kind_of_event_and_effect_is_looked_at_here() -> None:
+    """The unions name all kinds there are."""
+    assert {type(event) for event in EVENTS} == set(get_args(machine.Event))
+    assert {type(effect) for effect in EFFECTS} == set(get_args(machine.Effect))
+
+
+@pytest.mark.parametrize("value", VALUES, ids=lambda value: type(value).__name__)
+def test_events_effects_and_messages_are_values(value: Any) -> None:
+    """They cannot be changed, and equal ones have equal hashes."""
+    field = value.__struct_fields__[0]
+    with pytest.raises(AttributeError):
+        setattr(value, field, None)
+    again = msgspec.structs.replace(value)
+    assert (again, hash(again)) == (value, hash(value))
+
+
+@pytest.mark.parametrize("value", VALUES, ids=lambda value: type(value).__name__)
+def test_the_collector_does_not_look_at_values(value: Any) -> None:
+    """They are many and never in a cycle."""
+    assert not gc.is_tracked(value)
+
+
+def test_a_union_of_messages_decodes_itself() -> None:
+    """The tag tells apart what has the same fields."""
+    for message in (Ping(3), Pong(3)):
+        assert msgspec.json.decode(msgspec.json.encode(message), type=Ping | Pong) == message
+    assert msgspec.json.encode(Ping(3)) == b'{"type":"Ping","number":3}'
+
+
+@pytest.mark.parametrize("text", ['{"type":"Ping","size":1}', '{"type":"Pang"}', '{"number":1}'])
+def test_a_message_with_anything_unknown_is_not_read(text: str) -> None:
+    """Unknown fields and unknown tags are errors, not guesses."""
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.json.decode(text, type=Ping | Pong)
+
+
+def test_where_nobody_counts_time_it_is_zero() -> None:
+    """A host without a clock need not give a time."""
+    assert (Received(1, Ping()).at, TimerFired("alarm").at) == (0, 0)
+
+
+def test_a_machine_is_a_start_and_a_step() -> None:
+    """Anything with these two is a machine, and gives the same answer to the same question."""
+    counter: machine.Machine[int] = Counter()
+    assert counter.start() == (0, (Report(0),))
+    assert counter.start((1, 2), 1) == (2, (Report(1),))
+    assert counter.step(2, Received(1, Ping())) == (3, (Save(3), Send(1, Pong(3))))
+    assert counter.step(2, Chosen(0)) == (2, ())
+
+
+def test_all_public_names_are_listed() -> None:
+    """What the module offers stands in `__all__`."""
+    assert all(hasattr(machine, name) for name in machine.__all__)
+    assert {type(value).__name__ for value in (*EVENTS, *EFFECTS)} <= set(machine.__all__)
