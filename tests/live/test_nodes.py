@@ -195,7 +195,7 @@ def test_nodes_started_elsewhere_are_used(tmp_path: Path) -> None:
 
 def test_top_shows_what_nodes_do(tmp_path: Path) -> None:
     """While a run goes on, its nodes are shown with their mode, rule, molecules and messages."""
-    running = start(*sum_program(tmp_path, 400), "--nodes", "2", "--state", tmp_path / "run", "--no-local")
+    running = start(*sum_program(tmp_path, 1000), "--nodes", "2", "--state", tmp_path / "run", "--no-local")
     try:
         statuses(tmp_path / "run")
         shown = solvent("top", tmp_path / "run", "--once")

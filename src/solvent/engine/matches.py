@@ -4,6 +4,9 @@ A node of a run over many nodes knows molecules of its own and some that others 
 need at least one of its own: each possible reaction does at one node or another, so all nodes together miss none. What
 it finds may be made to happen where all molecules are its own (`Match.react`), or else be asked for.
 
+Somebody else's molecule may be in one's charge: then its reactions are one's business although none of them is one's
+own. Who gives charges sees to it that all molecules a reaction needs are in the charge of the same node.
+
 Molecules come and go one by one. Whatever has come since is tried against everything, and what was tried in vain is
 not looked at again until something new comes, so a search costs what has changed. A molecule that is not the node's
 own is tried only against combinations with one that is: for each other part of the rule there is a search that looks
@@ -43,12 +46,13 @@ LOOSE = -1
 class Held:
     """A molecule that was put in, under the name that its owner gave it."""
 
-    __slots__ = ("cell", "is_own", "marks", "name")
+    __slots__ = ("cell", "is_charge", "is_own", "marks", "name")
 
-    def __init__(self, cell: Cell, name: Any, *, is_own: bool) -> None:
+    def __init__(self, cell: Cell, name: Any, *, is_own: bool, is_charge: bool) -> None:
         self.cell = cell
         self.name = name
         self.is_own = is_own
+        self.is_charge = is_charge
         # The rules by number that it has not been tried with yet.
         self.marks: tuple[int, ...] = ()
 
@@ -120,13 +124,13 @@ class Matches:
         """Put in a molecule of which there are always more, everywhere: nobody needs to ask for it."""
         self._own.place(self._all.add(molecule))
 
-    def add(self, molecule: Molecule, name: Any, *, is_own: bool) -> Held:
+    def add(self, molecule: Molecule, name: Any, *, is_own: bool, is_charge: bool = False) -> Held:
         """Put a molecule in; the solutions inside it are inert."""
         cell = self._all.add(molecule)
-        held = self._held[cell] = Held(cell, name, is_own=is_own)
+        held = self._held[cell] = Held(cell, name, is_own=is_own, is_charge=is_charge)
+        self._own_count += is_own or is_charge
         if is_own:
             self._own.place(cell)
-            self._own_count += 1
         marks = dict.fromkeys(self._numbers[entry.cell] for entry in self._all.entries_for(cell.molecule))
         if type(cell.molecule) is Rule:
             self._numbers[cell] = LOOSE
@@ -146,9 +150,9 @@ class Matches:
         self._new.pop(held, None)
         for mark in held.marks:
             self._untried[mark][not held.is_own].pop(held, None)
+        self._own_count -= held.is_own or held.is_charge
         if held.is_own:
             self._own.drop(cell)
-            self._own_count -= 1
         self._all.delete(cell)
         self._numbers.pop(cell, None)
         self._searches.pop(cell, None)
@@ -185,7 +189,7 @@ class Matches:
         return None
 
     def find(self, number: int | None = None) -> Match | None:
-        """Give a reaction with at least one molecule of one's own, by one rule or by any."""
+        """Give a reaction with at least one molecule of one's own or in one's charge, by one rule or by any."""
         if self._own_count == 0:
             return None
         numbers = [number] if number is not None else self._shuffled([*self._untried])
@@ -213,14 +217,15 @@ class Matches:
         cell = held.cell
         if type(cell.molecule) is Rule and number in (None, LOOSE):
             entry = Entry(cell, cell.molecule, entries_of(cell, cell.molecule)[0].code, None)
-            yield from self._by(entry, held, None, store, is_own=held.is_own)
+            yield from self._by(entry, held, None, store, is_own=held.is_own or held.is_charge)
         for entry in store.entries_for(cell.molecule):
             if entry.cell is cell or (number is not None and self._numbers[entry.cell] != number):
                 continue
             rule = self._held.get(entry.cell)
-            yield from self._by(entry, held, cell.molecule, store, is_own=held.is_own or (rule and rule.is_own))
+            is_own = held.is_own or held.is_charge or (rule is not None and rule.is_own)
+            yield from self._by(entry, held, cell.molecule, store, is_own=is_own)
 
-    def _by(self, entry: Entry, held: Held, in_hand: Any, store: Store, *, is_own: Any) -> Iterator[Match]:
+    def _by(self, entry: Entry, held: Held, in_hand: Any, store: Store, *, is_own: bool) -> Iterator[Match]:
         """Give the reactions by one rule; what is not one's own must meet something that is."""
         others = [one for one in entry.code.elements if one is not entry.element]
         for mine in (None,) if is_own else others:

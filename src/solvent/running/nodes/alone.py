@@ -8,6 +8,7 @@ ends it early leaves every molecule in the solution.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -113,6 +114,16 @@ class Alone:
                     return
         finally:
             await self._bring_back(calls)
+
+    def react_until(self, until: float) -> None:
+        """React without letting anybody else have a turn; calls that would have to be waited for are not made."""
+        self._until = until
+        with contextlib.suppress(Stopped):
+            self._react_for_a_while()
+        flights, self._reactor.flights = self._reactor.flights, []
+        for flight in flights:
+            flight.coroutine.close()
+            self._reactor.crash(flight, asyncio.CancelledError())
 
     def _react_for_a_while(self) -> bool:
         """Say whether nothing more can react for now."""

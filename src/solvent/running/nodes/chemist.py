@@ -37,8 +37,8 @@ from solvent.protocols.capture.vocabulary import (
 )
 from solvent.protocols.directory.messages import Seen
 from solvent.protocols.nodes.offers import Offer
+from solvent.running.nodes.alone import Alone
 from solvent.running.nodes.settling import Settling
-from solvent.running.nodes.shapes import Shapes, order_of
 from solvent.running.nodes.standing import may_take
 from solvent.running.program import deep_stack
 
@@ -48,23 +48,29 @@ if TYPE_CHECKING:
     from solvent.chemistry.molecule import Molecule
     from solvent.engine.choice import Chance
     from solvent.protocols.machine import NodeId
+    from solvent.running.nodes.alone import Patient
+    from solvent.running.nodes.shapes import Shapes
     from solvent.running.nodes.table import Table
     from solvent.running.nodes.writing import Writing
 
 _REACTIONS_AT_ONCE = 256
 _SECONDS_AT_ONCE = 0.01
+_GATHERED_MAX = 256
 
 
 class _Item:
     """A molecule that the chemist knows of."""
 
-    __slots__ = ("held", "holder", "molecule", "number", "text")
+    __slots__ = ("held", "holder", "is_charge", "is_engaged", "molecule", "number", "text")
 
     def __init__(self, number: MoleculeId | None, holder: NodeId, molecule: Molecule, text: str) -> None:
         self.number = number
         self.holder = holder
         self.molecule = molecule
         self.text = text
+        # Whether it is somebody else's and at home here.
+        self.is_charge = False
+        self.is_engaged = False
         # Where it stands among what may react; None while it is promised to somebody or part of an attempt.
         self.held: Held | None = None
 
@@ -72,8 +78,9 @@ class _Item:
 class Chemist:
     """One node's part of a program.
 
-    Without `reacts_locally` the node's own molecules react through the machine too. A chemist `at_rest` looks for
-    nothing at all: its molecules have reacted to the end, and nobody else has any.
+    Without `reacts_locally` the node's own molecules react through the machine too. One that `gathers` captures many
+    molecules at once where they are in its charge and nobody else wants them. A chemist `at_rest` looks for nothing at
+    all: its molecules have reacted to the end, and nobody else has any.
     """
 
     def __init__(
@@ -82,9 +89,11 @@ class Chemist:
         writing: Writing,
         table: Table,
         *,
-        words: Iterable[str] = (),
+        shapes: Shapes,
+        functions: Patient | None = None,
         chance: Chance | None = None,
         reacts_locally: bool = True,
+        gathers: bool = True,
         at_rest: bool = False,
         should_stop: Callable[[], bool] | None = None,
     ) -> None:
@@ -92,8 +101,10 @@ class Chemist:
         self.rule = ""
         self._writing = writing
         self._table = table
-        self._shapes = Shapes(words)
+        self._shapes = shapes
+        self._functions = functions
         self._reacts_locally = reacts_locally
+        self._gathers = gathers
         self._at_rest = at_rest
         self._should_stop = should_stop
         self._settling = Settling(writing, should_stop)
@@ -156,6 +167,7 @@ class Chemist:
         """Let what was part of an attempt, and is still there, react again."""
         engaged, self._engaged = self._engaged, []
         for item in engaged:
+            item.is_engaged = False
             known = self._own if item.holder == self.node else self._others
             if item.number is not None and known.get(item.number) is item:
                 self._have(item)
@@ -173,16 +185,18 @@ class Chemist:
             known = self._others.get(number)
             if known is None:
                 item = self._others[number] = _Item(number, entry.holder, self._settling.read(entry.value), entry.value)
+                item.is_charge = entry.shape in self._shapes.homes
                 self._have(item)
             else:
                 # It went from one holder to another.
                 known.holder = entry.holder
 
     def _have(self, item: _Item | None) -> None:
-        if item is not None and item.held is None and item not in self._engaged and not self._at_rest:
+        if item is not None and item.held is None and not item.is_engaged and not self._at_rest:
             if type(item.molecule) is Rule:
                 self._check(item.molecule)
-            item.held = self._matches.add(item.molecule, item, is_own=item.holder == self.node)
+            is_own = item.holder == self.node
+            item.held = self._matches.add(item.molecule, item, is_own=is_own, is_charge=item.is_charge and not is_own)
 
     def _check(self, rule: Rule) -> None:
         """Refuse a rule that nobody could foresee: only a function can have made it."""
@@ -228,22 +242,43 @@ class Chemist:
             # What needs nobody else comes first.
             match = None if self._reacts_locally else self._matches.find_own()
             match = match or self._matches.find()
-        return Combination(rule, ()) if match is None else self._combination(match)
+            if match is None:
+                return Combination(rule, ())
+            items = self._engage(match)
+            if self._gathers and self._is_at_home(match):
+                return self._combination(self._table.many, items + self._gathered(len(items)))
+        return self._combination(self._table.loose if match.number == LOOSE else match.number, items)
 
-    def _combination(self, match: Match) -> Combination:
-        """Name what a reaction needs; until it has succeeded or failed, that takes part in nothing else."""
+    def _engage(self, match: Match) -> list[_Item]:
+        """Take what a reaction needs; until it has succeeded or failed, that takes part in nothing else."""
         items: list[_Item] = [held.name for held in match.reactants]
         for item in items:
             self._lend(item)
-        self._engaged = items
-        number = self._table.loose if match.number == LOOSE else match.number
+            item.is_engaged = True
+        self._engaged += items
+        return items
+
+    def _is_at_home(self, match: Match) -> bool:
+        return not match.is_async and any(held.is_charge for held in match.reactants)
+
+    def _gathered(self, count: int) -> list[_Item]:
+        """Take what further reactions need whose molecules are in this node's charge: nobody else asks for them."""
+        found: list[_Item] = []
+        while count + len(found) < _GATHERED_MAX:
+            match = self._matches.find()
+            if match is None or not self._is_at_home(match):
+                break
+            found += self._engage(match)
+        return found
+
+    def _combination(self, number: int, items: list[_Item]) -> Combination:
         places = tuple((MoleculeId(item.number or 0), item.holder) for item in items)
         return Combination(RuleId(number), places, tuple(self._offer(item.molecule, item.text) for item in items))
 
     def _offer(self, molecule: Molecule, text: str) -> Offer:
         """Give a molecule as the machine knows it: its text, and how others find it."""
-        word = self._shapes.word(molecule)
-        return Offer(text) if word is None else Offer(text, word, order_of(molecule, text))
+        listing = self._shapes.listing(molecule, text)
+        return Offer(text) if listing is None else Offer(text, *listing)
 
     # --- Reactions among this node's own molecules.
 
@@ -257,7 +292,8 @@ class Chemist:
             if match is None or (match.is_async and (made or removed)):
                 break
             if match.is_async:
-                return self._combination(match)
+                number = self._table.loose if match.number == LOOSE else match.number
+                return self._combination(number, self._engage(match))
             if count and time.monotonic() > until:
                 break
             self._react_by(match, removed, made)
@@ -297,12 +333,24 @@ class Chemist:
     # --- Reactions among molecules that were captured.
 
     def _react(self, rule: RuleId, molecules: tuple[tuple[MoleculeId, Any], ...]) -> Any:
-        """Make exactly one reaction, of exactly these molecules."""
+        """Make exactly one reaction, of exactly these molecules; or many, of those that were gathered."""
+        if rule == self._table.many:
+            return self._react_many(molecules)
         with deep_stack():
             match, left = self._table.react(rule, [self._settling.read(offer.value) for _, offer in molecules])
             kept = [molecules[at][1] for at in left]
             products = match.react()
             return self._react_later(match, products, kept) if match.is_async else self._products(products, kept)
+
+    def _react_many(self, molecules: tuple[tuple[MoleculeId, Any], ...]) -> Products:
+        """Let what was gathered react for a short while, as in a solution of its own."""
+        until = time.monotonic() + _SECONDS_AT_ONCE
+        own = [self._settling.read(offer.value) for _, offer in molecules]
+        alone = Alone(self._table.shared, own, functions=self._functions, should_stop=self._should_stop)
+        alone.react_until(until)
+        # The machine counts one of them.
+        self._reactions += alone.reactions - 1
+        return self._products(alone.left(), [])
 
     async def _react_later(self, match: Match, call: Coroutine[Any, Any, Any], kept: list[Offer]) -> Products:
         try:

@@ -44,6 +44,7 @@ class Part(msgspec.Struct, frozen=True):
     standing: tuple[int, ...]
     endless: tuple[str, ...]
     words: tuple[str, ...]
+    homes: dict[str, tuple[int, tuple[str, ...]]]
     share: tuple[str, ...]
     #: Whether all molecules are at one node, and react there to the end.
     is_together: bool = False

@@ -1,8 +1,8 @@
 """A program in parts: what every node knows, and which molecules each of them begins with.
 
-Every node knows the rules that stand and the molecules of which there are always more. All other molecules are dealt
-out one by one, round and round; loose rules go to the first node together, since they often concern each other. A
-program that must stay together (see `standing`) is the first node's as a whole.
+Every node knows the rules that stand and the molecules of which there are always more. Molecules that have a home (see
+`homes`) are dealt to it, and all others one by one, round and round; loose rules go to the first node together, since
+they often concern each other. A program that must stay together (see `standing`) is the first node's as a whole.
 
 Nodes read the rules from the program's own text, so that errors in them point to the right place. The data in it is
 blanked out first, line by line and column by column: it travels as shares, and large programs are mostly data.
@@ -26,6 +26,8 @@ from solvent.chemistry.syntax import (
     TupleNode,
 )
 from solvent.errors import SolventError
+from solvent.running.nodes.homes import home_of
+from solvent.running.nodes.shapes import Shapes
 from solvent.running.nodes.standing import Rules
 from solvent.running.nodes.writing import Writing
 from solvent.running.program import Program, parse
@@ -38,7 +40,7 @@ class Deal:
     """A program in parts.
 
     `standing` are the rules that stand, by their numbers among `rules_in` the program, each once; `copies` what the
-    solution has of them, and of what is `endless`, in the end; `words` what nodes listen to (see `shapes`).
+    solution has of them, and of what is `endless`, in the end; `words` and `homes` what nodes listen to.
     `why_together` is empty unless everything is in one share.
     """
 
@@ -52,6 +54,7 @@ class Deal:
         self.endless: list[str] = []
         self.copies: list[Molecule] = []
         self.words = [] if self.why_together else rules.words()
+        self.homes = {} if self.why_together else rules.homes()
         self.shares: list[list[str]] = [[] for _ in range(nodes)]
         if self.why_together:
             self.shares[0] = [writing.write(one) for one in molecules]
@@ -60,6 +63,7 @@ class Deal:
         for number, rule in enumerate(map(_inner, named)):
             numbers.setdefault(id(rule), number)
         standing = {id(one) for one in rules.standing if id(_inner(one)) in numbers}
+        shapes = Shapes(self.words, self.homes)
         turn = 0
         for molecule in molecules:
             if id(molecule) in standing:
@@ -72,6 +76,8 @@ class Deal:
                 self.copies.append(molecule)
             elif type(_inner(molecule)) is Rule:
                 self.shares[0].append(writing.write(molecule))
+            elif (home := shapes.home(molecule)) is not None:
+                self.shares[home_of(home, nodes)].append(writing.write(molecule))
             else:
                 self.shares[turn % nodes].append(writing.write(molecule))
                 turn += 1

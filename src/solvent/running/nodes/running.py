@@ -132,6 +132,7 @@ def deal_out(
             tuple(deal.standing),
             tuple(deal.endless),
             tuple(deal.words),
+            deal.homes,
             tuple(share),
             is_together=bool(deal.why_together),
             reacts_locally=reacts_locally,

@@ -30,8 +30,10 @@ class Settling:
 
     def read(self, text: str) -> Molecule:
         """Give the molecule that a text stands for, at rest."""
+        if self._writing.is_flat(text):
+            return self._writing.read(text)
         with deep_stack():
-            molecule = self._writing.read(text)
+            molecule = self._writing.read_in_full(text)
             self.settle(molecule)
             return molecule
 

@@ -29,7 +29,8 @@ from solvent.chemistry.syntax import (
 )
 from solvent.engine.compile import code_of
 from solvent.engine.plan import children
-from solvent.running.nodes.shapes import words_of
+from solvent.running.nodes.homes import homes_of
+from solvent.running.nodes.shapes import Home, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -59,9 +60,17 @@ class Rules:
 
     def words(self) -> list[str]:
         """Give what nodes must listen to (see `shapes`)."""
+        return words_of(*self._apart())
+
+    def homes(self) -> dict[str, Home]:
+        """Give what some node has in its charge, for each value of a part (see `homes`)."""
+        return homes_of(*self._apart(), self.words())
+
+    def _apart(self) -> tuple[list[RuleNode], list[RuleNode]]:
+        """Give the trees of the rules that stand, and of those that may be molecules."""
         standing = {id(_inner(one).node): _inner(one).node for one in self.standing}
         loose = [node for key, node in self._near.items() if key not in standing or key in self._made]
-        return words_of(standing.values(), loose)
+        return list(standing.values()), loose
 
     # --- All trees.
 

@@ -25,8 +25,9 @@ class Table:
     def __init__(self, standing: list[Rule | Endless], endless: list[Endless]) -> None:
         self._standing = standing
         self._endless = endless
+        #: The number of a reaction by a loose rule, and that of many reactions at once.
         self.loose = len(standing)
-        """The number of a reaction by a loose rule."""
+        self.many = len(standing) + 1
 
     def laid(self, *, chance: Chance | None = None) -> Matches:
         """Give a place for molecules where all of it is at hand."""
@@ -62,12 +63,14 @@ class Table:
 
     @property
     def arities(self) -> tuple[int, ...]:
-        """How many molecules each rule takes; for all loose ones together, most often two."""
-        return (*(len(self._code(number).elements) for number in range(self.loose)), 2)
+        """How many molecules each rule takes; for all loose ones together, and for many at once, most often two."""
+        return (*(len(self._code(number).elements) for number in range(self.loose)), 2, 2)
 
     def title(self, rule: int) -> str:
         """Give the name of a rule."""
-        return self._code(rule).title if rule < self.loose else "a loose rule"
+        if rule < self.loose:
+            return self._code(rule).title
+        return "a loose rule" if rule == self.loose else "many at once"
 
     def _code(self, rule: int) -> RuleCode:
         found: Any = self._standing[rule]

@@ -18,7 +18,7 @@ from solvent.engine.reaction import Stopped
 from solvent.errors import Misuse
 from solvent.live import Codec, Host, Identity, Journal
 from solvent.protocols.capture.vocabulary import Combination, Discover, RuleId, Wake
-from solvent.protocols.directory import Watch
+from solvent.protocols.directory import EVERYTHING, Watch, bounds
 from solvent.protocols.inertia import Inert, Resumed
 from solvent.protocols.machine import NodeId
 from solvent.protocols.nodes import Idle, Told, unpacked
@@ -27,7 +27,9 @@ from solvent.running.nodes.building import Machinery
 from solvent.running.nodes.chemist import Chemist
 from solvent.running.nodes.control import Collected, Gift, Part, Status
 from solvent.running.nodes.dealing import rules_in
+from solvent.running.nodes.homes import charge_of
 from solvent.running.nodes.listening import Door
+from solvent.running.nodes.shapes import Shapes
 from solvent.running.nodes.table import Table
 from solvent.running.nodes.writing import Writing
 from solvent.running.program import parse
@@ -94,9 +96,11 @@ class Work:
             part.node,
             self._writing,
             self._table,
-            words=part.words,
+            shapes=Shapes(part.words, part.homes),
+            functions=self._functions,
             chance=random.Random(),
             reacts_locally=part.reacts_locally,
+            gathers=part.reacts_locally and part.protocol == "better",
             at_rest=part.is_together,
             should_stop=should_stop,
         )
@@ -153,8 +157,11 @@ class Work:
     def _watch(self) -> None:
         """Listen to what others offer, now that this node cannot go on by itself."""
         self._is_watching = True
+        lower, upper = charge_of(self.part.node, len(self._nodes))
         for number, word in enumerate(self.part.words):
-            self.host.request(Watch(number, word))
+            # Of what has a home, only what is at home here.
+            charge = bounds(lower, upper, is_upper_open=True) if word in self.part.homes else EVERYTHING
+            self.host.request(Watch(number, word, charge))
         self._look()
 
     def told(self, outcome: Any) -> None:

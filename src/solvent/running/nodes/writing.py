@@ -55,6 +55,15 @@ class Writing:
         """Give the molecule that a text stands for; solutions in it have not been run yet."""
         if _FLAT.fullmatch(text):
             return _flat(text)
+        return self.read_in_full(text)
+
+    @staticmethod
+    def is_flat(text: str) -> bool:
+        """Say whether a text stands for an atom, or for a tuple of atoms, without anything that needs the parser."""
+        return _FLAT.fullmatch(text) is not None
+
+    def read_in_full(self, text: str) -> Molecule:
+        """Give the molecule that a text stands for, by the parser."""
         (molecule,) = molecules(text, functions=self._functions, rules=self._rules)
         return molecule
 

@@ -11,7 +11,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 import solvent
-from solvent.chemistry import Endless, Solution
+from solvent.chemistry import Solution
 from solvent.protocols.capture.moving import Moving
 from solvent.protocols.capture.moving_state import MovingConfig
 from solvent.protocols.capture.vocabulary import Arrived, Gone, Reacted, Wake
@@ -19,8 +19,11 @@ from solvent.protocols.directory.messages import Seen, entry
 from solvent.protocols.machine import Answered, Ask, NodeId, Received, Report, Requested, Send
 from solvent.protocols.nodes.offers import unpacked
 from solvent.protocols.nodes.words import for_capture, for_program
+from solvent.running.nodes.alone import Alone
 from solvent.running.nodes.chemist import Chemist
 from solvent.running.nodes.dealing import Deal, rules_in
+from solvent.running.nodes.homes import home_of
+from solvent.running.nodes.shapes import Shapes
 from solvent.running.nodes.standing import Rules
 from solvent.running.nodes.table import Table
 from solvent.running.nodes.writing import Writing
@@ -39,7 +42,7 @@ class TooLong(Exception):
 class Town:
     """Some nodes with a program between them."""
 
-    def __init__(self, program: Program, nodes: int, seed: int, *, reacts_locally: bool = True) -> None:
+    def __init__(self, program: Program, nodes: int, seed: int, *, scatters: bool = False, **options: Any) -> None:
         self.chance = random.Random(seed)
         self.program = program
         self.writing = Writing(program)
@@ -48,7 +51,13 @@ class Town:
             # It would not pay, but it must be right all the same.
             self.deal.why_together = ""
             self.deal.words = Rules(program.solution()).words()
+            self.deal.homes = Rules(program.solution()).homes()
             molecules = self.deal.shares[0]
+            self.deal.shares = [molecules[number::nodes] for number in range(nodes)]
+        if scatters:
+            # As if molecules had come about anywhere, and had reacted there.
+            molecules = [text for share in self.deal.shares for text in share]
+            self.chance.shuffle(molecules)
             self.deal.shares = [molecules[number::nodes] for number in range(nodes)]
         rules = rules_in(program)
         self.messages = 0
@@ -56,18 +65,17 @@ class Town:
         self.chemists: list[Chemist] = []
         self.machines: list[Moving] = []
         self.states: list[Any] = []
+        endless = [self.writing.read(text) for text in self.deal.endless]
+        self.table = Table([rules[at] for at in self.deal.standing], endless)
         for number in range(nodes):
-            endless = [self.writing.read(text) for text in self.deal.endless]
             self.chemists.append(
                 Chemist(
                     NodeId(number),
                     self.writing,
-                    Table(
-                        [rules[at] for at in self.deal.standing], [one for one in endless if isinstance(one, Endless)]
-                    ),
-                    words=self.deal.words,
+                    self.table,
+                    shapes=Shapes(self.deal.words, self.deal.homes),
                     chance=self.chance,
-                    reacts_locally=reacts_locally,
+                    **options,
                 )
             )
             self.machines.append(Moving(MovingConfig(NodeId(number), confirm=True)))
@@ -76,7 +84,12 @@ class Town:
             self.states[number], effects = self.machines[number].start()
             self._do(number, effects)
         for number, share in enumerate(self.deal.shares if not self.deal.why_together else ()):
-            self._step(number, Requested(for_capture(self.chemists[number].begin(map(self.writing.read, share)))))
+            molecules = [self.writing.read(text) for text in share]
+            if scatters:
+                alone = Alone(self.table.shared, molecules)
+                alone.react_until(float("inf"))
+                molecules = alone.left()
+            self._step(number, Requested(for_capture(self.chemists[number].begin(molecules))))
 
     def run(self) -> Solution:
         """Let everything happen until nothing is under way; give what there is then."""
@@ -135,17 +148,16 @@ class Town:
             gone = (outcome.molecule,)
         elif isinstance(outcome, Reacted):
             come, gone = outcome.produced, outcome.consumed
-        entries = [
-            entry(molecule, NodeId(number), offer.shape, offer.key, offer.value)
-            for molecule, offer in come
-            if offer.shape is not None
-        ]
-        seen = Seen(0, tuple(entries), tuple((molecule, NodeId(number)) for molecule in gone))
-        if not (seen.added or seen.removed):
-            return
+        listed = [(molecule, offer) for molecule, offer in come if offer.shape is not None]
+        removed = tuple((molecule, NodeId(number)) for molecule in gone)
         for other in range(len(self.chemists)):
-            if other != number:
-                self.under_way.setdefault((number, other, "directory"), deque()).append(seen)
+            added = tuple(
+                entry(molecule, NodeId(number), offer.shape, offer.key, offer.value)
+                for molecule, offer in listed
+                if offer.shape not in self.deal.homes or home_of(offer.key, len(self.chemists)) == other
+            )
+            if other != number and (added or removed):
+                self.under_way.setdefault((number, other, "directory"), deque()).append(Seen(0, added, removed))
 
 
 def over_nodes(text: str, *, nodes: int = 3, seed: int = 0, functions: Any = None, **options: Any) -> str:
