@@ -14,6 +14,7 @@ from solvent.simulation.capture import Setup
 from solvent.simulation.experiments.capture.programs import CIRCULAR, DEPENDENT, INDEPENDENT, WORKFLOW
 
 THRESHOLDS = (0.1, 0.3, 0.5, 0.7, 0.9)
+LOWEST_WAITING = "threshold 0.1, waiting"
 _FEWER = ((5_000, 2), (2_500, 3), (1_000, 5), (250, 20))
 """More nodes than this: at most so many runs."""
 _STEPS_OF_OPTIMISTS = 5
@@ -67,6 +68,8 @@ def cells_of(scale: Scale) -> dict[str, Cell]:
         Cell("optimists first", replace(asleep, favours_optimists=True), scale.runs),
     ]
     cells += [Cell(threshold_name(s), replace(one, threshold=s), scale.runs) for s in THRESHOLDS]
+    lowest = replace(one, threshold=THRESHOLDS[0], waiting=True)
+    cells.append(Cell(LOWEST_WAITING, lowest, scale.runs))
     for nodes in sorted({*scale.sizes, *scale.sizes_of_switch}):
         runs = next((min(most, scale.runs) for more_than, most in _FEWER if nodes > more_than), scale.runs)
         cells += [
@@ -105,4 +108,15 @@ def size_name(scale: Scale, nodes: int, *, is_dormant: bool = False) -> str:
     return f"{nodes} nodes, dormant" if is_dormant else f"{nodes} nodes"
 
 
-__all__ = ["PAPER", "SCALES", "SMALL", "THRESHOLDS", "Cell", "Scale", "cells_of", "size_name", "threshold_name"]
+__all__ = [
+    "LOWEST_WAITING",
+    "PAPER",
+    "SCALES",
+    "SMALL",
+    "THRESHOLDS",
+    "Cell",
+    "Scale",
+    "cells_of",
+    "size_name",
+    "threshold_name",
+]

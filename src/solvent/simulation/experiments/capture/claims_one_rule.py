@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from solvent.simulation.experiments.capture.cells import THRESHOLDS, size_name, threshold_name
+from solvent.simulation.experiments.capture.cells import LOWEST_WAITING, THRESHOLDS, size_name, threshold_name
 from solvent.simulation.experiments.capture.claims import (
     Statement,
     Verdict,
@@ -121,7 +121,26 @@ def _threshold() -> list[Statement]:
         Statement(2, 4, "s = 0.9 diverges first and finishes last", names, _strictest_last),
         Statement(2, 4, "of five thresholds, s = 0.7 is best", names, _best_threshold),
         Statement(2, 4, "the threshold can decrease the time by up to 20 %", names, _threshold_gain),
+        Statement(2, 0, "the system always comes to its end (theorem 2)", (*names, LOWEST_WAITING), _always_ends),
     ]
+
+
+def _ends(measured: Measured) -> bool:
+    return measured.finished == measured.runs
+
+
+def _always_ends(cells: Cells) -> Verdict:
+    endless = {s: of.runs - of.finished for s, of in _by_threshold(cells).items() if not _ends(of)}
+    waiting = cells[LOWEST_WAITING]
+    says = ", ".join(f"with s = {s}, {count} of {waiting.runs} runs do not" for s, count in endless.items())
+    says = says or "all runs do"
+    why = (
+        "Two molecules are left, and within 3,000 steps nobody gets both. All rates that nodes hear come from the two "
+        "that hold them; these are told `available` at every second molecule they ask for, so 248 optimists, none of "
+        "which ever succeeds, have a σ of 0.49 and stay optimists, and are in each other's way for ever (flaw C5)."
+    )
+    says += f"; with s = {THRESHOLDS[0]} and `--waiting` {waiting.finished} of {waiting.runs} do"
+    return Verdict(says, unless(not endless, "not always"), why)
 
 
 def _by_threshold(cells: Cells) -> dict[float, Measured]:
@@ -139,7 +158,7 @@ def _strictest_last(cells: Cells) -> Verdict:
 def _best_threshold(cells: Cells) -> Verdict:
     by = _by_threshold(cells)
     best = min(by, key=lambda s: by[s].steps_mean)
-    says = ", ".join(f"s = {s}: {of.steps_mean:.0f} ({max(of.steps)})" for s, of in by.items())
+    says = ", ".join(f"s = {s}: {of.steps_mean:.0f} ({max(of.steps)})" for s, of in by.items() if _ends(of))
     off = by[0.7].steps_mean / by[best].steps_mean - 1
     why = (
         "Thresholds from 0.1 to 0.7 end within a few steps of each other, less than the runs of one of them differ; "
@@ -149,8 +168,9 @@ def _best_threshold(cells: Cells) -> Verdict:
 
 
 def _threshold_gain(cells: Cells) -> Verdict:
-    means = [of.steps_mean for of in _by_threshold(cells).values()]
-    slowest = [max(of.steps) for of in _by_threshold(cells).values()]
+    # Of those with runs that never end there is no time to compare.
+    means = [of.steps_mean for of in _by_threshold(cells).values() if _ends(of)]
+    slowest = [max(of.steps) for of in _by_threshold(cells).values() if _ends(of)]
     gain, by_slowest = 1 - min(means) / max(means), 1 - min(slowest) / max(slowest)
     says = f"by up to {percent(gain)} on average, {percent(by_slowest)} by the slowest runs"
     return Verdict(says, within(100 * gain, 20, 5, "point"))
