@@ -130,6 +130,15 @@ def test_an_optimist_that_fails_keeps_its_rule() -> None:
     assert after.rule != 0
 
 
+def test_a_pessimist_without_a_better_rule_tries_again() -> None:
+    """With several rules too it counts its failures and goes on with the one it has."""
+    state = state_with(2, 2, 2)
+    assert after_abort(Adaptive(CONFIG), state, state.success, has_found=True) == (
+        replace(state, aborts=1),
+        (Ask(Discover(0)),),
+    )
+
+
 def test_when_a_rule_is_left_and_taken_up_is_noted() -> None:
     """The rule that is left begins to age; one that was left long ago begins anew."""
     state = replace(state_with(0, 4, 2), now=90)

@@ -122,6 +122,7 @@ def test_a_node_without_a_history_keeps_none() -> None:
     rates = beginning(config)
     assert noted(rates, 0, b"\0") is rates
     assert heard(rates, 0, 3, config, 1) is rates
+    assert heard(rates, 0, 3, replace(config, ageing=20), 1) is rates
 
 
 @pytest.mark.parametrize("config", [PLAIN, replace(PLAIN, ageing=20)])
@@ -176,3 +177,13 @@ def test_a_long_history_is_heard_as_it_is() -> None:
     """However many entries a history has, a full one is heard as full."""
     config = replace(PLAIN, own_max=256)
     assert overall(heard(beginning(config), 0, 256, config, 1)[0], config, 1) == 1.0
+
+
+def test_hearing_the_same_from_everybody_changes_nothing() -> None:
+    """A full list of one rate stays as it is when that rate is heard again; where rates age, its time is noted."""
+    rates, ageing = beginning(PLAIN), beginning(AGEING)
+    for at in (1, 2, 3):
+        rates, ageing = heard(rates, 0, 4, PLAIN, at), heard(ageing, 0, 4, AGEING, at)
+    assert heard(rates, 0, 4, PLAIN, 9) is rates
+    assert heard(rates, 0, 3, PLAIN, 9)[0].remote == b"\4\4\3"
+    assert heard(ageing, 0, 4, AGEING, 9)[0].heard == (2, 3, 9)
