@@ -238,6 +238,15 @@ class Matches:
             except Exception as error:
                 raise reaction_failed(error, entry, (), None, [] if in_hand is None else [in_hand]) from error
 
+    def prepare(self, rules_max: int) -> None:
+        """Compile the searches of some rules before they are needed."""
+        for cell in list(self._numbers)[:rules_max]:
+            for entry in self._all.rules[cell]:
+                self._search(entry, None, self._own)
+                for mine in (None, *entry.code.elements):
+                    if mine is None or mine is not entry.element:
+                        self._search(entry, mine, self._all)
+
     def _search(self, entry: Entry, mine: Element | None, store: Store) -> Callable[[Any, Cell], Iterator[Any]]:
         known = self._searches[entry.cell]
         element = entry.element

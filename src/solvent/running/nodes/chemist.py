@@ -56,6 +56,7 @@ if TYPE_CHECKING:
 _REACTIONS_AT_ONCE = 256
 _SECONDS_AT_ONCE = 0.01
 _GATHERED_MAX = 256
+_PREPARED_MAX = 8
 
 
 class _Item:
@@ -109,6 +110,7 @@ class Chemist:
         self._should_stop = should_stop
         self._settling = Settling(writing, should_stop)
         self._matches = table.laid(chance=chance)
+        self._matches.prepare(_PREPARED_MAX)
         self._reactions = 0
         self._own: dict[MoleculeId, _Item] = {}
         self._others: dict[MoleculeId, _Item] = {}

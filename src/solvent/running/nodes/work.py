@@ -124,6 +124,8 @@ class Work:
     async def start(self) -> None:
         """Read the journal, and begin to hear others."""
         await self.host.start()
+        # A word that nobody says: it opens the connections to all others before they are needed.
+        self.host.request(Watch(len(self.part.words), ""))
         self._told_phase("together" if self._is_registered else "waiting")
 
     def begin(self) -> None:
