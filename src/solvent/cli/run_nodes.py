@@ -51,7 +51,7 @@ def main(arguments: list[str]) -> int:
     interrupted = False
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        run.run(load_functions, seconds_max=options.seconds_max, tell=complain)
+        run.run(seconds_max=options.seconds_max, tell=complain)
     except SolventError as raised:
         error = raised
     except KeyboardInterrupt:

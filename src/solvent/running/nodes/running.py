@@ -41,18 +41,13 @@ class NodesRun:
         self.keeps = keeps
         self.ended = Ended()
 
-    def run(
-        self,
-        functions: Callable[[str | None], Functions],
-        *,
-        seconds_max: float | None = None,
-        tell: Callable[[str], None] = lambda _: None,
-    ) -> Ended:
+    def run(self, *, seconds_max: float | None = None, tell: Callable[[str], None] = lambda _: None) -> Ended:
         """Run until all is inert."""
         secret = bytes.fromhex(self.record.secret)
         processes = None
         if self.record.is_local:
-            processes = Processes(len(self.parts), secret, functions)
+            # Forked processes have what this one has imported.
+            processes = Processes(len(self.parts), secret, lambda _: self.program.functions)
             self._move(processes.addresses)
         launcher = Launcher(
             self.folder,
