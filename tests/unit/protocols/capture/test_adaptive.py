@@ -10,7 +10,18 @@ from msgspec.structs import replace
 
 from solvent.protocols.capture.adaptive import Adaptive
 from solvent.protocols.capture.changing import LOOK
-from solvent.protocols.capture.messages import Doubt, Fetch, GiveUp, Query, Reaction, RespMolecule, RespOk
+from solvent.protocols.capture.messages import (
+    Commitment,
+    Doubt,
+    Fetch,
+    GiveUp,
+    Query,
+    Reaction,
+    RespMolecule,
+    RespOk,
+    RespRemoved,
+    RespTaken,
+)
 from solvent.protocols.capture.moving_state import Take
 from solvent.protocols.capture.records import Consumed, Freed, Lent, Removed, Rewritten
 from solvent.protocols.capture.state import (
@@ -18,6 +29,7 @@ from solvent.protocols.capture.state import (
     SEARCHING,
     CaptureConfig,
     Claim,
+    Committing,
     Fetching,
     Hold,
     Holding,
@@ -122,13 +134,48 @@ def test_a_restarted_node_tells_what_is_left_and_asks_about_loans() -> None:
 # -------------------------------------------------------------------------------------------------------- step
 
 
-def test_rates_come_with_every_message() -> None:
-    """What a sender says of its rate is noted for its rule, whatever else the message does."""
-    machine = Adaptive(replace(CONFIG, arities=(2, 2), remote_max=3))
-    state = machine.start()[0]
-    for kind, more in ((GiveUp, ()), (Reaction, ()), (RespOk, ()), (Query, (0,)), (Fetch, (False,)), (Doubt, ())):
-        after, _ = machine.step(state, Received(ANN, kind(IRON, 1, 1, 2, *more)))
-        assert (after.success[0], after.success[1].remote) == (state.success[0], b"\2")
+SAID = (
+    Query(IRON, 1, 1, 2, 0),
+    Commitment(IRON, 1, 1, 2),
+    Fetch(IRON, 1, 1, 2, True),
+    Fetch(IRON, 1, 1, 2, False),
+    GiveUp(IRON, 1, 1, 2),
+    Reaction(IRON, 1, 1, 2),
+    RespOk(IRON, 1, 1, 2),
+    RespTaken(IRON, 1, 1, 2),
+    RespRemoved(IRON, 1, 1, 2),
+    RespMolecule(IRON, 1, 1, 2, "iron"),
+    Doubt(IRON, 1, 1, 2),
+)
+ANNS, BENS = Claim(0, ANN, 1), Claim(0, BEN, 1)
+HELD = (
+    Holding("iron"),
+    Holding("iron", queue=Map({ANN: ANNS}), first=ANNS),
+    Holding("iron", queue=Map({BEN: BENS}), first=BENS),
+    Holding("iron", Hold(ANN, 1, False, ANNS)),
+    Holding("iron", Hold(BEN, 1, False, BENS)),
+    Holding("iron", Hold(ANN, 1, True)),
+)
+ONE, TWO = ((IRON, ANN),), ((IRON, ANN), (COAL, BEN))
+PHASES = (
+    SEARCHING,
+    *(kind(1, 0, places) for kind in (Querying, Committing) for places in (ONE, TWO)),
+    *(Fetching(1, 0, places, mode) for places in (ONE, TWO) for mode in (True, False)),
+    Fetching(1, 0, TWO, True, refused=1),
+)
+
+
+@pytest.mark.parametrize("message", SAID, ids=lambda message: type(message).__name__)
+def test_rates_come_with_every_message(message: Any) -> None:
+    """What a sender says of its rate is noted for its rule, whatever else the message does or does not do."""
+    for waiting in (True, False):
+        machine = Adaptive(replace(CONFIG, arities=(2, 2), remote_max=3, waiting=waiting))
+        state = machine.start()[0]
+        held = [state.molecules.delete(IRON), *(state.molecules.set(IRON, holding) for holding in HELD)]
+        for molecules in held:
+            for phase in PHASES:
+                after, _ = machine.step(replace(state, molecules=molecules, phase=phase), Received(ANN, message))
+                assert after.success[1].remote == b"\2"
 
 
 def test_time_is_noted_where_rates_age() -> None:

@@ -373,6 +373,8 @@ def test_a_restarted_requester_is_asked_what_became_of_its_loans() -> None:
     state = with_iron(lent(ANN), waiting=[BENS])
     assert SAFE.step(state, PeerRestarted(ANN)) == (state, (Send(ANN, Doubt(IRON, 1, 0, 4)),))
     assert SAFE.step(state, PeerRestarted(CAT)) == (state, ())
+    # What is only promised is not asked about.
+    assert SAFE.doubts(with_iron(promised(ANNS))) == ()
 
 
 def test_a_promise_to_a_restarted_requester_is_void() -> None:

@@ -204,7 +204,7 @@ def test_a_node_reacts_with_its_own_molecules_at_once() -> None:
     """What lies here needs no messages."""
     state, effects = MACHINE.step(FRESH, Answered(Combination(0, ((IRON, ME), (COAL, ME)))))
     assert (state, effects) == (replace(FRESH, phase=Reacting(1, 0, HERE), attempts=1), (Ask(React(0, HERE)),))
-    assert MACHINE.step(state, Answered(Products(("steel",)))) == (
+    assert MACHINE.step(replace(state, is_woken=True), Answered(Products(("steel",)))) == (
         having((NEW + 1, "steel"), attempts=1, reactions=1, made=1),
         (Report(Reacted(0, 1, (IRON, COAL), ((NEW + 1, "steel"),))), AGAIN),
     )

@@ -285,6 +285,7 @@ def test_a_yes_is_no_answer_to_a_fetch() -> None:
 def test_a_reaction_is_saved_before_it_is_told(machine: Adaptive, start: CaptureState) -> None:
     """Where crashes are survived, all holders are told, and that the attempt reacted is remembered."""
     state = in_phase(start, Reacting(1, 0, PLACES, machine is SAFE_OPTIMIST, BOTH))
+    state = replace(state, aborts=2, is_woken=True)
     after, effects = machine.step(state, Answered(Products(("steel",))))
     added = (((1 << 40) + 1, "steel"),)
     assert effects == (
@@ -293,7 +294,13 @@ def test_a_reaction_is_saved_before_it_is_told(machine: Adaptive, start: Capture
         *to_all(Reaction),
         AGAIN,
     )
-    assert after.reacted == Map({1: None})
+    assert after == replace(
+        in_phase(start, SEARCHING),
+        molecules=Map({added[0][0]: Holding("steel")}),
+        made=1,
+        reactions=1,
+        reacted=Map({1: None}),
+    )
 
 
 @pytest.mark.parametrize(
