@@ -3,31 +3,49 @@
 A state is the whole solution. Its successors are the states after each reaction that is enabled anywhere in
 it. From the graph of states follows what a program can do: the final states, whether every run ends (no
 cycle), and whether all runs can still meet (confluent: exactly one set of states that no run leaves).
+
+Properties may be watched on the way: what must hold in every state (`never`) or of every reaction (`refinement`). The
+exploration stops at the first that does not hold, and since it goes from near states to far ones, by a shortest run.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from solvent.chemistry.molecule import Molecule, order_key
+from solvent.chemistry.molecule import order_key
 from solvent.chemistry.printer import print_molecule
-from solvent.engine.choice import Stepper, all_entries
-from solvent.engine.index import Cell, Store, in_order
-from solvent.engine.support import store_of
+from solvent.engine.successors import Numbers, Opened, Step, successors, take
 from solvent.engine.trace import Record, Recorder
-from solvent.errors import Misuse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Sequence
 
     from solvent.chemistry.solution import Solution
 
 STATES_MAX = 100_000
 """How many states are looked at unless the caller says otherwise."""
-_Step = tuple[int, int, int]
-"""A reaction by its place: which open solution, which rule in it, which of the rule's matches."""
+
+
+class Property(Protocol):
+    """What must hold while a program is explored; each check gives why it does not, or nothing."""
+
+    name: str
+
+    def check_state(self, number: int, opened: Opened) -> str | None:
+        """Look at a state, before any reaction from it is looked at."""
+
+    def check_reaction(self, before: int, step: Step, after: int, state: Solution) -> str | None:
+        """Look at a reaction between two states, by their numbers; `state` is the one after."""
+
+
+class Violation(NamedTuple):
+    """A property that does not hold: in a state, or, where a step is given, of that reaction from the state."""
+
+    property: Property
+    state: int
+    step: Step | None
+    reason: str
 
 
 class Exploration:
@@ -37,8 +55,10 @@ class Exploration:
         self.states: list[Solution] = []
         self.edges: list[list[int]] = []
         # For each state but the first: the state it was first reached from, and by which reaction.
-        self.came_from: list[tuple[int, _Step] | None] = []
+        self.came_from: list[tuple[int, Step] | None] = []
         self.is_complete = True
+        # The first property that was found not to hold; nothing was explored after that.
+        self.violation: Violation | None = None
 
     @property
     def finals(self) -> list[int]:
@@ -82,14 +102,17 @@ class Exploration:
                 return _round_trip(self.edges, start, set(component))
         return None
 
-    def path(self, state: int) -> list[_Step]:
+    def path(self, state: int) -> list[Step]:
         """Give the reactions by which a state was first reached."""
-        steps = []
+        return [step for _, step in self._way(state)]
+
+    def _way(self, state: int) -> list[tuple[int, Step]]:
+        way = []
         came = self.came_from[state]
         while came is not None:
-            steps.append(came[1])
+            way.append(came)
             came = self.came_from[came[0]]
-        return steps[::-1]
+        return way[::-1]
 
     def divergence(self) -> tuple[int, int]:
         """Give two states whose runs can never meet again; only where the program is not confluent."""
@@ -101,34 +124,32 @@ class Exploration:
 
     def run_to(self, state: int) -> list[Record]:
         """Give the records of a shortest run to a state."""
-        return self._replay(0, self.path(state))
+        return self._replay(self._way(state))
+
+    def run_to_violation(self) -> list[Record]:
+        """Give the records of a shortest run to where a property does not hold."""
+        assert self.violation is not None
+        state, step = self.violation.state, self.violation.step
+        return self._replay(self._way(state) + ([] if step is None else [(state, step)]))
 
     def run_round(self, cycle: list[int]) -> list[Record]:
         """Give the records of a run through the states of a cycle and back to the first."""
-        records: list[Record] = []
+        way = []
         for state, after in zip(cycle, [*cycle[1:], cycle[0]], strict=True):
             wanted = order_key(self.states[after])
             step = next(step for step, reached in successors(self.states[state]) if order_key(reached) == wanted)
-            records += self._replay(state, [step])
-        for number, record in enumerate(records, 1):
-            record.number = number
+            way.append((state, step))
+        return self._replay(way)
+
+    def _replay(self, way: list[tuple[int, Step]]) -> list[Record]:
+        records: list[Record] = []
+        for state, step in way:
+            # A step is known by its place in the state as it stands here.
+            solution = self.states[state].copied()
+            recorder = Recorder(solution)
+            recorder.records = records
+            take(solution, step, recorder)
         return records
-
-    def _replay(self, state: int, steps: list[_Step]) -> list[Record]:
-        solution = self.states[state].copied()
-        recorder = Recorder(solution)
-        for step in steps:
-            _take(solution, step, recorder)
-            solution = solution.copied()
-            recorder = _continued(recorder, solution)
-        return recorder.records
-
-
-def _continued(recorder: Recorder, solution: Solution) -> Recorder:
-    """Go on recording in a copy: each step of an exploration starts from a fresh solution."""
-    after = Recorder(solution)
-    after.records = recorder.records
-    return after
 
 
 def explore(
@@ -136,122 +157,77 @@ def explore(
     *,
     states_max: int = STATES_MAX,
     should_stop: Callable[[], bool] | None = None,
+    properties: Sequence[Property] = (),
     into: Exploration | None = None,
 ) -> Exploration:
     """Explore every order of reactions from a solution, which stays; `into` can be watched as it grows."""
-    found = into if into is not None else Exploration()
-    first = solution.copied()
-    numbers: dict[Any, int] = {order_key(first): 0}
-    _add_state(found, first, None)
-    queue = deque([0])
-    while queue:
-        at = queue.popleft()
-        if should_stop is not None and should_stop():
-            found.is_complete = False
-            break
-        for step, after in successors(found.states[at]):
-            key = order_key(after)
-            number = numbers.get(key)
+    explorer = _Explorer(into if into is not None else Exploration(), states_max, properties)
+    explorer.explore(solution, should_stop)
+    return explorer.found
+
+
+class _Explorer:
+    """One exploration under way."""
+
+    def __init__(self, found: Exploration, states_max: int, properties: Sequence[Property]) -> None:
+        self.found = found
+        self._states_max = states_max
+        self._properties = properties
+        self._numbers = Numbers()
+        self._known: dict[tuple[int, ...], int] = {}
+        self._queue: deque[int] = deque()
+
+    def explore(self, solution: Solution, should_stop: Callable[[], bool] | None) -> None:
+        """Go from state to state, near ones first, until all are seen or something stops it."""
+        found = self.found
+        self._number_of(solution, None)
+        while self._queue:
+            at = self._queue.popleft()
+            if should_stop is not None and should_stop():
+                found.is_complete = False
+                return
+            self._expand(at)
+            if found.violation is not None:
+                found.is_complete = False
+                return
+            if not found.edges[at] and found.is_complete:
+                found.states[at].inert = True
+
+    def _expand(self, at: int) -> None:
+        found = self.found
+        opened = Opened(found.states[at], self._numbers)
+        for one in self._properties:
+            reason = one.check_state(at, opened)
+            if reason is not None:
+                found.violation = Violation(one, at, None, reason)
+                return
+        edges = dict.fromkeys(found.edges[at])
+        for step, after in opened.successors():
+            number = self._number_of(after, (at, step))
             if number is None:
-                if len(numbers) >= states_max:
-                    found.is_complete = False
-                    continue
-                number = numbers[key] = len(found.states)
-                _add_state(found, after, (at, step))
-                queue.append(number)
-            if number not in found.edges[at]:
-                found.edges[at].append(number)
-        if not found.edges[at] and found.is_complete:
-            found.states[at].inert = True
-    return found
-
-
-def _add_state(found: Exploration, solution: Solution, came_from: tuple[int, _Step] | None) -> None:
-    # Only what a state says is kept: the store of the run that found it is not.
-    found.states.append(solution.copied())
-    found.edges.append([])
-    found.came_from.append(came_from)
-
-
-def successors(state: Solution) -> Iterator[tuple[_Step, Solution]]:
-    """Give every reaction enabled in a state, with the state after it."""
-    steps = _enabled(state)
-    for step in steps:
-        solution = state.copied()
-        _take(solution, step, None)
-        yield step, solution
-
-
-def _enabled(state: Solution) -> list[_Step]:
-    stepper = _opened(state.copied())
-    found: list[_Step] = []
-    for place, solution in enumerate(stepper.open):
-        store = store_of(solution)
-        for at, entry in enumerate(all_entries(store)):
-            if entry.code.is_late and solution.waiting:
+                found.is_complete = False
                 continue
-            seen: set[Any] = set()
-            for number, match in enumerate(entry.matches(store, in_order, solution)):
-                signature = tuple(map(_signature, match))
-                if signature not in seen:
-                    seen.add(signature)
-                    found.append((place, at, number))
-    return found
-
-
-def _signature(value: Any) -> Any:
-    """Tell matches apart by what they take: equal molecules make equal successors."""
-    if isinstance(value, Cell):
-        return order_key(value.molecule)
-    return None if value is None or type(value) is Store or getattr(value, "is_solution", False) else _value_key(value)
-
-
-def _value_key(value: Molecule) -> Any:
-    return order_key(value)
-
-
-def _opened(solution: Solution) -> Stepper:
-    """Settle a solution and close everything in it that has nothing to do, innermost first."""
-    stepper = Stepper(solution)
-    idle = True
-    while idle:
-        idle = False
-        for at, one in enumerate(stepper.open):
-            if one is not solution and not _has_reaction(one):
-                del stepper.open[at]
-                stepper._close(one)  # noqa: SLF001 - explore is the stepper's other half
-                idle = True
+            edges[number] = None
+            for one in self._properties:
+                reason = one.check_reaction(at, step, number, found.states[number])
+                if reason is not None:
+                    found.violation = Violation(one, at, step, reason)
+                    break
+            if found.violation is not None:
                 break
-    return stepper
+        found.edges[at] = list(edges)
 
-
-def _has_reaction(solution: Solution) -> bool:
-    store = store_of(solution)
-    for entry in all_entries(store):
-        if entry.code.is_late and solution.waiting:
-            continue
-        for _ in entry.matches(store, in_order, solution):
-            return True
-    return False
-
-
-def _take(solution: Solution, step: _Step, recorder: Recorder | None) -> None:
-    """Make the reaction at a place happen."""
-    stepper = _opened(solution)
-    stepper.observe = recorder
-    place, at, number = step
-    inner = stepper.open[place]
-    store = store_of(inner)
-    entry = all_entries(store)[at]
-    matches = entry.matches(store, in_order, inner)
-    match = next(islice(matches, number, None))
-    inner.inert = False
-    stepper._react(entry, match, None, inner, store)  # noqa: SLF001 - as above
-    if stepper.flights:
-        for flight in stepper.flights:
-            flight.coroutine.close()
-        message = f"`{entry.code.title}` calls an asynchronous function, and what it answers cannot be explored"
-        raise Misuse("H313", message, hint="explore with a function that answers at once")
+    def _number_of(self, solution: Solution, came_from: tuple[int, Step] | None) -> int | None:
+        """Give the number of a state, perhaps a new one; none where there may be no more states."""
+        key = self._numbers.state(solution)
+        number = self._known.get(key)
+        if number is None and len(self._known) < self._states_max:
+            number = self._known[key] = len(self.found.states)
+            self.found.states.append(self._numbers.shared(solution))
+            self.found.edges.append([])
+            self.found.came_from.append(came_from)
+            self._queue.append(number)
+        return number
 
 
 def _components(edges: list[list[int]]) -> list[list[int]]:

@@ -19,8 +19,9 @@ from msgspec.structs import replace
 from solvent.chemistry.molecule import List, Molecule, Symbol, order_key
 from solvent.chemistry.rule import Rule
 from solvent.chemistry.solution import Solution
-from solvent.engine.explore import STATES_MAX, successors
+from solvent.engine.explore import STATES_MAX
 from solvent.engine.reactor import Reactor
+from solvent.engine.successors import successors
 from solvent.errors import Misuse, WorkflowProblem
 from solvent.running.choosing import Chooser
 from solvent.running.invoking import HOST, current, predicate_of
