@@ -16,16 +16,19 @@ SMALL = {
     "mixed-crash": 10525,
     "mixed-3x3": 28968,
     "moving-2x2": 15,
-    "moving-products": 128,
-    "moving-3x3": 154,
-    "moving-crash": 123,
+    "moving-products": 153,
+    "moving-3x3": 143,
+    "moving-crash": 146,
+    "moving-free": 6401,
+    "moving-spectator": 410,
+    "moving-trio": 4116,
+    "moving-crash-3x3": 7898,
 }
 LARGE = {
     "products": 27977,
     "optimists-3x3": 38435,
     "pessimists-3x3": 67128,
     "optimists-crash": 22741,
-    "moving-crash-3x3": 29863,
 }
 TRAP, LIVELOCK = "a goal can always be reached", "every fair run makes progress or reaches a goal"
 CAUGHT = {
@@ -42,6 +45,7 @@ CAUGHT = {
     "keeps-a-copy": "a molecule is at one node at most",
     "never-yields": TRAP,
     "always-yields": LIVELOCK,
+    "loses-its-place": LIVELOCK,
     "forgets-gifts": "no molecule is lost",
     "accepts-twice": "what is consumed is not free",
     "unsaved-arrivals": "what is consumed is not free",

@@ -45,12 +45,19 @@ class Layout:
     """Who holds which molecules, who requests, and what a reaction makes."""
 
     def __init__(
-        self, held: tuple[int, ...], *, requesters: int | None = None, makes: int = 0, is_ring: bool = False
+        self,
+        held: tuple[int, ...],
+        *,
+        requesters: int | None = None,
+        takes: int = 2,
+        makes: int = 0,
+        is_ring: bool = False,
     ) -> None:
         #: How many molecules each node holds.
         self.held = held
         self.requesters = len(held) if requesters is None else requesters
-        #: How many molecules a reaction of two makes.
+        #: How many molecules a reaction takes and makes.
+        self.takes = takes
         self.makes = makes
         #: Each requester wants its own molecule and the next one's and no others, like philosophers their forks;
         #: else any two.
@@ -65,7 +72,7 @@ class Layout:
     @property
     def reactions(self) -> int:
         """How many reactions happen in all."""
-        return self.count // 2 if not self.makes else (self.count - 1) // (2 - self.makes)
+        return self.count // self.takes if not self.makes else (self.count - 1) // (self.takes - self.makes)
 
 
 # ------------------------------------------------------------------------------------------------------- ghost
@@ -86,10 +93,10 @@ def _answers(layout: Layout, world: World, node: NodeId, question: Any) -> Itera
         yield Products((0,) * layout.makes)
         return
     where = _places(world)
-    if node >= layout.requesters or len(where) < 2:
+    if node >= layout.requesters or len(where) < layout.takes:
         yield Combination(RULE, ())
         return
-    pairs = list(combinations(sorted(where), 2))
+    pairs = list(combinations(sorted(where), layout.takes))
     if layout.is_ring:
         wanted = {node, (node + 1) % layout.count}
         pairs = [pair for pair in pairs if wanted == set(pair)]
@@ -127,10 +134,11 @@ def _invariant(check: Callable[[Scene], str | None], scene: Callable[[World], Sc
     return holds
 
 
-def _is_done(reactions: int, scene: Callable[[World], Scene], world: World) -> bool:
+def _is_done(layout: Layout, scene: Callable[[World], Scene], world: World) -> bool:
     """All reactions have happened, and nothing is promised, lent or under way."""
-    consumed = sum(world.ghost.values())
-    return consumed >= 2 * reactions and all(local.is_up for local in world.nodes) and is_released(scene(world))
+    if sum(world.ghost.values()) < layout.takes * layout.reactions:
+        return False
+    return all(local.is_up for local in world.nodes) and is_released(scene(world))
 
 
 def _model(
@@ -141,6 +149,7 @@ def _model(
     title: str,
     crashes: int = 0,
     is_live: bool = True,
+    asking: Asking = Asking.AT_ONCE,
 ) -> Model:
     is_moving = isinstance(machines[0], Moving)
     # Every invariant looks at the same world; its scene is put together once.
@@ -150,12 +159,12 @@ def _model(
         machines=machines,
         title=title,
         answers=partial(_answers, layout),
-        asking=Asking.AT_ONCE,
+        asking=asking,
         crashes=Crashes(count=crashes),
         ghost=known,
         observe=_observe,
         invariants=tuple(_invariant(check, scene) for check in SAFETY),
-        goal=partial(_is_done, layout.reactions, scene),
+        goal=partial(_is_done, layout, scene),
         progress=lambda ghost: sum(ghost.values()),
         has_no_livelock=is_live,
         fair_choices=True,
@@ -180,6 +189,7 @@ def paper(
         CaptureConfig(
             node=NodeId(node),
             molecules=layout.shares[node],
+            arities=(layout.takes,),
             protocol=words[mode],
             waiting=waiting,
             own_max=memory,
@@ -199,7 +209,7 @@ def moving(
     crashes: int = 0,
     machine: type[Moving] = Moving,
     title: str = "",
-    is_live: bool = True,
+    asking: Asking = Asking.AT_ONCE,
 ) -> Model:
     """Build a model of capture by moving."""
     configs = tuple(
@@ -207,13 +217,16 @@ def moving(
         for node, share in enumerate(layout.shares)
     )
     machines = tuple(machine(config) for config in configs)
-    return _model(layout, machines, configs, title=title, crashes=crashes, is_live=is_live)
+    return _model(layout, machines, configs, title=title, crashes=crashes, asking=asking)
 
 
 PAIR = Layout((1, 1))
 RING = Layout((1, 1, 1), is_ring=True)
 THREE = Layout((2, 1))
 CHAIN = Layout((2, 1), makes=1)
+FREE = Layout((1, 1, 1))
+SPECTATOR = Layout((1, 0, 1))
+TRIO = Layout((1, 1, 1), takes=3)
 
 MODELS: dict[str, Callable[[], Model]] = {
     "optimists-2x2": lambda: paper(PAIR, "oo", is_live=False, title="two optimists, two molecules (no liveness)"),
@@ -230,6 +243,11 @@ MODELS: dict[str, Callable[[], Model]] = {
     "moving-2x2": lambda: moving(PAIR, title="capture by moving: two nodes, two molecules"),
     "moving-products": lambda: moving(CHAIN, title="capture by moving: products that react again"),
     "moving-3x3": lambda: moving(RING, title="capture by moving: three nodes in a ring"),
+    "moving-free": lambda: moving(FREE, asking=Asking.MEANWHILE, title="capture by moving: any two of three molecules"),
+    "moving-spectator": lambda: moving(
+        SPECTATOR, asking=Asking.MEANWHILE, title="capture by moving: a third node has no molecule"
+    ),
+    "moving-trio": lambda: moving(TRIO, asking=Asking.MEANWHILE, title="capture by moving: one reaction takes three"),
     "moving-crash": lambda: moving(PAIR, crashes=1, title="capture by moving: two nodes, one crash"),
     "moving-crash-3x3": lambda: moving(RING, crashes=1, title="capture by moving: three nodes in a ring, one crash"),
 }
@@ -248,6 +266,9 @@ BROKEN: dict[str, Callable[[], Model]] = {
     "keeps-a-copy": lambda: moving(PAIR, machine=broken.KeepsACopy, title="a gift is not given away"),
     "never-yields": lambda: moving(PAIR, machine=broken.NeverYields, title="nobody yields"),
     "always-yields": lambda: moving(PAIR, machine=broken.AlwaysYields, title="everybody yields to anybody"),
+    "loses-its-place": lambda: moving(
+        SPECTATOR, machine=broken.LosesItsPlace, title="who failed gives to anybody, who has nothing takes"
+    ),
     "forgets-gifts": lambda: moving(PAIR, crashes=1, machine=broken.ForgetsGifts, title="gifts are not kept"),
     "accepts-twice": lambda: moving(PAIR, crashes=1, machine=broken.AcceptsTwice, title="gifts are not recognised"),
     "unsaved-arrivals": lambda: moving(PAIR, crashes=1, machine=broken.UnsavedArrivals, title="arrivals not saved"),

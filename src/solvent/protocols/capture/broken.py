@@ -22,16 +22,17 @@ from solvent.protocols.capture.messages import (
     RespTaken,
 )
 from solvent.protocols.capture.moving import Moving
-from solvent.protocols.capture.moving_state import Got
+from solvent.protocols.capture.moving_state import Attempt, Got
 from solvent.protocols.capture.records import Lent
 from solvent.protocols.capture.state import Committing, Fetching, Hold, Holding, Querying
+from solvent.protocols.capture.vocabulary import MoleculeId
 from solvent.protocols.machine import NodeId, Received, Save, Send
 
 if TYPE_CHECKING:
     from solvent.protocols.capture.moving_state import Given, MovingState, MovingStep, Take
     from solvent.protocols.capture.state import CaptureState, CaptureStep
     from solvent.protocols.capture.success import Rates
-    from solvent.protocols.capture.vocabulary import MoleculeId
+    from solvent.protocols.capture.vocabulary import Combination
     from solvent.protocols.machine import Event
 
 
@@ -191,6 +192,24 @@ class AlwaysYields(Moving):
 
     def _may_give(self, state: MovingState, requester: NodeId, _reactions: int, chosen: tuple[MoleculeId, ...]) -> bool:
         return super()._may_give(state, requester, -1, chosen)
+
+
+class LosesItsPlace(Moving):
+    """A node that failed gives to anybody while it rests, and a node that has no part of a combination takes it."""
+
+    def _on_combination(self, state: MovingState, combination: Combination) -> MovingStep:
+        # A part of its own that does not exist makes the sound machine believe that it has one.
+        holders = {holder for _, holder in combination.places}
+        if len(holders) > 1 and self.node not in holders:
+            asked = replace(combination, places=(*combination.places, (MoleculeId(-1), self.node)), values=())
+            state, effects = super()._on_combination(state, asked)
+            if isinstance(state.phase, Attempt):
+                state = replace(state, phase=replace(state.phase, own=()))
+            return state, effects
+        return super()._on_combination(state, combination)
+
+    def _keeps_place(self, _state: MovingState, _requester: NodeId, _reactions: int) -> bool:
+        return False
 
 
 class ForgetsGifts(Moving):

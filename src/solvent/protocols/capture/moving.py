@@ -6,10 +6,13 @@ there; the holder moves them over with `Given`, all or none, or answers `Refused
 paper's three per molecule, two steps instead of six, and nothing to give back: molecules that arrive for an attempt
 that failed elsewhere simply live at the requester from now on.
 
-Why it makes progress. A node with an attempt out keeps its own part of it from requesters that come after it in the
-total order (reactions done, then id) and yields it to those before it; its own attempt then fails. So of all nodes
-that want something, the first in the order cannot be robbed, and nobody may refuse it what it asks for; it fails
-only if somebody else got there before, and molecules that are wanted move only towards nodes earlier in the order.
+Why it makes progress. Two rules. A combination that lies at several nodes is for those who have a part of it. And a
+node with an attempt out keeps its own part from requesters that come after it in the total order (reactions done, then
+id) and yields it to those before it; its own attempt then fails. So of all nodes that want something, the first in the
+order cannot be robbed, and nobody may refuse it what it asks for; it fails only if somebody else got there before, and
+molecules that are wanted move only towards nodes earlier in the order. A node whose attempt has failed may find nothing
+just now because what it wants is under way. It keeps its place: asked by somebody who comes later, it refuses once and
+looks again, and only if it finds nothing then does it give.
 
 Why nothing is used twice. A molecule is in exactly one place: a node's molecules, or one gift under way. With
 `confirm`, gifts are saved by the giver until the receiver has saved them, and are sent again after a crash of either;
@@ -146,8 +149,13 @@ class Moving:
             if molecule not in molecules:
                 chosen = self._equals(state, take)
                 break
+        refused = Send(requester, Refused(take.attempt))
         if not chosen or not self._may_give(state, requester, take.reactions, chosen):
-            return state, (Send(requester, Refused(take.attempt)),)
+            return state, (refused,)
+        if self._keeps_place(state, requester, take.reactions):
+            if state.phase == SEARCHING:
+                return state, (refused,)
+            return replace(state, phase=SEARCHING, is_pressed=True), (refused, self.discover)
         items = []
         for molecule in chosen:
             items.append((molecule, molecules[molecule]))
@@ -174,6 +182,14 @@ class Moving:
         if (reactions, requester) < (state.reactions, self.node):
             return True
         return not any(molecule in chosen for molecule in (*phase.own, *phase.come))
+
+    def _keeps_place(self, state: MovingState, requester: NodeId, reactions: int) -> bool:
+        """Tell whether a node that rests after a failure is to look again before it gives to one who comes later."""
+        return (
+            state.is_wanting
+            and state.phase in (IDLE, SEARCHING)
+            and (reactions, requester) > (state.reactions, self.node)
+        )
 
     def _equals(self, state: MovingState, take: Take) -> tuple[MoleculeId, ...]:
         """Find, for those molecules that are no longer here, equal ones; nothing if one is missing."""
@@ -206,14 +222,15 @@ class Moving:
     # ----------------------------------------------------------------------------------------- requester
 
     def _on_combination(self, state: MovingState, combination: Combination) -> MovingStep:
-        if not combination.places:
+        holders = {holder for _, holder in combination.places}
+        if not holders or (len(holders) > 1 and self.node not in holders):
             return self._rest(state)
         config = self.config
         number = AttemptId(state.attempts + 1)
         own: list[MoleculeId] = []
         wanted: dict[NodeId, tuple[list[MoleculeId], list[Any]]] = {}
         values = combination.values or (None,) * len(combination.places)
-        is_own = all(holder == self.node for _, holder in combination.places)
+        is_own = holders == {self.node}
         for (molecule, holder), value in zip(combination.places, values, strict=True):
             if holder == self.node and (config.is_local or not is_own):
                 own.append(molecule)
@@ -222,7 +239,7 @@ class Moving:
                 molecules.append(molecule)
                 their.append(value)
         attempt = Attempt(number, combination.rule, tuple(own), tuple(wanted))
-        state = replace(state, phase=attempt, attempts=number)
+        state = replace(state, phase=attempt, attempts=number, is_pressed=False)
         if not wanted:
             return self._conclude(state, attempt)
         known = bool(combination.values)
@@ -280,7 +297,7 @@ class Moving:
                     Ask(React(attempt.rule, items)),
                 )
         come = self._arrivals(tuple((part, molecules[part]) for part in attempt.come if part in molecules))
-        state = replace(state, phase=SEARCHING, is_woken=False)
+        state = replace(state, phase=SEARCHING, is_woken=False, is_wanting=True)
         return state, (Report(Abandoned(attempt.rule, attempt.number)), *come, self.discover)
 
     def _on_products(self, state: MovingState, values: tuple[Any, ...]) -> MovingStep:
@@ -292,7 +309,7 @@ class Moving:
             molecules = molecules.delete(molecule)
         state, added = self._named(replace(state, molecules=molecules), values)
         reactions = state.reactions + 1
-        state = replace(state, phase=SEARCHING, is_woken=False, reactions=reactions)
+        state = replace(state, phase=SEARCHING, is_woken=False, is_wanting=False, reactions=reactions)
         reacted = Report(Reacted(phase.rule, phase.number, consumed, added))
         if self.config.confirm:
             return state, (Save(Kept(consumed, added, reactions)), reacted, self.discover)
@@ -337,6 +354,8 @@ class Moving:
 
     def _rest(self, state: MovingState) -> MovingStep:
         """Nothing can react as far as the program knows: look again if something changed meanwhile, else rest."""
+        if state.is_pressed:
+            state = replace(state, is_pressed=False, is_wanting=False)
         if state.is_woken:
             return replace(state, phase=SEARCHING, is_woken=False), (self.discover,)
         state = replace(state, phase=IDLE)
