@@ -192,7 +192,7 @@ def test_the_program_hears_of_what_a_robbed_attempt_loses() -> None:
     state, effects = MACHINE.step(state, take(ANN, ORE))
     assert effects == (Send(ANN, Given(1, 1, ((ORE, "ore"),))), Report(Gone(ORE)))
     assert MACHINE.step(state, Received(BEN, Given(1, 4, ((CHALK, "chalk"),)))) == (
-        having(*HERE, (CHALK, "chalk"), given=1, attempts=1),
+        having(*HERE, (CHALK, "chalk"), given=1, attempts=1, is_wanting=True),
         (Report(Abandoned(0, 1)), Report(Arrived(CHALK, "chalk")), AGAIN),
     )
 
@@ -252,7 +252,7 @@ def test_a_refused_attempt_keeps_what_has_come() -> None:
     state, effects = MACHINE.step(state, Received(BEN, Refused(1)))
     assert (state.phase, effects) == (Attempt(1, 0, (IRON,), (ANN,), is_refused=True), ())
     assert MACHINE.step(state, Received(ANN, Given(1, 3, ((ORE, "ore"),)))) == (
-        having(*HERE, (ORE, "ore")),
+        having(*HERE, (ORE, "ore"), is_wanting=True),
         (Report(Abandoned(0, 1)), Report(Arrived(ORE, "ore")), AGAIN),
     )
 
@@ -260,15 +260,35 @@ def test_a_refused_attempt_keeps_what_has_come() -> None:
 def test_the_last_refusal_ends_the_attempt() -> None:
     """A node that is refused everything has what it had."""
     state = having(*HERE, phase=Attempt(1, 0, (IRON,), (ANN,)))
-    assert MACHINE.step(state, Received(ANN, Refused(1))) == (FRESH, (Report(Abandoned(0, 1)), AGAIN))
+    failed = replace(FRESH, is_wanting=True)
+    assert MACHINE.step(state, Received(ANN, Refused(1))) == (failed, (Report(Abandoned(0, 1)), AGAIN))
 
 
 def test_a_combination_that_is_no_longer_here_is_abandoned() -> None:
     """What the program proposes may have left since it looked."""
     assert MACHINE.step(FRESH, Answered(Combination(0, ((IRON, ME), (ORE, ME))))) == (
-        replace(FRESH, attempts=1),
+        replace(FRESH, attempts=1, is_wanting=True),
         (Report(Abandoned(0, 1)), AGAIN),
     )
+
+
+def test_who_failed_and_rests_keeps_its_place() -> None:
+    """Asked by one who comes later it refuses and looks again; it gives if it finds nothing, or to one who is first."""
+    resting, later = replace(FRESH, phase=IDLE, is_wanting=True), take(BEN, IRON, reactions=1)
+    given = Send(BEN, Given(1, 1, (HERE[0],)))
+    assert MACHINE.step(resting, take(BEN, IRON))[1][0] == given
+    state, effects = MACHINE.step(resting, later)
+    assert effects == (*refused(BEN), AGAIN)
+    assert MACHINE.step(state, later) == (state, refused(BEN))
+    state, _ = MACHINE.step(state, Answered(Combination(0, ())))
+    assert (state.phase, state.is_wanting) == (IDLE, False)
+    assert MACHINE.step(state, later)[1][0] == given
+
+
+def test_what_lies_at_several_nodes_is_for_those_who_have_a_part() -> None:
+    """A combination of which this node has nothing, and no single node all, is not asked for."""
+    state, effects = MACHINE.step(FRESH, Answered(Combination(0, ((ORE, ANN), (CHALK, BEN)))))
+    assert (state.phase, effects) == (IDLE, (Report(Switched("idle", 0)),))
 
 
 def test_products_are_given_only_for_a_reaction() -> None:
