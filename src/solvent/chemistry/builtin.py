@@ -169,6 +169,20 @@ def join(items: Molecule, separator: Molecule) -> str:
     return _text(separator).join(map(shown, _list(items)))
 
 
+def starts_with(whole: Molecule, part: Molecule) -> bool:
+    """`s.startsWith(t)`: of strings, or of lists."""
+    if type(whole) is List:
+        return equal(List(whole[: len(_list(part))]), part)
+    return _text(whole).startswith(_text(part))
+
+
+def ends_with(whole: Molecule, part: Molecule) -> bool:
+    """`s.endsWith(t)`: of strings, or of lists."""
+    if type(whole) is List:
+        return len(_list(part)) <= len(whole) and equal(List(whole[len(whole) - len(part) :]), part)
+    return _text(whole).endswith(_text(part))
+
+
 def to_integer(value: Molecule) -> int:
     """`int(x)`: of a number (toward zero) or of a string."""
     if type(value) is str and len(value) > _DIGITS_AT_ONCE and value.isdecimal():
@@ -238,8 +252,7 @@ BUILTIN: dict[str, Callable[..., Any]] = {
     "equals": equals, "compareTo": compare_to,
     "substring": substring, "charAt": char_at, "concat": concat, "indexOf": index_of, "split": split, "join": join,
     "contains": lambda whole, part: _text(part) in _text(whole),
-    "startsWith": lambda text, part: _text(text).startswith(_text(part)),
-    "endsWith": lambda text, part: _text(text).endswith(_text(part)),
+    "startsWith": starts_with, "endsWith": ends_with,
     "toUpperCase": lambda text: _text(text).upper(), "toLowerCase": lambda text: _text(text).lower(),
     "trim": lambda text: _text(text).strip(), "isEmpty": lambda text: not length(text),
     "int": to_integer, "float": to_float, "string": shown, "symbol": to_symbol,
