@@ -15,6 +15,7 @@ from solvent.simulation.experiments.capture.claims_one_rule import statements_of
 from solvent.simulation.experiments.capture.claims_several_rules import statements as of_several_rules
 from solvent.simulation.experiments.capture.figures import FIGURES
 from solvent.simulation.experiments.capture.reproduction import Reproduction
+from tests.repo.project import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -166,6 +167,14 @@ def test_every_figure_finds_its_cells() -> None:
     for scale in (PAPER, SMALL, TINY):
         cells = cells_of(scale)
         assert all(name in cells for plan in FIGURES.values() for name in plan.needs(scale))
+
+
+def test_the_page_shows_the_whole_table() -> None:
+    """The documentation has a row for each statement, and the picture of each figure."""
+    page = (ROOT / "docs" / "explanation" / "capture-experiments.md").read_text(encoding="utf-8")
+    statements = [*of_one_rule(PAPER), *of_several_rules(PAPER), *statements_of_ours()]
+    assert [statement.says for statement in statements if f"| {statement.says} |" not in page] == []
+    assert [number for number in FIGURES if f"capture/figure-{number:02}.svg" not in page] == []
 
 
 @pytest.mark.skipif(not plotting.can_plot(), reason="matplotlib is not installed")

@@ -158,7 +158,10 @@ def _strictest_last(cells: Cells) -> Verdict:
 def _best_threshold(cells: Cells) -> Verdict:
     by = _by_threshold(cells)
     best = min(by, key=lambda s: by[s].steps_mean)
-    says = ", ".join(f"s = {s}: {of.steps_mean:.0f} ({max(of.steps)})" for s, of in by.items() if _ends(of))
+    says = ", ".join(
+        f"s = {s}: " + (f"{of.steps_mean:.0f} ({max(of.steps)})" if _ends(of) else "not all end")
+        for s, of in by.items()
+    )
     off = by[0.7].steps_mean / by[best].steps_mean - 1
     why = (
         "Thresholds from 0.1 to 0.7 end within a few steps of each other, less than the runs of one of them differ; "
