@@ -8,6 +8,7 @@ from typing import Any
 
 from solvent.live import Host, Hub
 from solvent.protocols.machine import Answered, Ask, Effects, Event, NodeId, Requested
+from tests.unit.live.scripted import until
 
 NODE = NodeId(0)
 ANSWERS = 40
@@ -53,8 +54,7 @@ def test_questions_without_end_leave_others_a_turn() -> None:
         await host.start()
         await asyncio.sleep(0.02)
         host.request("heard")
-        while host.state.count("so") <= ANSWERS:
-            await asyncio.sleep(0.001)
+        await until(lambda: host.state.count("so") > ANSWERS)
         state: tuple[Any, ...] = host.state
         await host.stop()
         return state

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.chemistry.rule import Rule
 from solvent.engine.compile import code_of
-from solvent.engine.matches import LOOSE, Held, Match
+from solvent.engine.matches import LOOSE, Match
 from solvent.engine.reaction import Stopped
 from solvent.errors import Misuse
 from solvent.protocols.capture.vocabulary import (
@@ -38,6 +38,7 @@ from solvent.protocols.capture.vocabulary import (
 from solvent.protocols.directory.messages import Seen
 from solvent.protocols.nodes.offers import Offer
 from solvent.running.nodes.alone import Alone
+from solvent.running.nodes.items import Item, of_one_holder
 from solvent.running.nodes.settling import Settling
 from solvent.running.nodes.standing import may_take
 from solvent.running.program import deep_stack
@@ -57,23 +58,6 @@ _REACTIONS_AT_ONCE = 256
 _SECONDS_AT_ONCE = 0.01
 _GATHERED_MAX = 256
 _PREPARED_MAX = 8
-
-
-class _Item:
-    """A molecule that the chemist knows of."""
-
-    __slots__ = ("held", "holder", "is_charge", "is_engaged", "molecule", "number", "text")
-
-    def __init__(self, number: MoleculeId | None, holder: NodeId, molecule: Molecule, text: str) -> None:
-        self.number = number
-        self.holder = holder
-        self.molecule = molecule
-        self.text = text
-        # Whether it is somebody else's and at home here.
-        self.is_charge = False
-        self.is_engaged = False
-        # Where it stands among what may react; None while it is promised to somebody or part of an attempt.
-        self.held: Held | None = None
 
 
 class Chemist:
@@ -112,11 +96,11 @@ class Chemist:
         self._matches = table.laid(chance=chance)
         self._matches.prepare(_PREPARED_MAX)
         self._reactions = 0
-        self._own: dict[MoleculeId, _Item] = {}
-        self._others: dict[MoleculeId, _Item] = {}
-        self._engaged: list[_Item] = []
+        self._own: dict[MoleculeId, Item] = {}
+        self._others: dict[MoleculeId, Item] = {}
+        self._engaged: list[Item] = []
         # Molecules that reactions here have made and the machine has not named yet, by their text.
-        self._unnamed: dict[str, list[_Item]] = {}
+        self._unnamed: dict[str, list[Item]] = {}
 
     # --- What the machine reports.
 
@@ -151,7 +135,7 @@ class Chemist:
             item.number = number
         else:
             molecule = self._settling.read(text) if before is None or before.text != text else before.molecule
-            item = _Item(number, self.node, molecule, text)
+            item = Item(number, self.node, molecule, text)
         self._own[number] = item
         self._have(item)
 
@@ -165,10 +149,13 @@ class Chemist:
         for number, offer in reacted.produced:
             self._on_arrived(number, offer.value)
 
-    def _let_go(self) -> None:
-        """Let what was part of an attempt, and is still there, react again."""
-        engaged, self._engaged = self._engaged, []
+    def _let_go(self, spare: list[Item] | None = None) -> None:
+        """Let what was part of an attempt, and is still there, react again; all of it, or all but some."""
+        engaged, self._engaged = self._engaged, spare or []
+        spared = set(map(id, self._engaged))
         for item in engaged:
+            if id(item) in spared:
+                continue
             item.is_engaged = False
             known = self._own if item.holder == self.node else self._others
             if item.number is not None and known.get(item.number) is item:
@@ -186,14 +173,14 @@ class Chemist:
                 continue
             known = self._others.get(number)
             if known is None:
-                item = self._others[number] = _Item(number, entry.holder, self._settling.read(entry.value), entry.value)
+                item = self._others[number] = Item(number, entry.holder, self._settling.read(entry.value), entry.value)
                 item.is_charge = entry.shape in self._shapes.homes
                 self._have(item)
             else:
                 # It went from one holder to another.
                 known.holder = entry.holder
 
-    def _have(self, item: _Item | None) -> None:
+    def _have(self, item: Item | None) -> None:
         if item is not None and item.held is None and not item.is_engaged and not self._at_rest:
             if type(item.molecule) is Rule:
                 self._check(item.molecule)
@@ -208,7 +195,7 @@ class Chemist:
             message = f"a function has made the rule `{code.title}`, which no rule of the program makes"
             raise Misuse("H341", message, hint="over nodes, a program must know its rules: run it without --nodes")
 
-    def _lend(self, item: _Item | None) -> None:
+    def _lend(self, item: Item | None) -> None:
         if item is not None and item.held is not None:
             self._matches.remove(item.held)
             item.held = None
@@ -223,7 +210,7 @@ class Chemist:
         with deep_stack():
             for molecule in molecules:
                 self._settling.settle(molecule)
-                items.append(_Item(None, self.node, molecule, ""))
+                items.append(Item(None, self.node, molecule, ""))
             return self._rewrite((), items)
 
     def answer(self, question: Any) -> Any:
@@ -247,33 +234,44 @@ class Chemist:
             if match is None:
                 return Combination(rule, ())
             items = self._engage(match)
-            if self._gathers and self._is_at_home(match):
-                return self._combination(self._table.many, items + self._gathered(len(items)))
+            if any(item.is_charge for item in items):
+                return self._home(match, items)
         return self._combination(self._table.loose if match.number == LOOSE else match.number, items)
 
-    def _engage(self, match: Match) -> list[_Item]:
+    def _home(self, match: Match, items: list[Item]) -> Combination:
+        """Ask for what is in this node's charge, with what else can be gathered.
+
+        Who has no part of a combination may not ask several holders for it. So what is nobody's here comes from one
+        of them first, and lives here from then on.
+        """
+        if self._gathers and not match.is_async:
+            items = items + self._gathered(len(items))
+        if all(item.holder != self.node for item in items):
+            few = of_one_holder(items)
+            self._let_go(spare=few)
+            return self._combination(self._table.many, few)
+        return self._combination(self._table.many if self._gathers and not match.is_async else match.number, items)
+
+    def _engage(self, match: Match) -> list[Item]:
         """Take what a reaction needs; until it has succeeded or failed, that takes part in nothing else."""
-        items: list[_Item] = [held.name for held in match.reactants]
+        items: list[Item] = [held.name for held in match.reactants]
         for item in items:
             self._lend(item)
             item.is_engaged = True
         self._engaged += items
         return items
 
-    def _is_at_home(self, match: Match) -> bool:
-        return not match.is_async and any(held.is_charge for held in match.reactants)
-
-    def _gathered(self, count: int) -> list[_Item]:
+    def _gathered(self, count: int) -> list[Item]:
         """Take what further reactions need whose molecules are in this node's charge: nobody else asks for them."""
-        found: list[_Item] = []
+        found: list[Item] = []
         while count + len(found) < _GATHERED_MAX:
             match = self._matches.find()
-            if match is None or not self._is_at_home(match):
+            if match is None or match.is_async or not any(held.is_charge for held in match.reactants):
                 break
             found += self._engage(match)
         return found
 
-    def _combination(self, number: int, items: list[_Item]) -> Combination:
+    def _combination(self, number: int, items: list[Item]) -> Combination:
         places = tuple((MoleculeId(item.number or 0), item.holder) for item in items)
         return Combination(RuleId(number), places, tuple(self._offer(item.molecule, item.text) for item in items))
 
@@ -287,7 +285,7 @@ class Chemist:
     def _react_here(self) -> Rewrite | Combination | None:
         """Let own molecules react for a short while; what waits for a call goes the way of captured ones."""
         removed: list[MoleculeId] = []
-        made: dict[_Item, None] = {}
+        made: dict[Item, None] = {}
         until = time.monotonic() + _SECONDS_AT_ONCE
         for count in range(_REACTIONS_AT_ONCE):
             match = self._matches.find_own()
@@ -303,7 +301,7 @@ class Chemist:
             return None
         return self._rewrite(removed, made)
 
-    def _rewrite(self, removed: Iterable[MoleculeId], made: Iterable[_Item]) -> Rewrite:
+    def _rewrite(self, removed: Iterable[MoleculeId], made: Iterable[Item]) -> Rewrite:
         offers = []
         for item in made:
             item.text = self._writing.write(item.molecule)
@@ -311,14 +309,14 @@ class Chemist:
             offers.append(self._offer(item.molecule, item.text))
         return Rewrite(tuple(removed), tuple(offers))
 
-    def _react_by(self, match: Match, removed: list[MoleculeId], made: dict[_Item, None]) -> None:
+    def _react_by(self, match: Match, removed: list[MoleculeId], made: dict[Item, None]) -> None:
         if self._should_stop is not None and self._should_stop():
             raise Stopped
         products = match.react()
         for product in products:
             self._settling.settle(product)
         for held in match.consumed:
-            item: _Item = held.name
+            item: Item = held.name
             self._lend(item)
             if item.number is None:
                 del made[item]
@@ -326,7 +324,7 @@ class Chemist:
                 del self._own[item.number]
                 removed.append(item.number)
         for product in products:
-            item = _Item(None, self.node, product, "")
+            item = Item(None, self.node, product, "")
             self._have(item)
             made[item] = None
         self._reactions += 1
@@ -363,7 +361,7 @@ class Chemist:
             return self._products(products, kept)
 
     def _products(self, products: list[Molecule], kept: list[Offer]) -> Products:
-        made = [_Item(None, self.node, product, "") for product in products]
+        made = [Item(None, self.node, product, "") for product in products]
         for product in products:
             self._settling.settle(product)
         return Products((*kept, *self._rewrite((), made).added))

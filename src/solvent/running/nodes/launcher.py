@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 _SECONDS_TO_REACH = 30.0
 _SECONDS_TO_HALT = 10.0
-_DEATHS_MAX = 5
-_SECONDS_BETWEEN_DEATHS = 2.0
+_DEATHS_MAX = 10
+_SECONDS_BETWEEN_DEATHS = 3.0
 
 
 class Ended:
@@ -124,7 +124,7 @@ class Launcher:
             try:
                 self._reach(node)
             except NodeProblem as problem:
-                if processes is None or processes.is_there(node):
+                if processes is None:
                     raise
                 self._note_death(node, problem)
                 self._tell(f"node {node} {processes.reap(node)}; it is started again")
