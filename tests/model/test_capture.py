@@ -11,7 +11,7 @@ SMALL = {
     "optimists-2x2": 1145,
     "pessimists-2x2": 1025,
     "mixed-2x2": 591,
-    "adaptive-2x2": 4965,
+    "adaptive-2x2": 4934,
     "pessimists-crash": 12243,
     "mixed-crash": 10525,
     "mixed-3x3": 28968,

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from solvent.protocols.capture.changing import sleep_until
+from solvent.errors import Misuse
+from solvent.protocols.capture.changing import SLEEP, sleep_until
 from solvent.protocols.capture.holder import Holder
 from solvent.protocols.capture.messages import (
     Commitment,
@@ -73,6 +74,9 @@ from solvent.protocols.machine import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+OWN_MAX = 255
+"""How long a history may be: a rate travels and is kept as one byte."""
+
 
 class Adaptive(Holder, Requester):
     """One node of the paper's protocol."""
@@ -80,6 +84,8 @@ class Adaptive(Holder, Requester):
     __slots__ = ("config", "discover", "node")
 
     def __init__(self, config: CaptureConfig) -> None:
+        if config.own_max > OWN_MAX:
+            raise Misuse("P302", f"a history of {config.own_max} entries is too long", hint=f"at most {OWN_MAX}")
         self.config = config
         self.node = config.node
         self.discover = _discoveries(len(config.arities))
@@ -96,7 +102,7 @@ class Adaptive(Holder, Requester):
         if type(event) is Received:
             message = event.message
             handler = _HANDLERS.get(type(message))
-            if handler is None:
+            if handler is None or not 0 <= message.rule < len(state.success):
                 return state, ()
             config = self.config
             rates = heard(state.success, message.rule, message.rate, config, event.at)
@@ -120,7 +126,10 @@ class Adaptive(Holder, Requester):
         match event:
             case Chosen(option):
                 return sleep_until(self.config, state, option)
-            case TimerFired(_, at):
+            case TimerFired(name, at):
+                if state.mode == "dormant" and name != SLEEP:
+                    # Set before it fell asleep.
+                    return state, ()
                 return self._on_wake(replace(state, now=at))
             case Requested(Wake()):
                 return self._on_wake(state) if state.mode != "dormant" else (state, ())

@@ -53,7 +53,7 @@ def after_abort(node: Trying, state: CaptureState, rates: Rates, *, has_found: b
         return replace(state, is_woken=False), node.discover_for(state)
     if config.look_again:
         return replace(state, phase=RESTING), (SetTimer(LOOK, config.look_again),)
-    return replace(state, phase=RESTING), (Report(Switched("idle", state.rule)),)
+    return replace(state, phase=RESTING, mode="idle"), (Report(Switched("idle", state.rule)),)
 
 
 def better_rule(state: CaptureState, config: CaptureConfig) -> RuleId | None:

@@ -51,6 +51,9 @@ class Holder:
         hold = holding.hold
         if hold is None:
             queue, first = holding.queue, holding.first
+            if first is not None and first.requester == sender:
+                # Its earlier attempt ended unheard; who is first now must be found out.
+                first = None
             if not queue or (first is not None and claim < first):
                 first = claim
             changed = Holding(holding.value, None, queue.set(sender, claim), holding.waiting, first)

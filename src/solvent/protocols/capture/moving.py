@@ -145,11 +145,14 @@ class Moving:
     def _on_take(self, state: MovingState, requester: NodeId, take: Take) -> MovingStep:
         molecules = state.molecules
         chosen = take.molecules
+        refused = Send(requester, Refused(take.attempt))
+        if len(set(chosen)) != len(chosen) or (take.values and len(take.values) != len(chosen)):
+            # No machine of ours says this; whoever does gets nothing.
+            return state, (refused,)
         for molecule in chosen:
             if molecule not in molecules:
                 chosen = self._equals(state, take)
                 break
-        refused = Send(requester, Refused(take.attempt))
         if not chosen or not self._may_give(state, requester, take.reactions, chosen):
             return state, (refused,)
         if self._keeps_place(state, requester, take.reactions):
@@ -195,19 +198,13 @@ class Moving:
         """Find, for those molecules that are no longer here, equal ones; nothing if one is missing."""
         if not take.values:
             return ()
-        phase = state.phase
-        kept = {*phase.own, *phase.come} if type(phase) is Attempt else set()
+        kept = _needed(state)
         chosen = [molecule for molecule in take.molecules if molecule in state.molecules]
         for molecule, value in zip(take.molecules, take.values, strict=True):
             if molecule not in state.molecules:
-                found = next(
-                    (
-                        other
-                        for other, held in state.molecules.items()
-                        if held == value and other not in kept and other not in chosen
-                    ),
-                    None,
-                )
+                # The least of them, so that equal states choose alike.
+                others = [other for other, held in state.molecules.items() if held == value]
+                found = min((other for other in others if other not in kept and other not in chosen), default=None)
                 if found is None:
                     return ()
                 chosen.append(found)
@@ -320,6 +317,9 @@ class Moving:
     def _on_rewrite(self, state: MovingState, removed: tuple[MoleculeId, ...], added: tuple[Any, ...]) -> MovingStep:
         molecules = state.molecules
         assert all(molecule in molecules for molecule in removed), "a program rewrites what it was told of"
+        if type(state.phase) is Reacting:
+            reactants = _needed(state)
+            assert not any(molecule in reactants for molecule in removed), "a program leaves alone what reacts"
         for molecule in removed:
             molecules = molecules.delete(molecule)
         reactions = state.reactions + 1 if removed else state.reactions
@@ -374,3 +374,13 @@ class Moving:
             state, more = self._without(state, phase, peer)
             return state, effects + more
         return state, effects
+
+
+def _needed(state: MovingState) -> frozenset[MoleculeId]:
+    """Give the molecules here that an attempt under way, or a reaction, is about."""
+    phase = state.phase
+    if type(phase) is Attempt:
+        return frozenset((*phase.own, *phase.come))
+    if type(phase) is Reacting:
+        return frozenset(molecule for molecule, _ in phase.molecules)
+    return frozenset()

@@ -22,12 +22,15 @@ def compacted(config: MovingConfig, saved: tuple[Any, ...]) -> tuple[Any, ...]:
     state = recovered(config, saved)
     began = dict(config.molecules)
     given = {molecule for _, items in state.gifts.values() for molecule, _ in items}
-    removed = tuple(sorted(molecule for molecule in began if molecule not in state.molecules and molecule not in given))
-    added = tuple(sorted((item, value) for item, value in state.molecules.items() if item not in began))
+    removed = tuple(sorted(item for item in began if item not in state.molecules and item not in given))
+    # What was given may have come back before the gift was confirmed, so gifts are told first.
+    added = tuple(
+        sorted((item, value) for item, value in state.molecules.items() if item not in began or item in given)
+    )
     return (
-        *([Kept(removed, added, state.reactions)] if removed or added or state.reactions else []),
         *(Gave(gift, to, items) for gift, (to, items) in sorted(state.gifts.items())),
         *(Got(giver, gift, ()) for giver, gift in sorted(state.got)),
+        *([Kept(removed, added, state.reactions)] if removed or added or state.reactions else []),
     )
 
 

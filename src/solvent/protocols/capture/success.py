@@ -64,7 +64,7 @@ def noted(rates: Rates, rule: RuleId, outcomes: bytes) -> Rates:
     count = len(outcomes)
     if not own or (old.rate == len(own) and 0 not in outcomes):
         return rates
-    own = own[count:] + outcomes
+    own = (own[count:] + outcomes)[-len(own) :]
     new = Success(own, own.count(1), old.remote, old.heard)
     if len(rates) == 1:
         return (new,)

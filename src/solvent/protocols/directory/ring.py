@@ -26,7 +26,7 @@ class Ring:
 
     def __init__(self, nodes: tuple[NodeId, ...], *, points: int = POINTS) -> None:
         if not nodes or points < 1:
-            raise Misuse("P320", "a ring needs a node, and each node a point")
+            raise Misuse("P303", "a ring needs a node, and each node a point")
         self.nodes = tuple(sorted(set(nodes)))
         placed = sorted((_point(node, number), node) for node in self.nodes for number in range(points))
         self._points = [point for point, _ in placed]

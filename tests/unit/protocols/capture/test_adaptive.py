@@ -203,7 +203,6 @@ def test_what_is_not_understood_changes_nothing(event: Any) -> None:
     assert PLAIN.step(FRESH, event) == (FRESH, ())
 
 
-@pytest.mark.xfail(strict=True, reason="a rule's number is used without a look whether there is such a rule")
 def test_a_message_about_an_unknown_rule_does_not_stop_the_node() -> None:
     """Whatever a peer says, it does not stop the node."""
     machine = Adaptive(replace(CONFIG, remote_max=3))

@@ -213,7 +213,6 @@ def test_a_dormant_node_is_not_woken_by_news() -> None:
     assert Adaptive(DORMANT).step(asleep, Requested(Wake())) == (asleep, ())
 
 
-@pytest.mark.xfail(strict=True, reason="any timer wakes a dormant node, also one set before it fell asleep")
 def test_a_dormant_node_is_not_woken_by_another_timer() -> None:
     """A timer to look again that news made needless does not cut its sleep short."""
     machine = Adaptive(DORMANT)
@@ -254,7 +253,6 @@ def test_who_finds_nothing_may_rest_until_woken() -> None:
     assert (state.phase, state.is_woken, effects) == (SEARCHING, False, (Ask(Discover(0)),))
 
 
-@pytest.mark.xfail(strict=True, reason="who was idle and finds something does not say that it is idle no longer")
 def test_who_was_idle_says_when_it_goes_on() -> None:
     """Whoever follows the reports knows how the node goes about it."""
     machine = Adaptive(replace(DORMANT, look_again=0))

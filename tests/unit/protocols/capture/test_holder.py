@@ -238,7 +238,6 @@ def test_answers_carry_the_rate_of_the_holders_own_rule() -> None:
     assert effects == (Send(ANN, RespOk(IRON, 1, 1, 4)),)
 
 
-@pytest.mark.xfail(strict=True, reason="`first` stays the claim that a later one of the same requester has replaced")
 def test_a_later_claim_of_one_requester_takes_the_place_of_the_earlier() -> None:
     """Where an attempt ends unheard, the next one's commitment is not refused because of it."""
     state, _ = PLAIN.step(FREE, query(ANNS))

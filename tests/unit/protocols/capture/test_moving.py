@@ -179,7 +179,6 @@ def test_what_reacts_is_given_to_nobody() -> None:
     assert QUIET.step(state, take(ANN, COAL))[0].molecules == Map(HERE[:1])
 
 
-@pytest.mark.xfail(strict=True, reason="a substitute is sought among the reactants too, and then not given")
 def test_what_reacts_is_no_substitute() -> None:
     """An equal molecule that does not react is given instead."""
     state = having((IRON, "iron"), (13, "iron"), phase=Reacting(1, 0, HERE[:1]))
@@ -377,7 +376,6 @@ def test_the_program_takes_only_what_is_here() -> None:
         MACHINE.step(FRESH, Answered(Rewrite((ORE,), ())))
 
 
-@pytest.mark.xfail(strict=True, reason="only that they are here is looked at, not that they react")
 def test_the_program_does_not_take_what_reacts() -> None:
     """A program that takes away what it was asked to react on is at fault, and hears so at once."""
     state = replace(FRESH, phase=Reacting(1, 0, HERE), attempts=1)
@@ -385,7 +383,6 @@ def test_the_program_does_not_take_what_reacts() -> None:
         MACHINE.step(state, Requested(Rewrite((IRON,), ())))
 
 
-@pytest.mark.xfail(strict=True, reason="a substitute is the first in the order of a hash table")
 def test_equal_states_give_the_same_step() -> None:
     """In which order molecules came does not matter: the numbers of these two collide in a hash table."""
     first, second = ((1 << 40) + 769, "ore"), ((2 << 40) + 1, "ore")
@@ -397,7 +394,6 @@ def test_equal_states_give_the_same_step() -> None:
     assert MACHINE.step(one, event) == MACHINE.step(other, event)
 
 
-@pytest.mark.xfail(strict=True, reason="a request that no machine of ours makes stops its receiver")
 @pytest.mark.parametrize("nonsense", [take(ANN, IRON, IRON), take(ANN, IRON, ORE, values=("iron",))])
 def test_a_request_that_makes_no_sense_is_refused(nonsense: Received) -> None:
     """Whatever a peer says, it does not stop the node."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from solvent.errors import Misuse
+from solvent.protocols.capture.adaptive import Adaptive
 from solvent.protocols.capture.state import CaptureConfig, Success
 from solvent.protocols.capture.success import beginning, heard, is_optimistic, left, noted, overall, reset, returned
 
@@ -163,7 +165,6 @@ def test_weighed_rates_without_any_from_others_are_the_own() -> None:
     assert overall(rates[0], AGEING, 0) == 0.75
 
 
-@pytest.mark.xfail(strict=True, reason="a history shorter than an attempt grows beyond its size, and its rate beyond 1")
 def test_a_history_shorter_than_an_attempt_keeps_its_size() -> None:
     """Of more outcomes than fit, the last ones are kept."""
     config = replace(PLAIN, own_max=1)
@@ -172,11 +173,10 @@ def test_a_history_shorter_than_an_attempt_keeps_its_size() -> None:
     assert overall(rates[0], config, 0) == 1.0
 
 
-@pytest.mark.xfail(strict=True, reason="a rate is kept in one byte: 256 successes of 256 are heard as none")
-def test_a_long_history_is_heard_as_it_is() -> None:
-    """However many entries a history has, a full one is heard as full."""
-    config = replace(PLAIN, own_max=256)
-    assert overall(heard(beginning(config), 0, 256, config, 1)[0], config, 1) == 1.0
+def test_a_history_is_not_longer_than_a_byte_can_say() -> None:
+    """A rate travels as one byte, so a longer history is refused at once."""
+    with pytest.raises(Misuse, match="256 entries"):
+        Adaptive(replace(PLAIN, own_max=256))
 
 
 def test_hearing_the_same_from_everybody_changes_nothing() -> None:
