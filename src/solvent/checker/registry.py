@@ -20,6 +20,7 @@ _MODULES = {
     "directory": "solvent.checker.models.directory",
     "inertia": "solvent.checker.models.inertia",
     "link": "solvent.checker.models.link",
+    "token": "solvent.checker.models.token",
 }
 
 

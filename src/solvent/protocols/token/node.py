@@ -31,11 +31,10 @@ from solvent.protocols.machine import (
     TimerFired,
 )
 from solvent.protocols.token.messages import Gimme, NotHere, Token
-from solvent.protocols.token.state import USED_BITS, TokenConfig, TokenState, TokenStep, Trap
+from solvent.protocols.token.state import TokenConfig, TokenState, TokenStep, Trap
 from solvent.protocols.token.vocabulary import Acquire, Granted, Moved, Release
 
 REST = "rest"
-_MASK = (1 << USED_BITS) - 1
 
 
 class Ring:
@@ -46,6 +45,7 @@ class Ring:
         self.node = config.node
         self.next = NodeId((config.node + 1) % config.size)
         self.tells_moves = tells_moves
+        self.mask = (1 << config.used_bits) - 1
 
     def start(self, saved: tuple[Any, ...] = (), life: int = 0) -> TokenStep:
         """Begin; the first node has the token."""
@@ -95,7 +95,7 @@ class Ring:
         """Let the user have the token that is here."""
         token = state.token
         assert token is not None, "only what is here can be granted"
-        token = replace(token, served=token.served.set(self.node, state.requests), used=token.used | 1)
+        token = replace(token, served=token.served.set(self.node, state.requests), used=(token.used | 1) & self.mask)
         state = replace(state, token=token, is_waiting=False, is_used=True, rest=0)
         granted = Report(Granted(state.requests))
         if not self.config.is_instant:
@@ -111,7 +111,7 @@ class Ring:
     # ------------------------------------------------------------------------------------------- the token
 
     def _on_token(self, state: TokenState, token: Token) -> TokenStep:
-        token = replace(token, used=(token.used << 1) & _MASK)
+        token = replace(token, used=(token.used << 1) & self.mask)
         if token.lender is None or token.is_returned:
             if not token.is_returned:
                 return self._visited(state, token)
@@ -170,7 +170,8 @@ class Ring:
         return tuple([trap for trap in traps if served.get(trap.requester, 0) < trap.request])
 
     def _is_busy(self, token: Token) -> bool:
-        return token.used.bit_count() >= self.config.busy * USED_BITS
+        bits = self.config.used_bits
+        return bits > 0 and token.used.bit_count() >= self.config.busy * bits
 
     def _lend(self, state: TokenState, token: Token, trap: Trap) -> TokenStep:
         lent = replace(token, lender=self.node, borrower=trap.requester)

@@ -7,9 +7,6 @@ from typing import TypeAlias
 from solvent.protocols.machine import NodeId, Step, Value
 from solvent.protocols.token.messages import Gimme, Token
 
-USED_BITS = 32
-"""How many of its moves the token remembers, to see how busy the ring is."""
-
 
 class Trap(Value, frozen=True, gc=False):
     """A note that a node wants the token, left by a search that came by."""
@@ -63,6 +60,8 @@ class TokenConfig(Value, frozen=True, gc=False):
     #: The token is not lent while at least this part of its last moves served somebody: lending cannot serve more than
     #: every second move, and going round may.
     busy: float = 0.47
+    #: How many of its moves the token remembers, to see that; zero: it is always lent.
+    used_bits: int = 32
     #: The longest rest, in ticks, of a token that nobody has used for a while; zero: it never rests.
     rest_max: int = 0
     #: Whether a user needs no time with the token; else it must be released.
