@@ -1,0 +1,209 @@
+"""Sets a simulation of token passing up, runs it, and gives what was seen.
+
+    outcome = simulate(Setup(nodes=100, gap=100, protocol="binary", requests=20_000), seed=1)
+    outcome.responsiveness, outcome.messages_per_request, outcome.others_max
+
+Runs are in discrete steps: what is sent in one step arrives in the next, and all else takes no time. That is the
+model of the paper's section 4. Setup and seed say everything.
+"""
+
+from __future__ import annotations
+
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from solvent.errors import Misuse, SolventError
+from solvent.protocols.machine import NodeId
+from solvent.protocols.token.node import Ring
+from solvent.protocols.token.peers import NaimiTrehel, Raymond
+from solvent.protocols.token.state import TokenConfig
+from solvent.simulation.discrete import DiscreteRun, Ending
+from solvent.simulation.token_users import Users
+
+if TYPE_CHECKING:
+    from solvent.protocols.machine import Machine
+
+PROTOCOLS = ("ring", "binary", "raymond", "naimi")
+CLEAN_UPS = ("rotation", "inverse", "none")
+_CODE = "P314"
+_PATIENCE, _PATIENCE_PER_NODE = 100_000, 100
+
+
+class NobodyServed(SolventError):
+    """Somebody waits, and nobody has been served for so long that nobody ever will be."""
+
+    exit_code = 1
+
+
+class Setup(msgspec.Struct, frozen=True, kw_only=True):
+    """What is simulated."""
+
+    nodes: int = 100
+    #: The mean time between requests in the whole system; zero: every node wants the token all the time.
+    gap: float = 100.0
+    protocol: str = "binary"
+    #: A run ends when so many requests have been served,
+    requests: int = 20_000
+    #: and, where the token goes round, when it has been at every node so often.
+    rounds: int = 0
+    #: The variants of `binary`.
+    clean_up: str = "rotation"
+    is_directed: bool = False
+    has_one_search: bool = False
+    #: How long the token may rest at a node where it finds nothing to do; zero: it never does.
+    rest_max: int = 0
+
+    def __post_init__(self) -> None:
+        for value, known, name in ((self.protocol, PROTOCOLS, "protocol"), (self.clean_up, CLEAN_UPS, "clean-up")):
+            if value not in known:
+                raise Misuse(_CODE, f"there is no {name} `{value}`", hint=f"there are {', '.join(known)}")
+        if self.nodes < 2:
+            raise Misuse(_CODE, "a token needs two nodes at least to go anywhere")
+        # An infinite gap is no number of steps; a run would never end.
+        if not 0.0 <= self.gap < float("inf"):
+            raise Misuse(_CODE, f"the gap is {self.gap}, and time between requests is a number from 0")
+        usual = {"clean_up": "rotation", "is_directed": False, "has_one_search": False}
+        changed = [name for name, value in usual.items() if getattr(self, name) != value]
+        if self.protocol != "binary" and changed:
+            raise Misuse(_CODE, f"`{changed[0]}` is about searches, and `{self.protocol}` has none")
+        if self.protocol not in ("ring", "binary") and (self.rounds or self.rest_max):
+            raise Misuse(_CODE, f"with `{self.protocol}` the token does not go round")
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What was seen in one run, or in several taken together."""
+
+    #: How many requests were served.
+    requests: int
+    steps: int
+    messages: int
+    #: How often the token moved, by why: `round`, `lent`, `returned` or `passed`. All other messages look for it.
+    moves: dict[str, int]
+    responsiveness_sum: int
+    responsiveness_max: int
+    wait_sum: int
+    wait_max: int
+    #: How often all others together got the token while one waited, in sum and at most; and any single one at most.
+    others_sum: int
+    others_max: int
+    one_other_max: int
+
+    @property
+    def responsiveness(self) -> float:
+        """The mean time from the first moment somebody waits until somebody is served."""
+        return self.responsiveness_sum / self.requests
+
+    @property
+    def wait(self) -> float:
+        """The mean time from a request until it is served."""
+        return self.wait_sum / self.requests
+
+    @property
+    def others(self) -> float:
+        """How often others got the token while one waited, on average."""
+        return self.others_sum / self.requests
+
+    @property
+    def messages_per_request(self) -> float:
+        """All messages, those that carry the token among them."""
+        return self.messages / self.requests
+
+    @property
+    def searches_per_request(self) -> float:
+        """The messages that do not carry the token."""
+        return (self.messages - sum(self.moves.values())) / self.requests
+
+    @property
+    def steps_per_grant(self) -> float:
+        """Time for each service; at full load what the protocol can do."""
+        return self.steps / self.requests
+
+
+def taken_together(outcomes: list[Outcome]) -> Outcome:
+    """Add runs up, and keep the greatest of what is a maximum."""
+    values: dict[str, Any] = {}
+    for field in Outcome.__struct_fields__:
+        of_runs = [getattr(outcome, field) for outcome in outcomes]
+        if field == "moves":
+            values[field] = {why: sum(moves.get(why, 0) for moves in of_runs) for moves in of_runs for why in moves}
+        else:
+            values[field] = max(of_runs) if field.endswith("_max") else sum(of_runs)
+    return Outcome(**values)
+
+
+def simulate(setup: Setup, seed: int) -> Outcome:
+    """Run once, until enough requests have been served."""
+    chance = Random(seed)
+    visits = setup.rounds * setup.nodes
+    users = Users(nodes=setup.nodes, gap=setup.gap, requests=setup.requests, visits=visits, chance=chance)
+    run = users.run = DiscreteRun(machines_of(setup), users, seed=chance.getrandbits(64))
+    patience = _PATIENCE + _PATIENCE_PER_NODE * setup.nodes
+    while True:
+        heard, limit = users.heard_next, run.step + patience
+        ending = run.run(limit if heard is None else min(heard - 1, limit))
+        if ending is Ending.OVER:
+            break
+        is_quiet = ending is Ending.QUIET
+        if heard is not None and (is_quiet or run.step == heard - 1):
+            # If it is quiet, nothing can happen before this request.
+            run.step = heard - 1
+            users.want(heard)
+        is_at_end = is_quiet and heard is None
+        if is_at_end or (users.is_somebody_waiting and run.step - users.at >= patience):
+            raise NobodyServed("P403", f"somebody waits, and after {run.step - users.at:,} steps nobody is served")
+    users.break_off(run.step)
+    return _outcome(run, users)
+
+
+def machines_of(setup: Setup) -> list[Machine[Any]]:
+    """Make the nodes."""
+    nodes = [NodeId(node) for node in range(setup.nodes)]
+    if setup.protocol == "raymond":
+        return [Raymond(node, tells_moves=True) for node in nodes]
+    if setup.protocol == "naimi":
+        return [NaimiTrehel(node, tells_moves=True) for node in nodes]
+    return [
+        Ring(
+            TokenConfig(
+                node,
+                setup.nodes,
+                protocol=setup.protocol,
+                clean_up=setup.clean_up,
+                is_directed=setup.is_directed,
+                has_one_search=setup.has_one_search,
+                rest_max=setup.rest_max,
+            ),
+            tells_moves=True,
+        )
+        for node in nodes
+    ]
+
+
+def _outcome(run: DiscreteRun, users: Users) -> Outcome:
+    return Outcome(
+        requests=users.served,
+        steps=run.step,
+        messages=run.sent,
+        moves=dict(users.moves),
+        responsiveness_sum=users.responsiveness_sum,
+        responsiveness_max=users.responsiveness_max,
+        wait_sum=users.wait_sum,
+        wait_max=users.wait_max,
+        others_sum=users.fairness.others_sum,
+        others_max=users.fairness.others_max,
+        one_other_max=users.fairness.most,
+    )
+
+
+__all__ = [
+    "CLEAN_UPS",
+    "PROTOCOLS",
+    "NobodyServed",
+    "Outcome",
+    "Setup",
+    "machines_of",
+    "simulate",
+    "taken_together",
+]
