@@ -229,7 +229,7 @@ def possible(molecules: list[Molecule], own: set[int]) -> set[frozenset[int]]:
     return found
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(programs(), st.integers(0, 10**6))
 def test_a_reaction_is_found_exactly_if_there_is_one(text: str, seed: int) -> None:
     """What is found could react, and where nothing is found nothing could, as a naive oracle says."""

@@ -16,7 +16,7 @@ from tests.unit.running.nodes.town import Town, over_nodes
 STATES_MAX = 120
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(programs(), st.integers(1, 4), st.integers(0, 10**6), st.booleans())
 def test_random_programs_end_where_the_oracle_can(text: str, nodes: int, seed: int, reacts_locally: bool) -> None:  # noqa: FBT001
     """Over any number of nodes a program ends in a final state of the oracle, or fails where the oracle can fail."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 import solvent
 from solvent.chemistry import Opaque, Rule, Solution, equal
@@ -16,6 +16,7 @@ PROGRAM = solvent.parse(
 )
 
 
+@settings(max_examples=50)
 @given(molecule_values())
 def test_molecules_arrive_as_they_were(molecule: solvent.Molecule) -> None:
     """What is written and read again equals what it was, whatever it is made of."""
