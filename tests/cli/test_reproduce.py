@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from solvent.cli.main import main
-from solvent.simulation.experiments.capture import plotting
+from solvent.simulation.experiments import plotting
 from tests.cli.command import arguments, environment
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from solvent.simulation.experiments.capture import plotting
+from solvent.simulation.experiments import plotting
 from solvent.simulation.experiments.capture.cells import PAPER, SMALL, Scale, cells_of
 from solvent.simulation.experiments.capture.claims_one_rule import statements as of_one_rule
 from solvent.simulation.experiments.capture.claims_one_rule import statements_of_ours
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from solvent.simulation.experiments.capture.drawing import Figure
+    from solvent.simulation.experiments.drawing import Figure
 
 TINY = Scale("tiny", 15, 600, 1, (10, 15), (10, 15, 30))
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from solvent.simulation.experiments.capture.claims import Claim
-    from solvent.simulation.experiments.capture.drawing import Figure
     from solvent.simulation.experiments.capture.reproduction import Reproduction
+    from solvent.simulation.experiments.drawing import Figure
 
 PAPERS = {"capture": 'Bertier, Obrovac, Tedeschi: "Adaptive atomic capture of multiple molecules" (2013)'}
 FIGURES = (3, 4, 5, 6, 7, 8, 9, 10, 11, 15, 16, 17, 18, 19)
@@ -80,7 +80,7 @@ def _end(reproduction: Reproduction, options: Namespace) -> int:
 
 
 def _can_plot() -> bool:
-    from solvent.simulation.experiments.capture.plotting import can_plot
+    from solvent.simulation.experiments.plotting import can_plot
 
     return can_plot()
 

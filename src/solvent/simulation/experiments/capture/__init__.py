@@ -2,7 +2,7 @@
 
 Reading order: programs (what is executed), cells (which setups, how often), measuring (what is kept of their runs),
 one_rule and several_rules (the figures), claims, claims_one_rule and claims_several_rules (what the paper says beside
-what we measure), then drawing, plotting and reproduction (files).
+what we measure), tables and reproduction (files).
 """
 
 __all__: list[str] = []

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from solvent.simulation.experiments.capture import one_rule
 from solvent.simulation.experiments.capture.cells import LOWEST_WAITING, THRESHOLDS, Scale, size_name, threshold_name
 from solvent.simulation.experiments.capture.several_rules import PROGRAMS, figure_of_program
+from solvent.simulation.experiments.reproduction import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from solvent.simulation.experiments.capture.drawing import Figure
     from solvent.simulation.experiments.capture.measuring import Measured
-
-
-class Plan(NamedTuple):
-    """How a figure comes about."""
-
-    needs: Callable[[Scale], tuple[str, ...]]
-    draw: Callable[[Mapping[str, Measured], Scale], Figure]
+    from solvent.simulation.experiments.drawing import Figure
 
 
 def _always(*names: str) -> Callable[[Scale], tuple[str, ...]]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from solvent.simulation.experiments.capture.cells import THRESHOLDS, size_name, threshold_name
-from solvent.simulation.experiments.capture.drawing import Figure, Panel, Series, over_steps
 from solvent.simulation.experiments.capture.measuring import AROUND, MODES
+from solvent.simulation.experiments.drawing import Figure, Panel, Series, over_steps
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from solvent.simulation.experiments.capture.drawing import Figure, Panel, over_steps
 from solvent.simulation.experiments.capture.one_rule import modes_panel
+from solvent.simulation.experiments.drawing import Figure, Panel, over_steps
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

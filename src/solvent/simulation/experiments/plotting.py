@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from solvent.simulation.experiments.capture.drawing import Figure, Panel
+    from solvent.simulation.experiments.drawing import Figure, Panel
 
 FORMATS = ("png", "svg")
 _WIDTH, _HEIGHT, _HEIGHT_OF_THREE = 7.0, 4.2, 8.0
@@ -35,7 +35,7 @@ def save(figure: Figure, folder: Path) -> list[Path]:
         axes = sheet.subplots(count, 1, sharex=True, squeeze=False)[:, 0]
         for axis, panel in zip(axes, figure.panels, strict=True):
             _draw(axis, panel)
-        axes[0].set_title(f"Figure {figure.number}: {figure.title}", fontsize=10)
+        axes[0].set_title(figure.heading, fontsize=10)
         axes[-1].set_xlabel(figure.x_name)
         if figure.log_x:
             axes[-1].set_xscale("log")
@@ -58,7 +58,11 @@ def _draw(axis: Any, panel: Panel) -> None:
                 xs, ys = [x for x, _ in shown], [y for _, y in shown]
             style: dict[str, Any] = {"linestyle": "--", "linewidth": 1.1} if series.is_beside else {"linewidth": 1.5}
             marks = {"marker": "o", "markersize": 3} if len(xs) <= 30 else {}
-            axis.plot(xs, ys, label=series.name, color=series.colour or f"C{number}", **style, **marks)
+            colour = series.colour or f"C{number}"
+            axis.plot(xs, ys, label=series.name, color=colour, **style, **marks)
+            if series.lows:
+                band = list(series.xs), list(series.lows), list(series.highs)
+                axis.fill_between(*band, color=colour, alpha=0.2, linewidth=0)
     if panel.log_y:
         axis.set_yscale("log")
     else:

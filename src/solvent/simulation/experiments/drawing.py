@@ -20,6 +20,9 @@ class Series(NamedTuple):
     is_beside: bool = False
     #: None for the next one of the usual colours.
     colour: str | None = None
+    #: The ends of an interval around each of `ys`, where it is known how sure they are.
+    lows: Sequence[float] = ()
+    highs: Sequence[float] = ()
 
 
 class Panel(NamedTuple):
@@ -33,9 +36,9 @@ class Panel(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """One figure of the paper."""
+    """One figure of the paper, by its number, or one of ours, by its name."""
 
-    number: int
+    number: int | str
     title: str
     x_name: str
     panels: tuple[Panel, ...]
@@ -44,7 +47,12 @@ class Figure(NamedTuple):
     @property
     def stem(self) -> str:
         """The name of its files, without ending."""
-        return f"figure-{self.number:02}"
+        return f"figure-{self.number:02}" if isinstance(self.number, int) else f"figure-{self.number}"
+
+    @property
+    def heading(self) -> str:
+        """What stands above it."""
+        return f"Figure {self.number}: {self.title}" if isinstance(self.number, int) else self.title
 
 
 def over_steps(name: str, ys: Sequence[float], *, is_beside: bool = False) -> Series:
@@ -54,17 +62,19 @@ def over_steps(name: str, ys: Sequence[float], *, is_beside: bool = False) -> Se
 
 def csv_of(figure: Figure) -> str:
     """Give a figure's data: a row for each x, a column for each series; nothing where a series has no value."""
-    columns = [
-        (f"{series.name} ({panel.y_name})" if len(figure.panels) > 1 else series.name, series)
-        for panel in figure.panels
-        for series in panel.series
-    ]
-    values = [dict(zip(series.xs, series.ys, strict=True)) for _, series in columns]
+    columns: list[tuple[str, dict[float, float]]] = []
+    for panel in figure.panels:
+        of_panel = f" ({panel.y_name})" if len(figure.panels) > 1 else ""
+        for series in panel.series:
+            parts = [("", series.ys), (", low", series.lows), (", high", series.highs)]
+            columns += [
+                (f"{series.name}{part}{of_panel}", dict(zip(series.xs, ys, strict=True))) for part, ys in parts if ys
+            ]
     text = StringIO()
     rows = writer(text, lineterminator="\n")
     rows.writerow([figure.x_name, *[name for name, _ in columns]])
-    for x in sorted({x for of_series in values for x in of_series}):
-        rows.writerow([_plain(x), *[_plain(of_series[x]) if x in of_series else "" for of_series in values]])
+    for x in sorted({x for _, values in columns for x in values}):
+        rows.writerow([_plain(x), *[_plain(values[x]) if x in values else "" for _, values in columns]])
     return text.getvalue()
 
 
