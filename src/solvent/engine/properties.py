@@ -1,0 +1,162 @@
+"""What must hold in every state that a program can reach, or of every reaction: watched while it is explored.
+
+    explore(solution, properties=[Never(rule), Refines(coarser, mapping, name="token.hocl")])
+
+`Never`: a rule, not one of the program's, that describes a bad state by being able to react in it.
+
+`Refines`: the program does only what a coarser program does. A mapping gives for each of its states one of the coarser
+program's: the state without its rules, and among its molecules rules and molecules of the mapping, until that is inert;
+what is not a rule is left. Two things are checked, and they are what one calls a refinement mapping with stuttering:
+
+- the first state becomes the first state of the coarser program;
+- a reaction from a state to another either changes nothing of what the mapping shows, or there is a reaction of the
+  coarser program from the one mapped state to the other; or, where `steps_max` allows it, a run of so many reactions.
+
+So every mapped state is one that the coarser program reaches, and what never happens there never happens here, as far as
+the mapping shows it. Nothing is said about progress: a program that does nothing refines every other.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, TypeAlias
+
+from solvent.chemistry.molecule import Molecule, copied
+from solvent.chemistry.printer import print_molecule, short_rule
+from solvent.chemistry.rule import Rule
+from solvent.chemistry.solution import Solution
+from solvent.engine.reactor import Reactor
+from solvent.engine.successors import Numbers, Opened, Step
+from solvent.errors import LimitReached
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_MAPPING_MAX = 100_000
+Run: TypeAlias = tuple[str, ...]
+"""A run by its rules."""
+
+
+class Never:
+    """No state is reached in which a rule could react."""
+
+    def __init__(self, rule: Rule) -> None:
+        self.rule = rule
+        self.name = f"never {short_rule(rule)}"
+
+    def check_state(self, number: int, opened: Opened) -> str | None:  # noqa: ARG002 - every state alike
+        """Say so where the rule could react."""
+        return f"`{short_rule(self.rule)}` could react" if opened.fits(self.rule) else None
+
+    def check_reaction(self, before: int, step: Step, after: int, state: Solution) -> str | None:  # noqa: ARG002, PLR6301
+        """Look at states only."""
+        return None
+
+
+class Refines:
+    """Every reaction is none of a coarser program, or one, or as many as are allowed."""
+
+    def __init__(
+        self, coarser: Solution, mapping: Iterable[Molecule], *, name: str = "the coarser program", steps_max: int = 1
+    ) -> None:
+        self.coarser = name
+        self.name = f"refines {name}"
+        self.steps_max = steps_max
+        # For each rule: the shortest runs of the coarser program that its reactions can be, and of how many they are.
+        self._runs: dict[str, Counter[frozenset[Run]]] = {}
+        self._rules = [one for one in coarser if type(one) is Rule]
+        self._mapping = list(mapping)
+        self._numbers = Numbers()
+        # States of the coarser program, those after each as far as asked for, and each of our states as one of them.
+        self._states: list[Solution] = []
+        self._known: dict[tuple[int, ...], int] = {}
+        self._after: dict[int, list[tuple[str, int]]] = {}
+        self._mapped: dict[int, int] = {}
+        self._first = self._number(coarser)
+
+    @property
+    def states_shown(self) -> int:
+        """How many states of the coarser program the mapping has shown."""
+        return len(set(self._mapped.values()))
+
+    def counterparts(self) -> dict[str, list[Run]]:
+        """Give for each rule the runs of the coarser program that its reactions are, as few as tell all of them."""
+        found = {}
+        for rule, counted in sorted(self._runs.items()):
+            left = Counter(counted)
+            found[rule] = runs = []
+            while left:
+                votes = Counter[Run]()
+                for choice, times in left.items():
+                    votes.update(dict.fromkeys(choice, times))
+                best = min(votes, key=lambda run: (-votes[run], run))
+                runs.append(best)
+                left = Counter({choice: times for choice, times in left.items() if best not in choice})
+            runs.sort(key=lambda run: (len(run), run))
+        return found
+
+    def check_state(self, number: int, opened: Opened) -> str | None:
+        """Compare the first states."""
+        if number or self._image(0, opened.state) == self._first:
+            return None
+        return f"the first state is {self._text(self._mapped[0])}, and not {self._text(self._first)}"
+
+    def check_reaction(self, before: int, step: Step, after: int, state: Solution) -> str | None:
+        """Find the run of the coarser program that a reaction stands for."""
+        start, end = self._mapped[before], self._image(after, state)
+        runs = self._runs_between(start, end)
+        if runs:
+            self._runs.setdefault(short_rule(step.rule), Counter())[runs] += 1
+            return None
+        allowed = "one reaction" if self.steps_max == 1 else f"{self.steps_max} reactions"
+        says = f"`{short_rule(step.rule)}` does what {allowed} of {self.coarser} cannot do"
+        return f"{says}: from {self._text(start)} to {self._text(end)}"
+
+    def _image(self, number: int, state: Solution) -> int:
+        found = self._mapped.get(number)
+        if found is None:
+            image = Solution(copied(one) for one in state if type(one) is not Rule)
+            image.extend(map(copied, self._mapping))
+            try:
+                Reactor(reactions_max=_MAPPING_MAX).run(image)
+            except LimitReached as error:
+                message = f"the mapping to {self.coarser} does not end: {error.message}"
+                raise LimitReached(error.code, message, hint="its rules must use up what they react with") from None
+            shown = Solution(one for one in image if type(one) is not Rule)
+            shown.extend(self._rules)
+            found = self._mapped[number] = self._number(shown)
+        return found
+
+    def _runs_between(self, start: int, end: int) -> frozenset[Run]:
+        """Give the shortest runs of the coarser program from one state to another, none if they are too long."""
+        edge: dict[int, set[Run]] = {start: {()}}
+        for _ in range(self.steps_max):
+            if end in edge:
+                break
+            further: dict[int, set[Run]] = {}
+            for state, runs in edge.items():
+                for rule, after in self._successors(state):
+                    further.setdefault(after, set()).update((*run, rule) for run in runs)
+            edge = further
+        return frozenset(edge.get(end, ()))
+
+    def _successors(self, state: int) -> list[tuple[str, int]]:
+        found = self._after.get(state)
+        if found is None:
+            steps = Opened(self._states[state], self._numbers).successors()
+            found = self._after[state] = [(short_rule(step.rule), self._number(after)) for step, after in steps]
+        return found
+
+    def _number(self, solution: Solution) -> int:
+        key = self._numbers.state(solution)
+        number = self._known.get(key)
+        if number is None:
+            number = self._known[key] = len(self._states)
+            self._states.append(self._numbers.shared(solution))
+        return number
+
+    def _text(self, state: int) -> str:
+        return print_molecule(Solution(one for one in self._states[state] if type(one) is not Rule))
+
+
+__all__ = ["Never", "Refines", "Run"]
