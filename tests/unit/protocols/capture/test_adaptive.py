@@ -131,6 +131,14 @@ def test_a_restarted_node_tells_what_is_left_and_asks_about_loans() -> None:
     )
 
 
+def test_a_node_that_was_there_before_tells_what_it_has() -> None:
+    """The program of a new life knows nothing, whether records or only the number of the life show that it is new."""
+    told = (Report(Arrived(IRON, "iron")), Report(Arrived(COAL, "coal")), AGAIN)
+    assert SAFE.start((), 1)[1] == told
+    assert SAFE.start((Lent(IRON, ANN, 3), Freed(IRON)), 0)[1] == told
+    assert PLAIN.start((), 1)[1] == (AGAIN,)
+
+
 # -------------------------------------------------------------------------------------------------------- step
 
 
@@ -212,7 +220,7 @@ def test_a_message_about_an_unknown_rule_does_not_stop_the_node() -> None:
 
 def test_news_wake_a_node_that_rests() -> None:
     """It looks again at once; a node that is busy looks again before it rests."""
-    resting = replace(FRESH, phase=RESTING)
+    resting = replace(FRESH, phase=RESTING, is_woken=True)
     assert PLAIN.step(resting, Requested(Wake())) == (FRESH, (AGAIN,))
     assert PLAIN.step(FRESH, Requested(Wake())) == (replace(FRESH, is_woken=True), ())
 

@@ -55,8 +55,10 @@ def test_equal_rates_are_no_reason_to_change() -> None:
 def test_of_equally_good_rules_nodes_take_different_ones() -> None:
     """Nodes that know the same do not all run to one rule."""
     state = state_with(0, 4, 4)
-    chosen = {better_rule(state, replace(CONFIG, node=node)) for node in range(4)}
-    assert chosen == {1, 2}
+    for attempts in (0, 1, 2):
+        tried = replace(state, attempts=attempts)
+        chosen = [better_rule(tried, replace(CONFIG, node=node)) for node in range(4)]
+        assert chosen == ([1, 2, 1, 2] if attempts % 2 == 0 else [2, 1, 2, 1])
 
 
 def test_a_good_rule_is_begun_as_an_optimist_with_a_clean_history() -> None:
@@ -74,7 +76,7 @@ def test_a_bad_rule_is_begun_asleep() -> None:
     node = Adaptive(CONFIG)
     state, effects = node.step(state_with(0, 2, 1), Answered(Combination(0, ())))
     assert effects == (Report(Switched("dormant", 1)), Choose(9))
-    assert (state.rule, state.mode, state.phase) == (1, "dormant", RESTING)
+    assert (state.rule, state.mode, state.phase, state.aborts) == (1, "dormant", RESTING, CONFIG.aborts_max)
     assert node.step(state, Chosen(0))[1] == (SetTimer(SLEEP, 16),)
     assert node.step(state, Chosen(8))[1] == (SetTimer(SLEEP, 24),)
 
@@ -108,7 +110,7 @@ def test_a_rule_for_which_there_was_nothing_is_tried_again_later() -> None:
 def test_a_bad_rule_is_begun_as_a_pessimist_where_nobody_sleeps() -> None:
     """Without dormancy, the node tries the other rule at once."""
     machine = Adaptive(replace(CONFIG, dormant=False))
-    after, effects = machine.step(state_with(0, 2, 1), NOTHING)
+    after, effects = machine.step(state_with(0, 2, 1, mode="optimistic"), NOTHING)
     assert effects == (Report(Switched("pessimistic", 1)), Ask(Discover(1)))
     assert (after.rule, after.mode, after.phase) == (1, "pessimistic", SEARCHING)
 

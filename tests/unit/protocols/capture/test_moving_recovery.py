@@ -183,6 +183,21 @@ def test_records_are_replayed_in_order() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "saved, fewest",
+    [
+        ((Gave(1, ANN, HERE[:1]),), (Gave(1, ANN, HERE[:1]),)),
+        ((Gave(1, ANN, HERE[:1]), Closed(1)), (Kept((IRON,), (), 0),)),
+        ((Got(ANN, 7, ((ORE, "ore"),)),), (Got(ANN, 7, ()), Kept((), ((ORE, "ore"),), 0))),
+        ((Kept((), ((ORE, "ore"),), 1), Kept((ORE,), (), 2)), (Kept((), (), 2),)),
+    ],
+    ids=["gave", "gave for good", "got", "reacted"],
+)
+def test_records_can_be_fewer(saved: Any, fewest: Any) -> None:
+    """What came to nothing need not be kept, and what is the same is said once."""
+    assert compacted(CONFIG, saved) == fewest
+
+
 def test_where_nothing_happened_nothing_is_kept() -> None:
     """A node without records has what it began with."""
     assert recovered(CONFIG, ()) == MovingState(Map(HERE))

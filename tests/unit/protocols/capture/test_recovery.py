@@ -82,12 +82,14 @@ def test_a_rewrite_takes_effect_at_once() -> None:
         ((), ()),
         ((Lent(IRON, ANN, 3), Freed(IRON)), ()),
         ((Lent(IRON, ANN, 3), Removed(IRON)), (Rewritten((IRON,), (), 0),)),
+        ((Rewritten((), ((STEEL, "steel"),), 0),), (Rewritten((), ((STEEL, "steel"),), 0),)),
+        ((Rewritten((), ((STEEL, "steel"),), 1), Rewritten((STEEL,), (), 2)), (Rewritten((), (), 2),)),
         (
             (Rewritten((), ((STEEL, "steel"),), 0), Lent(STEEL, ANN, 3), Lent(STEEL, ANN, 3), Consumed(1, (), (), 1)),
             (Rewritten((), ((STEEL, "steel"),), 1), Consumed(1, (), (), 1), Lent(STEEL, ANN, 3)),
         ),
     ],
-    ids=["none", "came back", "consumed", "all kinds"],
+    ids=["none", "came back", "consumed", "put in", "put in and consumed", "all kinds"],
 )
 def test_records_can_be_fewer(saved: Any, fewest: Any) -> None:
     """What came to nothing need not be kept."""

@@ -157,6 +157,7 @@ def test_who_returns_forgets_its_own_history_only() -> None:
     rates = heard(left(reset(beginning(AGEING), 1, to=False), 1, 100), 1, 3, AGEING, 115)
     assert returned(rates, 1, AGEING, 121)[1] == Success(b"\1\1\1\1", 4, b"\3", (115,))
     assert returned(rates, 1, replace(AGEING, ageing=0), 121) is rates
+    assert returned(rates, 0, AGEING, 121)[1] == rates[1]
 
 
 def test_weighed_rates_without_any_from_others_are_the_own() -> None:
