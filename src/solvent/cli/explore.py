@@ -1,51 +1,78 @@
-"""`solvent explore`: every order of reactions, and two runs that diverge where there are any.
+"""`solvent explore`: every order of reactions, two runs that diverge where there are any, and what does not hold.
 
-A workflow is explored task by task, by `explore_workflow`.
+A workflow is explored task by task, by `explore_workflow`; the token paper's systems by `explore_token`.
 """
 
 from __future__ import annotations
 
+import os.path
 import time
 from typing import TYPE_CHECKING, Any
 
-from solvent.cli.finding import any_file
+from solvent.cli.explore_properties import properties_as_json, write_property, write_records, write_violation
+from solvent.cli.finding import any_file, program_file
 from solvent.cli.loading import add_format, add_program, at_least, load_program, parser_for, seconds
-from solvent.cli.render import complain, counted, shortened, write, write_json, write_reaction
+from solvent.cli.render import complain, counted, shortened, write, write_json
 from solvent.cli.watching import Watch
 from solvent.cli.workflows import add_inputs, add_scale, add_signals, is_workflow, refuse
 from solvent.engine.explore import STATES_MAX, Exploration, describe_state, explore
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from solvent.engine.trace import Record
+    from solvent.chemistry.functions import Functions
+    from solvent.engine.properties import Never, Refines
 
 _FINALS_SHOWN = 10
 _FOR_WORKFLOWS = ("input", "signal", "holds", "scale")
+_FOR_PROGRAMS = ("never", "refines", "by", "steps_max")
 
 
 def main(arguments: list[str]) -> int:
     """Explore a program and say whether it is confluent and always ends, or a workflow and say how it ends."""
+    if arguments[:1] == ["token"] and not os.path.isfile(any_file("token")):  # noqa: PTH113 - pathlib is slow to import
+        from solvent.cli.explore_token import main as explore_token
+
+        return explore_token(arguments[1:])
     options = _options(arguments)
     if is_workflow(options.file):
         from solvent.cli.explore_workflow import explore_orders
 
+        refuse(options, _FOR_PROGRAMS, "is for programs, and this is a workflow")
         return explore_orders(options)
     refuse(options, _FOR_WORKFLOWS, "is for workflows, and this is a program")
-    solution = load_program(options).solution()
+    program = load_program(options)
+    properties = _properties(options, program.functions)
+    solution = program.solution()
     found = Exploration()
     with Watch(lambda: len(found.states), noun="states") as watch:
         stop = stopper(watch, options.seconds_max)
-        explore(solution, states_max=options.states_max, should_stop=stop, into=found)
+        explore(solution, states_max=options.states_max, should_stop=stop, properties=properties, into=found)
     if options.format == "json":
-        write_json(_as_json(found))
+        write_json(_as_json(found, properties))
     else:
-        _write(found)
+        _write(found, properties)
+    if found.violation is not None:
+        complain("a property does not hold")
+        return 1
     if found.is_complete:
         return 0
     complain_unfinished(len(found.states), watch, options)
     return 3
+
+
+def _properties(options: Namespace, functions: Functions) -> list[Never | Refines]:
+    if options.refines is None:
+        refuse(options, ("by", "steps_max"), "says how a program refines another: `--refines FILE`")
+    if not options.never and options.refines is None:
+        return []
+    from solvent.running.properties import never, refines
+
+    found: list[Never | Refines] = [one for text in options.never for one in never(text, functions)]
+    if options.refines is not None:
+        found.append(refines(options.refines, options.by, options.steps_max or 1, functions))
+    return found
 
 
 def complain_unfinished(states: int, watch: Watch, options: Namespace) -> None:
@@ -62,8 +89,11 @@ def _options(arguments: list[str]) -> Namespace:
     parser = parser_for(
         "explore",
         "Try every order of reactions: which final states are there, do all runs end, can they diverge?\n"
-        "Of a workflow: how can it end, how often does each task run, does what you say hold in every order?",
+        "Of a workflow: how can it end, how often does each task run, does what you say hold in every order?\n"
+        "`solvent explore token`: the rewriting systems of the token paper.",
         example="solvent explore philosophers.hocl --states-max 10000\n"
+        "  solvent explore philosophers.hocl --never 'EATS : 1, EATS : 2'\n"
+        "  solvent explore ring.hocl --refines token.hocl --by mapping.hocl\n"
         '  solvent explore orders.yaml --holds "pay before send" --holds "ends done"',
     )
     what = "a program (`-`: standard input), or a workflow: .yaml, .json, .hocl, .py[:NAME]"
@@ -77,6 +107,15 @@ def _options(arguments: list[str]) -> Namespace:
     )
     parser.add_argument("--seconds-max", type=seconds, metavar="S", help="stop after so many seconds")
     add_format(parser)
+    group = parser.add_argument_group("for programs")
+    says = "what may be in no state: a pattern, perhaps with `if`, or a file of rules that may never react (repeatable)"
+    group.add_argument("--never", action="append", default=[], metavar="PATTERN", help=says)
+    says = "every reaction must be none or one of this program"
+    group.add_argument("--refines", type=program_file, metavar="FILE", help=says)
+    says = "the rules that turn a state into one of that program (default: states are the same)"
+    group.add_argument("--by", type=program_file, metavar="FILE", help=says)
+    says = "how many reactions of that program one reaction may be (default: 1)"
+    group.add_argument("--steps-max", type=at_least(1), metavar="N", help=says)
     group = parser.add_argument_group("for workflows")
     add_inputs(group)
     add_signals(group, is_timed=False)
@@ -97,18 +136,22 @@ def stopper(watch: Watch, seconds_max: float | None) -> Callable[[], bool]:
     return should_stop
 
 
-def _as_json(found: Exploration) -> dict[str, Any]:
-    return {
+def _as_json(found: Exploration, properties: Sequence[Never | Refines]) -> dict[str, Any]:
+    fields = {
         "states": len(found.states),
         "finals": sorted(describe_state(found.states[state]) for state in found.finals),
         "confluent": found.confluent,
         "terminates": found.terminates,
     }
+    return fields | properties_as_json(found, properties) if properties else fields
 
 
-def _write(found: Exploration) -> None:
+def _write(found: Exploration, properties: Sequence[Never | Refines]) -> None:
     known = "" if found.is_complete else " so far"
     write(("states", "bold"), f"      {len(found.states):,}{known}")
+    if found.violation is not None:
+        write_violation(found)
+        return
     finals = sorted(describe_state(found.states[state]) for state in found.finals)
     write(("finals", "bold"), f"      {len(finals):,}{known}")
     for text in finals[:_FINALS_SHOWN]:
@@ -117,6 +160,8 @@ def _write(found: Exploration) -> None:
         write(f"  and {len(finals) - _FINALS_SHOWN:,} more")
     write(("confluent", "bold"), "   ", _CONFLUENT[found.confluent])
     write(("terminates", "bold"), "  ", _TERMINATES[found.terminates])
+    for one in properties:
+        write_property(one, known)
     if found.confluent is False:
         _write_divergence(found)
     cycle = found.cycle()
@@ -146,10 +191,10 @@ def _write_divergence(found: Exploration) -> None:
         common += 1
     write("\n", ("two runs that diverge", "bold"))
     write("  start  ", shortened(describe_state(found.states[0]), 1000))
-    _write_records(runs[0][:common])
+    write_records(runs[0][:common])
     for name, run, state in zip(("one run", "another"), runs, (one, other), strict=True):
         write(f"  {name}:")
-        _write_records(run[common:])
+        write_records(run[common:])
         ends = "ends in" if not found.edges[state] else "comes to"
         write(f"  {ends}  ", (shortened(describe_state(found.states[state]), 1000), "green"))
 
@@ -159,13 +204,6 @@ def _write_cycle(found: Exploration, cycle: list[int]) -> None:
     write("\n", ("a run that never ends", "bold"))
     write("  start  ", shortened(describe_state(found.states[0]), 1000))
     before = found.run_to(cycle[0])
-    _write_records(before)
+    write_records(before)
     write("  then again and again:")
-    _write_records(found.run_round(cycle), first=len(before) + 1)
-
-
-def _write_records(records: list[Record], first: int | None = None) -> None:
-    for at, record in enumerate(records):
-        if first is not None:
-            record.number = first + at
-        write_reaction(record, width=6)
+    write_records(found.run_round(cycle), first=len(before) + 1)

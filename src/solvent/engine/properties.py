@@ -12,8 +12,8 @@ what is not a rule is left. Two things are checked, and they are what one calls 
 - a reaction from a state to another either changes nothing of what the mapping shows, or there is a reaction of the
   coarser program from the one mapped state to the other; or, where `steps_max` allows it, a run of so many reactions.
 
-So every mapped state is one that the coarser program reaches, and what never happens there never happens here, as far as
-the mapping shows it. Nothing is said about progress: a program that does nothing refines every other.
+So every mapped state is one that the coarser program reaches, and what never happens there never happens here, as far
+as the mapping shows it. Nothing is said about progress: a program that does nothing refines every other.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ Run: TypeAlias = tuple[str, ...]
 class Never:
     """No state is reached in which a rule could react."""
 
-    def __init__(self, rule: Rule) -> None:
+    def __init__(self, rule: Rule, *, text: str = "") -> None:
         self.rule = rule
-        self.name = f"never {short_rule(rule)}"
+        self.name = f"never {text or short_rule(rule)}"
 
     def check_state(self, number: int, opened: Opened) -> str | None:  # noqa: ARG002 - every state alike
         """Say so where the rule could react."""
-        return f"`{short_rule(self.rule)}` could react" if opened.fits(self.rule) else None
+        return "it can be" if opened.fits(self.rule) else None
 
-    def check_reaction(self, before: int, step: Step, after: int, state: Solution) -> str | None:  # noqa: ARG002, PLR6301
+    def check_reaction(self, before: int, step: Step, after: int, state: Solution) -> str | None:  # noqa: ARG002
         """Look at states only."""
         return None
 
@@ -81,7 +81,7 @@ class Refines:
 
     def counterparts(self) -> dict[str, list[Run]]:
         """Give for each rule the runs of the coarser program that its reactions are, as few as tell all of them."""
-        found = {}
+        found: dict[str, list[Run]] = {}
         for rule, counted in sorted(self._runs.items()):
             left = Counter(counted)
             found[rule] = runs = []

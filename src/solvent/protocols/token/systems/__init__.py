@@ -2,10 +2,10 @@
 
     program("search", Bounds(nodes=4, data=1, searches=1))      # a text that `solvent explore -` reads
 
-Each system is a file beside this one, rule for rule as in figures 2 to 7, with a small first state of its own; `printed`
-holds them as the figures print them, flaws and all. The figures have no end of data to say, searches to make and
-rounds to go; here these are molecules of the first state that the rules use up, so that a program has finitely many
-states: NEW, SEARCH and PASS.
+Each system is a file beside this one, rule for rule as in figures 2 to 7, with a small first state of its own;
+`printed` holds them as the figures print them, flaws and all. The figures have no end of data to say, searches to make
+and rounds to go; here these are molecules of the first state that the rules use up, so that a program has finitely
+many states: NEW, SEARCH and PASS.
 
 `mapping` holds for each system the rules that turn one of its states into one of the system it refines, and `never` the
 rules that describe what must never be. Texts only: whoever reads HOCL makes programs of them (`running.token_systems`).

@@ -1,0 +1,82 @@
+"""What `solvent explore` says of properties: which hold, what each rule of a refinement does, a run that breaks one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from solvent.cli.render import reaction_as_json, shortened, write, write_reaction
+from solvent.engine.explore import Exploration, describe_state
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from solvent.engine.properties import Never, Refines, Run
+    from solvent.engine.trace import Record
+
+_TEXT_MAX = 1000
+_REASON_MAX = 4000
+
+
+def write_property(one: Never | Refines, known: str = "") -> None:
+    """Write that a property holds, as far as is known; of a refinement also what each rule is."""
+    kind, _, rest = one.name.partition(" ")
+    write((kind, "bold"), " " * (12 - len(kind)), (rest, "green"), known)
+    if kind == "refines":
+        write_counterparts(one.counterparts())  # type: ignore[union-attr]
+
+
+def write_counterparts(counterparts: Mapping[str, Sequence[Run]]) -> None:
+    """Write for each rule what its reactions are in the coarser program."""
+    width = max(map(len, counterparts), default=0)
+    for rule, runs in counterparts.items():
+        write(f"  {rule:<{width}}  ", " or ".join(map(in_words, runs)))
+
+
+def in_words(run: Run) -> str:
+    """Write a run by its rules."""
+    return " then ".join(run) or "nothing"
+
+
+def write_violation(found: Exploration) -> None:
+    """Write the property that does not hold, and a shortest run to where it does not."""
+    violation = found.violation
+    assert violation is not None
+    write(("wrong", "bold red"), "       ", (violation.property.name, "bold red"))
+    write("  start  ", shortened(describe_state(found.states[0]), _TEXT_MAX))
+    write_records(found.run_to_violation())
+    if violation.step is None:
+        write("  state  ", (shortened(describe_state(found.states[violation.state]), _TEXT_MAX), "red"))
+    if violation.property.name.startswith("refines "):
+        write("  ", shortened(violation.reason, _REASON_MAX))
+
+
+def properties_as_json(found: Exploration, properties: Sequence[Never | Refines]) -> dict[str, Any]:
+    """Give which properties hold, null where that is not known, what rules are, and the run to a violation."""
+    violation = found.violation
+    fields: dict[str, Any] = {"holds": {}, "violation": None}
+    for one in properties:
+        is_wrong = violation is not None and violation.property is one
+        fields["holds"][one.name] = False if is_wrong else True if found.is_complete else None
+        if one.name.startswith("refines "):
+            fields["counterparts"] = {rule: list(map(list, runs)) for rule, runs in one.counterparts().items()}  # type: ignore[union-attr]
+    if violation is not None:
+        fields["violation"] = {
+            "property": violation.property.name,
+            "reason": violation.reason,
+            "run": list(map(reaction_as_json, found.run_to_violation())),
+            "state": describe_state(found.states[violation.state]),
+        }
+    return fields
+
+
+def write_records(records: Sequence[Record], first: int | None = None) -> None:
+    """Write reactions, numbered on from `first`."""
+    for at, record in enumerate(records):
+        if first is not None:
+            record.number = first + at
+        write_reaction(record, width=6)
+
+
+__all__ = [
+    "in_words", "properties_as_json", "write_counterparts", "write_property", "write_records", "write_violation",
+]  # fmt: skip
