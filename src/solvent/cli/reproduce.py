@@ -1,4 +1,7 @@
-"""`solvent reproduce capture`: the paper's experiments, as data, plots and a table of what it says and we measure."""
+"""`solvent reproduce PAPER`: a paper's experiments, as data, plots and a table of what it says and we measure.
+
+What is the same for all papers is here, and what capture has of its own; the token's is in `reproduce_token`.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +17,17 @@ from solvent.cli.watching import Watch
 from solvent.errors import Misuse
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-    from collections.abc import Sequence
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Callable, Sequence
 
     from solvent.simulation.experiments.capture.claims import Claim
-    from solvent.simulation.experiments.capture.reproduction import Reproduction
     from solvent.simulation.experiments.drawing import Figure
+    from solvent.simulation.experiments.reproduction import Reproduction
 
-PAPERS = {"capture": 'Bertier, Obrovac, Tedeschi: "Adaptive atomic capture of multiple molecules" (2013)'}
+PAPERS = {
+    "capture": 'Bertier, Obrovac, Tedeschi: "Adaptive atomic capture of multiple molecules" (2013)',
+    "token": 'Englert, Rudolph, Shvartsman: "Developing and refining an adaptive token-passing strategy" (2001)',
+}
 FIGURES = (3, 4, 5, 6, 7, 8, 9, 10, 11, 15, 16, 17, 18, 19)
 _FOLDER = "reproduced"
 _INSTALL = "pip install 'solvent[figures]', or do without: --no-plots"
@@ -37,6 +43,10 @@ solvent reproduce capture --out figures
 
 def main(arguments: list[str]) -> int:
     """Reproduce figures; 3 if it was interrupted, 2 if plots were wanted that cannot be drawn."""
+    if arguments[:1] == ["token"]:
+        from solvent.cli.reproduce_token import main as reproduce_token
+
+        return reproduce_token(arguments[1:])
     options = _options(arguments)
     from solvent.simulation.experiments.capture.cells import SCALES
     from solvent.simulation.experiments.capture.reproduction import Reproduction
@@ -45,7 +55,7 @@ def main(arguments: list[str]) -> int:
     if options.runs is not None:
         scale = scale._replace(runs=options.runs)
     reproduction = Reproduction(
-        _folder(options.out),
+        folder_of(options.out),
         scale,
         sorted(set(options.figure or FIGURES)),
         seed=options.seed,
@@ -53,6 +63,13 @@ def main(arguments: list[str]) -> int:
         with_plots=not options.no_plots,
         processes=options.processes,
     )
+    return carry_out(reproduction, options, _write_claims)
+
+
+def carry_out(
+    reproduction: Reproduction[Any, Any], options: Namespace, write_claims: Callable[[Sequence[Any]], None]
+) -> int:
+    """Run a reproduction, and say what came of it."""
     if reproduction.with_plots and not _can_plot():
         complain("matplotlib is not installed, so there will be data and a table, but no plots", hint=_INSTALL)
     started = time.monotonic()
@@ -62,11 +79,14 @@ def main(arguments: list[str]) -> int:
     if options.format == "json":
         write_json(_as_json(reproduction, claims, seconds))
     else:
-        _write(reproduction, claims, seconds)
+        write_claims(claims)
+        files = sum(map(len, reproduction.written.values()))
+        done = counted(len(reproduction.written), "figure")
+        write(f"{done}, {counted(files, 'file')} and the table in {reproduction.folder} ({seconds:.0f} s)")
     return _end(reproduction, options)
 
 
-def _end(reproduction: Reproduction, options: Namespace) -> int:
+def _end(reproduction: Reproduction[Any, Any], options: Namespace) -> int:
     """Say what is missing, if anything is."""
     sys.stdout.flush()
     if not reproduction.is_complete:
@@ -85,7 +105,8 @@ def _can_plot() -> bool:
     return can_plot()
 
 
-def _folder(name: str) -> Path:
+def folder_of(name: str) -> Path:
+    """Make the folder that was named, if it is not there."""
     folder = Path(name)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -121,7 +142,7 @@ class _Progress:
         # What a bar expects from few runs is far off; from several minutes it is not.
         bar = Progress(*columns, console=Console(stderr=True), transient=True, speed_estimate_period=300)
         self._bar = self._stack.enter_context(bar)
-        self._task = self._bar.add_task("capture", total=weight)
+        self._task = self._bar.add_task("", total=weight)
 
     def advances(self, weight: float, cell: str) -> None:
         """Move the bar."""
@@ -142,7 +163,7 @@ class _Progress:
         return self._watch.should_stop()
 
 
-def _as_json(reproduction: Reproduction, claims: Sequence[Claim], seconds: float) -> dict[str, Any]:
+def _as_json(reproduction: Reproduction[Any, Any], claims: Sequence[Any], seconds: float) -> dict[str, Any]:
     return {
         "scale": reproduction.scale.name,
         "runs": reproduction.scale.runs,
@@ -154,20 +175,21 @@ def _as_json(reproduction: Reproduction, claims: Sequence[Claim], seconds: float
     }
 
 
-def _write(reproduction: Reproduction, claims: Sequence[Claim], seconds: float) -> None:
+def _write_claims(claims: Sequence[Claim]) -> None:
     experiment = -1
     for claim in claims:
         if claim.experiment != experiment:
             experiment = claim.experiment
             write((f"Experiment {experiment}" if experiment else "Past the paper", "bold"))
         write(f"  {'paper says' if experiment else 'we want   '}  {claim.paper}")
-        write(f"  we measure  {claim.measured}")
-        style = "" if claim.difference == "none" else "yellow"
-        write("  difference  ", (claim.difference, style))
-        write()
-    files = sum(map(len, reproduction.written.values()))
-    done = counted(len(reproduction.written), "figure")
-    write(f"{done}, {counted(files, 'file')} and the table in {reproduction.folder} ({seconds:.0f} s)")
+        write_outcome(claim.measured, claim.difference)
+
+
+def write_outcome(measured: str, difference: str) -> None:
+    """Say what became of a statement."""
+    write(f"  we measure  {measured}")
+    write("  difference  ", (difference, "" if difference == "none" else "yellow"))
+    write()
 
 
 def _options(arguments: list[str]) -> Namespace:
@@ -178,12 +200,21 @@ def _options(arguments: list[str]) -> Namespace:
     which = f"only this figure, may be repeated: {', '.join(map(str, FIGURES))}"
     add("--figure", type=int, choices=FIGURES, action="append", metavar="N", help=which)
     add("--runs", type=at_least(1), metavar="R", help="runs of each setup (default: 50; 3 at small scale)")
-    add("--out", default=_FOLDER, metavar="DIR", help=f"where to write (default: {_FOLDER})")
     says = "paper: 250 nodes, 15000 molecules, up to 10000 nodes; small: a fifth of it, in seconds (default: paper)"
-    add("--scale", choices=("small", "paper"), default="paper", help=says)
+    add_common(parser, scales=says)
+    options = parser.parse_args(arguments)
+    if options.paper != "capture":
+        parser.error(f"the paper comes first: solvent reproduce {options.paper} ...")
+    return options
+
+
+def add_common(parser: ArgumentParser, *, scales: str) -> None:
+    """Add what can be said about the reproduction of any paper."""
+    add = parser.add_argument
+    add("--out", default=_FOLDER, metavar="DIR", help=f"where to write (default: {_FOLDER})")
+    add("--scale", choices=("small", "paper"), default="paper", help=scales)
     add("--seed", type=int, default=1, metavar="N", help="another seed, other runs (default: 1)")
     add("--again", action="store_true", help="run also what has been measured before")
     add("--no-plots", action="store_true", help="only data and table; needs no matplotlib")
     add("--processes", type=at_least(0), metavar="P", help="runs at a time (default: one per processor)")
     add_format(parser)
-    return parser.parse_args(arguments)

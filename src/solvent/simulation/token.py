@@ -13,6 +13,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import replace
 
 from solvent.errors import Misuse, SolventError
 from solvent.protocols.machine import NodeId
@@ -23,12 +24,18 @@ from solvent.simulation.discrete import DiscreteRun, Ending
 from solvent.simulation.token_users import Users
 
 if TYPE_CHECKING:
-    from solvent.protocols.machine import Machine
+    from solvent.protocols.machine import Event, Machine
+    from solvent.protocols.token.state import TokenState, TokenStep
 
 PROTOCOLS = ("ring", "binary", "raymond", "naimi")
 CLEAN_UPS = ("rotation", "inverse", "none")
 _CODE = "P314"
 _PATIENCE, _PATIENCE_PER_NODE = 100_000, 100
+
+
+_USUAL = {"clean_up": "rotation"} | dict.fromkeys(
+    ("is_directed", "has_one_search", "lends_always", "lends_to_newest"), False
+)
 
 
 class NobodyServed(SolventError):
@@ -54,6 +61,10 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     has_one_search: bool = False
     #: How long the token may rest at a node where it finds nothing to do; zero: it never does.
     rest_max: int = 0
+    #: The paper taken literally: the token is lent also where going round would serve as many.
+    lends_always: bool = False
+    #: Traps are a stack and no queue, which breaks what the paper says about fairness.
+    lends_to_newest: bool = False
 
     def __post_init__(self) -> None:
         for value, known, name in ((self.protocol, PROTOCOLS, "protocol"), (self.clean_up, CLEAN_UPS, "clean-up")):
@@ -64,8 +75,8 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
         # An infinite gap is no number of steps; a run would never end.
         if not 0.0 <= self.gap < float("inf"):
             raise Misuse(_CODE, f"the gap is {self.gap}, and time between requests is a number from 0")
-        usual = {"clean_up": "rotation", "is_directed": False, "has_one_search": False}
-        changed = [name for name, value in usual.items() if getattr(self, name) != value]
+        of_search = ("clean_up", "is_directed", "has_one_search", "lends_always", "lends_to_newest")
+        changed = [name for name in of_search if getattr(self, name) != _USUAL[name]]
         if self.protocol != "binary" and changed:
             raise Misuse(_CODE, f"`{changed[0]}` is about searches, and `{self.protocol}` has none")
         if self.protocol not in ("ring", "binary") and (self.rounds or self.rest_max):
@@ -164,21 +175,31 @@ def machines_of(setup: Setup) -> list[Machine[Any]]:
         return [Raymond(node, tells_moves=True) for node in nodes]
     if setup.protocol == "naimi":
         return [NaimiTrehel(node, tells_moves=True) for node in nodes]
-    return [
-        Ring(
-            TokenConfig(
-                node,
-                setup.nodes,
-                protocol=setup.protocol,
-                clean_up=setup.clean_up,
-                is_directed=setup.is_directed,
-                has_one_search=setup.has_one_search,
-                rest_max=setup.rest_max,
-            ),
-            tells_moves=True,
-        )
-        for node in nodes
-    ]
+    kind = NewestFirst if setup.lends_to_newest else Ring
+    usual = TokenConfig(
+        nodes[0],
+        setup.nodes,
+        protocol=setup.protocol,
+        clean_up=setup.clean_up,
+        is_directed=setup.is_directed,
+        has_one_search=setup.has_one_search,
+        rest_max=setup.rest_max,
+    )
+    if setup.lends_always:
+        usual = replace(usual, used_bits=0)
+    return [kind(replace(usual, node=node), tells_moves=True) for node in nodes]
+
+
+class NewestFirst(Ring):
+    """A node whose last trap is sprung first."""
+
+    def step(self, state: TokenState, event: Event) -> TokenStep:
+        """Take one event, and move a trap that was added at the end to the front."""
+        after, effects = super().step(state, event)
+        traps = after.traps
+        if traps and traps[-1] not in state.traps:
+            after = replace(after, traps=(traps[-1], *traps[:-1]))
+        return after, effects
 
 
 def _outcome(run: DiscreteRun, users: Users) -> Outcome:

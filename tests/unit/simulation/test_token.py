@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import log2
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -64,14 +63,16 @@ def test_a_run_may_last_for_rounds() -> None:
     {"is_directed": True},
     {"has_one_search": True},
     {"rest_max": 20},
+    {"lends_always": True},
+    {"lends_to_newest": True},
 ])  # fmt: skip
 def test_variants_serve_everybody(options: dict[str, Any]) -> None:
     """Every variant of the search is a search: others than the usual one do something else, and serve all."""
-    usual = Setup(nodes=32, gap=6, requests=400)
-    seen, other = simulate(usual, 1), simulate(Setup(nodes=32, gap=6, requests=400, **options), 1)
+    usual = Setup(nodes=32, gap=3, requests=400)
+    seen, other = simulate(usual, 1), simulate(Setup(nodes=32, gap=3, requests=400, **options), 1)
     assert other != seen
     assert other.requests >= 400
-    assert other.wait_max < 32 * log2(32)
+    assert other.wait_max < 32 * 32
 
 
 def test_runs_are_taken_together() -> None:
@@ -94,6 +95,7 @@ def test_runs_are_taken_together() -> None:
     ({"gap": float("nan")}, "the gap is nan"),
     ({"gap": float("inf")}, "the gap is inf"),
     ({"protocol": "ring", "is_directed": True}, "`ring` has none"),
+    ({"protocol": "ring", "lends_always": True}, "`ring` has none"),
     ({"protocol": "naimi", "clean_up": "none"}, "`naimi` has none"),
     ({"protocol": "raymond", "rounds": 3}, "does not go round"),
     ({"protocol": "raymond", "rest_max": 3}, "does not go round"),
