@@ -253,13 +253,27 @@ MODELS: dict[str, Callable[[], Model]] = {
 }
 
 BROKEN: dict[str, Callable[[], Model]] = {
-    "anybody-gives-up": lambda: paper(PAIR, "oo", machine=broken.AnybodyGivesUp, title="C1"),
-    "no-attempt-numbers": lambda: paper(PAIR, "oo", machine=broken.NoAttemptNumbers, title="C2, among optimists"),
-    "no-attempt-numbers-p": lambda: paper(PAIR, "pp", machine=broken.NoAttemptNumbers, title="C2, among pessimists"),
-    "head-is-locked": lambda: paper(PAIR, "pp", machine=broken.HeadIsLocked, title="C3"),
-    "pessimists-do-not-wait": lambda: paper(PAIR, "pp", waiting=False, title="C4"),
-    "nobody-waits": lambda: paper(PAIR, "op", waiting=False, title="C5"),
-    "ghosts-in-the-list": lambda: paper(THREE, "pp", machine=broken.GhostsInTheList, title="C6"),
+    "anybody-gives-up": lambda: paper(
+        PAIR, "oo", machine=broken.AnybodyGivesUp, title="C1: anybody frees what another has taken"
+    ),
+    "no-attempt-numbers": lambda: paper(
+        PAIR, "oo", machine=broken.NoAttemptNumbers, title="C2: late answers count for the next attempt, of optimists"
+    ),
+    "no-attempt-numbers-p": lambda: paper(
+        PAIR, "pp", machine=broken.NoAttemptNumbers, title="C2: late answers count for the next attempt, of pessimists"
+    ),
+    "head-is-locked": lambda: paper(
+        PAIR, "pp", machine=broken.HeadIsLocked, title="C3: a commitment locks for the first in the list, for ever"
+    ),
+    "pessimists-do-not-wait": lambda: paper(
+        PAIR, "pp", waiting=False, title="C4: pessimists refuse each other for ever"
+    ),
+    "nobody-waits": lambda: paper(
+        PAIR, "op", waiting=False, title="C5: an optimist and a pessimist refuse each other for ever"
+    ),
+    "ghosts-in-the-list": lambda: paper(
+        THREE, "pp", machine=broken.GhostsInTheList, title="C6: a refused requester stays in the list"
+    ),
     "only-optimists": lambda: paper(PAIR, "oo", title="the optimistic sub-protocol alone is not live"),
     "lends-twice": lambda: paper(PAIR, "oo", machine=broken.LendsTwice, title="what is lent is not marked"),
     "unsaved-loans": lambda: paper(PAIR, "oo", crashes=1, machine=broken.UnsavedLoans, title="loans are not saved"),
