@@ -123,7 +123,7 @@ class _View:
                     f"{status.molecules:,}",
                     f"{status.known:,}",
                     f"{status.reactions:,}",
-                    f"{self.rates.get(node, 0.0):,.0f}",
+                    f"{self.rates[node]:,.0f}" if node in self.rates else "-",
                     str(status.life),
                 ]
             )
@@ -141,7 +141,7 @@ class _View:
                 "known": status.known,
                 "reactions": status.reactions,
                 "messages": status.messages_sent,
-                "messages_per_second": round(self.rates.get(node, 0.0), 1),
+                "messages_per_second": round(self.rates[node], 1) if node in self.rates else None,
                 "life": status.life,
                 "process": status.process,
             }
