@@ -16,6 +16,7 @@ from solvent.protocols.capture.moving_state import (
     Attempt,
     Confirmed,
     Given,
+    Kept,
     MovingState,
     Reacting,
     Refused,
@@ -64,8 +65,10 @@ def test_a_restarted_node_counts_from_its_life() -> None:
     """Numbers of attempts, gifts and molecules are never given twice; the program hears what is left."""
     state, effects = MACHINE.start((), 2)
     assert (state.attempts, state.given, state.made) == (2 << 28, 2 << 28, 2 << 28)
-    assert sorted(effect.outcome.molecule for effect in effects[:-1]) == [IRON, COAL]
-    assert effects[-1] == AGAIN
+    told = {Report(Arrived(molecule, value)) for molecule, value in HERE}
+    assert (set(effects[:-1]), effects[-1]) == (told, AGAIN)
+    assert set(MACHINE.start((Kept((), (), 0),), 0)[1][:-1]) == told
+    assert QUIET.start((), 2)[1] == (AGAIN,)
 
 
 # --------------------------------------------------------------------------------------------------- capturing
@@ -143,6 +146,12 @@ def test_a_combination_that_is_no_longer_here_is_abandoned() -> None:
     )
 
 
+def test_what_lies_at_one_other_node_may_be_asked_for() -> None:
+    """All of it comes from there or nothing does, so nobody can be left with half of it."""
+    state, effects = MACHINE.step(FRESH, Answered(Combination(0, ((ORE, ANN), (22, ANN)))))
+    assert (state.phase, effects) == (Attempt(1, 0, (), (ANN,)), (Send(ANN, Take(1, (ORE, 22), (), 0)),))
+
+
 def test_what_lies_at_several_nodes_is_for_those_who_have_a_part() -> None:
     """A combination of which this node has nothing, and no single node all, is not asked for."""
     state, effects = MACHINE.step(FRESH, Answered(Combination(0, ((ORE, ANN), (CHALK, BEN)))))
@@ -199,7 +208,7 @@ def test_what_means_nothing_changes_nothing(event: Any) -> None:
 @pytest.mark.parametrize("event", [Requested(Wake()), TimerFired(LOOK)])
 def test_news_wake_a_node_that_rests(event: Any) -> None:
     """One that is busy looks again before it rests."""
-    assert MACHINE.step(replace(FRESH, phase=IDLE), event) == (FRESH, (AGAIN,))
+    assert MACHINE.step(replace(FRESH, phase=IDLE, is_woken=True), event) == (FRESH, (AGAIN,))
     assert MACHINE.step(FRESH, event) == (replace(FRESH, is_woken=True), ())
 
 
