@@ -70,7 +70,7 @@ def _options(arguments: list[str]) -> Namespace:
     add = parser.add_argument
     which = f"only this figure, may be repeated: {', '.join(map(str, FIGURES))}"
     add("--figure", type=_figure, action="append", metavar="N", help=which)
-    says = "runs of each setup, each from a seed of its own (default: 10; 3 at small scale)"
+    says = "runs of each setup, each from a seed of its own (default: 6; 3 at small scale)"
     add("--runs", type=at_least(1), metavar="R", help=says)
     says = "paper: 1,000 rounds, 8 to 10,000 nodes; small: 60 rounds, 300 nodes at most (default: paper)"
     add_common(parser, scales=says)

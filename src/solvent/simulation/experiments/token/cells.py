@@ -49,7 +49,7 @@ class Scale(NamedTuple):
 
 PAPER = Scale(
     name="paper",
-    runs=10,
+    runs=6,
     rounds=1_000,
     requests_min=1_000,
     steps_max=2_000_000,
@@ -57,7 +57,7 @@ PAPER = Scale(
     sizes=(8, 16, 32, 64, 100, 128, 256, 512, 1_000, 2_000, 5_000, 10_000),
     nodes=100,
     gaps=(1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1_000),
-    gaps_of_variants=(2, 3, 5, 10, 20, 50, 100),
+    gaps_of_variants=(2, 3, 5, 10, 100),
     sizes_full=(8, 32, 100, 512, 1_000),
     turns_full=100,
 )
