@@ -1,7 +1,7 @@
 """What is run: setups by name, and how often each.
 
 The paper's runs last 1,000 rounds, a round being the token's visit to each node. So do ours, save for the largest
-rings: as many steps as `steps_max` says are enough there, since a run of 200 rounds of 10,000 nodes has 200,000
+rings: as many steps as `steps_max` says are enough there, since a run of 100 rounds of 10,000 nodes has 100,000
 requests. Where requests are seldom a run goes on until there were `requests_min`, or a mean would be of few. Protocols
 without rounds get as many requests as come in the same time.
 """
@@ -52,7 +52,7 @@ PAPER = Scale(
     runs=6,
     rounds=1_000,
     requests_min=1_000,
-    steps_max=2_000_000,
+    steps_max=1_000_000,
     gap=10,
     sizes=(8, 16, 32, 64, 100, 128, 256, 512, 1_000, 2_000, 5_000, 10_000),
     nodes=100,
