@@ -98,7 +98,8 @@ def run_many(
             at_work = list((pool._processes or {}).values())  # noqa: SLF001 - only from Python 3.14 on is there a name
             pool.shutdown(wait=False, cancel_futures=True)
             for process in at_work:
-                process.terminate()
+                # Not by a signal that a run could have learnt to ignore from the process it was forked from.
+                process.kill()
     return Gathered(tuple(_results(futures, is_stopped=is_stopped)), runs)
 
 
