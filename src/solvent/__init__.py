@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from solvent.engine import Reaction
     from solvent.engine.explain import why_not
     from solvent.engine.explore import explore
+    from solvent.engine.properties import Never, Refines
     from solvent.engine.trace import Recorder
     from solvent.errors import (
         LimitReached,
@@ -54,6 +55,7 @@ _HOMES = {
     "solvent.engine": "Reaction",
     "solvent.engine.explain": "why_not",
     "solvent.engine.explore": "explore",
+    "solvent.engine.properties": "Never Refines",
     "solvent.engine.trace": "Recorder",
     "solvent.errors": ("LimitReached Misuse NameProblem ProgramError ReactionFailed SolventError SyntaxProblem"),
     "solvent.running": "Outcome Program Run load molecules parse rule run run_async step",
@@ -84,6 +86,7 @@ __all__ = [
     "List",
     "Misuse",
     "NameProblem",
+    "Never",
     "Opaque",
     "Outcome",
     "Program",
@@ -91,6 +94,7 @@ __all__ = [
     "Reaction",
     "ReactionFailed",
     "Recorder",
+    "Refines",
     "Rule",
     "Run",
     "Solution",

@@ -53,7 +53,7 @@ SYSTEMS = {
     "search": System("Search, figure 6", "message_passing", 1, (Bounds(2, 1, 2), Bounds(3, 1, 1), Bounds(4, 1, 1))),
     # Rule 8 of BinarySearch receives the token and sends it back: rules 3 and 4 of Search.
     "binary_search": System(
-        "BinarySearch, figure 7", "search", 2, (Bounds(2, 2, 1, 2), Bounds(3, 2, 1, 2), Bounds(4, 1, 2, 2))
+        "BinarySearch, figure 7", "search", 2, (Bounds(2, 1, 2, 1), Bounds(3, 1, 2, 1), Bounds(4, 1, 2, 1))
     ),
 }
 """The systems by name, from the specification to the protocol."""
