@@ -62,12 +62,16 @@ def main(arguments: list[str]) -> int:
         raise error
     solution = run.solution()
     try:
-        if options.save is not None:
+        if options.save is not None and not run.ended.missing:
             from solvent.running.saving import save
 
             save(solution, options.save)
     finally:
         _report(run, solution, error, options)
+    if run.ended.missing:
+        nodes = " and ".join(f"node {node}" for node in run.ended.missing)
+        unsaved = "; it was not saved" if options.save is not None else ""
+        write(f"{nodes} did not answer: what is there is missing from this solution{unsaved}", to=sys.stderr)
     if not run.ended.is_inert:
         write(f"the run is kept in {run.folder}: `solvent run --resume {run.folder}` goes on with it", to=sys.stderr)
     if interrupted:
@@ -178,6 +182,7 @@ def _report(run: NodesRun, solution: Solution, error: SolventError | None, optio
             "nodes": len(run.parts),
             "messages": ended.messages,
             "restarts": ended.restarts,
+            **({"missing": ended.missing} if ended.missing else {}),
         }
         if run.record.why_together:
             found["together"] = run.record.why_together

@@ -129,12 +129,25 @@ class Gift(Message, frozen=True, gc=False, array_like=True):
     texts: tuple[str, ...]
 
 
+class Loan(Message, frozen=True, gc=False, array_like=True):
+    """A molecule that was lent; whether it is consumed, its borrower knows."""
+
+    to: int
+    attempt: int
+    text: str
+
+
 class Collected(Message, frozen=True, gc=False):
-    """The molecules of a node; what it has given and received so far tells which gifts are still on their way."""
+    """The molecules of a node; what it has given and received so far tells which gifts are still on their way.
+
+    Likewise `reacted`, its attempts that ended in a reaction, tells which loans of others are consumed.
+    """
 
     texts: tuple[str, ...]
     gifts: tuple[Gift, ...] = ()
     got: tuple[tuple[int, int], ...] = ()
+    loans: tuple[Loan, ...] = ()
+    reacted: tuple[int, ...] = ()
 
 
 Answer: TypeAlias = Status | Problem | Collected
@@ -265,6 +278,7 @@ __all__ = [
     "Halt",
     "Line",
     "Load",
+    "Loan",
     "Part",
     "Problem",
     "Request",

@@ -49,6 +49,8 @@ class Ended:
         self.statuses: dict[int, Status] = {}
         self.seconds = 0.0
         self.restarts = 0
+        #: Nodes that did not answer when all was collected: their molecules are in their folders only.
+        self.missing: list[int] = []
 
     @property
     def reactions(self) -> int:
@@ -280,12 +282,17 @@ class Launcher:
                 collected[node] = line.ask(Collect(), seconds_max=max(until - time.monotonic(), 0.1))
                 self.ended.statuses[node] = line.ask(AskStatus(), seconds_max=1.0)
             except NodeProblem:
-                # Killed; what it had is in its journal.
-                continue
+                # Killed, or in the middle of a call that takes long; what it has is in its journal.
+                collected.pop(node, None)
+                self.ended.missing.append(node)
         self.ended.is_inert = False
         if self._began_at is not None:
             self.ended.seconds = time.monotonic() - self._began_at
-        self.ended.texts = [text for one in collected.values() for text in (*one.texts, *_on_their_way(one, collected))]
+        self.ended.texts = [
+            text
+            for one in collected.values()
+            for text in (*one.texts, *_on_their_way(one, collected), *_not_consumed(one, collected))
+        ]
 
     def _end(self) -> None:
         for line in self._lines.values():
@@ -303,6 +310,13 @@ def _on_their_way(one: Collected, collected: dict[int, Collected]) -> list[str]:
         for gift in one.gifts
         if gift.to not in collected or (gift.giver, gift.number) not in collected[gift.to].got
         for text in gift.texts
+    ]
+
+
+def _not_consumed(one: Collected, collected: dict[int, Collected]) -> list[str]:
+    """Give the molecules that a node has lent and their borrower has not consumed."""
+    return [
+        loan.text for loan in one.loans if loan.to not in collected or loan.attempt not in collected[loan.to].reacted
     ]
 
 

@@ -25,7 +25,7 @@ from solvent.protocols.nodes import Idle, Told, unpacked
 from solvent.running.nodes.alone import Alone, Patient
 from solvent.running.nodes.building import Machinery
 from solvent.running.nodes.chemist import Chemist
-from solvent.running.nodes.control import Collected, Gift, Part, Status
+from solvent.running.nodes.control import Collected, Gift, Loan, Part, Status
 from solvent.running.nodes.dealing import rules_in
 from solvent.running.nodes.homes import charge_of
 from solvent.running.nodes.listening import Door
@@ -251,10 +251,17 @@ class Work:
             Gift(self.part.node, number, to, tuple(unpacked(text).value for _, text in items))
             for number, (to, items) in getattr(capture, "gifts", {}).items()
         ]
-        texts = (
-            unpacked(value if isinstance(value, str) else value.value).value for value in capture.molecules.values()
-        )
-        return Collected(tuple(texts), tuple(gifts), tuple(getattr(capture, "got", ())))
+        texts: list[str] = []
+        loans: list[Loan] = []
+        for held in capture.molecules.values():
+            text = unpacked(held if isinstance(held, str) else held.value).value
+            hold = None if isinstance(held, str) else held.hold
+            if hold is not None and hold.is_lent:
+                loans.append(Loan(hold.requester, hold.attempt, text))
+            else:
+                texts.append(text)
+        got, reacted = tuple(getattr(capture, "got", ())), tuple(getattr(capture, "reacted", ()))
+        return Collected(tuple(texts), tuple(gifts), got, tuple(loans), reacted)
 
 
 __all__ = ["JOURNAL", "PART", "Work", "forget", "load_part", "save_part"]
