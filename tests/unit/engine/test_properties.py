@@ -1,0 +1,136 @@
+"""Properties of programs: what may never be, and what a program refines."""
+
+from __future__ import annotations
+
+import pytest
+
+import solvent
+from solvent.engine.explore import Exploration, Property, explore
+from solvent.engine.properties import Never, Refines
+
+COUNTER = "let up = replace N:n by N:(n + 1) if n < 3 in <N:0, up>"
+WORK = (
+    "let start = replace IDLE, JOB:n by BUSY:n in let end = replace BUSY:n by IDLE, DONE in"
+    " <IDLE, JOB:1, JOB:2, start, end>"
+)
+COARSE = "let work = replace JOB by DONE in <JOB, JOB, work>"
+MAPPING = (
+    "let waits = replace JOB:n by JOB in let is_under_way = replace BUSY:n by JOB in let forget = replace IDLE by in"
+    " <waits, is_under_way, forget>"
+)
+
+
+def watched(text: str, *properties: Property, states_max: int = 100) -> Exploration:
+    """Explore a program with properties."""
+    return explore(solvent.parse(text).solution(), properties=properties, states_max=states_max)
+
+
+def refines(coarse: str = COARSE, mapping: str = MAPPING, **options: int) -> Refines:
+    """Give the property that a program refines another."""
+    return Refines(solvent.parse(coarse).solution(), solvent.parse(mapping).solution(), name="coarse", **options)
+
+
+def rules_of(found: Exploration) -> list[str]:
+    """Give the rules of the run to what does not hold."""
+    return [record.rule for record in found.run_to_violation()]
+
+
+def test_bad_state_is_reached_by_a_shortest_run() -> None:
+    """The run to a state that may never be is the shortest, and nothing is explored after it."""
+    never = Never(solvent.rule("replace N:n by if n >= 2", name="two"))
+    found = watched(COUNTER, never)
+    assert found.violation is not None
+    assert (found.violation.property.name, found.violation.step, found.is_complete) == ("never two", None, False)
+    assert (rules_of(found), solvent.show(found.states[found.violation.state])) == (["up", "up"], "<N:2, up>")
+
+
+def test_what_never_is_holds() -> None:
+    """Where no state fits, all states are explored."""
+    found = watched(COUNTER, Never(solvent.rule("replace N:n by if n > 3")))
+    assert (found.violation, found.is_complete, len(found.states)) == (None, True, 4)
+
+
+def test_first_state_may_be_bad() -> None:
+    """The first state is looked at, too: the run to it is empty."""
+    assert rules_of(watched(COUNTER, Never(solvent.rule("replace N:0 by")))) == []
+
+
+def test_bad_state_may_be_described_by_its_rules() -> None:
+    """A pattern for a rule fits the rules of a state."""
+    text = "let once = replace-one 1 by 2 in let up = replace 2 by 3 in <1, once, up>"
+    (unused,) = solvent.molecules("(unused = replace 2, once = r by)")
+    assert watched(text, Never(unused)).violation is None
+    (left,) = solvent.molecules("(left = replace 3, up = r by)")
+    assert rules_of(watched(text, Never(left))) == ["once", "up"]
+
+
+def test_reactions_that_the_mapping_does_not_show_are_nothing() -> None:
+    """A refinement holds: each reaction is none or one of the coarser program."""
+    one = refines()
+    found = watched(WORK, one)
+    assert (found.violation, found.is_complete) == (None, True)
+    assert one.counterparts() == {"start": [()], "end": [("work",)]}
+    assert one.states_shown == 3
+
+
+def test_reaction_without_counterpart_is_caught() -> None:
+    """A job that is lost is no reaction of a program in which all are done."""
+    found = watched(WORK.replace("by IDLE, DONE", "by IDLE"), refines())
+    assert found.violation is not None
+    assert rules_of(found) == ["start", "end"]
+    assert found.violation.reason == "`end` does what one reaction of coarse cannot do: from <JOB, JOB> to <JOB>"
+
+
+def test_first_states_must_agree() -> None:
+    """What begins elsewhere refines nothing."""
+    found = watched(WORK, refines(COARSE.replace("<JOB, JOB", "<JOB")))
+    assert found.violation is not None
+    assert found.violation.reason == "the first state is <JOB, JOB>, and not <JOB>"
+
+
+def test_two_reactions_are_allowed_where_one_says_so() -> None:
+    """A reaction that does two things at once is two reactions of the coarser program."""
+    both = "let both = replace JOB:m, JOB:n by DONE, DONE in <JOB:1, JOB:2, both>"
+    found = watched(both, refines())
+    assert found.violation is not None
+    one = refines(steps_max=2)
+    assert watched(both, one).violation is None
+    assert one.counterparts() == {"both": [("work", "work")]}
+
+
+def test_counterparts_are_as_few_as_tell_all() -> None:
+    """Where several rules of the coarser program do the same, the one that is most often it is named."""
+    coarse = "let work = replace JOB by DONE in let hurry = replace JOB, SOON by DONE, SOON in <JOB, JOB, work, hurry>"
+    one = refines(coarse)
+    watched(WORK, one)
+    assert one.counterparts()["end"] == [("work",)]
+
+
+def test_rules_that_are_used_up_count() -> None:
+    """A coarser program whose rule is used up does its work once."""
+    coarse = "let work = replace-one JOB by DONE in <JOB, JOB, work>"
+    found = watched(WORK, refines(coarse))
+    assert rules_of(found) == ["start", "end"]
+
+
+def test_mapping_that_never_ends_is_refused() -> None:
+    """A mapping must come to an end."""
+    with pytest.raises(solvent.LimitReached, match="the mapping to coarse does not end"):
+        watched(WORK, refines(mapping="let again = replace IDLE by IDLE in <again>"))
+
+
+def test_python_may_look_at_every_state() -> None:
+    """A property of one's own has a name and two checks."""
+
+    class Even:
+        name = "even"
+
+        def check_state(self, number: int, *_: object) -> str | None:
+            return "odd" if number == 1 else None
+
+        def check_reaction(self, *_: object) -> str | None:
+            return None
+
+    found = watched(COUNTER, Even())
+    assert found.violation is not None
+    assert (found.violation.reason, found.violation.state) == ("odd", 1)
