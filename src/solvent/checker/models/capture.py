@@ -280,8 +280,8 @@ BROKEN: dict[str, Callable[[], Model]] = {
     "keeps-a-copy": lambda: moving(PAIR, machine=broken.KeepsACopy, title="a gift is not given away"),
     "never-yields": lambda: moving(PAIR, machine=broken.NeverYields, title="nobody yields"),
     "always-yields": lambda: moving(PAIR, machine=broken.AlwaysYields, title="everybody yields to anybody"),
-    "loses-its-place": lambda: moving(
-        SPECTATOR, machine=broken.LosesItsPlace, title="who failed gives to anybody, who has nothing takes"
+    "takes-without-a-part": lambda: moving(
+        SPECTATOR, machine=broken.TakesWithoutAPart, title="who has no part of a combination takes it"
     ),
     "forgets-gifts": lambda: moving(PAIR, crashes=1, machine=broken.ForgetsGifts, title="gifts are not kept"),
     "accepts-twice": lambda: moving(PAIR, crashes=1, machine=broken.AcceptsTwice, title="gifts are not recognised"),

@@ -194,8 +194,8 @@ class AlwaysYields(Moving):
         return super()._may_give(state, requester, -1, chosen)
 
 
-class LosesItsPlace(Moving):
-    """A node that failed gives to anybody while it rests, and a node that has no part of a combination takes it."""
+class TakesWithoutAPart(Moving):
+    """A node that has no part of a combination takes what lies at several others."""
 
     def _on_combination(self, state: MovingState, combination: Combination) -> MovingStep:
         # A part of its own that does not exist makes the sound machine believe that it has one.
@@ -207,9 +207,6 @@ class LosesItsPlace(Moving):
                 state = replace(state, phase=replace(state.phase, own=()))
             return state, effects
         return super()._on_combination(state, combination)
-
-    def _keeps_place(self, _state: MovingState, _requester: NodeId, _reactions: int) -> bool:
-        return False
 
 
 class ForgetsGifts(Moving):

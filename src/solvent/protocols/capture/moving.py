@@ -10,9 +10,7 @@ Why it makes progress. Two rules. A combination that lies at several nodes is fo
 node with an attempt out keeps its own part from requesters that come after it in the total order (reactions done, then
 id) and yields it to those before it; its own attempt then fails. So of all nodes that want something, the first in the
 order cannot be robbed, and nobody may refuse it what it asks for; it fails only if somebody else got there before, and
-molecules that are wanted move only towards nodes earlier in the order. A node whose attempt has failed may find nothing
-just now because what it wants is under way. It keeps its place: asked by somebody who comes later, it refuses once and
-looks again, and only if it finds nothing then does it give.
+molecules that are wanted move only towards nodes earlier in the order.
 
 Why nothing is used twice. A molecule is in exactly one place: a node's molecules, or one gift under way. With
 `confirm`, gifts are saved by the giver until the receiver has saved them, and are sent again after a crash of either;
@@ -155,10 +153,6 @@ class Moving:
                 break
         if not chosen or not self._may_give(state, requester, take.reactions, chosen):
             return state, (refused,)
-        if self._keeps_place(state, requester, take.reactions):
-            if state.phase == SEARCHING:
-                return state, (refused,)
-            return replace(state, phase=SEARCHING, is_pressed=True), (refused, self.discover)
         items = []
         for molecule in chosen:
             items.append((molecule, molecules[molecule]))
@@ -185,14 +179,6 @@ class Moving:
         if (reactions, requester) < (state.reactions, self.node):
             return True
         return not any(molecule in chosen for molecule in (*phase.own, *phase.come))
-
-    def _keeps_place(self, state: MovingState, requester: NodeId, reactions: int) -> bool:
-        """Tell whether a node that rests after a failure is to look again before it gives to one who comes later."""
-        return (
-            state.is_wanting
-            and state.phase in (IDLE, SEARCHING)
-            and (reactions, requester) > (state.reactions, self.node)
-        )
 
     def _equals(self, state: MovingState, take: Take) -> tuple[MoleculeId, ...]:
         """Find, for those molecules that are no longer here, equal ones; nothing if one is missing."""
@@ -236,7 +222,7 @@ class Moving:
                 molecules.append(molecule)
                 their.append(value)
         attempt = Attempt(number, combination.rule, tuple(own), tuple(wanted))
-        state = replace(state, phase=attempt, attempts=number, is_pressed=False)
+        state = replace(state, phase=attempt, attempts=number)
         if not wanted:
             return self._conclude(state, attempt)
         known = bool(combination.values)
@@ -294,7 +280,7 @@ class Moving:
                     Ask(React(attempt.rule, items)),
                 )
         come = self._arrivals(tuple((part, molecules[part]) for part in attempt.come if part in molecules))
-        state = replace(state, phase=SEARCHING, is_woken=False, is_wanting=True)
+        state = replace(state, phase=SEARCHING, is_woken=False)
         return state, (Report(Abandoned(attempt.rule, attempt.number)), *come, self.discover)
 
     def _on_products(self, state: MovingState, values: tuple[Any, ...]) -> MovingStep:
@@ -306,7 +292,7 @@ class Moving:
             molecules = molecules.delete(molecule)
         state, added = self._named(replace(state, molecules=molecules), values)
         reactions = state.reactions + 1
-        state = replace(state, phase=SEARCHING, is_woken=False, is_wanting=False, reactions=reactions)
+        state = replace(state, phase=SEARCHING, is_woken=False, reactions=reactions)
         reacted = Report(Reacted(phase.rule, phase.number, consumed, added))
         if self.config.confirm:
             return state, (Save(Kept(consumed, added, reactions)), reacted, self.discover)
@@ -354,8 +340,6 @@ class Moving:
 
     def _rest(self, state: MovingState) -> MovingStep:
         """Nothing can react as far as the program knows: look again if something changed meanwhile, else rest."""
-        if state.is_pressed:
-            state = replace(state, is_pressed=False, is_wanting=False)
         if state.is_woken:
             return replace(state, phase=SEARCHING, is_woken=False), (self.discover,)
         state = replace(state, phase=IDLE)

@@ -135,10 +135,6 @@ class MovingState(Value, frozen=True, gc=False):
     phase: Phase = IDLE
     #: Set when something changed while an attempt was out, so that the node looks again before it rests.
     is_woken: bool = False
-    #: Set when an attempt failed: what it was about may be under way to somebody, so the node keeps its place.
-    is_wanting: bool = False
-    #: Set while the node looks again because somebody who comes later asked for what it keeps.
-    is_pressed: bool = False
     reactions: int = 0
     attempts: int = 0
     made: int = 0

@@ -126,7 +126,7 @@ def test_a_refused_attempt_keeps_what_has_come() -> None:
     state, effects = MACHINE.step(state, Received(BEN, Refused(1)))
     assert (state.phase, effects) == (Attempt(1, 0, (IRON,), (ANN,), is_refused=True), ())
     assert MACHINE.step(state, Received(ANN, Given(1, 3, ((ORE, "ore"),)))) == (
-        having(*HERE, (ORE, "ore"), is_wanting=True),
+        having(*HERE, (ORE, "ore")),
         (Report(Abandoned(0, 1)), Report(Arrived(ORE, "ore")), AGAIN),
     )
 
@@ -134,14 +134,14 @@ def test_a_refused_attempt_keeps_what_has_come() -> None:
 def test_the_last_refusal_ends_the_attempt() -> None:
     """A node that is refused everything has what it had."""
     state = having(*HERE, phase=Attempt(1, 0, (IRON,), (ANN,)))
-    failed = replace(FRESH, is_wanting=True)
+    failed = FRESH
     assert MACHINE.step(state, Received(ANN, Refused(1))) == (failed, (Report(Abandoned(0, 1)), AGAIN))
 
 
 def test_a_combination_that_is_no_longer_here_is_abandoned() -> None:
     """What the program proposes may have left since it looked."""
     assert MACHINE.step(FRESH, Answered(Combination(0, ((IRON, ME), (ORE, ME))))) == (
-        replace(FRESH, attempts=1, is_wanting=True),
+        replace(FRESH, attempts=1),
         (Report(Abandoned(0, 1)), AGAIN),
     )
 

@@ -7,7 +7,6 @@ from immutables import Map
 from msgspec.structs import replace
 
 from solvent.protocols.capture.moving_state import (
-    IDLE,
     Attempt,
     Given,
     Reacting,
@@ -15,11 +14,9 @@ from solvent.protocols.capture.moving_state import (
 from solvent.protocols.capture.vocabulary import (
     Abandoned,
     Arrived,
-    Combination,
     Gone,
-    Products,
 )
-from solvent.protocols.machine import Answered, Received, Report, Send
+from solvent.protocols.machine import Received, Report, Send
 from tests.unit.protocols.capture.workshop import (
     AGAIN,
     ANN,
@@ -30,7 +27,6 @@ from tests.unit.protocols.capture.workshop import (
     HERE,
     IRON,
     MACHINE,
-    ME,
     ORE,
     QUIET,
     ZOE,
@@ -146,52 +142,14 @@ def test_the_program_hears_of_what_a_robbed_attempt_loses() -> None:
     state, effects = MACHINE.step(state, take(ANN, ORE))
     assert effects == (Send(ANN, Given(1, 1, ((ORE, "ore"),))), Report(Gone(ORE)))
     assert MACHINE.step(state, Received(BEN, Given(1, 4, ((CHALK, "chalk"),)))) == (
-        having(*HERE, (CHALK, "chalk"), given=1, attempts=1, is_wanting=True),
+        having(*HERE, (CHALK, "chalk"), given=1, attempts=1),
         (Report(Abandoned(0, 1)), Report(Arrived(CHALK, "chalk")), AGAIN),
     )
 
 
-def test_who_failed_and_rests_keeps_its_place() -> None:
-    """Asked by one who comes later it refuses and looks again; it gives if it finds nothing, or to one who is first."""
-    resting, later = replace(FRESH, phase=IDLE, is_wanting=True), take(BEN, IRON, reactions=1)
-    given = Send(BEN, Given(1, 1, (HERE[0],)))
-    assert MACHINE.step(resting, take(BEN, IRON))[1][0] == given
-    state, effects = MACHINE.step(resting, later)
-    assert effects == (*refused(BEN), AGAIN)
-    assert MACHINE.step(state, later) == (state, refused(BEN))
-    state, _ = MACHINE.step(state, Answered(Combination(0, ())))
-    assert (state.phase, state.is_wanting) == (IDLE, False)
-    assert MACHINE.step(state, later)[1][0] == given
-
-
-def test_who_failed_keeps_its_place_while_it_looks() -> None:
-    """A search that began by itself is not one that a later requester made it do: the place is kept after it."""
-    looking, later = replace(FRESH, is_wanting=True), take(ZOE, IRON)
-    assert MACHINE.step(looking, later) == (looking, refused(ZOE))
-    state, _ = MACHINE.step(looking, Answered(Combination(0, ())))
-    assert state == replace(FRESH, phase=IDLE, is_wanting=True)
-    assert MACHINE.step(state, later) == (replace(looking, is_pressed=True), (*refused(ZOE), AGAIN))
-
-
-def test_who_is_pressed_and_finds_something_keeps_its_place() -> None:
-    """It goes on wanting until it has reacted; the next time it is asked it looks again."""
-    pressed = replace(FRESH, is_wanting=True, is_pressed=True)
-    state, _ = MACHINE.step(pressed, Answered(Combination(0, ((IRON, ME), (ORE, ANN)))))
-    assert (state.is_wanting, state.is_pressed) == (True, False)
-    state, _ = MACHINE.step(state, Received(ANN, Given(1, 3, ((ORE, "ore"),))))
-    state, _ = MACHINE.step(state, Answered(Products(())))
-    assert (state.is_wanting, state.is_pressed) == (False, False)
-
-
-def test_who_is_pressed_and_hears_news_looks_again_without_its_place() -> None:
-    """It has looked because it was asked; what it finds now it gets like anybody else."""
-    pressed = replace(FRESH, is_wanting=True, is_pressed=True, is_woken=True)
-    assert MACHINE.step(pressed, Answered(Combination(0, ()))) == (FRESH, (AGAIN,))
-
-
 def test_who_failed_and_tries_again_keeps_only_what_it_needs() -> None:
     """With an attempt out the attempt's own rules hold, and what it does not need is given to anybody."""
-    state = having(*HERE, phase=Attempt(2, 0, (IRON,), (BEN,)), is_wanting=True)
+    state = having(*HERE, phase=Attempt(2, 0, (IRON,), (BEN,)))
     assert QUIET.step(state, take(ZOE, COAL))[0] == replace(state, molecules=Map(HERE[:1]), given=1)
     assert QUIET.step(state, take(ZOE, IRON)) == (state, refused(ZOE))
 

@@ -137,7 +137,7 @@ def test_a_restarted_holder_is_not_waited_for() -> None:
     assert (state.phase, effects) == (Attempt(1, 0, (IRON,), (BEN,), is_refused=True), ())
     assert MACHINE.step(state, PeerRestarted(ANN)) == (state, ())
     state, effects = MACHINE.step(state, PeerRestarted(BEN))
-    assert (state, effects) == (replace(FRESH, attempts=1, is_wanting=True), (Report(Abandoned(0, 1)), AGAIN))
+    assert (state, effects) == (replace(FRESH, attempts=1), (Report(Abandoned(0, 1)), AGAIN))
 
 
 def test_a_holder_that_has_answered_may_restart() -> None:
