@@ -50,6 +50,30 @@ def test_in_a_ring_all_is_known_beforehand() -> None:
     assert (full.responsiveness_max, full.steps_per_grant, full.others_max, full.one_other_max) == (1, 1, 49, 1)
 
 
+def test_naimi_and_trehel_s_needs_as_many_messages_as_they_prove() -> None:
+    """A request takes the sum of 1/k for k up to N - 1 on average, which the paper of 1996 proves."""
+    for nodes in (10, 100):
+        seen = simulate(Setup(nodes=nodes, gap=300, protocol="naimi", requests=3000), 1)
+        assert seen.messages_per_request == pytest.approx(sum(1 / k for k in range(1, nodes)), rel=0.04)
+
+
+def test_raymond_s_tree_is_crossed_twice() -> None:
+    """A request takes twice the distance in the tree, on average over any two nodes of it."""
+
+    def distance(one: int, other: int) -> int:
+        steps = 0
+        while one != other:
+            one, other = max(one, other), min(one, other)
+            one, steps = (one - 1) // 2, steps + 1
+        return steps
+
+    nodes = 31
+    mean = sum(distance(one, other) for one in range(nodes) for other in range(nodes)) / nodes**2
+    seen = simulate(Setup(nodes=nodes, gap=300, protocol="raymond", requests=3000), 1)
+    assert seen.messages_per_request == pytest.approx(2 * mean, rel=0.04)
+    assert seen.wait == pytest.approx(2 * mean, rel=0.06)
+
+
 def test_a_run_may_last_for_rounds() -> None:
     """A run ends only when the token has been at every node so often."""
     seen = simulate(Setup(nodes=30, gap=10, protocol="binary", requests=1, rounds=20), 1)
