@@ -34,7 +34,7 @@ _INSTALL = "pip install 'solvent[figures]', or do without: --no-plots"
 _SAYS = """\
 Run the experiments of a paper with Solvent's own machines: for every figure the data as CSV and the plot as PNG and
 SVG, and a table of what the paper says beside what we measure. What has been measured is kept: the same command goes
-on where it was interrupted. At the paper's scale all figures take about twenty minutes on two cores.
+on where it was interrupted. At the paper's scale all figures take about half an hour on two cores.
 What follows is about capture; `solvent reproduce token --help` tells of the other paper."""
 _EXAMPLE = """\
 solvent reproduce capture --out figures
