@@ -44,7 +44,7 @@ def write_violation(found: Exploration) -> None:
     write(("wrong", "bold red"), "       ", (violation.property.name, "bold red"))
     write("  start  ", shortened(describe_state(found.states[0]), _TEXT_MAX))
     write_records(found.run_to_violation())
-    if violation.step is None:
+    if violation.rule is None:
         write("  state  ", (shortened(describe_state(found.states[violation.state]), _TEXT_MAX), "red"))
     if violation.property.name.startswith("refines "):
         write("  ", shortened(violation.reason, _REASON_MAX))

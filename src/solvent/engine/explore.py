@@ -11,20 +11,23 @@ exploration stops at the first that does not hold, and since it goes from near s
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
-from solvent.chemistry.molecule import order_key
 from solvent.chemistry.printer import print_molecule
-from solvent.engine.successors import Numbers, Opened, Step, successors, take
+from solvent.engine.successors import Opened, Opener, replay, successors
 from solvent.engine.trace import Record, Recorder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from solvent.chemistry.rule import Rule
     from solvent.chemistry.solution import Solution
+    from solvent.engine.numbers import Key
 
 STATES_MAX = 100_000
 """How many states are looked at unless the caller says otherwise."""
+_Passage: TypeAlias = "tuple[int, Rule, int]"
+"""From a state, by a rule, to a state."""
 
 
 class Property(Protocol):
@@ -35,17 +38,18 @@ class Property(Protocol):
     def check_state(self, number: int, opened: Opened) -> str | None:
         """Look at a state, before any reaction from it is looked at."""
 
-    def check_reaction(self, before: int, step: Step, after: int, state: Solution) -> str | None:
-        """Look at a reaction between two states, by their numbers; `state` is the one after."""
+    def check_reaction(self, before: int, rule: Rule, after: int, state: Solution) -> str | None:
+        """Look at a reaction of a rule between two states, by their numbers; `state` is the one after."""
 
 
 class Violation(NamedTuple):
-    """A property that does not hold: in a state, or, where a step is given, of that reaction from the state."""
+    """A property that does not hold: in a state, or, where a rule is given, of its reaction from there to `after`."""
 
     property: Property
     state: int
-    step: Step | None
     reason: str
+    rule: Rule | None = None
+    after: int | None = None
 
 
 class Exploration:
@@ -54,8 +58,8 @@ class Exploration:
     def __init__(self) -> None:
         self.states: list[Solution] = []
         self.edges: list[list[int]] = []
-        # For each state but the first: the state it was first reached from, and by which reaction.
-        self.came_from: list[tuple[int, Step] | None] = []
+        # For each state but the first: the state it was first reached from, and by a reaction of which rule.
+        self.came_from: list[tuple[int, Rule] | None] = []
         self.is_complete = True
         # The first property that was found not to hold; nothing was explored after that.
         self.violation: Violation | None = None
@@ -102,16 +106,17 @@ class Exploration:
                 return _round_trip(self.edges, start, set(component))
         return None
 
-    def path(self, state: int) -> list[Step]:
-        """Give the reactions by which a state was first reached."""
-        return [step for _, step in self._way(state)]
+    def path(self, state: int) -> list[int]:
+        """Give the states through which a state was first reached, itself the last."""
+        return [after for _, _, after in self._way(state)]
 
-    def _way(self, state: int) -> list[tuple[int, Step]]:
+    def _way(self, state: int) -> list[_Passage]:
         way = []
         came = self.came_from[state]
         while came is not None:
-            way.append(came)
-            came = self.came_from[came[0]]
+            way.append((*came, state))
+            state = came[0]
+            came = self.came_from[state]
         return way[::-1]
 
     def divergence(self) -> tuple[int, int]:
@@ -129,26 +134,23 @@ class Exploration:
     def run_to_violation(self) -> list[Record]:
         """Give the records of a shortest run to where a property does not hold."""
         assert self.violation is not None
-        state, step = self.violation.state, self.violation.step
-        return self._replay(self._way(state) + ([] if step is None else [(state, step)]))
+        _, state, _, rule, after = self.violation
+        return self._replay(self._way(state) + ([] if rule is None or after is None else [(state, rule, after)]))
 
     def run_round(self, cycle: list[int]) -> list[Record]:
         """Give the records of a run through the states of a cycle and back to the first."""
         way = []
         for state, after in zip(cycle, [*cycle[1:], cycle[0]], strict=True):
-            wanted = order_key(self.states[after])
-            step = next(step for step, reached in successors(self.states[state]) if order_key(reached) == wanted)
-            way.append((state, step))
+            wanted = self.states[after]
+            way.append((state, next(rule for rule, got in successors(self.states[state]) if got == wanted), after))
         return self._replay(way)
 
-    def _replay(self, way: list[tuple[int, Step]]) -> list[Record]:
+    def _replay(self, way: list[_Passage]) -> list[Record]:
         records: list[Record] = []
-        for state, step in way:
-            # A step is known by its place in the state as it stands here.
-            solution = self.states[state].copied()
-            recorder = Recorder(solution)
+        for state, rule, after in way:
+            recorder = Recorder(self.states[state].copied())
             recorder.records = records
-            take(solution, step, recorder)
+            replay(self.states[state], rule, self.states[after], recorder)
         return records
 
 
@@ -173,60 +175,57 @@ class _Explorer:
         self.found = found
         self._states_max = states_max
         self._properties = properties
-        self._numbers = Numbers()
-        self._known: dict[tuple[int, ...], int] = {}
-        self._queue: deque[int] = deque()
+        self._opener = Opener()
+        self._known: dict[Key, int] = {}
+        self._queue: deque[tuple[int, Key]] = deque()
 
     def explore(self, solution: Solution, should_stop: Callable[[], bool] | None) -> None:
         """Go from state to state, near ones first, until all are seen or something stops it."""
         found = self.found
-        self._number_of(solution, None)
+        self._number_of(self._opener.numbers.key(solution), solution, None)
         while self._queue:
-            at = self._queue.popleft()
+            at, key = self._queue.popleft()
             if should_stop is not None and should_stop():
                 found.is_complete = False
                 return
-            self._expand(at)
+            found.violation = self._expand(at, key)
             if found.violation is not None:
                 found.is_complete = False
                 return
             if not found.edges[at] and found.is_complete:
                 found.states[at].inert = True
 
-    def _expand(self, at: int) -> None:
+    def _expand(self, at: int, key: Key) -> Violation | None:
         found = self.found
-        opened = Opened(found.states[at], self._numbers)
+        opened = self._opener.open(found.states[at], key)
         for one in self._properties:
             reason = one.check_state(at, opened)
             if reason is not None:
-                found.violation = Violation(one, at, None, reason)
-                return
-        edges = dict.fromkeys(found.edges[at])
-        for step, after in opened.successors():
-            number = self._number_of(after, (at, step))
-            if number is None:
+                return Violation(one, at, reason)
+        edges: dict[int, None] = {}
+        for rule, key_after, state in opened.reactions():
+            after = self._number_of(key_after, state, (at, rule))
+            if after is None:
                 found.is_complete = False
                 continue
-            edges[number] = None
+            edges[after] = None
             for one in self._properties:
-                reason = one.check_reaction(at, step, number, found.states[number])
+                reason = one.check_reaction(at, rule, after, found.states[after])
                 if reason is not None:
-                    found.violation = Violation(one, at, step, reason)
-                    break
-            if found.violation is not None:
-                break
+                    return Violation(one, at, reason, rule, after)
         found.edges[at] = list(edges)
+        return None
 
-    def _number_of(self, solution: Solution, came_from: tuple[int, Step] | None) -> int | None:
+    def _number_of(self, key: Key, state: Solution | None, came_from: tuple[int, Rule] | None) -> int | None:
         """Give the number of a state, perhaps a new one; none where there may be no more states."""
-        key = self._numbers.state(solution)
         number = self._known.get(key)
         if number is None and len(self._known) < self._states_max:
             number = self._known[key] = len(self.found.states)
-            self.found.states.append(self._numbers.shared(solution))
+            numbers = self._opener.numbers
+            self.found.states.append(numbers.solution(key) if state is None else numbers.shared(state))
             self.found.edges.append([])
             self.found.came_from.append(came_from)
-            self._queue.append(number)
+            self._queue.append((number, key))
         return number
 
 

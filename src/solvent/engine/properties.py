@@ -26,11 +26,13 @@ from solvent.chemistry.printer import print_molecule, short_rule
 from solvent.chemistry.rule import Rule
 from solvent.chemistry.solution import Solution
 from solvent.engine.reactor import Reactor
-from solvent.engine.successors import Numbers, Opened, Step
+from solvent.engine.successors import Opened, Opener
 from solvent.errors import LimitReached
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from solvent.engine.numbers import Key
 
 _MAPPING_MAX = 100_000
 Run: TypeAlias = tuple[str, ...]
@@ -48,7 +50,7 @@ class Never:
         """Say so where the rule could react."""
         return "it can be" if opened.fits(self.rule) else None
 
-    def check_reaction(self, before: int, step: Step, after: int, state: Solution) -> str | None:  # noqa: ARG002
+    def check_reaction(self, before: int, rule: Rule, after: int, state: Solution) -> str | None:  # noqa: ARG002
         """Look at states only."""
         return None
 
@@ -66,10 +68,10 @@ class Refines:
         self._runs: dict[str, Counter[frozenset[Run]]] = {}
         self._rules = [one for one in coarser if type(one) is Rule]
         self._mapping = list(mapping)
-        self._numbers = Numbers()
+        self._opener = Opener()
         # States of the coarser program, those after each as far as asked for, and each of our states as one of them.
         self._states: list[Solution] = []
-        self._known: dict[tuple[int, ...], int] = {}
+        self._known: dict[Key, int] = {}
         self._after: dict[int, list[tuple[str, int]]] = {}
         self._mapped: dict[int, int] = {}
         self._first = self._number(coarser)
@@ -101,15 +103,15 @@ class Refines:
             return None
         return f"the first state is {self._text(self._mapped[0])}, and not {self._text(self._first)}"
 
-    def check_reaction(self, before: int, step: Step, after: int, state: Solution) -> str | None:
+    def check_reaction(self, before: int, rule: Rule, after: int, state: Solution) -> str | None:
         """Find the run of the coarser program that a reaction stands for."""
         start, end = self._mapped[before], self._image(after, state)
         runs = self._runs_between(start, end)
         if runs:
-            self._runs.setdefault(short_rule(step.rule), Counter())[runs] += 1
+            self._runs.setdefault(short_rule(rule), Counter())[runs] += 1
             return None
         allowed = "one reaction" if self.steps_max == 1 else f"{self.steps_max} reactions"
-        says = f"`{short_rule(step.rule)}` does what {allowed} of {self.coarser} cannot do"
+        says = f"`{short_rule(rule)}` does what {allowed} of {self.coarser} cannot do"
         return f"{says}: from {self._text(start)} to {self._text(end)}"
 
     def _image(self, number: int, state: Solution) -> int:
@@ -143,16 +145,21 @@ class Refines:
     def _successors(self, state: int) -> list[tuple[str, int]]:
         found = self._after.get(state)
         if found is None:
-            steps = Opened(self._states[state], self._numbers).successors()
-            found = self._after[state] = [(short_rule(step.rule), self._number(after)) for step, after in steps]
+            reactions = self._opener.open(self._states[state]).reactions()
+            found = self._after[state] = [
+                (short_rule(rule), self._number_of(key, after)) for rule, key, after in reactions
+            ]
         return found
 
     def _number(self, solution: Solution) -> int:
-        key = self._numbers.state(solution)
+        return self._number_of(self._opener.numbers.key(solution), solution)
+
+    def _number_of(self, key: Key, state: Solution | None) -> int:
         number = self._known.get(key)
         if number is None:
             number = self._known[key] = len(self._states)
-            self._states.append(self._numbers.shared(solution))
+            numbers = self._opener.numbers
+            self._states.append(numbers.solution(key) if state is None else numbers.shared(state))
         return number
 
     def _text(self, state: int) -> str:

@@ -40,7 +40,7 @@ def test_bad_state_is_reached_by_a_shortest_run() -> None:
     never = Never(solvent.rule("replace N:n by if n >= 2", name="two"))
     found = watched(COUNTER, never)
     assert found.violation is not None
-    assert (found.violation.property.name, found.violation.step, found.is_complete) == ("never two", None, False)
+    assert (found.violation.property.name, found.violation.rule, found.is_complete) == ("never two", None, False)
     assert (rules_of(found), solvent.show(found.states[found.violation.state])) == (["up", "up"], "<N:2, up>")
 
 
