@@ -119,7 +119,8 @@ def test_signal_with_its_value(tmp_path: Path, given: str, value: object) -> Non
     assert found["results"] == {"D": value}
     (came,) = [one for one in found["trace"] if one["event"] == "signal"]
     assert came["task"] == "go"
-    assert (came["seconds"] >= 0.2) == given.endswith("@0.2")
+    if given.endswith("@0.2"):
+        assert came["seconds"] >= 0.2
 
 
 def test_signal_is_told(tmp_path: Path) -> None:

@@ -135,7 +135,11 @@ def test_a_limit_stops_all_nodes_and_the_run_can_go_on(tmp_path: Path) -> None:
 
 def test_ctrl_c_ends_all_processes(tmp_path: Path) -> None:
     """Ctrl-C stops the run with exit code 3, no process is left, and the run can go on."""
-    running = start(*sum_program(tmp_path, 200), "--nodes", "3", "--state", tmp_path / "run")
+    words = sum_program(tmp_path, 200)
+    quick = (tmp_path / "slow.py").read_text(encoding="utf-8")
+    # Slow enough that it cannot be done before it is interrupted, on any machine.
+    (tmp_path / "slow.py").write_text(re.sub(r"sleep\([^)]*\)", "sleep(0.2)", quick), encoding="utf-8")
+    running = start(*words, "--nodes", "3", "--state", tmp_path / "run")
     nodes = statuses(tmp_path / "run")
     running.send_signal(signal.SIGINT)
     out, err = running.communicate(timeout=60)
@@ -144,6 +148,7 @@ def test_ctrl_c_ends_all_processes(tmp_path: Path) -> None:
     for node in nodes:
         with pytest.raises(ProcessLookupError):
             os.kill(node.process, 0)
+    (tmp_path / "slow.py").write_text(quick, encoding="utf-8")
     assert solvent("run", "--resume", tmp_path / "run").out.strip() == f"<{200 * 201 // 2}, add>"
 
 
