@@ -12,6 +12,7 @@ from solvent.chemistry.solution import Solution
 from solvent.engine.compile import Entry, code_of
 from solvent.engine.failure import reaction_failed
 from solvent.engine.index import Cell, Store, in_order
+from solvent.errors import LimitReached
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -39,6 +40,8 @@ class Desk:
             if not self._searches or self._searches[-1][0] != number:
                 entry = Entry(cell, cell.molecule, code_of(cell.molecule.node), None)
                 self._searches.append((number, entry, entry.prepare(self._store, in_order, self._solution)))
+        # Whether its rules only take other molecules than rules, and stay.
+        self.is_plain = not any(entry.one_shot or entry.code.takes_rules for _, entry, _ in self._searches)
         self._asked: dict[int, tuple[Rule, Entry, Callable[[Any], Iterator[Any]]]] = {}
         self._rules = frozenset(rules)
 
@@ -93,6 +96,33 @@ class Desk:
                 found.append((entry.rule, None if made is None else self._after(rule, entry, met, made)))
         return found
 
+    def react_all(self) -> tuple[Key, int]:
+        """Let all reactions happen that can at the same time; give the state after, and how many there were.
+
+        Only where the rules are plain; a reaction that makes a solution raises `Unsaid`.
+        """
+        number = self._numbers.number
+        left, made_all, count = list(self._laid), [], 0
+        for rule, entry, search in self._searches:
+            elements = entry.code.elements
+            for match in search(None):
+                met = tuple([number(cell.molecule) for cell in match[: len(elements)]])
+                made = self._made.get((rule, met), _UNKNOWN)
+                if made is _UNKNOWN:
+                    made = self._made[rule, met] = self._make(entry, match)
+                if made is None:
+                    self._laid = tuple(left)
+                    raise Unsaid
+                for one, cell, element in zip(met, match, elements, strict=False):
+                    if not element.kept:
+                        self._store.delete(cell)
+                        self._cells[one].remove(cell)
+                        left.remove(one)
+                made_all += made
+                count += 1
+        self._laid = tuple(left)
+        return tuple(sorted(left + made_all)), count
+
     def _after(self, rule: int, entry: Entry, met: Key, made: Key) -> Key:
         after = list(self._laid)
         for number, element in zip(met, entry.code.elements, strict=True):
@@ -118,12 +148,30 @@ class Desk:
         return None if any(self._numbers.first[one] is None for one in made) else made
 
 
+class Unsaid(Exception):
+    """A state cannot be said by numbers alone: there is a solution in it."""
+
+
 class Desks:
     """The desks for all states of a program that have one."""
 
     def __init__(self, numbers: Numbers) -> None:
         self._numbers = numbers
         self._desks: dict[Key, Desk | None] = {}
+
+    def run(self, key: Key, reactions_max: int) -> Key:
+        """Let a state react until it is inert; `Unsaid` where that cannot be done on a desk."""
+        count = 0
+        while True:
+            desk = self.lay(key)
+            if desk is None or not desk.is_plain:
+                raise Unsaid
+            key, reactions = desk.react_all()
+            count += reactions
+            if not reactions:
+                return key
+            if count > reactions_max:
+                raise LimitReached("H501", f"not inert after {reactions_max} reactions")
 
     def lay(self, key: Key) -> Desk | None:
         """Lay a state out; not where there are solutions or endless molecules in it, nor for rules that wait."""
@@ -146,4 +194,4 @@ class Desks:
 _DESKS_MAX = 64
 _UNKNOWN: Any = object()
 
-__all__ = ["Desk", "Desks"]
+__all__ = ["Desk", "Desks", "Unsaid"]

@@ -21,17 +21,16 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, TypeAlias
 
-from solvent.chemistry.molecule import Molecule, copied
 from solvent.chemistry.printer import print_molecule, short_rule
 from solvent.chemistry.rule import Rule
 from solvent.chemistry.solution import Solution
-from solvent.engine.reactor import Reactor
 from solvent.engine.successors import Opened, Opener
 from solvent.errors import LimitReached
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from solvent.chemistry.molecule import Molecule
     from solvent.engine.numbers import Key
 
 _MAPPING_MAX = 100_000
@@ -69,6 +68,7 @@ class Refines:
         self._rules = [one for one in coarser if type(one) is Rule]
         self._mapping = list(mapping)
         self._opener = Opener()
+        self._mapper = Opener()
         # States of the coarser program, those after each as far as asked for, and each of our states as one of them.
         self._states: list[Solution] = []
         self._known: dict[Key, int] = {}
@@ -117,10 +117,10 @@ class Refines:
     def _image(self, number: int, state: Solution) -> int:
         found = self._mapped.get(number)
         if found is None:
-            image = Solution(copied(one) for one in state if type(one) is not Rule)
-            image.extend(map(copied, self._mapping))
+            begin = Solution(one for one in state if type(one) is not Rule)
+            begin.extend(self._mapping)
             try:
-                Reactor(reactions_max=_MAPPING_MAX).run(image)
+                image = self._mapper.run(begin, _MAPPING_MAX)
             except LimitReached as error:
                 message = f"the mapping to {self.coarser} does not end: {error.message}"
                 raise LimitReached(error.code, message, hint="its rules must use up what they react with") from None

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from solvent.chemistry.molecule import order_key
 from solvent.engine.choice import Stepper, all_entries
 from solvent.engine.compile import Entry, code_of
-from solvent.engine.desk import Desks
+from solvent.engine.desk import Desks, Unsaid
 from solvent.engine.failure import reaction_failed
 from solvent.engine.index import Cell, Store, in_order
 from solvent.engine.numbers import Key, Numbers, holds_solution
+from solvent.engine.reactor import Reactor
 from solvent.engine.support import store_of
 from solvent.errors import Misuse
 
@@ -47,6 +48,15 @@ class Opener:
     def open(self, state: Solution, key: Key | None = None) -> Opened:
         """Open a state, which stays; what was opened before is closed."""
         return Opened(state, self.numbers.key(state) if key is None else key, self.numbers, self._desks)
+
+    def run(self, solution: Solution, reactions_max: int) -> Solution:
+        """Give what a solution, which stays, becomes when it reacts until it is inert, in some order."""
+        try:
+            return self.numbers.solution(self._desks.run(self.numbers.key(solution), reactions_max))
+        except Unsaid:
+            after = solution.copied()
+            Reactor(reactions_max=reactions_max).run(after)
+            return after
 
 
 class Opened:
