@@ -47,7 +47,8 @@ def main(arguments: list[str]) -> int:
     options = _options(arguments)
     names = [*dict.fromkeys(options.system)] or list(_PRINTED if options.printed else SYSTEMS)
     if options.text:
-        write(*(program(name, _bounds(name, options), printed=options.printed).rstrip() for name in names))
+        for name in names:
+            write(program(name, _bounds(name, options), printed=options.printed).rstrip())
         return 0
     rows = [row for name in names for row in _explored(name, options)]
     if options.format == "json":

@@ -122,3 +122,28 @@ def test_state_after_is_what_the_reaction_makes(text: str) -> None:
             recorder = Recorder(state.copied())
             replay(state, rule, reached, recorder)
             assert recorder.solution == reached
+
+
+@pytest.mark.parametrize(
+    "text, final",
+    [
+        ("let double = replace A:n by B:n, B:n in <A:1, A:2, C, double>", "<C, B:1, B:1, B:2, B:2, double>"),
+        ("let add = replace N:m, N:n by N:(m + n) in <N:1, N:2, N:3, N:4, add>", "<N:10, add>"),
+        ("let mark = replace K, A:n by K, B:n in <K, A:1, A:2, mark>", "<K, B:1, B:2, mark>"),
+        ("let once = replace-one A by B in <A, A, once>", "<A, B>"),
+        ("let nest = replace A by <B> in <A, nest>", "<<B>, nest>"),
+        ("let wrap = replace-one ?w by <w> in <1, 2, wrap>", "<<1, 2>>"),
+    ],
+)
+def test_solution_runs_to_inertia(text: str, final: str) -> None:
+    """Whether it can be laid out or not, a solution reacts until nothing more can, and the one given stays."""
+    solution = solvent.parse(text).solution()
+    before = solvent.show(solution)
+    assert solvent.show(Opener().run(solution, 100)) == final
+    assert solvent.show(solution) == before
+
+
+def test_run_has_its_limit() -> None:
+    """A solution that goes on for ever is stopped."""
+    with pytest.raises(solvent.LimitReached, match="not inert after 10 reactions"):
+        Opener().run(solvent.parse("let up = replace N:n by N:(n + 1) in <N:0, up>").solution(), 10)
