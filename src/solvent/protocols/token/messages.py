@@ -23,6 +23,8 @@ class Token(Message, frozen=True, gc=False):
     is_returned: bool = False
     #: By node, the last of its requests that was served; traps for these are obsolete.
     served: Map[NodeId, int] = Map()
+    #: How often somebody has been served in this token's life: the number of the last grant.
+    grants: int = 0
     #: One bit for each of its last moves, the last one lowest: whether somebody was served at its end.
     used: int = 0
 

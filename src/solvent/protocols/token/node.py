@@ -35,6 +35,8 @@ from solvent.protocols.token.state import TokenConfig, TokenState, TokenStep, Tr
 from solvent.protocols.token.vocabulary import Acquire, Granted, Moved, Release
 
 REST = "rest"
+LIFE_BITS = 32
+"""A node numbers its requests from its life, shifted by so many bits: no number of a former life comes again."""
 
 
 class Ring:
@@ -48,10 +50,10 @@ class Ring:
         self.mask = (1 << config.used_bits) - 1
 
     def start(self, saved: tuple[Any, ...] = (), life: int = 0) -> TokenStep:
-        """Begin; the first node has the token."""
-        del saved, life
-        if self.node:
-            return TokenState(), ()
+        """Begin; in its first life the first node has the token, and in no other one makes a second."""
+        del saved
+        if self.node or life:
+            return TokenState(requests=life << LIFE_BITS), ()
         return self._visited(TokenState(), Token(visits=-1))
 
     def step(self, state: TokenState, event: Event) -> TokenStep:
@@ -95,9 +97,10 @@ class Ring:
         """Let the user have the token that is here."""
         token = state.token
         assert token is not None, "only what is here can be granted"
-        token = replace(token, served=token.served.set(self.node, state.requests), used=(token.used | 1) & self.mask)
+        served = token.served.set(self.node, state.requests)
+        token = replace(token, served=served, grants=token.grants + 1, used=(token.used | 1) & self.mask)
         state = replace(state, token=token, is_waiting=False, is_used=True, rest=0)
-        granted = Report(Granted(state.requests))
+        granted = Report(Granted(state.requests, token.grants))
         if not self.config.is_instant:
             return state, (granted,)
         state, more = self._on_release(state)

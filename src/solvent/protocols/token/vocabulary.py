@@ -17,6 +17,9 @@ class Granted(Value, frozen=True, gc=False):
     """The user has the token, for its request of this number."""
 
     request: int
+    #: Counted up by the token with every grant, so that what was done under an earlier one can be refused; zero where
+    #: the token counts nothing.
+    number: int = 0
 
 
 class Moved(Value, frozen=True, gc=False):
