@@ -149,9 +149,26 @@ def test_unknown_names_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_unknown_protocol_is_a_file_that_is_missing() -> None:
-    """What is no protocol is taken for a file."""
+    """What is no protocol is taken for a file; the nearest protocol is named."""
+    missing = "error[H304]: cannot read {}: No such file or directory\n"
     result = solvent("check", "tokken")
-    assert (result.code, result.err.split("\n")[0]) == (2, "error[H304]: cannot read tokken: No such file or directory")
+    assert (result.code, result.err) == (2, missing.format("tokken") + "  hint: did you mean `token`?\n")
+    result = solvent("check", "program")
+    assert (result.code, result.err) == (2, missing.format("program"))
+    assert solvent("check", "captur", "--format", "json").json["files"][0]["errors"][0]["hint"] == (
+        "did you mean `capture`?"
+    )
+
+
+@pytest.mark.parametrize("option", ["--list", "--states-max=5"])
+def test_unknown_protocol_with_an_option_of_protocols(capsys: pytest.CaptureFixture[str], option: str) -> None:
+    """An option that only protocols have says that no file is meant."""
+    assert main(["check", "captur", option]) == 2
+    assert capsys.readouterr().err == (
+        "error[P311]: there is no protocol `captur` to check\n  hint: did you mean `capture`?\n"
+    )
+    assert main(["check", "nothing", option]) == 2
+    assert "hint: there is: capture, " in capsys.readouterr().err
 
 
 def test_file_of_a_protocols_name_is_meant(tmp_path: Path) -> None:

@@ -28,10 +28,13 @@ _EXAMPLE = """\
 solvent check *.hocl pipeline.yaml
   solvent check capture             every order of events of a protocol: `solvent check capture --help`"""
 
+_PROTOCOLS_ONLY = frozenset(("--model", "--broken", "--list", "--states-max"))
+"""Options of a protocol's check: with one of these no file is meant, however the protocol's name is written."""
+
 
 def main(arguments: list[str]) -> int:
     """Check programs and workflows; 2 if one of them is wrong. A protocol is checked by `check_protocol`."""
-    if any(map(_is_protocol, arguments)):
+    if any(map(_is_protocol, arguments)) or any(one.split("=")[0] in _PROTOCOLS_ONLY for one in arguments):
         from solvent.cli.check_protocol import main as check_protocol
 
         return check_protocol(arguments)
@@ -60,6 +63,14 @@ def _is_protocol(text: str) -> bool:
     return text in protocols()
 
 
+def _protocol_meant(file: str) -> str:
+    """Give a hint when what cannot be read is almost the name of a protocol."""
+    from solvent.checker.registry import protocols
+    from solvent.hocl.nearest import nearest
+
+    return nearest(file, protocols())
+
+
 def _check_workflow(file: str) -> Found:
     from solvent.cli.services import service_problems
     from solvent.cli.workflows import folder_of, read_workflow
@@ -84,6 +95,8 @@ def _check(file: str, functions: Functions) -> Found:
             program = load(file, functions=functions)
         program.solution()
     except SolventError as error:
+        if error.code == "H304":
+            error.hint = _protocol_meant(file)
         return file, [error], []
     return file, [], doubts(program.tree, program.source)
 

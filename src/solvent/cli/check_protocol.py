@@ -32,6 +32,9 @@ _STYLES = {"holds": "green", "caught": "green", "limit reached": "yellow", "viol
 def main(arguments: list[str]) -> int:
     """Check a protocol; 1 if something does not hold or a broken model passes, 3 if not all states were seen."""
     options = _options(arguments)
+    if options.protocol not in protocols():
+        hint = nearest(options.protocol, protocols()) or f"there is: {', '.join(protocols())}"
+        raise Misuse("P311", f"there is no protocol `{options.protocol}` to check", hint=hint)
     models = models_of(options.protocol)
     if options.list:
         return _list(options, models)
@@ -52,7 +55,7 @@ def _options(arguments: list[str]) -> Namespace:
         "A violation is shown as a sequence diagram, the shortest there is.",
         example="solvent check capture --list",
     )
-    parser.add_argument("protocol", metavar="PROTOCOL", choices=protocols(), help=f"one of: {', '.join(protocols())}")
+    parser.add_argument("protocol", metavar="PROTOCOL", help=f"one of: {', '.join(protocols())}")
     parser.add_argument("--model", action="append", default=[], metavar="NAME", help="only this model (repeatable)")
     says = "a model with a known fault, which must be found; `all` for every one (repeatable)"
     parser.add_argument("--broken", action="append", default=[], metavar="NAME", help=says)
