@@ -3,6 +3,9 @@
 .yaml .yml    our layout
 .json         our layout, or a WfFormat trace, which has a `schemaVersion`
 .hocl         HOCLflow, or chemical services, which are called `ChWS1` and so on
+
+The other formats are imported when a file is in one of them: they use parts of this package, so importing them here
+would go round in a circle.
 """
 
 from __future__ import annotations
@@ -12,7 +15,6 @@ from typing import TYPE_CHECKING
 
 from solvent.errors import WorkflowProblem
 from solvent.source import Source
-from solvent.workflow import chws, hoclflow, wfformat
 from solvent.workflow.files.reading import read_tree
 from solvent.workflow.files.tree import tree_of
 from solvent.workflow.files.writing import write_json, write_yaml
@@ -47,11 +49,15 @@ def load_text(text: str, *, name: str = "workflow.yaml", scale: float = 1.0) -> 
     _check_suffix(path)
     source = Source(text, name)
     if path.suffix == ".hocl":
+        from solvent.workflow import chws, hoclflow
+
         if chws.is_chws(source):
             return chws.read(source, name=path.stem)
         return hoclflow.read(source, name=path.stem)
     tree = tree_of(source)
     if path.suffix == ".json" and isinstance(tree.data, dict) and "schemaVersion" in tree.data:
+        from solvent.workflow import wfformat
+
         return wfformat.read_tree(tree, scale=scale)
     return read_tree(tree, name=path.stem)
 
@@ -62,6 +68,8 @@ def write(workflow: Workflow, *, suffix: str) -> str:
     if suffix == ".json":
         return write_json(workflow)
     if suffix == ".hocl":
+        from solvent.workflow import hoclflow
+
         return hoclflow.write(workflow)
     return write_yaml(workflow)
 
