@@ -151,6 +151,8 @@ class Ring:
         state = replace(state, traps=traps)
         if traps and not self._is_busy(token):
             return self._lend(replace(state, traps=traps[1:]), token, traps[0])
+        if self.next == self.node:
+            return state, ()
         rest = self._rest_for(state, token)
         if rest:
             return replace(state, rest=rest), (SetTimer(REST, rest),)
