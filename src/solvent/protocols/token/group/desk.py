@@ -1,0 +1,229 @@
+"""One step of a node while it is being made: the state so far, and the effects so far.
+
+Handlers only note what an event says; conclusions are drawn afterwards, by rules (`settling`). The ring's own machine
+counts its nodes by their places in the ring; here they get their names.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from immutables import Map
+from msgspec.structs import replace
+
+from solvent.protocols.link.messages import Cheap
+from solvent.protocols.machine import CancelTimer, Effect, Event, NodeId, Report, Save, Send, SetTimer
+from solvent.protocols.token.group.messages import Append, Member, Passed, Said, Search, Seen, View
+from solvent.protocols.token.group.state import ELECT, Promised
+from solvent.protocols.token.group.vocabulary import Delivered, Epoch, Left, LockLost, MemberChanged, ViewBegan
+from solvent.protocols.token.messages import Token
+from solvent.protocols.token.node import REST, Ring
+from solvent.protocols.token.vocabulary import Granted, Moved
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from solvent.protocols.token.group.messages import Line
+    from solvent.protocols.token.group.state import GroupConfig, GroupState
+    from solvent.protocols.token.state import TokenConfig
+
+
+@lru_cache(maxsize=4096)
+def ring_for(config: TokenConfig, place: int, size: int) -> Ring:
+    """Give the machine of one place in a ring."""
+    return Ring(replace(config, node=NodeId(place), size=size), tells_moves=True)
+
+
+class Desk:
+    """The state of a node during one step."""
+
+    __slots__ = ("config", "effects", "me", "state")
+
+    def __init__(self, config: GroupConfig, state: GroupState) -> None:
+        self.config = config
+        self.me = config.node
+        self.state = state
+        self.effects: list[Effect] = []
+
+    def set(self, **changes: Any) -> None:
+        """Change the state."""
+        self.state = replace(self.state, **changes)
+
+    def send(self, to: NodeId, message: Any) -> None:
+        """Say what must arrive."""
+        self.effects.append(Send(to, message))
+
+    def hint(self, to: NodeId, message: Any) -> None:
+        """Say what may be lost."""
+        self.effects.append(Send(to, Cheap(message)))
+
+    def save(self, record: Any) -> None:
+        """Keep what a crash must not take."""
+        self.effects.append(Save(record))
+
+    def tell(self, outcome: Any) -> None:
+        """Tell the user."""
+        self.effects.append(Report(outcome))
+
+    def others(self, nodes: Iterable[NodeId]) -> list[NodeId]:
+        """Give all of these but this node, in order."""
+        return sorted([node for node in nodes if node != self.me])
+
+    # ----------------------------------------------------------------------------------------------- the token
+
+    @property
+    def has_token(self) -> bool:
+        """Whether the token is here."""
+        inner = self.state.inner
+        return inner is not None and (inner.token is not None or self.state.is_beginning)
+
+    @property
+    def ring(self) -> Ring:
+        """This node's part of the ring."""
+        ring = self.state.ring
+        return ring_for(self.config.ring, ring.index(self.me), len(ring))
+
+    def hand(self, event: Event) -> None:
+        """Let the ring's machine take an event."""
+        state = self.state
+        inner, effects = self.ring.step(state.inner, event)  # type: ignore[arg-type]
+        self.set(inner=inner)
+        for effect in effects:
+            match effect:
+                case Send(to, Token() as token):
+                    assert not self.state.is_appending, "the token waits until what was written is safe"
+                    low, so_far = self.state.low, self.state.low_so_far
+                    self.send(state.ring[to], Passed(state.epoch, token, state.log.length, low, so_far))
+                case Send(to, message):
+                    self.hint(state.ring[to], Search(state.epoch, message))
+                case Report(Granted(_, number)):
+                    self.set(granted=number, has_appended=False, quiet=0, calm=1)
+                case Report(Moved(to, why)):
+                    self.tell(Moved(state.ring[to], why))
+                case _:
+                    self.effects.append(effect)
+
+    def drop_token(self) -> None:
+        """Take no part in the ring any more; whoever has the lock is told."""
+        fence = self.state.fence
+        if fence is not None:
+            self.tell(LockLost(fence))
+        if self.state.inner is not None and self.state.inner.rest:
+            self.effects.append(CancelTimer(REST))
+        self.set(
+            inner=None,
+            fence=None,
+            granted=None,
+            is_appending=False,
+            has_appended=False,
+            is_beginning=False,
+            appended=0,
+            acks=Map(),
+            early=None,
+            low=0,
+            low_so_far=0,
+        )
+
+    # ------------------------------------------------------------------------------------------------- epochs
+
+    def hear(self, epoch: Epoch) -> None:
+        """Note that somebody spoke of an epoch."""
+        if epoch > self.state.heard:
+            self.set(heard=epoch)
+
+    def promise(self, epoch: Epoch) -> None:
+        """Heed no older epoch from here on."""
+        self.save(Promised(epoch))
+        self.drop_token()
+        election = self.state.election
+        if self.state.is_seeking or (election is not None and election.epoch < epoch):
+            self.stop_electing()
+        self.hear(epoch)
+        self.set(promised=epoch)
+
+    def stop_electing(self) -> None:
+        """Leave a new token to others, or do without."""
+        self.effects.append(CancelTimer(ELECT))
+        self.set(election=None, is_seeking=False)
+
+    def await_answers(self) -> None:
+        """Wait for others, for a while."""
+        self.effects.append(SetTimer(ELECT, self.config.wait))
+
+    def enter(self, line: Line) -> None:
+        """Take part in the ring of a new epoch."""
+        assert isinstance(line.entry, View)
+        early = self.state.early
+        self.drop_token()
+        if self.state.election is not None or self.state.is_seeking:
+            self.stop_electing()
+        ring = line.entry.ring
+        if early is not None and early[1].epoch != line.epoch:
+            early = None
+        hellos = self.state.hellos
+        for node in ring:
+            if node in hellos:
+                hellos = hellos.delete(node)
+        self.set(epoch=line.epoch, ring=ring, early=early, seekers=frozenset(), hellos=hellos, quiet=0, calm=1)
+        self.begin_ring()
+        self.tell(ViewBegan(line.epoch, ring))
+
+    def begin_ring(self) -> None:
+        """Begin in the ring as one that does not have the token."""
+        if self.me in self.state.ring and not self.state.is_gone:
+            # Numbers of requests of a former life in this epoch must not be used again.
+            inner, _ = self.ring.start((), self.state.life + 1)
+            self.set(inner=inner)
+
+    def refresh(self) -> None:
+        """Note that there is news of the token."""
+        if not self.state.is_fresh:
+            self.set(is_fresh=True)
+        if self.state.is_seeking:
+            self.stop_electing()
+
+    def answer_seekers(self) -> None:
+        """Tell those who want to know that the token is here."""
+        for node in sorted(self.state.seekers):
+            self.hint(node, Seen(self.state.epoch))
+        self.set(seekers=frozenset())
+
+    # ------------------------------------------------------------------------------------------------ the log
+
+    def append_for(self, first: int, epoch: Epoch) -> Append:
+        """Give the lines from `first` on, for one who may have nothing before them."""
+        log = self.state.log
+        first = min(max(first, log.base), log.length)
+        members = tuple(sorted(log.members_at(first).items()))
+        lines = log.between(first, log.length)
+        return Append(epoch, first, log.epoch_before(first), lines, self.state.committed, members)
+
+    def commit(self, length: int) -> None:
+        """Tell the user of lines that are safe now."""
+        state = self.state
+        if length <= state.committed:
+            return
+        self.set(committed=length)
+        for place in range(state.committed, length):
+            entry = state.log.lines[place].entry
+            if type(entry) is Said:
+                is_own = entry.origin == self.me and entry.life == state.life
+                if is_own:
+                    self.set(outbox=self.state.outbox[1:], appended=max(0, self.state.appended - 1))
+                self.tell(Delivered(place, entry.origin, entry.number, entry.data, is_own))
+            elif type(entry) is Member:
+                self._on_member(place, entry)
+
+    def _on_member(self, place: int, member: Member) -> None:
+        self.tell(MemberChanged(place, member.node, member.where, member.is_member))
+        self.set(changes=tuple(change for change in self.state.changes if change != member))
+        if member.node == self.me and not member.is_member and self.me not in self.state.log.members:
+            if not self.has_token:
+                # Others let this node go.
+                self.drop_token()
+                self.tell(Left())
+            self.set(is_gone=True)
+
+
+__all__ = ["Desk", "ring_for"]

@@ -1,0 +1,281 @@
+"""How a lost token is missed, and how exactly one new one is made; and how nodes get into the ring.
+
+Whoever has heard nothing of the token for too long asks all where it is. If nobody has it, and it comes by nobody for a
+while, the node has most members promise to heed no older token than its new one, takes the longest log of theirs, and
+begins an epoch with them. Two tokens of one epoch cannot be, since its number carries its maker's; a token of an older
+epoch may still be somewhere, but most will not heed it, and so nothing is written with it.
+
+A holder that wants another ring (somebody came back, came new, or went) gives its token up and does the same.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from immutables import Map
+from msgspec.structs import replace
+
+from solvent.protocols.machine import SetTimer
+from solvent.protocols.token.group.messages import (
+    Behind,
+    Elect,
+    Hello,
+    Line,
+    Promise,
+    Refuse,
+    Resign,
+    Seek,
+    Seen,
+    View,
+)
+from solvent.protocols.token.group.order import known, write
+from solvent.protocols.token.group.state import PATIENCE, Election
+from solvent.protocols.token.group.vocabulary import Epoch, Suspected
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from solvent.protocols.machine import NodeId
+    from solvent.protocols.token.group.desk import Desk
+
+CALM_MAX = 64
+
+
+def is_majority(nodes: Iterable[NodeId], members: Map[NodeId, str]) -> bool:
+    """Tell whether these are most of the members; of no members, nobody is."""
+    return not members or 2 * sum([node in members for node in nodes]) > len(members)
+
+
+# -------------------------------------------------------------------------------------------------------- patience
+
+
+def set_patience(desk: Desk) -> None:
+    """Look again after a while; not all nodes at the same time, so that one is first."""
+    members = sorted(desk.state.log.members)
+    rank = members.index(desk.me) if desk.me in members else 0
+    patience = desk.config.patience
+    desk.effects.append(SetTimer(PATIENCE, patience + patience * rank // max(1, len(members))))
+
+
+def on_patience(desk: Desk) -> None:
+    """Seek the token if nothing was heard of it for too long."""
+    state = desk.state
+    if state.is_gone:
+        return
+    set_patience(desk)
+    if state.is_fresh or desk.has_token:
+        desk.set(is_fresh=False, quiet=0)
+        return
+    desk.set(quiet=min(state.quiet + 1, 1 << 20))
+    if state.election is not None or state.is_seeking:
+        return
+    if desk.me not in state.log.members:
+        contacts = desk.config.contacts
+        if contacts:
+            say_hello(desk, contacts[state.quiet % len(contacts)])
+    elif desk.state.quiet >= _calm(desk):
+        desk.set(quiet=0)
+        seek(desk)
+
+
+def _calm(desk: Desk) -> int:
+    """Tell how often nothing may be heard: once by those who want it; by others until it had time to come round."""
+    state, config = desk.state, desk.config
+    if state.inner is None or state.inner.is_waiting:
+        return state.calm
+    return state.calm * (2 + len(state.ring) * (config.ring.rest_max + 1) // config.patience)
+
+
+def seek(desk: Desk) -> None:
+    """Ask all for the token."""
+    desk.set(is_seeking=True)
+    for node in desk.others(desk.state.log.members):
+        desk.hint(node, Seek(desk.state.epoch))
+    desk.await_answers()
+
+
+def on_seek(desk: Desk, sender: NodeId, seek: Seek) -> None:
+    """Tell where the token is, now or when it comes."""
+    state = desk.state
+    if seek.epoch < state.epoch or (seek.epoch == state.epoch and desk.has_token):
+        desk.hint(sender, Seen(state.epoch))
+    else:
+        desk.set(seekers=state.seekers | {sender})
+
+
+def on_seen(desk: Desk, sender: NodeId, seen: Seen) -> None:
+    """Be calmer, or find that the others have gone on without this node."""
+    desk.hear(seen.epoch)
+    if seen.epoch < desk.state.epoch:
+        return
+    if desk.state.is_seeking:
+        desk.set(calm=min(2 * desk.state.calm, CALM_MAX))
+    desk.refresh()
+    if seen.epoch > desk.state.epoch:
+        say_hello(desk, sender)
+
+
+# ------------------------------------------------------------------------------------------------------- elections
+
+
+def start_election(desk: Desk) -> None:
+    """Have the others promise to heed no older token than the one to be made."""
+    state = desk.state
+    epoch = Epoch(max(state.heard, state.promised).number + 1, desk.me)
+    desk.promise(epoch)
+    log = desk.state.log
+    promises = Map({desk.me: (log.last, log.length)})
+    desk.set(election=Election(epoch, promises), is_seeking=False, hellos=Map())
+    desk.tell(Suspected(epoch))
+    for node in desk.others(log.members):
+        desk.send(node, Elect(epoch))
+    desk.await_answers()
+
+
+def on_elect(desk: Desk, sender: NodeId, elect: Elect) -> None:
+    """Promise, unless something newer was promised or the user has the token."""
+    epoch, state = elect.epoch, desk.state
+    desk.hear(epoch)
+    if state.is_gone:
+        return
+    if epoch < state.promised:
+        desk.send(sender, Refuse(epoch, state.promised))
+    elif state.fence is not None and not state.is_appending:
+        desk.send(sender, Refuse(epoch, state.promised, is_held=True))
+    else:
+        if epoch > state.promised:
+            desk.promise(epoch)
+        desk.refresh()
+        log = desk.state.log
+        desk.send(sender, Promise(epoch, log.last, log.length))
+
+
+def on_promise(desk: Desk, sender: NodeId, promise: Promise) -> None:
+    """Count it."""
+    election = desk.state.election
+    if election is not None and election.epoch == promise.epoch and not election.is_closed:
+        promises = election.promises.set(sender, (promise.last, promise.length))
+        desk.set(election=replace(election, promises=promises))
+
+
+def on_refuse(desk: Desk, refuse: Refuse) -> None:
+    """Leave it to who is ahead."""
+    desk.hear(refuse.promised)
+    state = desk.state
+    if state.election is not None and state.election.epoch == refuse.epoch:
+        desk.stop_electing()
+        desk.set(is_fresh=True)
+    elif refuse.epoch == state.epoch and state.is_appending and refuse.promised > state.promised:
+        # What is written here will not be safe in this epoch.
+        desk.promise(refuse.promised)
+
+
+def on_answers_awaited(desk: Desk) -> None:
+    """Go on with those who have answered."""
+    election = desk.state.election
+    if desk.state.is_seeking:
+        start_election(desk)
+    elif election is None:
+        return
+    elif election.fetches_from is None and is_majority(election.promises, desk.state.log.members):
+        desk.set(election=replace(election, is_closed=True))
+    else:
+        desk.stop_electing()
+
+
+def on_resign(desk: Desk, resign: Resign) -> None:
+    """Make a new token for one who had it and has left."""
+    if resign.epoch == desk.state.epoch == desk.state.promised and desk.state.election is None:
+        start_election(desk)
+
+
+def close(desk: Desk) -> None:
+    """Get the best log of those who promised."""
+    election = desk.state.election
+    assert election is not None
+    mine = election.promises[desk.me]
+    best = max(election.promises.values())
+    if best <= mine:
+        desk.set(election=replace(election, is_closed=True, is_complete=True))
+        return
+    node = min(node for node, log in election.promises.items() if log == best)
+    desk.set(election=replace(election, is_closed=True, fetches_from=node))
+    desk.send(node, Behind(election.epoch, desk.state.committed))
+    desk.await_answers()
+
+
+def begin(desk: Desk) -> None:
+    """Begin the epoch; its token is made when its beginning is safe."""
+    election = desk.state.election
+    assert election is not None
+    members = desk.state.log.members
+    nodes = sorted(node for node in election.promises if node in members)
+    if desk.me not in nodes:
+        # The best log says that this node is a member no longer.
+        desk.stop_electing()
+        return
+    at = nodes.index(desk.me)
+    ring = (*nodes[at:], *nodes[:at])
+    write(desk, desk.state.log.length, (Line(election.epoch, View(ring)),))
+    desk.set(is_appending=True, is_beginning=True)
+    log = desk.state.log
+    for node in desk.others(ring):
+        last, length = election.promises[node]
+        first = length if log.joins(length, last) else log.length - 1
+        desk.send(node, replace(desk.append_for(first, election.epoch), members=None))
+
+
+# ------------------------------------------------------------------------------------------------------- newcomers
+
+
+def say_hello(desk: Desk, to: NodeId) -> None:
+    """Ask a node to have this one taken into the ring."""
+    if not desk.state.is_gone:
+        desk.send(to, Hello(desk.config.where, desk.state.epoch, desk.state.committed))
+
+
+def on_hello(desk: Desk, sender: NodeId, hello: Hello) -> None:
+    """Take another in when the token comes; or give it what it lacks if it is in already."""
+    state = desk.state
+    if state.is_gone or desk.me not in state.log.members:
+        return
+    if sender in state.ring and state.epoch == state.promised and sender in state.log.members:
+        if hello.epoch <= state.epoch:
+            desk.send(sender, desk.append_for(hello.first, state.epoch))
+    else:
+        desk.set(hellos=state.hellos.set(sender, hello.where))
+
+
+def on_restarted(desk: Desk, peer: NodeId) -> None:
+    """Say again what a node has forgotten, or never heard."""
+    state = desk.state
+    election = state.election
+    if state.is_appending and peer in {*state.ring, *state.hellos}:
+        desk.send(peer, desk.append_for(state.committed, state.epoch))
+    if election is not None:
+        if election.fetches_from == peer:
+            desk.send(peer, Behind(election.epoch, state.committed))
+        elif not election.is_closed and peer not in election.promises and peer in state.log.members:
+            desk.send(peer, Elect(election.epoch))
+    if state.early is not None and state.early[0] == peer:
+        desk.send(peer, Behind(state.early[1].epoch, known(desk, state.early[1].epoch)))
+
+
+__all__ = [
+    "begin",
+    "close",
+    "is_majority",
+    "on_answers_awaited",
+    "on_elect",
+    "on_hello",
+    "on_patience",
+    "on_promise",
+    "on_refuse",
+    "on_resign",
+    "on_restarted",
+    "on_seek",
+    "on_seen",
+    "say_hello",
+    "set_patience",
+    "start_election",
+]

@@ -1,0 +1,164 @@
+"""What follows from what a node knows: rules, tried after every event until none applies.
+
+Like the rules of a chemical program they only look at the state; in which order events brought it about does not
+matter. Each tells whether it applied.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from solvent.protocols.machine import NodeId, Received, Requested
+from solvent.protocols.token.group.electing import begin, close, is_majority, start_election
+from solvent.protocols.token.group.messages import Append, Committed, Line, Member, Resign
+from solvent.protocols.token.group.order import is_ready, take_token, write
+from solvent.protocols.token.group.vocabulary import Fence, Left, Locked
+from solvent.protocols.token.messages import Token
+from solvent.protocols.token.vocabulary import Acquire, Release
+
+if TYPE_CHECKING:
+    from solvent.protocols.token.group.desk import Desk
+    from solvent.protocols.token.group.messages import Entry
+
+
+def a_token_that_waited_for_lines_is_taken(desk: Desk) -> bool:
+    """When the log is as long as the token says."""
+    if desk.state.early is None or not is_ready(desk):
+        return False
+    take_token(desk)
+    return True
+
+
+def an_election_is_closed_when_all_have_promised(desk: Desk) -> bool:
+    """Or when most have, and nobody else is waited for."""
+    election = desk.state.election
+    if election is None or election.is_complete or election.fetches_from is not None:
+        return False
+    if not election.is_closed and not all(node in election.promises for node in desk.state.log.members):
+        return False
+    close(desk)
+    return True
+
+
+def an_epoch_begins_with_the_best_log(desk: Desk) -> bool:
+    """Its first line says who is in its ring."""
+    election = desk.state.election
+    if election is None or not election.is_complete:
+        return False
+    begin(desk)
+    return True
+
+
+def what_most_have_saved_is_safe(desk: Desk) -> bool:
+    """All of what is being appended, or nothing."""
+    state = desk.state
+    if not state.is_appending:
+        return False
+    length = state.log.length
+    if not is_majority((desk.me, *[node for node, saved in state.acks.items() if saved >= length]), state.log.members):
+        return False
+    desk.set(is_appending=False)
+    desk.commit(length)
+    for node in desk.others({*state.ring, *state.hellos}):
+        desk.hint(node, Committed(state.epoch, length))
+    if state.is_beginning:
+        desk.set(is_beginning=False, low_so_far=length)
+        desk.hand(Received(NodeId(0), Token(visits=-1)))
+    return True
+
+
+def who_wants_the_lock_and_has_the_token_has_it(desk: Desk) -> bool:
+    """For as long as the user wants."""
+    state = desk.state
+    if state.granted is None or not state.is_lock_wanted or state.fence is not None:
+        return False
+    fence = Fence(state.epoch, state.granted)
+    desk.set(fence=fence, is_lock_wanted=False)
+    desk.tell(Locked(fence))
+    return True
+
+
+def who_has_the_token_appends(desk: Desk) -> bool:
+    """All broadcasts at once, and one change of members; again only under the lock, lest others wait for ever."""
+    state = desk.state
+    if state.granted is None or state.is_appending or (state.has_appended and state.fence is None):
+        return False
+    entries = _entries(desk)
+    if not entries:
+        return False
+    first = state.log.length
+    before = state.log.last
+    lines = tuple([Line(state.epoch, entry) for entry in entries])
+    desk.set(is_appending=True, has_appended=True, appended=len(state.outbox))
+    write(desk, first, lines)
+    append = Append(state.epoch, first, before, lines, state.committed)
+    for node in desk.others({*state.ring, *state.hellos}):
+        desk.send(node, append)
+    return True
+
+
+def _entries(desk: Desk) -> list[Entry]:
+    state = desk.state
+    entries: list[Entry] = list(state.outbox[state.appended :])
+    members = state.log.members
+    changes = [change for change in state.changes if (change.node in members) != change.is_member]
+    newcomers = [Member(node, True, where) for node, where in sorted(state.hellos.items()) if node not in members]
+    return entries + [*changes, *newcomers][:1]
+
+
+def who_is_done_passes_the_token_on(desk: Desk) -> bool:
+    """Or has a new ring made, if this one is not as it should be; or leaves."""
+    state = desk.state
+    if state.granted is None or state.is_appending or state.fence is not None:
+        return False
+    members = state.log.members
+    if desk.me not in members:
+        heirs = [node for node in state.ring if node in members]
+        desk.drop_token()
+        if heirs:
+            desk.send(heirs[0], Resign(state.epoch))
+        desk.tell(Left())
+    elif (
+        state.heard > state.epoch
+        or any(node in members and node not in state.ring for node in state.hellos)
+        or any(node not in members for node in state.ring)
+    ):
+        start_election(desk)
+    else:
+        changes = tuple(change for change in state.changes if (change.node in members) != change.is_member)
+        desk.set(granted=None, has_appended=False, changes=changes)
+        desk.hand(Requested(Release()))
+    return True
+
+
+def who_wants_something_asks_for_the_token(desk: Desk) -> bool:
+    """To lock, to append, or to have somebody taken in."""
+    state = desk.state
+    inner = state.inner
+    if inner is None or inner.is_waiting or inner.is_used or state.is_appending:
+        return False
+    if not (state.is_lock_wanted or state.outbox or state.changes or state.hellos):
+        return False
+    desk.hand(Requested(Acquire()))
+    return True
+
+
+RULES = (
+    a_token_that_waited_for_lines_is_taken,
+    an_election_is_closed_when_all_have_promised,
+    an_epoch_begins_with_the_best_log,
+    what_most_have_saved_is_safe,
+    who_wants_the_lock_and_has_the_token_has_it,
+    who_has_the_token_appends,
+    who_is_done_passes_the_token_on,
+    who_wants_something_asks_for_the_token,
+)
+
+
+def settle(desk: Desk) -> None:
+    """Draw all conclusions."""
+    while any(rule(desk) for rule in RULES):
+        pass
+
+
+__all__ = ["RULES", "settle"]

@@ -1,0 +1,156 @@
+"""What a node of a group knows, what it saves, and how it is set up."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from immutables import Map
+
+from solvent.protocols.machine import NodeId, Step, Value
+from solvent.protocols.token.group.log import FIRST, Log
+from solvent.protocols.token.group.messages import Line, Member, Passed, Said
+from solvent.protocols.token.group.vocabulary import Epoch, Fence
+from solvent.protocols.token.state import TokenConfig, TokenState
+
+PATIENCE = "group:patience"
+"""Look whether the token has been heard of lately."""
+ELECT = "group:elect"
+"""Go on with who has answered."""
+
+
+class GroupConfig(Value, frozen=True, gc=False):
+    """How a node is set up."""
+
+    node: NodeId
+    #: The first members, the same at all of them; nobody: this node wants to be taken in by one it knows.
+    members: tuple[NodeId, ...] = ()
+    #: Where this node is to be found, for those that do not know it yet.
+    where: str = ""
+    #: Whom to ask to be taken in.
+    contacts: tuple[NodeId, ...] = ()
+    #: How long nothing may be heard of a token that is wanted before it is sought, in ticks.
+    patience: int = 1_000
+    #: How long to wait for the answers of all before going on with those of most.
+    wait: int = 200
+    #: How the token goes about and is found; `node` and `size` are those of the ring it is in.
+    ring: TokenConfig = TokenConfig(NodeId(0), 1, is_instant=False)
+    #: How many lines that all have are kept before they are forgotten.
+    kept: int = 256
+
+
+class Election(Value, frozen=True, gc=False):
+    """A node's attempt to make a new token."""
+
+    epoch: Epoch
+    #: Who has promised, and how its log ends.
+    promises: Map[NodeId, tuple[Epoch, int]]
+    #: Whether nobody else is waited for.
+    is_closed: bool = False
+    #: Whose log is waited for, as the best of all.
+    fetches_from: NodeId | None = None
+    #: Whether this node has the best log, its own or another's.
+    is_complete: bool = False
+
+
+class GroupState(Value, frozen=True, gc=False):
+    """One node."""
+
+    life: int = 0
+    #: No older epoch is heeded.
+    promised: Epoch = FIRST
+    log: Log = Log()
+    #: How many lines are known to be safe, and how many the user has heard of.
+    committed: int = 0
+
+    # --- The view: the newest epoch whose beginning this node has in its log.
+    epoch: Epoch = FIRST
+    ring: tuple[NodeId, ...] = ()
+    #: The node's part in handing the token round, by places in the ring; none while a new token is being made.
+    inner: TokenState | None = None
+    #: A token that came before the lines it presupposes.
+    early: tuple[NodeId, Passed] | None = None
+    #: What the token says about what all have.
+    low: int = 0
+    low_so_far: int = 0
+
+    # --- The user.
+    is_lock_wanted: bool = False
+    #: The lock while the user has it.
+    fence: Fence | None = None
+    #: What is to be appended: broadcasts that are not safe yet, and changes of members.
+    outbox: tuple[Said, ...] = ()
+    changes: tuple[Member, ...] = ()
+    said: int = 0
+    #: Who wants to be in the ring.
+    hellos: Map[NodeId, str] = Map()
+    is_leaving: bool = False
+    is_gone: bool = False
+
+    # --- While the token is granted here.
+    #: The number of the grant; None: not granted.
+    granted: int | None = None
+    #: Whether lines of this node wait for most to have saved them; it keeps the token meanwhile.
+    is_appending: bool = False
+    #: Whether it has appended since it got the token; who has the lock may do so again and again.
+    has_appended: bool = False
+    #: Whether what is being appended is the view of an epoch whose token is still to be made.
+    is_beginning: bool = False
+    #: How many of its broadcasts are in the log already.
+    appended: int = 0
+    #: How much of the log others have.
+    acks: Map[NodeId, int] = Map()
+
+    # --- Whether there is a token at all.
+    election: Election | None = None
+    #: How often in a row nothing was heard of it, and how often that is taken calmly.
+    quiet: int = 0
+    calm: int = 1
+    is_fresh: bool = True
+    is_seeking: bool = False
+    #: Who wants to know when the token comes by.
+    seekers: frozenset[NodeId] = frozenset()
+    #: The newest epoch that anybody spoke of.
+    heard: Epoch = FIRST
+
+
+GroupStep: TypeAlias = Step[GroupState]
+
+
+# --------------------------------------------------------------------------------------------------------- records
+
+
+class Promised(Value, frozen=True, gc=False, tag=True):
+    """Saved: no older epoch is heeded from here on."""
+
+    epoch: Epoch
+
+
+class Written(Value, frozen=True, gc=False, tag=True):
+    """Saved: these lines are in the log from `first` on, and nothing after them."""
+
+    first: int
+    lines: tuple[Line, ...]
+
+
+class Started(Value, frozen=True, gc=False, tag=True):
+    """Saved: the log begins here; what was before is not known."""
+
+    first: int
+    before: Epoch
+    members: tuple[tuple[NodeId, str], ...]
+
+
+GroupRecord: TypeAlias = Promised | Written | Started
+
+__all__ = [
+    "ELECT",
+    "PATIENCE",
+    "Election",
+    "GroupConfig",
+    "GroupRecord",
+    "GroupState",
+    "GroupStep",
+    "Promised",
+    "Started",
+    "Written",
+]
