@@ -2,6 +2,7 @@
 
 A codec is made for the messages of one protocol, a union of tagged structs that decodes itself: what does not fit the
 union is no message. Whole batches are encoded and decoded at once, since the call costs more than a small message.
+Persistent mappings (`immutables.Map`) travel as maps.
 
 Lengths are limited before anything is set aside for them, so that a stranger cannot make a node swallow its memory.
 """
@@ -9,9 +10,11 @@ Lengths are limited before anything is set aside for them, so that a stranger ca
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 import msgspec
+from immutables import Map
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -31,8 +34,8 @@ class Codec:
     """
 
     def __init__(self, message_type: Any, *, frame_bytes_max: int = FRAME_BYTES_MAX) -> None:
-        self._encode = msgspec.msgpack.Encoder().encode
-        self._decode = msgspec.msgpack.Decoder(list[message_type]).decode
+        self._encode = msgspec.msgpack.Encoder(enc_hook=_plain).encode
+        self._decode = msgspec.msgpack.Decoder(list[message_type], dec_hook=_persistent).decode
         self.frame_bytes_max = frame_bytes_max
 
     def encode(self, messages: Sequence[Any], too_large: Callable[[Any], None]) -> bytes:
@@ -52,6 +55,24 @@ class Codec:
             return self._decode(body)
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             raise Nonsense(f"not a message of this protocol: {error}") from error
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Map):
+        return dict(value)
+    raise NotImplementedError(type(value))
+
+
+def _persistent(kind: Any, value: Any) -> Any:
+    return Map(msgspec.convert(value, _mapping(kind)))
+
+
+@cache
+def _mapping(kind: Any) -> Any:
+    if get_origin(kind) is not Map:
+        raise NotImplementedError(kind)
+    key, value = get_args(kind)
+    return dict[key, value]  # type: ignore[valid-type]
 
 
 def framed(body: bytes) -> bytes:

@@ -8,6 +8,9 @@ A proof is an HMAC over the role and everything both have said, so neither can b
 another run or in the other direction. Without a secret the proofs are empty, and the handshake only keeps apart
 nodes of different runs, protocols and versions.
 
+A node may say its *birth*, a name that it got when its memory began. Whoever has met it before under another one knows
+that it has forgotten what it promised, and wants no more of it: that would be worse than a node that is gone.
+
 This keeps strangers out; it hides nothing. Messages travel in the clear, so between machines that do not trust the
 network in between, put the connections into a tunnel.
 """
@@ -28,6 +31,10 @@ VERSION = 1
 """Grows when nodes of the older version could not understand the newer."""
 HANDSHAKE_BYTES_MAX = 1024
 """What a stranger may send at most before it has proved that it is none."""
+ANYBODY = NodeId(-1)
+"""Whom a dialler wants that knows an address and not who is there."""
+FORGETFUL = "it is not the node of this number that was here before, or has forgotten what it was"
+"""Why a node is refused that has another birth than before."""
 
 
 class Identity(Value, frozen=True, gc=False):
@@ -38,6 +45,8 @@ class Identity(Value, frozen=True, gc=False):
     run: str = ""
     #: Whoever knows it may join; nobody is asked for it where it is empty.
     secret: bytes = b""
+    #: When its memory began, as a name that no other has; nobody looks at it where it is empty.
+    birth: str = ""
 
     def __repr__(self) -> str:
         # Without the secret: what is shown may end up in a log.
@@ -53,6 +62,7 @@ class Hello(Message, frozen=True, gc=False):
     node: NodeId
     wants: NodeId
     nonce: bytes
+    birth: str = ""
 
 
 class Challenge(Message, frozen=True, gc=False):
@@ -61,6 +71,7 @@ class Challenge(Message, frozen=True, gc=False):
     node: NodeId
     nonce: bytes
     proof: bytes
+    birth: str = ""
 
 
 class Refused(Message, frozen=True, gc=False):
@@ -97,7 +108,7 @@ def decode(body: bytes | memoryview) -> Handshake:
 
 def hello(me: Identity, wants: NodeId) -> Hello:
     """Begin, as the dialler."""
-    return Hello(me.protocol, VERSION, me.run, me.node, wants, secrets.token_bytes(16))
+    return Hello(me.protocol, VERSION, me.run, me.node, wants, secrets.token_bytes(16), me.birth)
 
 
 def challenge(me: Identity, said: Hello) -> Challenge | Refused:
@@ -108,37 +119,56 @@ def challenge(me: Identity, said: Hello) -> Challenge | Refused:
         return Refused(f"it speaks version {said.version} of the wire format, not {VERSION}")
     if said.run != me.run:
         return Refused(f"it belongs to the run `{said.run}`, not `{me.run}`")
-    if said.wants != me.node:
+    if said.wants not in (me.node, ANYBODY):
         return Refused(f"it wants node {said.wants}, and this is node {me.node}")
     nonce = secrets.token_bytes(16)
-    return Challenge(me.node, nonce, _proof(me, "acceptor", said, nonce))
+    return Challenge(me.node, nonce, _proof(me, "acceptor", said, nonce, me.birth), me.birth)
 
 
 def prove(me: Identity, said: Hello, answer: Challenge) -> Proof:
     """Answer the acceptor, or raise `Nonsense` if it does not know the secret."""
-    if answer.node != said.wants:
+    if said.wants not in (answer.node, ANYBODY):
         raise Nonsense(f"node {answer.node} answers instead of node {said.wants}")
     if answer.proof and not me.secret:
         raise Nonsense("it asks for a secret, and none is given here")
-    if not hmac.compare_digest(answer.proof, _proof(me, "acceptor", said, answer.nonce)):
+    if not hmac.compare_digest(answer.proof, _proof(me, "acceptor", said, answer.nonce, answer.birth)):
         raise Nonsense("it does not know the secret of this run")
-    return Proof(_proof(me, "dialler", said, answer.nonce))
+    return Proof(_proof(me, "dialler", said, answer.nonce, answer.birth))
 
 
 def is_proved(me: Identity, said: Hello, asked: Challenge, answer: Proof) -> bool:
     """Whether the dialler knows the secret."""
-    return hmac.compare_digest(answer.proof, _proof(me, "dialler", said, asked.nonce))
+    return hmac.compare_digest(answer.proof, _proof(me, "dialler", said, asked.nonce, asked.birth))
 
 
-def _proof(me: Identity, role: str, said: Hello, nonce: bytes) -> bytes:
+class Births:
+    """The births of the nodes that were met."""
+
+    def __init__(self) -> None:
+        self._known = dict[NodeId, str]()
+
+    def is_other(self, node: NodeId, birth: str) -> bool:
+        """Tell whether a node was met before under another birth."""
+        return bool(birth) and self._known.get(node, birth) != birth
+
+    def note(self, node: NodeId, birth: str) -> None:
+        """Remember a node that has proved who it is."""
+        if birth:
+            self._known[node] = birth
+
+
+def _proof(me: Identity, role: str, said: Hello, nonce: bytes, birth: str) -> bytes:
     if not me.secret:
         return b""
-    return hmac.digest(me.secret, _encode((role, said, nonce)), hashlib.sha256)
+    return hmac.digest(me.secret, _encode((role, said, nonce, birth)), hashlib.sha256)
 
 
 __all__ = [
+    "ANYBODY",
+    "FORGETFUL",
     "HANDSHAKE_BYTES_MAX",
     "VERSION",
+    "Births",
     "Challenge",
     "Handshake",
     "Hello",

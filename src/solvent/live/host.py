@@ -11,6 +11,8 @@ lets the loop look at its sockets again. Inside a turn
   inbox, so that a machine that asks again and again, of somebody who thinks long, still hears others. An awaitable
   is waited for; meanwhile the machine goes on with other events, and the answer joins the inbox when it comes, after
   the answers to earlier questions.
+- A `prompt` host takes messages as soon as they come, instead of waiting for what others may bring in the same turn of
+  the loop: sooner for who sends one message and waits, dearer where many come at once.
 - `Choose` is answered by chance, as the next event. Timers run on the loop's clock; one that is cancelled or set
   anew never fires late, even if it has run out already.
 
@@ -93,12 +95,14 @@ class Host(Generic[State]):
         application: Application | None = None,
         journal: Journal | None = None,
         check: Callable[[State], None] | None = None,
+        is_prompt: bool = False,
     ) -> None:
         self._machine = machine
         self._transport = transport
         self._application = application or Silent()
         self._journal = journal
         self._check = check
+        self._is_prompt = is_prompt
         self._state: State | None = None
         self._inbox = deque[Event | Ask]()
         self._next = deque[Event]()
@@ -109,6 +113,7 @@ class Host(Generic[State]):
         self._chance = random.SystemRandom()
         self._turn_ends_at = float("inf")
         self._is_turn_set = False
+        self._is_in_turn = False
         self._is_running = False
         self._is_paused = False
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -133,19 +138,18 @@ class Host(Generic[State]):
         """Events that have not been looked at yet."""
         return len(self._inbox) + len(self._next)
 
-    async def start(self) -> None:
-        """Read the journal, open the transport, start the machine."""
+    async def start(self, before: Callable[[], Awaitable[None]] | None = None) -> None:
+        """Read the journal, open the transport, do what is to be done before, start the machine."""
         self._loop = asyncio.get_running_loop()
         self._ended = self._loop.create_future()
-        journal = self._journal.open() if self._journal is not None else None
+        journal = self._journal
+        if journal is not None and not journal.is_open:
+            journal.open()
         try:
             await self._transport.open(self._on_messages, self._on_fault)
-        except BaseException:
-            if journal is not None:
-                journal.close()
-            raise
-        self._is_running = True
-        try:
+            if before is not None:
+                await before()
+            self._is_running = True
             saved, life = (journal.saved, journal.life) if journal is not None else ((), 0)
             self._state, effects = self._machine.start(saved, life)
             self._carry_out(effects)
@@ -158,6 +162,11 @@ class Host(Generic[State]):
     def request(self, request: Any) -> None:
         """Tell the machine that something is wanted."""
         self._put(Requested(request))
+
+    def request_at_once(self, request: Any) -> None:
+        """Do it now, and whatever waits before it, if the machine is not at work already."""
+        self._inbox.append(Requested(request))
+        self._act()
 
     async def wait(self) -> None:
         """Wait until the node is stopped; raise what stopped it, if it was a fault."""
@@ -189,6 +198,12 @@ class Host(Generic[State]):
         if not self._is_turn_set:
             self._set_turn()
 
+    def _act(self) -> None:
+        if self._is_in_turn:
+            self._set_turn()
+        else:
+            self._turn()
+
     def _set_turn(self) -> None:
         if self._is_running and not self._is_turn_set:
             assert self._loop is not None
@@ -200,12 +215,15 @@ class Host(Generic[State]):
         self._is_turn_set = False
         if not self._is_running:
             return
+        self._is_in_turn = True
         try:
             self._work()
             self._flush()
         except Exception as fault:  # noqa: BLE001 - whoever waits for the node gets it
             self._end(fault)
             return
+        finally:
+            self._is_in_turn = False
         if self._next or self._inbox:
             self._set_turn()
         if self._is_paused and len(self._inbox) < INBOX_MAX // 2:
@@ -300,7 +318,9 @@ class Host(Generic[State]):
         assert self._loop is not None
         at = int(self._loop.time() * 1000)
         self._inbox.extend([Received(sender, message, at) for message in messages])
-        if not self._is_turn_set:
+        if self._is_prompt:
+            self._act()
+        elif not self._is_turn_set:
             self._set_turn()
         if len(self._inbox) > INBOX_MAX and not self._is_paused:
             self._is_paused = True

@@ -11,7 +11,16 @@ import socket
 
 from solvent.live import handshake
 from solvent.live.codec import Codec, Frames, Nonsense
-from solvent.live.handshake import HANDSHAKE_BYTES_MAX, Challenge, Hello, Identity, Proof, Refused
+from solvent.live.handshake import (
+    FORGETFUL,
+    HANDSHAKE_BYTES_MAX,
+    Births,
+    Challenge,
+    Hello,
+    Identity,
+    Proof,
+    Refused,
+)
 from solvent.live.transport import Complain, Counters, Deliver, PeerFault
 from solvent.protocols.machine import NodeId
 
@@ -24,13 +33,21 @@ class Hall:
     """Everything that the connections to one node share."""
 
     def __init__(
-        self, identity: Identity, codec: Codec, counters: Counters, deliver: Deliver, complain: Complain
+        self,
+        identity: Identity,
+        codec: Codec,
+        counters: Counters,
+        deliver: Deliver,
+        complain: Complain,
+        *,
+        births: Births | None = None,
     ) -> None:
         self.identity = identity
         self.codec = codec
         self.counters = counters
         self.deliver = deliver
         self.complain = complain
+        self.births = births or Births()
         self.is_paused = False
         self.strangers = set[Incoming]()
         self.known = dict[NodeId, Incoming]()
@@ -46,6 +63,11 @@ class Hall:
         self.is_paused = False
         for connection in self.known.values():
             connection.resume()
+
+    def forget(self, node: NodeId) -> None:
+        """Close the connection of a node that has no business here any more."""
+        if node in self.known:
+            self.known[node].close()
 
     def close(self) -> None:
         """Close every connection."""
@@ -128,7 +150,8 @@ class Incoming(asyncio.Protocol):
         if self._hello is None:
             if not isinstance(said, Hello):
                 raise Nonsense("it does not say hello")
-            answer = handshake.challenge(hall.identity, said)
+            is_other = hall.births.is_other(said.node, said.birth)
+            answer = Refused(FORGETFUL) if is_other else handshake.challenge(hall.identity, said)
             self._transport.write(handshake.encode(answer))
             if isinstance(answer, Refused):
                 raise Nonsense(answer.reason)
@@ -140,6 +163,7 @@ class Incoming(asyncio.Protocol):
         if not handshake.is_proved(hall.identity, self._hello, self._challenge, said):
             self._transport.write(handshake.encode(Refused("it does not know the secret of this run")))
             raise Nonsense("it does not know the secret of this run")
+        hall.births.note(self._hello.node, self._hello.birth)
         self._be_known(self._hello.node)
 
     def _be_known(self, node: NodeId) -> None:

@@ -72,6 +72,11 @@ class Journal:
         self._noted.append(_frame(_RECORD, self._encode(record)))
 
     @property
+    def is_open(self) -> bool:
+        """Whether it has been read, and can be written to."""
+        return self._file >= 0
+
+    @property
     def is_pending(self) -> bool:
         """Whether something is noted and not yet written."""
         return bool(self._noted)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.live import handshake
 from solvent.live.codec import Codec, Frames, Nonsense
-from solvent.live.handshake import HANDSHAKE_BYTES_MAX, Challenge, Hello, Identity, Refused
+from solvent.live.handshake import FORGETFUL, HANDSHAKE_BYTES_MAX, Births, Challenge, Hello, Identity, Refused
 from solvent.live.transport import Complain, Counters, PeerFault
 
 if TYPE_CHECKING:
@@ -36,10 +36,17 @@ class Outgoing(asyncio.Protocol):
     """One connection to another node; written to only, once the handshake is done."""
 
     def __init__(
-        self, identity: Identity, peer: NodeId, ready: Callable[[], None], lost: Callable[[Outgoing, str], None]
+        self,
+        identity: Identity,
+        peer: NodeId,
+        *,
+        births: Births,
+        ready: Callable[[], None],
+        lost: Callable[[Outgoing, str], None],
     ) -> None:
         self._identity = identity
         self._peer = peer
+        self._births = births
         self._ready = ready
         self._lost = lost
         self._frames = Frames(HANDSHAKE_BYTES_MAX)
@@ -81,7 +88,11 @@ class Outgoing(asyncio.Protocol):
             raise Nonsense(f"it refuses: {said.reason}")
         if not isinstance(said, Challenge) or self.is_open:
             raise Nonsense("it answers out of turn")
-        self._transport.write(handshake.encode(handshake.prove(self._identity, self._hello, said)))
+        proof = handshake.prove(self._identity, self._hello, said)
+        if self._births.is_other(self._peer, said.birth):
+            raise Nonsense(FORGETFUL)
+        self._births.note(self._peer, said.birth)
+        self._transport.write(handshake.encode(proof))
         self.is_open = True
         self._ready()
 
@@ -127,10 +138,12 @@ class Way:
         address: Callable[[NodeId], tuple[str, int] | None],
         codec: Codec,
         counters: Counters,
+        births: Births,
         complain: Complain,
     ) -> None:
         self._identity = identity
         self._peer = peer
+        self._births = births
         self._address = address
         self._codec = codec
         self._counters = counters
@@ -206,7 +219,9 @@ class Way:
 
     def _make(self) -> Outgoing:
         # Known before `create_connection` returns: the handshake may be done by then.
-        self._connection = Outgoing(self._identity, self._peer, self._on_ready, self._on_lost)
+        self._connection = Outgoing(
+            self._identity, self._peer, births=self._births, ready=self._on_ready, lost=self._on_lost
+        )
         return self._connection
 
     def _give_up(self, connection: Outgoing) -> None:

@@ -2,7 +2,8 @@
 
 A node dials another when it first has something to say to it, and writes only to connections it has dialled, so two
 nodes that dial each other at the same moment need not agree on one connection. Nodes are found by a table of
-addresses that may grow while the node runs (`know`). Only this machine can connect unless a wider address is given.
+addresses that may grow and shrink while the node runs (`know`, `forget`); whoever knows better from elsewhere is asked
+first (`find`). Only this machine can connect unless a wider address is given.
 """
 
 from __future__ import annotations
@@ -12,14 +13,16 @@ import errno
 from typing import TYPE_CHECKING, Any
 
 from solvent.errors import NodeProblem
+from solvent.live.handshake import Births
 from solvent.live.incoming import Hall, Incoming
 from solvent.live.outgoing import Way
 from solvent.live.transport import Complain, Counters, Deliver, PeerFault
 from solvent.protocols.machine import NodeId
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
+    from solvent.live.addresses import Address
     from solvent.live.codec import Codec
     from solvent.live.handshake import Identity
 
@@ -39,13 +42,17 @@ class TcpTransport:
         *,
         host: str = LOOPBACK,
         port: int = 0,
-        peers: Mapping[NodeId, tuple[str, int]] | None = None,
+        peers: Mapping[NodeId, Address] | None = None,
+        find: Callable[[NodeId], Address | None] = lambda _: None,
     ) -> None:
         self.counters = Counters()
         self.address = (host, port)
         self._identity = identity
         self._codec = codec
         self._peers = dict(peers or {})
+        self._find = find
+        self._forgotten = set[NodeId]()
+        self._births = Births()
         self._ways = dict[NodeId, Way]()
         self._used = dict[NodeId, Way]()
         self._own = list[Any]()
@@ -57,12 +64,24 @@ class TcpTransport:
     def know(self, node: NodeId, host: str, port: int) -> None:
         """Note where a node listens; it may be noted anew when the node comes back elsewhere."""
         self._peers[node] = (host, port)
+        self._forgotten.discard(node)
+
+    def forget(self, node: NodeId) -> None:
+        """Say nothing to a node any more, until it is known again."""
+        self._peers.pop(node, None)
+        self._used.pop(node, None)
+        self._forgotten.add(node)
+        way = self._ways.pop(node, None)
+        if way is not None:
+            way.close()
+        if self._hall is not None:
+            self._hall.forget(node)
 
     async def open(self, deliver: Deliver, complain: Complain) -> None:
         """Listen; raise `NodeProblem` where that is not possible."""
         loop = asyncio.get_running_loop()
         self._deliver, self._complain = deliver, complain
-        hall = Hall(self._identity, self._codec, self.counters, deliver, complain)
+        hall = Hall(self._identity, self._codec, self.counters, deliver, complain, births=self._births)
         host, port = self.address
         try:
             self._server = await loop.create_server(lambda: Incoming(hall), host, port)
@@ -78,6 +97,9 @@ class TcpTransport:
             return
         way = self._used.get(to)
         if way is None:
+            if to in self._forgotten:
+                self.counters.messages_dropped += 1
+                return
             self._used[to] = way = self._way(to)
         way.send(message)
 
@@ -118,12 +140,16 @@ class TcpTransport:
             self._ways[to] = Way(
                 self._identity,
                 to,
-                address=self._peers.get,
+                address=self._address,
                 codec=self._codec,
                 counters=self.counters,
+                births=self._births,
                 complain=self._tell,
             )
         return self._ways[to]
+
+    def _address(self, node: NodeId) -> Address | None:
+        return self._find(node) or self._peers.get(node)
 
     def _tell(self, fault: PeerFault) -> None:
         self._complain(fault)
