@@ -147,7 +147,8 @@ def _on_request(desk: Desk, request: Any) -> None:
 def recovered(config: GroupConfig, saved: tuple[Any, ...], life: int) -> GroupState:
     """Make a state of what was saved."""
     first = tuple(sorted(config.members))
-    log = empty(Map(dict.fromkeys(first, "")))
+    places = config.places or ("",) * len(first)
+    log = empty(Map(zip(config.members, places, strict=True)))
     promised = FIRST
     for record in saved:
         match record:

@@ -24,6 +24,8 @@ class GroupConfig(Value, frozen=True, gc=False):
     node: NodeId
     #: The first members, the same at all of them; nobody: this node wants to be taken in by one it knows.
     members: tuple[NodeId, ...] = ()
+    #: Where they are to be found, in the same order, for those that come later; empty if nobody does.
+    places: tuple[str, ...] = ()
     #: Where this node is to be found, for those that do not know it yet.
     where: str = ""
     #: Whom to ask to be taken in.
