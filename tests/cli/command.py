@@ -1,4 +1,7 @@
-"""The real command, as a process of its own, for the tests of the command line."""
+"""The real command, as a process of its own, for the tests of the command line.
+
+Most run it by `solvent`, which forks it from a process that has imported everything; `started` starts Python anew.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,13 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryFile
+from typing import IO, TYPE_CHECKING, Any
+
+from tests.cli.forking import run_forked
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples" / "hocl"
@@ -42,19 +51,34 @@ class Result:
 
 def solvent(*words: str | Path, typed: str | bytes = "", cwd: Path | None = None) -> Result:
     """Run the command to its end; whatever happens, it never shows a traceback."""
-    given = typed.encode() if isinstance(typed, str) else typed
+    with TemporaryFile() as given, TemporaryFile() as out, TemporaryFile() as err:
+        given.write(typed.encode() if isinstance(typed, str) else typed)
+        given.seek(0)
+        files = (given, out, err)
+        how: dict[str, Any] = {"cwd": cwd, "environment": environment(), "seconds_max": SECONDS_MAX}
+        code = run_forked(ROOT, list(map(str, words)), files, **how)
+        result = Result(code, *(_written(file) for file in (out, err)))
+    assert "Traceback" not in result.err
+    return result
+
+
+def started(*words: str | Path, options: Sequence[str] = ()) -> Result:
+    """Start Python and the command in it, as a user does."""
+    python, *rest = arguments(*words)
     done = subprocess.run(
-        arguments(*words),
-        input=given,
+        [python, *options, *rest],
+        stdin=subprocess.DEVNULL,
         capture_output=True,
         env=environment(),
         timeout=SECONDS_MAX,
-        cwd=cwd,
         check=False,
     )
-    result = Result(done.returncode, done.stdout.decode(), done.stderr.decode())
-    assert "Traceback" not in result.err
-    return result
+    return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def _written(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode()
 
 
 def example(name: str) -> Path:

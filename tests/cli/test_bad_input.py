@@ -75,15 +75,6 @@ def test_missing_file(tmp_path: Path, command: str) -> None:
     assert (folder.code, "directory" in folder.err) == (2, True)
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_help_of_commands(command: str) -> None:
-    """Every command explains itself."""
-    result = solvent(command, "--help")
-    assert result.code == 0
-    assert result.out.startswith(f"usage: solvent {command}")
-    assert "example:" in result.out
-
-
 def test_overview() -> None:
     """`solvent --help` lists every command and some examples; alone, `solvent` says the same and fails."""
     asked, alone = solvent("--help"), solvent()
