@@ -6,6 +6,8 @@
     │   └── NameProblem         H2xx  it reads, but a name, a type or a number of arguments is wrong
     ├── WorkflowProblem       W1xx  a workflow is wrong               exit code 2
     ├── NodeProblem           N1xx  a node cannot be started          exit code 2
+    ├── RingProblem           N2xx  a node of a ring cannot go on     exit code 1
+    │   └── LockLost            N201  the lock was taken away
     ├── Misuse                H3xx  Solvent was called wrongly        exit code 2
     ├── ReactionFailed        H4xx  a product could not be computed   exit code 1
     ├── WorkflowFailed        W2xx  a task of a workflow failed       exit code 1
@@ -91,6 +93,16 @@ class Misuse(SolventError):
 
 class NodeProblem(SolventError):
     """A node cannot be started: its port, its journal, its secret or the addresses of the others."""
+
+
+class RingProblem(SolventError):
+    """A node of a ring cannot go on, or is no member any more."""
+
+    exit_code = 1
+
+
+class LockLost(RingProblem):
+    """The lock was taken away while somebody had it: the others took this node for dead."""
 
 
 class ReactionFailed(SolventError):

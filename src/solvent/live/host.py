@@ -164,8 +164,8 @@ class Host(Generic[State]):
         self._put(Requested(request))
 
     def request_at_once(self, request: Any) -> None:
-        """Do it now, and whatever waits before it, if the machine is not at work already."""
-        self._inbox.append(Requested(request))
+        """Do it before what waits; now, if the machine is not at work already."""
+        self._next.append(Requested(request))
         self._act()
 
     async def wait(self) -> None:

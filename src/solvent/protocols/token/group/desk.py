@@ -98,7 +98,7 @@ class Desk:
                 case Send(to, message):
                     self.hint(state.ring[to], Search(state.epoch, message))
                 case Report(Granted(_, number)):
-                    self.set(granted=number, has_appended=False, quiet=0, calm=1)
+                    self.set(granted=number, has_locked=False, has_appended=False, quiet=0, calm=1)
                 case Report(Moved(to, why)):
                     self.tell(Moved(state.ring[to], why))
                 case _:
@@ -115,6 +115,7 @@ class Desk:
             inner=None,
             fence=None,
             granted=None,
+            has_locked=False,
             is_appending=False,
             has_appended=False,
             is_beginning=False,

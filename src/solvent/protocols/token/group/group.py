@@ -133,8 +133,8 @@ def _on_request(desk: Desk, request: Any) -> None:
         case Lock():
             if state.fence is None:
                 desk.set(is_lock_wanted=True)
-        case Unlock():
-            desk.set(is_lock_wanted=False, fence=None)
+        case Unlock(is_again):
+            desk.set(is_lock_wanted=is_again, fence=None)
         case Broadcast(data):
             said = Said(desk.me, state.life, state.said, data)
             desk.set(outbox=(*state.outbox, said), said=state.said + 1)

@@ -70,10 +70,10 @@ def what_most_have_saved_is_safe(desk: Desk) -> bool:
 def who_wants_the_lock_and_has_the_token_has_it(desk: Desk) -> bool:
     """For as long as the user wants."""
     state = desk.state
-    if state.granted is None or not state.is_lock_wanted or state.fence is not None:
+    if state.granted is None or not state.is_lock_wanted or state.has_locked:
         return False
     fence = Fence(state.epoch, state.granted)
-    desk.set(fence=fence, is_lock_wanted=False)
+    desk.set(fence=fence, is_lock_wanted=False, has_locked=True)
     desk.tell(Locked(fence))
     return True
 

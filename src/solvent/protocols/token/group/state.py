@@ -34,6 +34,8 @@ class GroupConfig(Value, frozen=True, gc=False):
     patience: int = 1_000
     #: How long to wait for the answers of all before going on with those of most.
     wait: int = 200
+    #: How long the token may be on its way from one node to the next, and in use there, if all is well.
+    hop: int = 20
     #: How the token goes about and is found; `node` and `size` are those of the ring it is in.
     ring: TokenConfig = TokenConfig(NodeId(0), 1, is_instant=False)
     #: How many lines that all have are kept before they are forgotten.
@@ -91,6 +93,8 @@ class GroupState(Value, frozen=True, gc=False):
     # --- While the token is granted here.
     #: The number of the grant; None: not granted.
     granted: int | None = None
+    #: Whether the user has had the lock by it; the next time needs another grant, and gets a greater fence.
+    has_locked: bool = False
     #: Whether lines of this node wait for most to have saved them; it keeps the token meanwhile.
     is_appending: bool = False
     #: Whether it has appended since it got the token; who has the lock may do so again and again.

@@ -35,6 +35,9 @@ class Lock(Value, frozen=True, gc=False):
 class Unlock(Value, frozen=True, gc=False):
     """The user is done with the lock, or wants it no longer."""
 
+    #: Whether it wants the lock again, after the others that want it.
+    is_again: bool = False
+
 
 class Broadcast(Value, frozen=True, gc=False):
     """Everybody is to get this, at the same place of one common order."""
