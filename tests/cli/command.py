@@ -9,16 +9,15 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, Any
 
-from tests.cli.forking import run_forked
+from tests.cli.forking import ROOT, run_forked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples" / "hocl"
 SECONDS_MAX = 60
 MAX = "let max = replace x, y by x if x >= y in\n<2, 3, 5, 8, 9, max>\n"
@@ -56,7 +55,7 @@ def solvent(*words: str | Path, typed: str | bytes = "", cwd: Path | None = None
         given.seek(0)
         files = (given, out, err)
         how: dict[str, Any] = {"cwd": cwd, "environment": environment(), "seconds_max": SECONDS_MAX}
-        code = run_forked(ROOT, list(map(str, words)), files, **how)
+        code = run_forked(list(map(str, words)), files, **how)
         result = Result(code, *(_written(file) for file in (out, err)))
     assert "Traceback" not in result.err
     return result

@@ -28,13 +28,14 @@ import threading
 import traceback
 from contextlib import suppress
 from importlib import import_module
-from pkgutil import walk_packages
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = ROOT / "src"
 _REQUEST_MAX = 1 << 20
 _ANSWER_MAX = 100
 # Commands import these only when they need them.
@@ -44,12 +45,12 @@ _LIBRARIES = ("asyncio", "concurrent.futures.process", "difflib", "httpx", "msgs
 class Server:
     """A server at work, as its client sees it."""
 
-    def __init__(self, root: Path, environment: Mapping[str, str]) -> None:
+    def __init__(self, environment: Mapping[str, str]) -> None:
         self._socket, others = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with others:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "tests.cli.forking", str(others.fileno())],
-                cwd=root,
+                cwd=ROOT,
                 env=environment,
                 pass_fds=[others.fileno()],
                 stdin=subprocess.DEVNULL,
@@ -92,10 +93,10 @@ class Server:
 _servers: list[Server] = []
 
 
-def run_forked(root: Path, words: Sequence[str], files: Sequence[IO[bytes]], **how: Any) -> int:
+def run_forked(words: Sequence[str], files: Sequence[IO[bytes]], **how: Any) -> int:
     """Run the command on this process's server, which is started with the first command."""
     if not _servers:
-        _servers.append(Server(root, how["environment"]))
+        _servers.append(Server(how["environment"]))
         atexit.register(_close)
     try:
         return _servers[-1].run(words, files, **how)
@@ -115,13 +116,11 @@ def _close() -> None:
 
 def _serve(calls: socket.socket) -> None:
     """Fork for each request; returns in the child, which then is the command, and does not return in the server."""
-    import solvent
-
-    for name in (*_LIBRARIES, *(one.name for one in walk_packages(solvent.__path__, "solvent."))):
+    ours = [".".join(file.relative_to(SOURCES).with_suffix("").parts) for file in sorted(SOURCES.rglob("*.py"))]
+    for name in (*_LIBRARIES, *(one for one in ours if not one.endswith("__"))):
         # A module that cannot be imported is the business of the command that needs it.
         with suppress(Exception):
-            if not name.endswith("__main__"):
-                import_module(name)
+            import_module(name)
     # What is there now stays: children need not touch it to find garbage.
     gc.collect()
     gc.freeze()

@@ -19,11 +19,8 @@ def test_converted_workflow_runs_alike(tmp_path: Path, form: str, target: str) -
     """A workflow that was converted gives the same results."""
     file = put(tmp_path, form, FORMS[form])
     assert solvent("convert", file, "-o", tmp_path / f"made.{target}").code == 0
-    results, states = [
-        [solvent("run", one, "--format", "json").json[key] for one in (file, tmp_path / f"made.{target}")]
-        for key in ("results", "states")
-    ]
-    assert (results[0], states[0]) == (results[1], states[1])
+    before, after = (solvent("run", one, "--format", "json").json for one in (file, tmp_path / f"made.{target}"))
+    assert (before["results"], before["states"]) == (after["results"], after["states"])
 
 
 def test_format_may_be_asked_for(tmp_path: Path) -> None:
