@@ -63,8 +63,8 @@ bench-protocols: $(VENV)/.installed  ## see what a simulated message costs; comp
 	@$(BIN)/python -m bench.protocols.capture
 	@$(BIN)/python -m bench.protocols.live
 
-soak: $(VENV)/.installed  ## run the long tests, with fresh random programs
-	@$(BIN)/python -m pytest tests -m soak --timeout=3600 --hypothesis-profile=soak
+soak: $(VENV)/.installed  ## run the long tests, and the others on many fresh random programs
+	@$(BIN)/python -m pytest tests -m "soak or hypothesis" --timeout=3600 --hypothesis-profile=soak
 
 fuzz: $(VENV)/.fuzz  ## fuzz the parser, guided by coverage (FUZZ_SECONDS=60)
 	@$(BIN)/python tests/fuzz/fuzz_parser.py -max_total_time=$(FUZZ_SECONDS)

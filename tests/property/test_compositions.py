@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from solvent.running.making import run_workflow
 from solvent.workflow.model import Each, Input, Result, Service, Task, Value, Workflow
+from tests.property.amounts import examples
 from tests.property.plain_workflows import combined
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def _tree(draw: Draw, used: list[int], depth: int = 0) -> Each:
     return Each(draw(st.sampled_from(("dot", "cross"))), tuple(parts))
 
 
-@settings(max_examples=300)
+@examples(100)
 @given(compositions())
 def test_composition_makes_the_calls_of_plain_loops(composition: Composition) -> None:
     """A task is called once for each combination, and its results have the order of the combinations."""
@@ -92,7 +93,7 @@ def test_composition_makes_the_calls_of_plain_loops(composition: Composition) ->
     assert report.calls.get("C", 0) == len(expected)
 
 
-@settings(max_examples=50)
+@examples(30)
 @given(compositions())
 def test_one_failed_call_fails_the_task(composition: Composition) -> None:
     """If a combination's call fails the task fails, once all its other calls have been made."""

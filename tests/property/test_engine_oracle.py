@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import assume, given, note, settings
+from hypothesis import assume, given, note
 from hypothesis import strategies as st
 
 import solvent
+from tests.property.amounts import examples
 from tests.property.oracle import Outcomes, TooMany, search, state_key
 from tests.property.strategies import programs
 
@@ -38,14 +39,14 @@ def check(text: str, outcomes: Outcomes, *, seed: int | None = None) -> None:
         assert state_key(solution) in outcomes.finals, solvent.show(solution)
 
 
-@settings(max_examples=300)
+@examples(100)
 @given(programs())
 def test_the_default_run_ends_where_the_oracle_can(text: str) -> None:
     """The default engine ends in a final state of the oracle, or fails where the oracle can fail."""
     check(text, outcomes_of(text))
 
 
-@settings(max_examples=150)
+@examples(50)
 @given(programs(), st.lists(st.integers(0, 10**6), min_size=3, max_size=3))
 def test_seeded_runs_end_where_the_oracle_can(text: str, seeds: list[int]) -> None:
     """Under any seed the engine ends in a final state of the oracle, or fails where the oracle can fail."""
@@ -54,7 +55,7 @@ def test_seeded_runs_end_where_the_oracle_can(text: str, seeds: list[int]) -> No
         check(text, outcomes, seed=seed)
 
 
-@settings(max_examples=150)
+@examples(50)
 @given(programs(), st.one_of(st.none(), st.integers(0, 10**6)))
 def test_each_step_is_a_reaction_the_oracle_knows(text: str, seed: int | None) -> None:
     """A single step leads from a state to one of the states that the oracle says can follow it."""
@@ -75,7 +76,7 @@ def test_each_step_is_a_reaction_the_oracle_knows(text: str, seed: int | None) -
         before = after
 
 
-@settings(max_examples=150)
+@examples(50)
 @given(programs(), st.integers(0, 6))
 def test_a_limit_stops_in_a_state_that_can_be_resumed(text: str, reactions_max: int) -> None:
     """A run stopped by its limit stands in a reachable state, and goes on from there to a final one."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from hypothesis import assume, given, note, settings
+from hypothesis import assume, given, note
 
 import solvent
 from solvent.chemistry.molecule import sub_solutions
 from solvent.chemistry.rule import Rule
 from solvent.engine.explain import why_not
+from tests.property.amounts import examples
 from tests.property.strategies import programs
 
 REACTIONS_MAX = 30
@@ -19,7 +20,7 @@ def rules_inside(solution: solvent.Solution) -> list[tuple[solvent.Solution, Rul
     return found + [pair for one in solution for sub in sub_solutions(one) for pair in rules_inside(sub)]
 
 
-@settings(max_examples=200)
+@examples(80)
 @given(programs())
 def test_no_rule_of_an_inert_solution_can_react(text: str) -> None:
     """Every rule of an inert solution is stopped by something, and each misfit is told in a sentence."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from hypothesis import assume, given, note, settings
+from hypothesis import assume, given, note
 from hypothesis import strategies as st
 
 import solvent
 from solvent.engine.explore import Exploration, explore
+from tests.property.amounts import examples
 from tests.property.oracle import TooMany, search, state_key
 from tests.property.strategies import programs
 
@@ -25,7 +26,7 @@ def explored(text: str) -> Exploration:
     return found
 
 
-@settings(max_examples=120)
+@examples(50)
 @given(programs())
 def test_finals_are_those_of_the_oracle(text: str) -> None:
     """The final states that an exploration finds are exactly the oracle's."""
@@ -40,7 +41,7 @@ def test_finals_are_those_of_the_oracle(text: str) -> None:
     assert found.terminates == outcomes.always_ends()
 
 
-@settings(max_examples=120)
+@examples(50)
 @given(programs(), st.lists(st.integers(0, 10**6), min_size=3, max_size=3))
 def test_all_strategies_agree_on_confluent_programs(text: str, seeds: list[int]) -> None:
     """Where exploration says confluent and ending, the default run and every seed end in the one final state."""

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from hypothesis import HealthCheck, assume, given, note, settings
+from hypothesis import HealthCheck, assume, given, note
 from hypothesis import strategies as st
 
 import solvent
 from solvent.engine import reactor, registry, sweep
+from tests.property.amounts import examples
 from tests.property.oracle import TooMany, search, state_key
 from tests.property.strategies import programs
 
@@ -33,7 +34,7 @@ def eager(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
         monkeypatch.setattr(reactor, "_FEW", 0)
 
 
-LOWERED = settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+LOWERED = examples(100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def check_unwatched(text: str) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from hypothesis import given, note, settings
+from hypothesis import given, note
 from hypothesis import strategies as st
 
 from solvent.source import Source
 from solvent.workflow.control import Control, Many, Route, Test
 from solvent.workflow.hoclflow import read, write
 from solvent.workflow.model import Arrived, Input, Result, Signalled, Task, Value, Workflow
+from tests.property.amounts import examples
 from tests.property.written_workflows import names, workflows
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def controlled_workflows(draw: st.DrawFn) -> Workflow:
     )
 
 
-@settings(max_examples=150)
+@examples(40)
 @given(controlled_workflows())
 def test_writing_then_reading_is_identity(workflow: Workflow) -> None:
     """A workflow with controls, written in HOCLflow, reads back as itself."""

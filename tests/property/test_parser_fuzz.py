@@ -6,11 +6,12 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 
 import solvent
 from solvent.running.program import read_text
+from tests.property.amounts import examples
 from tests.property.strategies import programs
 
 if TYPE_CHECKING:
@@ -132,7 +133,7 @@ def test_samples_are_programs(text: str) -> None:
     solvent.parse(text).solution()
 
 
-@settings(max_examples=300)
+@examples(200)
 @given(st.text(st.characters(exclude_categories=())))
 @example("")
 @example("\ufeff<1>")
@@ -142,21 +143,21 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     read(text)
 
 
-@settings(max_examples=300)
+@examples(200)
 @given(st.lists(st.sampled_from(PIECES), max_size=30).map(" ".join))
 def test_any_pieces_are_read_or_refused(text: str) -> None:
     """Pieces of the language in any order raise nothing but a `SolventError`."""
     read(text)
 
 
-@settings(max_examples=300)
+@examples(200)
 @given(mutated())
 def test_damaged_programs_are_read_or_refused(text: str) -> None:
     """Programs with pieces deleted, doubled or exchanged raise nothing but a `SolventError`."""
     read(text)
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.binary())
 @example(data=b"\xff\xfe<1>")
 @example(data=b"\xef\xbb\xbf<1>")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from unittest.mock import patch
 
 import pytest
-from hypothesis import assume, given, note, settings
+from hypothesis import assume, given, note
 from hypothesis import strategies as st
 
 from solvent.running import workflow as running
@@ -18,6 +18,7 @@ from solvent.running.invoking import HOST
 from solvent.workflow import concrete
 from solvent.workflow.checks import check
 from solvent.workflow.files import load_text, write
+from tests.property.amounts import examples
 from tests.property.pattern_random import nested, nesting, seeds_from
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from solvent.chemistry.functions import Functions
     from solvent.chemistry.rule import Rule
 
-SEEDS = range(320)
+SEEDS = range(120)
 PARTS = 8
 
 
@@ -50,7 +51,7 @@ def test_nestings_survive_being_written(suffix: str) -> None:
         assert check(one.workflow) == [], one.told()
 
 
-@settings(max_examples=60)
+@examples(30)
 @given(st.randoms(use_true_random=False))
 def test_drawn_nestings_run_as_they_mean(chance: random.Random) -> None:
     """The same for nestings that can be made smaller step by step, should one fail."""

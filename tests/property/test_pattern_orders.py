@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import time
-
 from solvent.running.exploring import explore_workflow
 from tests.property.pattern_parts import step
 from tests.property.pattern_random import Nesting, nesting, seeds_from
 
-SEEDS = range(60)
+SEEDS = range(24)
 TASKS_MAX = 6
 STATES_MAX = 60
-SECONDS_MAX = 30
-"""After so many seconds no further nesting is begun."""
+COMPLETE_MIN = 15
 KINDS = frozenset(
     "row choice loop replaced all some merged open threads apart locked cancel first deferred instances".split()  # noqa: SIM905
 )
@@ -25,15 +22,13 @@ def small(seed: str) -> Nesting:
 
 def test_nestings_mean_the_same_in_every_order() -> None:
     """In every state that can be reached nobody has started too early, and every end is the one that is meant."""
-    began = time.monotonic()
+    seeds = [*seeds_from(SEEDS)]
     complete = 0
-    for seed in seeds_from(SEEDS):
-        if time.monotonic() - began > SECONDS_MAX:
-            break
+    for seed in seeds:
         one = small(seed)
         orders = explore_workflow(one.workflow, services={"step": step}, states_max=STATES_MAX)
         # Of those that have more states the first ones are looked at.
         complete += orders.is_complete
         assert one.disorders(orders) == [], one.told()
         assert not orders.is_complete or orders.finals, one.told()
-    assert complete >= 5
+    assert complete >= COMPLETE_MIN or len(seeds) < len(SEEDS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, note, settings
+from hypothesis import given, note
 from hypothesis import strategies as st
 
 import solvent
@@ -11,6 +11,7 @@ from solvent.chemistry import syntax as tree
 from solvent.chemistry.printer import TreePrinter
 from solvent.hocl import parse_molecules, parse_program
 from solvent.source import Source
+from tests.property.amounts import examples
 from tests.property.strategies import molecule_values, programs
 from tests.property.trees import expressions
 
@@ -21,14 +22,14 @@ def parsed(text: str) -> list[tree.Expression]:
     return parse_molecules(Source(text))
 
 
-@settings(max_examples=300)
+@examples(100)
 @given(st.lists(expressions(), min_size=1, max_size=2))
 def test_printing_then_parsing_molecules_is_identity(trees: list[tree.Expression]) -> None:
     """Any tree, printed and parsed, is the same tree."""
     assert parsed(TreePrinter().items(trees)) == trees
 
 
-@settings(max_examples=200)
+@examples(70)
 @given(programs())
 def test_parsing_then_printing_then_parsing_programs_is_identity(text: str) -> None:
     """A program, parsed and printed, parses to the same program."""
@@ -38,7 +39,7 @@ def test_parsing_then_printing_then_parsing_programs_is_identity(text: str) -> N
     assert parse_program(Source(printed)) == program
 
 
-@settings(max_examples=200)
+@examples(70)
 @given(programs())
 def test_printing_twice_changes_nothing(text: str) -> None:
     """What has been printed, parsed and printed again is the same text."""
@@ -46,7 +47,7 @@ def test_printing_twice_changes_nothing(text: str) -> None:
     assert TreePrinter().items(parsed(printed)) == printed
 
 
-@settings(max_examples=300)
+@examples(100)
 @given(molecule_values())
 def test_shown_molecules_read_back_equal(molecule: Molecule) -> None:
     """Any molecule without named rules and opaque values, shown, reads back equal."""
@@ -54,7 +55,7 @@ def test_shown_molecules_read_back_equal(molecule: Molecule) -> None:
     assert order_key(back) == order_key(molecule)
 
 
-@settings(max_examples=200)
+@examples(70)
 @given(st.lists(molecule_values(), max_size=4), st.randoms())
 def test_order_of_molecules_means_nothing(molecules: list[Molecule], chance: object) -> None:
     """Solutions of the same molecules in another order are equal and are shown the same."""

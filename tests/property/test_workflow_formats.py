@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 import jsonschema
 import pytest
-from hypothesis import given, note, settings
+from hypothesis import given, note
 
 from solvent.workflow.checks import check
 from solvent.workflow.files import load_text, plain_workflow, write
 from solvent.workflow.schema import workflow_schema
 from solvent.workflow.wfformat import RunRecord, TaskRecord, export_run, validate
+from tests.property.amounts import examples
 from tests.property.written_workflows import workflows
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ VALIDATOR = jsonschema.Draft202012Validator(workflow_schema())
 
 
 @pytest.mark.parametrize("suffix", [".yaml", ".json", ".hocl"])
-@settings(max_examples=80)
+@examples(30)
 @given(workflows())
 def test_writing_then_reading_is_identity(suffix: str, workflow: Workflow) -> None:
     """A workflow written in a format reads back as itself."""
@@ -33,7 +34,7 @@ def test_writing_then_reading_is_identity(suffix: str, workflow: Workflow) -> No
 
 
 @pytest.mark.parametrize("suffix", [".yaml", ".json"])
-@settings(max_examples=80)
+@examples(30)
 @given(workflows(is_controlled=True))
 def test_control_flow_is_written_and_read(suffix: str, workflow: Workflow) -> None:
     """A workflow whose tasks join, split, repeat, wait and cancel reads back as itself."""
@@ -42,14 +43,14 @@ def test_control_flow_is_written_and_read(suffix: str, workflow: Workflow) -> No
     assert repr(load_text(text, name=f"other{suffix}").workflow) == repr(workflow)
 
 
-@settings(max_examples=50)
+@examples(20)
 @given(workflows() | workflows(is_controlled=True))
 def test_written_files_follow_the_schema(workflow: Workflow) -> None:
     """What is written for any workflow is valid by the published schema."""
     assert [error.message for error in VALIDATOR.iter_errors(plain_workflow(workflow))] == []
 
 
-@settings(max_examples=50)
+@examples(20)
 @given(workflows())
 def test_exported_runs_are_valid_traces(workflow: Workflow) -> None:
     """A run of any workflow, whatever applied, exports to a valid WfFormat document and can be imported."""
@@ -62,7 +63,7 @@ def test_exported_runs_are_valid_traces(workflow: Workflow) -> None:
         assert len(imported.tasks) == len(workflow.tasks)
 
 
-@settings(max_examples=50)
+@examples(20)
 @given(workflows())
 def test_checking_never_fails(workflow: Workflow) -> None:
     """Every workflow can be checked, and every problem can be shown."""

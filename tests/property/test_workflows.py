@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
-from hypothesis import Phase, given, note, settings
+from hypothesis import Phase, given, note
 from hypothesis import strategies as st
 
 from solvent.running.making import run_workflow
+from tests.property.amounts import examples
 from tests.property.plain_workflows import disagreements
 from tests.property.workflows import Scenario, scenarios
 
@@ -51,14 +52,14 @@ def describe(scenario: Scenario) -> str:
     return "\n".join([*lines, *(f"{name}: {fate}" for name, fate in scenario.fates.items() if fate.kind != "answers")])
 
 
-@settings(max_examples=200, phases=PHASES)
+@examples(80, phases=PHASES)
 @given(scenarios())
 def test_failures_are_replaced_as_in_a_plain_evaluation(scenario: Scenario) -> None:
     """With alternatives for tasks that fail, all results and calls are those of the plain evaluation."""
     assert complaints(scenario) == []
 
 
-@settings(max_examples=200, phases=PHASES)
+@examples(80, phases=PHASES)
 @given(scenarios(with_late=True), st.integers(1, 4))
 def test_late_faults_reach_back_as_in_a_plain_evaluation(scenario: Scenario, jobs: int) -> None:
     """When results that were used already are replaced, the end is the plain one too, with no wasted call."""

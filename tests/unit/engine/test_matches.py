@@ -7,7 +7,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, note, settings
+from hypothesis import given, note
 from hypothesis import strategies as st
 
 import solvent
@@ -19,6 +19,7 @@ from solvent.engine.matches import LOOSE, Match, Matches
 from solvent.engine.reactor import Reactor
 from solvent.errors import LimitReached, ReactionFailed
 from tests.property import oracle
+from tests.property.amounts import examples
 from tests.property.strategies import programs
 
 if TYPE_CHECKING:
@@ -229,7 +230,7 @@ def possible(molecules: list[Molecule], own: set[int]) -> set[frozenset[int]]:
     return found
 
 
-@settings(max_examples=150)
+@examples(60)
 @given(programs(), st.integers(0, 10**6))
 def test_a_reaction_is_found_exactly_if_there_is_one(text: str, seed: int) -> None:
     """What is found could react, and where nothing is found nothing could, as a naive oracle says."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 
 import solvent
 from solvent.engine.explore import explore
 from solvent.engine.successors import Opener, replay, successors
 from solvent.engine.trace import Recorder
+from tests.property.amounts import examples
 from tests.property.strategies import programs
 
 
@@ -108,7 +109,7 @@ def test_states_with_ever_new_rules_are_opened() -> None:
     assert (len(found.states), found.is_complete) == (101, True)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(programs())
 def test_state_after_is_what_the_reaction_makes(text: str) -> None:
     """Whichever way a state after was found, it is what the reaction makes of a copy."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import assume, given, note, settings
+from hypothesis import assume, given, note
 from hypothesis import strategies as st
 
 from solvent.chemistry.printer import TreePrinter
@@ -17,6 +17,7 @@ from solvent.hocl.lexer import lexemes
 from solvent.hocl.pen import WIDTH
 from solvent.running.formatting import format_text
 from solvent.source import Source
+from tests.property.amounts import examples
 from tests.property.trees import expressions
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def check(text: str) -> None:
     assert not any(line != line.rstrip() for line in formatted.split("\n"))
 
 
-@settings(max_examples=300)
+@examples(100)
 @given(st.lists(expressions(), min_size=1, max_size=2))
 def test_layout_keeps_the_tree(trees: list[tree.Expression]) -> None:
     """Any program is the same after it was laid out, and a second time changes nothing."""
@@ -75,7 +76,7 @@ def test_layout_keeps_the_tree(trees: list[tree.Expression]) -> None:
     check(text)
 
 
-@settings(max_examples=300)
+@examples(100)
 @given(st.lists(expressions(), min_size=1, max_size=2), st.data())
 def test_layout_keeps_comments(trees: list[tree.Expression], data: st.DataObject) -> None:
     """Comments anywhere between two lexemes survive, in their order."""

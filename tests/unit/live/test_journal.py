@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from solvent.errors import NodeProblem
 from solvent.live.journal import MARK, Journal
 from solvent.protocols.machine import Value
+from tests.property.amounts import examples
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -74,7 +75,7 @@ def test_a_journal_may_wait_for_the_disk(path: Path) -> None:
     assert _written(path, fsync=True).saved == (Kept(1),)
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(cut=st.integers(1, 60), junk=st.binary(max_size=12))
 def test_a_torn_end_is_cut_off(tmp_path: Path, cut: int, junk: bytes) -> None:
     """Wherever writing stopped, what was whole before comes back and what comes later is whole too."""

@@ -6,9 +6,10 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import given, note, settings
+from hypothesis import given, note
 
 import solvent
+from tests.property.amounts import examples
 from tests.property.strategies import programs
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "hocl"
@@ -39,7 +40,7 @@ def test_examples_can_be_saved_on_the_way(name: str, reactions: int) -> None:
     assert solvent.show(back) == solvent.show(stopped)
 
 
-@settings(max_examples=200)
+@examples(70)
 @given(programs())
 def test_any_solution_can_be_saved(text: str) -> None:
     """A random program after some reactions reads back equal, and its text is stable."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from solvent.protocols.machine import (
@@ -25,6 +25,7 @@ from solvent.protocols.machine import (
 )
 from solvent.simulation.discrete import DiscreteRun, Ending
 from solvent.simulation.environment import Environment
+from tests.property.amounts import examples
 from tests.simulation.machines import Ball, Parcel, Player, Script, Sender
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def test_a_message_to_oneself_takes_one_step_too() -> None:
     assert (run.states[A], run.sent) == ((Received(A, "note", 1),), 1)
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(nodes=st.integers(1, 6), batches=st.integers(1, 8), size=st.integers(1, 4), seed=st.integers())
 def test_channels_keep_their_order(nodes: int, batches: int, size: int, seed: int) -> None:
     """Whatever the seed, what one node sends to another arrives in the order sent, all of it, once."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from solvent.protocols.machine import (
@@ -26,6 +26,7 @@ from solvent.protocols.machine import (
 from solvent.simulation.environment import Ending, Environment
 from solvent.simulation.faults import Faults
 from solvent.simulation.timed import TimedRun
+from tests.property.amounts import examples
 from tests.simulation.machines import Diary, Player, Script, Sender
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ def test_answers_may_take_time(seed: int) -> None:
     assert 5.0 <= run.now <= 50.0
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(seed=st.integers(), batches=st.integers(1, 8))
 def test_channels_keep_their_order(seed: int, batches: int) -> None:
     """Without reordering, what one node sends to another arrives in the order sent, all of it."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import assume, given, note, settings
+from hypothesis import assume, given, note
 from hypothesis import strategies as st
 
 import solvent
 from solvent.errors import Misuse
 from tests.examples.test_hocl_examples import _assert_legal, _program
+from tests.property.amounts import examples
 from tests.property.oracle import TooMany, search, state_key
 from tests.property.strategies import programs
 from tests.unit.running.nodes.town import Town, over_nodes
@@ -16,7 +17,7 @@ from tests.unit.running.nodes.town import Town, over_nodes
 STATES_MAX = 120
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(programs(), st.integers(1, 4), st.integers(0, 10**6), st.booleans())
 def test_random_programs_end_where_the_oracle_can(text: str, nodes: int, seed: int, reacts_locally: bool) -> None:  # noqa: FBT001
     """Over any number of nodes a program ends in a final state of the oracle, or fails where the oracle can fail."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import solvent
 from solvent.chemistry import Opaque, Rule, Solution, equal
 from solvent.errors import Misuse
 from solvent.running.nodes.writing import Writing
+from tests.property.amounts import examples
 from tests.property.strategies import molecule_values
 
 PROGRAM = solvent.parse(
@@ -16,7 +17,7 @@ PROGRAM = solvent.parse(
 )
 
 
-@settings(max_examples=50)
+@examples(20)
 @given(molecule_values())
 def test_molecules_arrive_as_they_were(molecule: solvent.Molecule) -> None:
     """What is written and read again equals what it was, whatever it is made of."""
