@@ -86,11 +86,18 @@ class Desk:
             if not self.todo or self.is_asked:
                 return
             what = self.todo.popleft()
+            kind = type(what)
+            # First what happens most.
+            if kind is Received:
+                if what.sender == self.link.me:
+                    self.tell(what, what.sender)
+                else:
+                    self.on_frame(what, what.sender, what.message)
+                continue
+            if kind is Requested:
+                self.tell(what)
+                continue
             match what:
-                case Received(sender, message) if sender != self.link.me:
-                    self.on_frame(what, sender, message)
-                case Received(sender):
-                    self.tell(what, sender)
                 case Deliver(peer):
                     self.on_deliver(peer)
                 case Restart(peer, life):
@@ -207,17 +214,18 @@ class Desk:
         if not line.is_met:
             line = replace(line, is_met=True)
             self.lines = self.lines.set(sender, line)
-        match frame:
-            case Data(_, _, number, taken, message):
-                line = self.on_ack(sender, line, taken)
-                self.on_data(sender, line, number, message)
-            case Ack(_, _, taken):
-                self.on_ack(sender, line, taken)
-            case Loose(_, _, message):
-                self.tell(Received(sender, message, self.at))
-            case Announce():
-                # Said again: the answer to the first was lost.
-                self.owe(sender, line)
+        kind = type(frame)
+        if kind is Data:
+            if frame.taken > line.acked:
+                line = self.on_ack(sender, line, frame.taken)
+            self.on_data(sender, line, frame.number, frame.message)
+        elif kind is Ack:
+            self.on_ack(sender, line, frame.taken)
+        elif kind is Loose:
+            self.tell(Received(sender, frame.message, self.at))
+        else:
+            # `Announce`, said again: the answer to the first was lost.
+            self.owe(sender, line)
 
     def on_misaddressed(self, sender: NodeId, line: Line, life: int) -> None:
         """Drop a frame for another life of this node, and see that the sender hears of this one."""

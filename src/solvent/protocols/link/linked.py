@@ -73,7 +73,9 @@ class Linked(Generic[State]):
         """Begin; after a crash, let every peer know of the new life."""
         heard = {record.peer: record.life for record in saved if isinstance(record, PeerLife)}
         is_met = life == 0
-        known = {peer: Line(life=heard.get(peer, 0), is_met=is_met) for peer in self.peers if peer in heard or life}
+        # Peers that came later are known by their lives only.
+        peers = (*self.peers, *sorted(peer for peer in heard if peer not in self.peers))
+        known = {peer: Line(life=heard.get(peer, 0), is_met=is_met) for peer in peers if peer in heard or life}
         rest = tuple(record for record in saved if not isinstance(record, PeerLife))
         inner, effects = self.inner.start(rest, life)
         state = LinkState(inner, life, Map(known))
