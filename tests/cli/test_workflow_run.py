@@ -114,13 +114,13 @@ def test_values_that_json_cannot_say(tmp_path: Path) -> None:
 
 
 def test_large_workflow_is_told_in_numbers(tmp_path: Path) -> None:
-    """Ten thousand tasks run, and are not told one by one."""
-    tasks = "".join(f"  t{n}: {{service: s, from: [a]}}\n" for n in range(10_000))
+    """Two thousand tasks run, and are not told one by one."""
+    tasks = "".join(f"  t{n}: {{service: s, from: [a]}}\n" for n in range(2_000))
     text = f'services: {{s: {{python: "own:total"}}}}\ntasks:\n  a: {{service: s, in: [1]}}\n{tasks}results: [t9]\n'
     result = solvent("run", put(tmp_path, "flow.yaml", text))
     assert (result.code, result.out) == (0, "t9: 1\n")
     assert len(result.err.splitlines()) < 40
-    assert "  10,001 done\n" in result.err
+    assert "  2,001 done\n" in result.err
 
 
 def test_ordinary_programs_run_as_before(tmp_path: Path) -> None:

@@ -22,8 +22,9 @@ LINES_MAX = 100
 @pytest.mark.parametrize("name", NAMES)
 def test_commands_of_an_example_print_what_its_page_shows(name: str, tmp_path: Path) -> None:
     """The commands on the page of an example print what the page says."""
-    prepare_folder(tmp_path, {})
-    for block in blocks_of((EXAMPLES / name / "README.md").read_text(encoding="utf-8")):
+    page = (EXAMPLES / name / "README.md").read_text(encoding="utf-8")
+    prepare_folder(tmp_path, {}, text=page)
+    for block in blocks_of(page):
         exchanges = exchanges_of(block.text)
         outputs = run_commands([exchange.command for exchange in exchanges], tmp_path)
         for exchange, seen in zip(exchanges, outputs, strict=True):

@@ -5,7 +5,7 @@ to the next command are its output, standard error included. A line `...` alone 
 Durations differ from run to run, so they are made equal before comparing.
 
 The commands of one block run in one shell, so that `$ echo $?` and variables mean what they say; each block
-starts in a fresh copy of the project's documents and examples, so that nothing it writes lasts.
+starts in a fresh copy of those of the project's documents and examples that it names, so that nothing it writes lasts.
 """
 
 from __future__ import annotations
@@ -85,16 +85,19 @@ def without_durations(line: str) -> str:
     return _DURATION.sub("DURATION", line).rstrip()
 
 
-def prepare_folder(folder: Path, files: Mapping[str, str]) -> None:
-    """Copy what commands read into a folder; add a page's own files, and this environment as `.venv`."""
+def prepare_folder(folder: Path, files: Mapping[str, str], *, text: str) -> None:
+    """Copy what a text names into a folder; add a page's own files, and this environment as `.venv`."""
+    texts = "\n".join([text, *files.values()])
     for name in _COPIED:
+        if name not in texts:
+            continue
         if (ROOT / name).is_dir():
             shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
         elif (ROOT / name).exists():
             shutil.copy(ROOT / name, folder / name)
-    for name, text in files.items():
+    for name, written in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text, encoding="utf-8")
+        (folder / name).write_text(written, encoding="utf-8")
     (folder / ".venv").symlink_to(sys.prefix, target_is_directory=True)
 
 

@@ -45,7 +45,7 @@ def test_commands_print_what_the_page_shows(page: Path, block: Block, tmp_path: 
     exchanges = [exchange for exchange in exchanges_of(block.text) if exchange.is_run]
     if not exchanges:
         return
-    prepare_folder(tmp_path, _files_of(page))
+    prepare_folder(tmp_path, _files_of(page), text=block.text)
     outputs = run_commands([exchange.command for exchange in exchanges], tmp_path)
     for exchange, seen in zip(exchanges, outputs, strict=True):
         if not is_as_expected(exchange.expected, seen):
@@ -56,7 +56,7 @@ def test_commands_print_what_the_page_shows(page: Path, block: Block, tmp_path: 
 @pytest.mark.parametrize("page,block", _snippets("python"))
 def test_python_of_the_page_runs(page: Path, block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Python code of the documentation runs and its assertions hold."""
-    prepare_folder(tmp_path, _files_of(page))
+    prepare_folder(tmp_path, _files_of(page), text=page.read_text(encoding="utf-8"))
     monkeypatch.chdir(tmp_path)
     # A real module, since dataclasses look their module up by name.
     module = ModuleType("documented")

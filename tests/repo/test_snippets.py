@@ -105,5 +105,14 @@ def test_shell_that_stops_early_is_an_error(tmp_path: Path) -> None:
 
 def test_commands_find_the_files_of_their_page(tmp_path: Path) -> None:
     """A page's own files lie in the folder its commands run in."""
-    prepare_folder(tmp_path, {"sub/a.hocl": "<1>\n"})
+    prepare_folder(tmp_path, {"sub/a.hocl": "<1>\n"}, text="solvent run sub/a.hocl")
     assert run_commands(["cat sub/a.hocl", ".venv/bin/python -c 'print(2)'"], tmp_path) == [("<1>",), ("2",)]
+
+
+def test_commands_find_what_they_name(tmp_path: Path) -> None:
+    """Of the project's documents and examples, those that a text names are there."""
+    prepare_folder(tmp_path, {}, text="$ solvent run examples/hocl/maximum/maximum.hocl")
+    assert run_commands(["ls", "ls examples/hocl/maximum/maximum.hocl"], tmp_path) == [
+        ("examples",),
+        ("examples/hocl/maximum/maximum.hocl",),
+    ]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from solvent.errors import WorkflowProblem
+from solvent.running import kinds
 from solvent.running.kinds import DEPTH_MAX
 from solvent.workflow.control import Route, Test
 from solvent.workflow.files import load
@@ -71,9 +72,15 @@ def test_recursion_without_an_end_is_stopped(tmp_path: Path) -> None:
 
 
 def test_deepest_recursion(tmp_path: Path) -> None:
-    """So many cases inside each other as are allowed come to their end, and one more does not."""
+    """So many cases inside each other as are allowed come to their end."""
     assert boxes(tmp_path, "result > 0", DEPTH_MAX + 1).results == {"Count": DEPTH_MAX + 1}
-    assert not boxes(tmp_path, "result > 0", DEPTH_MAX + 2).succeeded
+
+
+def test_one_case_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So many cases inside each other as are allowed come to their end, and one more does not."""
+    monkeypatch.setattr(kinds, "DEPTH_MAX", 20)
+    assert boxes(tmp_path, "result > 0", 21).succeeded
+    assert not boxes(tmp_path, "result > 0", 22).succeeded
 
 
 def test_recursion_that_nothing_decides_about_is_refused(tmp_path: Path) -> None:

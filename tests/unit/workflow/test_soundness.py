@@ -368,14 +368,17 @@ def test_a_task_that_stands_in_is_no_destination() -> None:
 
 
 def test_large_workflows_are_checked_quickly() -> None:
-    """A chain of thousands of choices and joins takes seconds at most, though each could be asked about all others."""
-    tasks = [one("J0")]
-    for at in range(5_000):
-        routes = (Route(f"A{at}", HOLDS), Route(f"B{at}"))
-        tasks[-1:] = [
-            Task(tasks[-1].name, "s", after=tasks[-1].after, control=Control("any", split="one", routes=routes))
-        ]
-        tasks += [one(f"A{at}", f"J{at}"), one(f"B{at}", f"J{at}"), one(f"J{at + 1}", f"A{at}", f"B{at}", join="any")]
-    before = time.process_time()
-    assert check(flow(*tasks)) == []
-    assert time.process_time() - before < 20
+    """A choice in a long chain of them costs little more than in a short one, though it could be asked about all."""
+    seconds = list[float]()
+    for size in (200, 2_000):
+        tasks = [one("J0")]
+        for at in range(size):
+            routes = (Route(f"A{at}", HOLDS), Route(f"B{at}"))
+            last = Task(tasks[-1].name, "s", after=tasks[-1].after, control=Control("any", split="one", routes=routes))
+            ways = (one(f"A{at}", f"J{at}"), one(f"B{at}", f"J{at}"))
+            tasks[-1:] = [last, *ways, one(f"J{at + 1}", f"A{at}", f"B{at}", join="any")]
+        # The time of the processor, which does not count what else the machine does.
+        before = time.process_time()
+        assert check(flow(*tasks)) == []
+        seconds.append(time.process_time() - before)
+    assert seconds[1] < 50 * seconds[0]

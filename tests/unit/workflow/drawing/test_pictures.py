@@ -20,7 +20,6 @@ FLOW = Workflow(
     alternatives=(Alternative("x", {"b": "c"}),),
 )
 SPACE = "{http://www.w3.org/2000/svg}"
-LARGE_SECONDS_MAX = 60
 
 
 def test_dot() -> None:
@@ -73,15 +72,19 @@ def test_a_workflow_without_tasks() -> None:
     assert dot(empty).startswith('digraph "empty"')
 
 
-def test_ten_thousand_tasks() -> None:
-    """A large graph is drawn in seconds, whatever its links are like."""
+def test_thousands_of_tasks() -> None:
+    """Drawing a large graph costs little more for each task than drawing a small one, whatever its links are like."""
     chance = random.Random(3)
     tasks = tuple(
         Task(f"t{n}", "s", tuple(Result(f"t{chance.randrange(n)}") for _ in range(2)) if n else ())
-        for n in range(10_000)
+        for n in range(5_000)
     )
-    begun = time.perf_counter()
-    picture = svg(Workflow("large", tasks))
-    assert text(Workflow("large", tasks)).startswith("large: 10,000 tasks")
-    assert time.perf_counter() - begun < LARGE_SECONDS_MAX
-    assert picture.count("<rect") == 10_000
+    seconds = list[float]()
+    for size in (500, 5_000):
+        # The time of the processor, which does not count what else the machine does.
+        begun = time.process_time()
+        picture = svg(Workflow("large", tasks[:size]))
+        assert text(Workflow("large", tasks[:size])).startswith(f"large: {size:,} tasks")
+        seconds.append(time.process_time() - begun)
+        assert picture.count("<rect") == size
+    assert seconds[1] < 50 * seconds[0]
