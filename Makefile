@@ -6,10 +6,15 @@
 
 PYTHON       ?= python3
 FUZZ_SECONDS ?= 60
+# How many processes share the tests: `auto` is one for each processor, 0 is none but the one that was started.
+JOBS         ?= auto
 
 VENV := .venv
 BIN  := $(VENV)/bin
 PIP  := $(BIN)/python -m pip --disable-pip-version-check -q
+# A process that has nothing left to do takes half of what the busiest has; until then each has whole modules, which
+# share what they have set up.
+TEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -26,14 +31,14 @@ run: $(VENV)/.runtime  ## run a small workflow in which a step fails and another
 	@$(BIN)/solvent run examples/workflows/first/morning.py
 
 test: $(VENV)/.installed  ## run all tests but the long ones
-	@$(BIN)/python -m pytest
+	@$(TEST)
 
 check: $(VENV)/.installed  ## lint, types, layers, and the snippets of the documentation
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
-	@$(BIN)/python -m pytest tests/repo
+	@$(TEST) tests/repo
 
 format: $(VENV)/.installed  ## put the sources into the common form
 	@$(BIN)/ruff check --fix .
@@ -64,13 +69,13 @@ bench-protocols: $(VENV)/.installed  ## see what a simulated message costs; comp
 	@$(BIN)/python -m bench.protocols.live
 
 soak: $(VENV)/.installed  ## run the long tests, and the others on many fresh random programs
-	@$(BIN)/python -m pytest tests -m "soak or hypothesis" --timeout=3600 --hypothesis-profile=soak
+	@$(TEST) tests -m "soak or hypothesis" --timeout=3600 --hypothesis-profile=soak
 
 fuzz: $(VENV)/.fuzz  ## fuzz the parser, guided by coverage (FUZZ_SECONDS=60)
 	@$(BIN)/python tests/fuzz/fuzz_parser.py -max_total_time=$(FUZZ_SECONDS)
 
 clean:  ## remove everything that make and the tools have made
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # ------------------------------------------------------------------------------------------- the environment

@@ -3,7 +3,8 @@
 `pytest --rewrite` makes transcript tests write what they saw into their expected files instead of comparing;
 the difference is then reviewed like any other change. `make test` draws the same examples every time, so that
 a failure is a failure for everyone; `make soak` draws fresh ones, and more of them. Only the order of tests
-is random, and a failing run ends with the option that repeats it.
+is random, and a failing run ends with the option that repeats it. Several processes share the tests, each going through
+its part in that order; which part is whose is not repeated, so one process alone repeats a failure most surely.
 """
 
 from __future__ import annotations
