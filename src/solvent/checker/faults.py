@@ -56,6 +56,7 @@ class Faults:
         requests, budget = packing.allowances[row[packing.allowance_at]]
         less = Budget(budget.losses - 1, budget.duplicates, budget.crashes)
         fewer = Budget(budget.losses, budget.duplicates - 1, budget.crashes)
+        may_lose = self._model.network.may_lose
         found = []
         for slot, queue in enumerate(row[count : packing.ghost_at]):
             if not queue:
@@ -67,6 +68,8 @@ class Faults:
             ways = [(Kind.LOSE, less, item) for item in losable] + [(Kind.DOUBLE, fewer, item) for item in doublable]
             for kind, left, item in ways:
                 if isinstance(queues.items[item], PeerRestarted):
+                    continue
+                if kind is Kind.LOSE and may_lose is not None and not may_lose(queues.items[item]):
                     continue
                 after = list(row)
                 changed = queues.pull(queue, item) if kind is Kind.LOSE else queues.push(queue, item)

@@ -86,6 +86,8 @@ class Network:
     """How many messages may be lost in all."""
     duplicates: int = 0
     """How many messages may be doubled in all."""
+    may_lose: Callable[[Any], bool] | None = None
+    """Which messages may be lost; None: any."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -95,6 +95,14 @@ def test_faults_cost_their_budget() -> None:
     assert story.possible == [Label(Kind.DELIVER, B, A)]
 
 
+def test_only_what_may_be_lost_is_lost() -> None:
+    """A network may lose some messages and no others."""
+    network = Network(losses=1, may_lose=lambda message: message == "cheap")
+    story = Story((A, (Send(B, "dear"), Send(B, "cheap"))), network=network).go(Kind.REQUEST, A)
+    assert story.possible == [Label(Kind.DELIVER, B, A)]
+    assert story.go(Kind.DELIVER, B, A).possible == [Label(Kind.DELIVER, B, A), Label(Kind.LOSE, B, A)]
+
+
 def test_timer_fires_once() -> None:
     """A timer that has fired or was cancelled is not running."""
     story = Story((A, (SetTimer("t", 1), SetTimer("u", 2))), (A, (CancelTimer("u"),))).go(Kind.REQUEST, A)

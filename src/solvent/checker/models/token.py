@@ -1,19 +1,21 @@
-"""Small worlds of the token: two to four nodes, each of which wants it once, in every order.
+"""Small worlds of the token: two to four nodes that want it, every order of events, all variants.
 
-The goal is that everybody has been served. From every state it must be reachable, and no fair run may go round
-without serving somebody. Searches are cheap: in some worlds they may be lost.
+The goal is that everybody has been served. From every state it must be reachable, and no fair run may go round without
+serving somebody. All messages but the token are cheap: in some worlds they get lost, and all must hold as it does
+without. Where nothing gets lost and a token rests until nothing else can happen, a search must have found it by then.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from solvent.checker.model import Model, Network
-from solvent.protocols.machine import NodeId
+from solvent.checker.model import Model, Network, Timers
+from solvent.protocols.machine import NodeId, Report, SetTimer, TimerFired
 from solvent.protocols.token import broken
-from solvent.protocols.token.invariants import SAFETY
+from solvent.protocols.token.invariants import SAFETY, who_borrows_it_waits_for_it
 from solvent.protocols.token.messages import Gimme, NotHere, Token
 from solvent.protocols.token.node import Ring
 from solvent.protocols.token.state import TokenConfig
@@ -23,6 +25,25 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from solvent.checker.world import World
+    from solvent.protocols.machine import Event
+    from solvent.protocols.token.state import TokenState, TokenStep
+
+_USE = "use"
+
+
+class TakesTime(Ring):
+    """A node whose user needs the token for a while."""
+
+    def step(self, state: TokenState, event: Event) -> TokenStep:
+        """Take one event; the time of use is a timer."""
+        if event == TimerFired(_USE):
+            return self._on_release(state)
+        after, effects = super().step(state, event)
+        is_granted = any(type(effect) is Report and type(effect.outcome) is Granted for effect in effects)
+        return after, (*effects, SetTimer(_USE, 1)) if is_granted else effects
+
+
+# ------------------------------------------------------------------------------------------------- standard names
 
 
 def _standard(world: World) -> World:
@@ -46,7 +67,7 @@ def _stamped(world: World, name: Callable[[int], int]) -> World:
         state = replace(local.state, stamp=name(local.state.stamp))
         if state.token is not None:
             state = replace(state, token=replace(state.token, visits=name(state.token.visits)))
-        delayed = tuple((sender, replace(one, stamp=name(one.stamp))) for sender, one in state.delayed)
+        delayed = tuple(replace(one, stamp=name(one.stamp)) for one in state.delayed)
         nodes.append(replace(local, state=replace(state, delayed=delayed)))
     channels = tuple(tuple(_message(item, name) for item in items) for items in world.channels)
     return replace(world, nodes=tuple(nodes), channels=channels)
@@ -58,6 +79,9 @@ def _message(item: Any, name: Callable[[int], int]) -> Any:
     if isinstance(item, Gimme | NotHere):
         return replace(item, stamp=name(item.stamp))
     return item
+
+
+# ------------------------------------------------------------------------------------------------------ what holds
 
 
 def _observe(ghost: tuple[int, ...], node: NodeId, outcome: Any) -> tuple[int, ...]:
@@ -75,40 +99,110 @@ def _invariant(check: Callable[..., str | None]) -> Callable[[World], str | None
     return holds
 
 
+def nobody_waits_for_a_token_that_rests(world: World) -> str | None:
+    """When nothing is under way any more, whoever wants a token that rests has found it."""
+    if not world.is_quiet or not any(state.token is not None and state.rest for state in world.states):
+        return None
+    waiting = [node for node, state in enumerate(world.states) if state.is_waiting]
+    return f"nodes {waiting} have searched in vain" if waiting else None
+
+
+def _is_cheap(message: Any) -> bool:
+    return not isinstance(message, Token)
+
+
+# -------------------------------------------------------------------------------------------------------- the models
+
+
 def token(
-    size: int, *, title: str = "", machine: type[Ring] = Ring, doubles: int = 0, wanting: int | None = None, **how: Any
+    size: int,
+    *,
+    title: str = "",
+    machine: type[Ring] = Ring,
+    wanting: int | None = None,
+    losses: int = 0,
+    rests_until_quiet: bool = False,
+    is_found: bool = False,
+    is_lent_in_vain: bool = False,
+    **how: Any,
 ) -> Model:
     """Build a model of a ring of so many nodes, of which the last `wanting` want the token once."""
     wanting = size if wanting is None else wanting
-    configs = [TokenConfig(NodeId(node), size, used_bits=0, **how) for node in range(size)]
+    configs = [TokenConfig(NodeId(node), size, **how) for node in range(size)]
     served = tuple(int(node < size - wanting) for node in range(size))
+    checks = (*SAFETY, *(() if is_lent_in_vain else (who_borrows_it_waits_for_it,)))
     return Model(
         machines=tuple(machine(config) for config in configs),
         title=title,
         requests=tuple((node, Acquire()) for node in range(size - wanting, size)),
-        network=Network(duplicates=doubles),
+        network=Network(losses=losses, may_lose=_is_cheap),
+        timers=Timers.WHEN_QUIET if rests_until_quiet else Timers.ANY_TIME,
         ghost=served,
         observe=_observe,
-        invariants=tuple(_invariant(check) for check in SAFETY),
+        invariants=(*map(_invariant, checks), *((nobody_waits_for_a_token_that_rests,) if is_found else ())),
         goal=lambda world: all(world.ghost),
         canonical=_standard,
     )
 
 
+_QUIETLY = {"rest_max": 1, "rests_until_quiet": True}
+_ADAPTIVE = {"finding": "both", "crowd": 1, "rests_until_quiet": True}
+# Of these a message that is not the token may get lost.
+_VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "binary": ("search by halving", {}),
+    "one-by-one": ("lent to one at a time", {"row_max": 0}),
+    "inverse": ("lent back along the path", {"clean_up": "inverse", "is_lent_in_vain": True}),
+    "no-clean-up": ("served traps stay", {"clean_up": "none", "is_lent_in_vain": True}),
+    "directed": ("who searches asks one by one", {"is_directed": True}),
+    "one-search": ("one search passed on at a time", {"has_one_search": True}),
+    "uses": ("using the token takes time", {"machine": TakesTime, "is_instant": False}),
+    "rests": ("the token rests for any time", {"rest_max": 1}),
+    "again": ("and who still waits searches again", {"again": 1, **_QUIETLY}),
+    "push": ("who has the token asks round", {"finding": "push", **_QUIETLY}),
+    "both": ("searching and asking round", {**_ADAPTIVE, "rest_max": 1}),
+    "both-moves": ("the same, never resting", _ADAPTIVE),
+}
+# Of these nothing gets lost, and whoever searches must have found a token that rests when nothing is under way.
+_FOUND: dict[str, tuple[str, dict[str, Any]]] = {
+    "found": ("a token that rests is found", {}),
+    "found-one-by-one": ("the same, lent to one at a time", {"row_max": 0}),
+    "found-inverse": ("the same, back along the path", {"clean_up": "inverse", "is_lent_in_vain": True}),
+    "found-directed": ("the same, asking one by one", {"is_directed": True}),
+}
+_WANTING = {2: 2, 3: 3, 4: 2}
+
+
+def variant(name: str, size: int, **changes: Any) -> Model:
+    """Build the model of a variant by its name."""
+    title, how = {"ring": ("a plain ring", {"protocol": "ring"}), **_VARIANTS, **_FOUND}[name]
+    if name in _VARIANTS:
+        how = {"losses": 1, **how}
+    if name in _FOUND:
+        how = {"is_found": True, **_QUIETLY, **how}
+    return token(size, **{"wanting": _WANTING[size], "title": f"{title}, {size} nodes", **how, **changes})
+
+
 MODELS: dict[str, Callable[[], Model]] = {
-    "ring-2": lambda: token(2, protocol="ring", title="a plain ring of two"),
-    "ring-3": lambda: token(3, protocol="ring", title="a plain ring of three"),
-    "binary-2": lambda: token(2, title="search by halving, two nodes"),
-    "binary-3": lambda: token(3, title="search by halving, three nodes"),
-    "binary-4": lambda: token(4, wanting=2, title="search by halving, four nodes, two want it"),
-    "inverse-4": lambda: token(4, wanting=2, clean_up="inverse", title="back along the path of the search"),
-    "no-clean-up-4": lambda: token(4, wanting=2, clean_up="none", title="obsolete traps send the token in vain"),
-    "directed-4": lambda: token(4, wanting=2, is_directed=True, title="the requester asks node after node itself"),
-    "one-search-4": lambda: token(4, wanting=2, has_one_search=True, title="one search passed on at a time"),
+    f"{name}-{size}": partial(variant, name, size) for name in ("ring", *_VARIANTS, *_FOUND) for size in _WANTING
 }
 
 BROKEN: dict[str, Callable[[], Model]] = {
-    "trap-is-token": lambda: token(2, machine=broken.TrapIsToken, title="T3: a search is taken for the token"),
-    "keeps-it": lambda: token(4, machine=broken.KeepsIt, title="who lends it has it still"),
-    "never-returns": lambda: token(4, machine=broken.NeverReturns, title="who borrowed it loses it"),
+    "strides-from-whole": partial(
+        variant, "found", 4, machine=broken.StridesFromWhole, title="T1: the second hop is back at the requester"
+    ),
+    "trap-is-token": partial(
+        variant, "binary", 2, machine=broken.TrapIsToken, title="T3: a search passes for the token"
+    ),
+    "stamps-alone": partial(variant, "found", 3, machine=broken.StampsAlone, title="T4: equal stamps count as older"),
+    "served-traps-stay": partial(
+        variant, "no-clean-up", 3, is_lent_in_vain=False, title="T6: the token is lent to who was served long ago"
+    ),
+    "strides-from-half": partial(
+        variant, "found", 3, machine=broken.StridesFromHalf, title="T10: halved distances fit powers of two only"
+    ),
+    "keeps-it": partial(variant, "binary", 4, machine=broken.KeepsIt, title="who lends it has it still"),
+    "never-returns": partial(variant, "binary", 4, machine=broken.NeverReturns, title="who borrowed it loses it"),
+    "rests-for-ever": partial(
+        variant, "rests", 2, machine=broken.RestsForEver, title="a token that rests waits for a search that got lost"
+    ),
 }

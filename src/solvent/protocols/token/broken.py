@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from solvent.protocols.machine import SetTimer
+from solvent.protocols.token.halving import Hop
 from solvent.protocols.token.messages import Gimme, Token
 from solvent.protocols.token.node import Ring
 
 if TYPE_CHECKING:
-    from solvent.protocols.machine import Event
-    from solvent.protocols.token.state import TokenState, TokenStep, Trap
+    from solvent.protocols.machine import Event, NodeId
+    from solvent.protocols.token.state import TokenState, TokenStep
 
 
 class TrapIsToken(Ring):
@@ -28,15 +30,47 @@ class TrapIsToken(Ring):
 class KeepsIt(Ring):
     """A lender has the token still."""
 
-    def _lend(self, state: TokenState, token: Token, trap: Trap) -> TokenStep:
-        after, effects = super()._lend(state, token, trap)
-        return replace(after, token=token), effects
+    def _lent(self, state: TokenState, to: NodeId, token: Token) -> TokenStep:
+        after, effects = super()._lent(state, to, token)
+        return replace(after, token=state.token), effects
 
 
 class NeverReturns(Ring):
-    """A borrower that is done passes the token on round the ring, and its lender waits for ever."""
+    """A borrower that is done forgets the token, and its lender waits for ever."""
+
+    def _on_borrowed(self, state: TokenState, _token: Token) -> TokenStep:
+        return replace(state, token=None), ()
+
+
+class StridesFromWhole(Ring):
+    """T1: a search carries its last distance, N at first, and goes half as far: the second time back where it began."""
+
+    def _first_hop(self) -> Hop:
+        return Hop(self.config.size // 2, 0, self.config.size)
+
+    def _hop(self, behind: int, ahead: int, *, is_ahead: bool) -> Hop | None:
+        stride = ahead // 2
+        return Hop(stride if is_ahead else -stride, behind, stride) if stride else None
+
+
+class StridesFromHalf(StridesFromWhole):
+    """T10: it carries N/2 at first; halves are rounded down, which asks the right nodes for powers of two alone."""
+
+    def _first_hop(self) -> Hop:
+        return Hop(self.config.size // 2, 0, self.config.size // 2)
+
+
+class StampsAlone(Ring):
+    """T4: equal stamps count as older, so that a search before the first visit goes the wrong way."""
+
+    def _is_ahead(self, here: NodeId, stamp: int, requester: NodeId, theirs: int) -> bool:
+        del here, requester
+        return stamp > theirs
+
+
+class RestsForEver(Ring):
+    """A token that rests waits for somebody to find it: one lost search, and it waits in vain."""
 
     def _dispatch(self, state: TokenState) -> TokenStep:
-        if state.token is not None and state.token.lender is not None:
-            return replace(state, token=None), ()
-        return super()._dispatch(state)
+        after, effects = super()._dispatch(state)
+        return after, tuple(effect for effect in effects if not isinstance(effect, SetTimer))

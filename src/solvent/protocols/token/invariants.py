@@ -25,4 +25,11 @@ def who_uses_it_has_it(states: Sequence[Any], _messages: Iterable[Any]) -> str |
     return f"nodes {wrong} act without it" if wrong else None
 
 
+def who_borrows_it_waits_for_it(states: Sequence[Any], messages: Iterable[Any]) -> str | None:
+    """Where traps of those already served are dropped, the token is not lent in vain."""
+    lent = [message.borrower for message in messages if isinstance(message, Token) and not message.is_returned]
+    wrong = [node for node in lent if node is not None and not states[node].is_waiting]
+    return f"it is lent to nodes {wrong}, which do not want it" if wrong else None
+
+
 SAFETY = (there_is_one_token, who_uses_it_has_it)

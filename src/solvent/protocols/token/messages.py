@@ -18,26 +18,35 @@ class Token(Message, frozen=True, gc=False):
     visits: int
     #: Who lent it, and gets it back after use; none on its way round.
     lender: NodeId | None = None
-    #: For whom it was lent, where it goes back along the path of the search.
+    #: For whom it was lent; it may go there along the path of the search.
     borrower: NodeId | None = None
+    #: Who else is to borrow it, in order, with the numbers of their requests: the traps that it has met.
+    queue: tuple[tuple[NodeId, int], ...] = ()
+    #: How many of these borrow it still before it goes back.
+    row: int = 0
     is_returned: bool = False
     #: By node, the last of its requests that was served; traps for these are obsolete.
     served: Map[NodeId, int] = Map()
     #: How often somebody has been served in this token's life: the number of the last grant.
     grants: int = 0
-    #: One bit for each of its last moves, the last one lowest: whether somebody was served at its end.
-    used: int = 0
+    #: Where it asks round (`push`): how long it will rest the next time, longer each time that nobody answers.
+    rest: int = 0
+    #: Where it asks round if many want it (`both`): whether they do, and how many it had served when it last asked.
+    is_crowded: bool = False
+    asked: int = 0
 
 
 class Gimme(Message, frozen=True, gc=False):
-    """A search for the token on behalf of a requester, halving its stride from node to node."""
+    """A search for the token on behalf of a requester, by halving: see `halving`."""
 
     requester: NodeId
     #: The number of the request, upwards; an answer to an older one is obsolete.
     request: int
     #: The requester's stamp when it began to search.
     stamp: int
-    stride: int
+    #: How many nodes are left to ask behind this one and ahead of it.
+    behind: int
+    ahead: int
 
 
 class NotHere(Message, frozen=True, gc=False):
@@ -45,4 +54,14 @@ class NotHere(Message, frozen=True, gc=False):
 
     request: int
     stamp: int
-    stride: int
+    behind: int
+    ahead: int
+
+
+class Probe(Message, frozen=True, gc=False):
+    """Who has the token asks who wants it; the node that gets this asks so many after it, half of them each way."""
+
+    holder: NodeId
+    count: int
+    #: Whether it will be asked again, so that nobody need search.
+    is_crowded: bool = False

@@ -7,10 +7,11 @@ That node lends the token if it has it; else it sets a trap and passes the searc
 has been here later than at the requester, back if earlier. A token that meets a trap is lent to its requester, comes
 back after use, and goes on from where it was.
 
-Departures (T1 to T7 in docs/explanation/token.md). Strides are halved in whole numbers and end below one (T1). Equal
-stamps, which occur before the first visit, go by the order from the token's first node (T4). The token carries what it
-has served, so that served traps are dropped instead of sending it in vain (T6). A busy token is not lent: lending
-serves at most every second move, so when about half of the moves serve somebody, going round serves as many (T7).
+Departures (T1 to T11 in docs/explanation/token.md). A search carries how many nodes it has still to ask, and so finds
+a token that rests in rings of any size (T1, T10). Equal stamps, which occur before the first visit, go by the order
+from the token's first node (T4). The token carries what it has served, so that served traps are dropped instead of
+sending it in vain (T6). It is lent to several in a row before it comes back, and goes on after that: lending one by
+one serves at most every second move, and might keep the token in one place for ever (T7).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from solvent.protocols.machine import (
+    CancelTimer,
     Effect,
     Event,
     NodeId,
@@ -30,11 +32,13 @@ from solvent.protocols.machine import (
     SetTimer,
     TimerFired,
 )
-from solvent.protocols.token.messages import Gimme, NotHere, Token
+from solvent.protocols.token.halving import Hop, across, onward
+from solvent.protocols.token.messages import Gimme, NotHere, Probe, Token
 from solvent.protocols.token.state import TokenConfig, TokenState, TokenStep, Trap
 from solvent.protocols.token.vocabulary import Acquire, Granted, Moved, Release
 
 REST = "rest"
+AGAIN = "again"
 LIFE_BITS = 32
 """A node numbers its requests from its life, shifted by so many bits: no number of a former life comes again."""
 
@@ -47,7 +51,16 @@ class Ring:
         self.node = config.node
         self.next = NodeId((config.node + 1) % config.size)
         self.tells_moves = tells_moves
-        self.mask = (1 << config.used_bits) - 1
+        is_searching = config.protocol != "ring" and config.size > 1
+        self.pulls = is_searching and config.finding != "push"
+        self.pushes = is_searching and config.finding != "pull"
+        self.drops_served = config.clean_up == "rotation"
+        self.row_max = config.row_max if self.drops_served else 0
+        self.is_adaptive = self.pulls and self.pushes
+        # Asking round costs so many messages for each request found as searching does, if that many wait.
+        self.crowd = config.crowd or config.size // max(config.size.bit_length() - 2, 1) + 1
+        # As long as it takes to ask all and hear from them, if each message takes a tick.
+        self.rest_min = config.size.bit_length() + 2
 
     def start(self, saved: tuple[Any, ...] = (), life: int = 0) -> TokenStep:
         """Begin; in its first life the first node has the token, and in no other one makes a second."""
@@ -67,14 +80,18 @@ class Ring:
                 return self._on_gimme(state, event.sender, message)
             if kind is NotHere:
                 return self._on_not_here(state, event.sender, message)
+            if kind is Probe:
+                return self._on_probe(state, message)
             return state, ()
         match event:
             case Requested(Acquire()):
                 return self._on_acquire(state)
             case Requested(Release()):
                 return self._on_release(state)
-            case TimerFired():
+            case TimerFired(name) if name == REST:
                 return self._on_rested(state)
+            case TimerFired(name) if name == AGAIN:
+                return self._on_in_vain(state)
         return state, ()
 
     # -------------------------------------------------------------------------------------------- the user
@@ -85,26 +102,34 @@ class Ring:
         state = replace(state, requests=state.requests + 1, is_waiting=True)
         if state.token is not None:
             return self._grant(state)
-        if self.config.protocol == "ring":
+        if not self.pulls:
             return state, ()
-        stride = self.config.size // 2
-        if not stride:
+        again = self._again()
+        return state, again if state.is_crowded else (self._gimme(state, self.node, self._first_hop()), *again)
+
+    def _again(self) -> tuple[Effect, ...]:
+        return (SetTimer(AGAIN, self.config.again),) if self.config.again else ()
+
+    def _on_in_vain(self, state: TokenState) -> TokenStep:
+        """Search again: the last search, or a question who wants the token, may have got lost."""
+        if not (state.is_waiting and self.pulls):
             return state, ()
-        across = NodeId((self.node + stride) % self.config.size)
-        return state, (Send(across, Gimme(self.node, state.requests, state.stamp, stride)),)
+        return state, (self._gimme(state, self.node, self._first_hop()), *self._again())
 
     def _grant(self, state: TokenState) -> TokenStep:
         """Let the user have the token that is here."""
         token = state.token
         assert token is not None, "only what is here can be granted"
         served = token.served.set(self.node, state.requests)
-        token = replace(token, served=served, grants=token.grants + 1, used=(token.used | 1) & self.mask)
-        state = replace(state, token=token, is_waiting=False, is_used=True, rest=0)
-        granted = Report(Granted(state.requests, token.grants))
+        token = replace(token, served=served, grants=token.grants + 1, rest=0)
+        state = replace(state, token=token, is_waiting=False, is_used=True)
+        effects: tuple[Effect, ...] = (Report(Granted(state.requests, token.grants)),)
+        if self.config.again and self.pulls:
+            effects = (CancelTimer(AGAIN), *effects)
         if not self.config.is_instant:
-            return state, (granted,)
+            return state, effects
         state, more = self._on_release(state)
-        return state, (granted, *more)
+        return state, (*effects, *more)
 
     def _on_release(self, state: TokenState) -> TokenStep:
         if not state.is_used:
@@ -114,22 +139,20 @@ class Ring:
     # ------------------------------------------------------------------------------------------- the token
 
     def _on_token(self, state: TokenState, token: Token) -> TokenStep:
-        token = replace(token, used=(token.used << 1) & self.mask)
-        if token.lender is None or token.is_returned:
-            if not token.is_returned:
-                return self._visited(state, token)
-            state = replace(state, token=replace(token, lender=None, borrower=None, is_returned=False))
-            return self._dispatch(state) if not state.is_waiting else self._grant(state)
-        if token.borrower != self.node:
+        if token.is_returned:
+            token = replace(token, lender=None, borrower=None, is_returned=False)
+        elif token.lender is None:
+            return self._visited(state, token)
+        elif token.borrower != self.node:
             return self._on_passing(state, token)
-        state = replace(state, token=token)
+        state = replace(state, token=token, is_crowded=token.is_crowded)
         return self._grant(state) if state.is_waiting else self._dispatch(state)
 
     def _visited(self, state: TokenState, token: Token) -> TokenStep:
         """A regular visit: stamp it, use it if wanted, and send it where it should go."""
         visits = token.visits + 1
         token = replace(token, visits=visits)
-        state = replace(state, stamp=visits, token=token)
+        state = replace(state, stamp=visits, token=token, is_crowded=token.is_crowded)
         return self._grant(state) if state.is_waiting else self._dispatch(state)
 
     def _on_passing(self, state: TokenState, token: Token) -> TokenStep:
@@ -141,103 +164,169 @@ class Ring:
         return replace(state, traps=traps), (Send(via, token),)
 
     def _dispatch(self, state: TokenState) -> TokenStep:
-        """Send a token that nobody uses here to its lender, into a trap, or on round the ring."""
+        """Send a token that nobody uses here to who wants it, back to its lender, or round the ring; or let it rest."""
         token = state.token
         assert token is not None, "only what is here can be sent"
+        if state.traps:
+            state, token = self._collected(state, token)
+        if token.queue:
+            token = _without_served(token)
+            state = replace(state, token=token)
         if token.lender is not None:
-            returned = replace(token, is_returned=True)
-            return self._sent(replace(state, token=None), token.lender, returned, "returned")
-        traps = self._valid(state.traps, token)
-        state = replace(state, traps=traps)
-        if traps and not self._is_busy(token):
-            return self._lend(replace(state, traps=traps[1:]), token, traps[0])
+            return self._on_borrowed(state, token)
+        if token.queue and (state.rest or not state.has_lent):
+            row = replace(token, lender=self.node, row=self.row_max)
+            return self._lent(state, *_handed_on(row))
+        if state.traps:
+            return self._lend_one(state, token)
         if self.next == self.node:
             return state, ()
-        rest = self._rest_for(state, token)
-        if rest:
-            return replace(state, rest=rest), (SetTimer(REST, rest),)
-        return self._sent(replace(state, token=None, rest=0), self.next, token, "round")
-
-    def _rest_for(self, state: TokenState, token: Token) -> int:
-        if not self.config.rest_max or token.used or state.rest:
-            return 0
-        return self.config.rest_max
-
-    def _on_rested(self, state: TokenState) -> TokenStep:
-        if state.token is None or state.is_used or not state.rest:
+        if state.rest:
             return state, ()
-        return self._dispatch(state)
+        if not (state.has_lent or state.has_rested):
+            if token.is_crowded or (self.pushes and not self.pulls):
+                return self._ask_round(state, token)
+            if self.pulls and self.config.rest_max:
+                return replace(state, rest=self.config.rest_max), (SetTimer(REST, self.config.rest_max),)
+        left = replace(state, has_lent=False, has_rested=False, has_asked=False)
+        return self._sent(left, self.next, token, "round")
 
-    def _valid(self, traps: tuple[Trap, ...], token: Token) -> tuple[Trap, ...]:
-        if not traps or self.config.clean_up != "rotation":
-            return traps
-        served = token.served
-        return tuple([trap for trap in traps if served.get(trap.requester, 0) < trap.request])
+    def _collected(self, state: TokenState, token: Token) -> tuple[TokenState, Token]:
+        """Drop traps of those already served, and let the token take the others with it, behind what it has."""
+        traps = state.traps
+        if self.drops_served:
+            served = token.served
+            traps = tuple([trap for trap in traps if served.get(trap.requester, 0) < trap.request])
+        if not self.row_max:
+            return replace(state, traps=traps), token
+        met = [(trap.requester, trap.request) for trap in traps]
+        token = replace(token, queue=tuple(dict.fromkeys([*token.queue, *met])))
+        if self.is_adaptive and len(token.queue) >= self.crowd:
+            token = replace(token, is_crowded=True)
+        return replace(state, traps=(), token=token), token
 
-    def _is_busy(self, token: Token) -> bool:
-        bits = self.config.used_bits
-        return bits > 0 and token.used.bit_count() >= self.config.busy * bits
+    def _on_borrowed(self, state: TokenState, token: Token) -> TokenStep:
+        """Hand a token that was borrowed to who borrows it next, or back."""
+        lender = token.lender
+        assert lender is not None
+        if token.row and token.queue:
+            return self._sent(state, *_handed_on(token), "lent")
+        return self._sent(state, lender, replace(token, row=0, is_returned=True), "returned")
 
-    def _lend(self, state: TokenState, token: Token, trap: Trap) -> TokenStep:
-        lent = replace(token, lender=self.node, borrower=trap.requester)
+    def _lend_one(self, state: TokenState, token: Token) -> TokenStep:
+        """Lend the token to who set the first trap, as the paper does."""
+        trap, *others = state.traps
         to = trap.via if self.config.clean_up == "inverse" else trap.requester
-        return self._sent(replace(state, token=None, rest=0), to, lent, "lent")
+        lent = replace(token, lender=self.node, borrower=trap.requester)
+        return self._lent(replace(state, traps=tuple(others)), to, lent)
+
+    def _lent(self, state: TokenState, to: NodeId, token: Token) -> TokenStep:
+        """Lend the token. After that it goes on; where it has asked round, when all have had time to answer."""
+        timer: tuple[Effect, ...] = ()
+        rest = min(state.rest, self.rest_min) if state.has_asked else 0
+        if rest != state.rest:
+            timer = (SetTimer(REST, rest) if rest else CancelTimer(REST),)
+        state, effects = self._sent(replace(state, has_lent=True, rest=rest), to, token, "lent")
+        return state, (*timer, *effects)
 
     def _sent(self, state: TokenState, to: NodeId, token: Token, why: str) -> TokenStep:
-        state, freed = self._go_on_searching(state, token)
+        state, freed = self._go_on_searching(replace(state, token=None), token)
         told: tuple[Effect, ...] = (Report(Moved(to, why)),) if self.tells_moves else ()
         return state, (*told, Send(to, token), *freed)
 
+    # --------------------------------------------------------------------------- its rest, and asking round
+
+    def _ask_round(self, state: TokenState, token: Token) -> TokenStep:
+        """Ask all others who wants the token, and wait for what they say."""
+        rest = self.rest_min
+        if self.is_adaptive:
+            # Since the last time enough have been served; else this is the last time for now, and all are told so.
+            is_crowded = 2 * (token.grants - token.asked) >= self.crowd
+            token = replace(token, asked=token.grants, is_crowded=is_crowded)
+        else:
+            rest = max(token.rest, rest)
+            longest = max(self.config.rest_max or self.config.size, self.rest_min)
+            token = replace(token, rest=min(2 * rest, longest))
+        state = replace(state, token=token, rest=rest, has_asked=True, is_crowded=token.is_crowded)
+        return state, (SetTimer(REST, rest), *self._asked(Probe(self.node, self.config.size - 1, token.is_crowded)))
+
+    def _on_rested(self, state: TokenState) -> TokenStep:
+        if not state.rest:
+            return state, ()
+        state = replace(state, rest=0, has_rested=True)
+        return (state, ()) if state.token is None or state.is_used else self._dispatch(state)
+
+    def _asked(self, probe: Probe) -> tuple[Effect, ...]:
+        """Ask as many nodes after this one as is wanted, half of them through each of two."""
+        count = probe.count
+        if not count:
+            return ()
+        half = (count + 1) // 2
+        near = Send(self.next, replace(probe, count=half - 1))
+        if count == half:
+            return (near,)
+        return near, Send(NodeId((self.next + half) % self.config.size), replace(probe, count=count - half - 1))
+
+    def _on_probe(self, state: TokenState, probe: Probe) -> TokenStep:
+        asked = self._asked(probe)
+        if state.is_crowded != probe.is_crowded:
+            state = replace(state, is_crowded=probe.is_crowded)
+        if not state.is_waiting or probe.holder == self.node:
+            return state, asked
+        # An answer is a search that begins where the token is; if it has left, and searches are wanted, it goes on.
+        distance = (probe.holder - self.node) % self.config.size
+        hop = Hop(distance, distance - 1, self.config.size - 1 - distance) if self.pulls else Hop(distance, 0, 0)
+        return state, (self._gimme(state, self.node, hop), *asked)
+
     # ------------------------------------------------------------------------------------------ the search
+
+    def _gimme(self, state: TokenState, here: NodeId, hop: Hop) -> Send:
+        to = NodeId((here + hop.distance) % self.config.size)
+        return Send(to, Gimme(self.node, state.requests, state.stamp, hop.behind, hop.ahead))
 
     def _on_gimme(self, state: TokenState, sender: NodeId, gimme: Gimme) -> TokenStep:
         requester = gimme.requester
-        trap = Trap(requester, gimme.request, sender)
         if requester == self.node:
             return state, ()
+        state = replace(state, traps=_with_trap(state.traps, Trap(requester, gimme.request, sender)))
         token = state.token
-        if token is not None and not state.is_used and token.lender is None:
-            # It rests here; a token that was lent goes back first.
-            if token.served.get(requester, 0) >= gimme.request:
-                return state, ()
-            return self._lend(state, token, trap)
-        older = tuple(one for one in state.traps if one.requester != requester)
-        state = replace(state, traps=(*older, trap))
+        if token is not None and token.lender is None and not state.is_used:
+            return self._dispatch(state)
+        if self.row_max and (token is not None or state.has_lent):
+            # The token is in use here or comes back here, and takes the trap with it: the search is over.
+            return state, ()
         if self.config.is_directed:
-            return state, (Send(requester, NotHere(gimme.request, state.stamp, gimme.stride)),)
+            return state, (Send(requester, NotHere(gimme.request, state.stamp, gimme.behind, gimme.ahead)),)
         if self.config.has_one_search and state.passed_on is not None:
-            return replace(state, delayed=(*state.delayed, (sender, gimme))), ()
+            return replace(state, delayed=(*state.delayed, gimme)), ()
         return self._pass_on(state, gimme)
 
     def _pass_on(self, state: TokenState, gimme: Gimme) -> TokenStep:
-        onward = self._onward(self.node, state.stamp, gimme.requester, gimme.stamp, gimme.stride)
-        if onward is None:
+        is_ahead = self._is_ahead(self.node, state.stamp, gimme.requester, gimme.stamp)
+        hop = self._hop(gimme.behind, gimme.ahead, is_ahead=is_ahead)
+        if hop is None:
             return state, ()
-        to, stride = onward
         if self.config.has_one_search:
             state = replace(state, passed_on=(gimme.requester, gimme.request))
-        return state, (Send(to, replace(gimme, stride=stride)),)
-
-    def _onward(
-        self, here: NodeId, stamp: int, requester: NodeId, theirs: int, stride: int
-    ) -> tuple[NodeId, int] | None:
-        """Tell where a search goes from a node that saw the token at `stamp`; None when its stride is used up."""
-        if stride <= 1:
-            return None
-        half = (stride + 1) // 2
-        is_onwards = stamp > theirs or (stamp == theirs and here > requester)
-        return NodeId((here + (half if is_onwards else -half)) % self.config.size), half
+        to = NodeId((self.node + hop.distance) % self.config.size)
+        return state, (Send(to, replace(gimme, behind=hop.behind, ahead=hop.ahead)),)
 
     def _on_not_here(self, state: TokenState, sender: NodeId, answer: NotHere) -> TokenStep:
         if not state.is_waiting or answer.request != state.requests:
             return state, ()
-        onward = self._onward(sender, answer.stamp, self.node, state.stamp, answer.stride)
-        if onward is None:
-            return state, ()
-        to, stride = onward
-        if to == self.node:
-            return state, ()
-        return state, (Send(to, Gimme(self.node, state.requests, state.stamp, stride)),)
+        is_ahead = self._is_ahead(sender, answer.stamp, self.node, state.stamp)
+        hop = self._hop(answer.behind, answer.ahead, is_ahead=is_ahead)
+        return state, () if hop is None else (self._gimme(state, sender, hop),)
+
+    def _is_ahead(self, here: NodeId, stamp: int, requester: NodeId, theirs: int) -> bool:
+        """Whether the token is ahead of a node visited at `stamp`, for a requester visited at `theirs`."""
+        return stamp > theirs or (stamp == theirs and here > requester)
+
+    def _first_hop(self) -> Hop:
+        return across(self.config.size)
+
+    def _hop(self, behind: int, ahead: int, *, is_ahead: bool) -> Hop | None:
+        return onward(behind, ahead, is_ahead=is_ahead)
 
     def _go_on_searching(self, state: TokenState, token: Token) -> TokenStep:
         """When the search this node had passed on is served, pass on the next one it kept."""
@@ -248,8 +337,34 @@ class Ring:
             return state, ()
         state = replace(state, passed_on=None)
         while state.delayed:
-            (_, gimme), *rest = state.delayed
+            gimme, *rest = state.delayed
             state = replace(state, delayed=tuple(rest))
             if token.served.get(gimme.requester, 0) < gimme.request:
                 return self._pass_on(state, gimme)
         return state, ()
+
+
+def _without_served(token: Token) -> Token:
+    """Give the token without those at the head of its queue that have been served since they joined it."""
+    served, queue = token.served, token.queue
+    done = 0
+    while done < len(queue) and served.get(queue[done][0], 0) >= queue[done][1]:
+        done += 1
+    return replace(token, queue=queue[done:]) if done else token
+
+
+def _handed_on(token: Token) -> tuple[NodeId, Token]:
+    """Give the first in the token's queue, and the token as it is lent to that one."""
+    queue = token.queue
+    borrower = queue[0][0]
+    return borrower, replace(token, borrower=borrower, queue=queue[1:], row=token.row - 1)
+
+
+def _with_trap(traps: tuple[Trap, ...], trap: Trap) -> tuple[Trap, ...]:
+    """Add a trap at the end, instead of one for an older request of the same node; one for the same keeps its place."""
+    for number, other in enumerate(traps):
+        if other.requester == trap.requester:
+            if other.request >= trap.request:
+                return traps
+            return (*traps[:number], *traps[number + 1 :], trap)
+    return (*traps, trap)

@@ -32,11 +32,18 @@ class TokenState(Value, frozen=True, gc=False):
     #: First in, first out.
     traps: tuple[Trap, ...] = ()
     #: Searches that wait because this node has passed one on that is not yet served.
-    delayed: tuple[tuple[NodeId, Gimme], ...] = ()
+    delayed: tuple[Gimme, ...] = ()
     #: The search this node has passed on, if it passes on one at a time.
     passed_on: tuple[NodeId, int] | None = None
-    #: How long the token rests here before it goes on, where its speed follows demand.
+    #: How long the token rests here before it goes on, if it does: a timer runs.
     rest: int = 0
+    #: Whether that time is over, or the token has been lent from here: it goes on when nobody uses it.
+    has_rested: bool = False
+    has_lent: bool = False
+    #: Whether this node, with the token, has asked who wants it.
+    has_asked: bool = False
+    #: Whether many wanted the token when it was last heard of: it will ask who does, and nobody need search.
+    is_crowded: bool = False
 
 
 TokenStep: TypeAlias = Step[TokenState]
@@ -57,12 +64,18 @@ class TokenConfig(Value, frozen=True, gc=False):
     is_directed: bool = False
     #: A node passes on one search at a time, and keeps the others until that one has been served.
     has_one_search: bool = False
-    #: The token is not lent while at least this part of its last moves served somebody: lending cannot serve more than
-    #: every second move, and going round may.
-    busy: float = 0.47
-    #: How many of its moves the token remembers, to see that; zero: it is always lent.
-    used_bits: int = 32
-    #: The longest rest, in ticks, of a token that nobody has used for a while; zero: it never rests.
+    #: Who wants the token looks for it (`pull`); or who has it asks all who wants it (`push`); or `both`: searches, and
+    #: while many want it, questions instead.
+    finding: str = "pull"
+    #: With `both`: how many are many; zero: as many as make asking round cheaper than searching.
+    crowd: int = 0
+    #: How many borrow the token in a row, before it comes back and goes on; zero: one at a time, as in the paper, as
+    #: long as there are traps. It is so with any clean-up but `rotation`.
+    row_max: int = 16
+    #: The longest rest, in ticks, of a token that nobody wants; zero: it never rests. Where it asks round itself it
+    #: rests after each time, and zero stands for as many ticks as there are nodes.
     rest_max: int = 0
+    #: Who has searched and still waits after so many ticks searches again; zero: never.
+    again: int = 0
     #: Whether a user needs no time with the token; else it must be released.
     is_instant: bool = True

@@ -1,0 +1,115 @@
+"""Searches by halving: whom they ask, and how many."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import pairwise
+from math import ceil, log2
+from typing import TYPE_CHECKING
+
+import pytest
+
+from solvent.protocols.machine import NodeId, Received, Requested, Send
+from solvent.protocols.token.broken import StridesFromHalf, StridesFromWhole
+from solvent.protocols.token.halving import Hop, across, onward
+from solvent.protocols.token.messages import Gimme, Token
+from solvent.protocols.token.node import Ring
+from solvent.protocols.token.state import TokenConfig, TokenState
+from solvent.protocols.token.vocabulary import Acquire
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def test_a_search_begins_across_the_ring() -> None:
+    """All others are on its two sides."""
+    assert across(8) == Hop(4, 3, 3)
+    assert across(7) == Hop(3, 2, 3)
+    assert across(2) == Hop(1, 0, 0)
+    for size in range(2, 50):
+        distance, behind, ahead = across(size)
+        assert (distance, behind + 1 + ahead) == (behind + 1, size - 1)
+
+
+def test_a_search_goes_to_the_middle_of_the_side_that_is_left() -> None:
+    """What lay on the other side is left out; where nobody is left it ends."""
+    assert onward(3, 4, is_ahead=True) == Hop(2, 1, 2)
+    assert onward(3, 4, is_ahead=False) == Hop(-2, 1, 1)
+    assert onward(0, 1, is_ahead=True) == Hop(1, 0, 0)
+    assert onward(0, 4, is_ahead=False) is None
+    assert onward(4, 0, is_ahead=True) is None
+
+
+def stamps(size: int, place: int, *, has_been_round: bool) -> list[int]:
+    """Give the stamps when the token rests at a place: after whole rounds, or in its first."""
+    if has_been_round:
+        return [10 * size - (place - node) % size for node in range(size)]
+    return [node if node <= place else -1 for node in range(size)]
+
+
+@cache
+def machines_of(ring: type[Ring], size: int) -> list[Ring]:
+    """Make the nodes of a ring."""
+    return [ring(TokenConfig(NodeId(node), size, rest_max=1)) for node in range(size)]
+
+
+def search(ring: type[Ring], seen: Sequence[int], place: int, requester: int) -> int | None:
+    """Search for a token that rests: after how many messages it is lent, or None if it is not found."""
+    size = len(seen)
+    machines = machines_of(ring, size)
+    states = {place: TokenState(stamp=seen[place], token=Token(visits=seen[place]), rest=1)}
+    _, effects = machines[requester].step(TokenState(stamp=seen[requester]), Requested(Acquire()))
+    sender = NodeId(requester)
+    for count in range(1, 2 * size):
+        (sent,) = [effect for effect in effects if isinstance(effect, Send)]
+        state = states.get(sent.to) or TokenState(stamp=seen[sent.to])
+        _, effects = machines[sent.to].step(state, Received(sender, sent.message))
+        sends = [effect for effect in effects if isinstance(effect, Send)]
+        if not sends:
+            return None
+        if isinstance(sends[0].message, Token):
+            assert sends[0].to == requester
+            return count
+        assert isinstance(sends[0].message, Gimme)
+        sender = sent.to
+    raise AssertionError("it goes on for ever")
+
+
+@pytest.mark.parametrize("has_been_round", [True, False])
+def test_a_search_finds_a_token_that_rests_in_rings_of_any_size(has_been_round: bool) -> None:  # noqa: FBT001
+    """From everywhere, wherever it rests, after whole rounds or in the first, by log2 N messages, rounded up (T10)."""
+    for size in range(2, 41):
+        most = 0
+        for place in range(size):
+            seen = stamps(size, place, has_been_round=has_been_round)
+            for requester in set(range(size)) - {place}:
+                found = search(Ring, seen, place, requester)
+                assert found is not None
+                most = max(most, found)
+        assert most == ceil(log2(size))
+
+
+def missed(ring: type[Ring], size: int) -> int:
+    """Count from where, and for which places of the token, a search misses it."""
+    return sum(
+        search(ring, stamps(size, place, has_been_round=True), place, requester) is None
+        for place in range(size)
+        for requester in set(range(size)) - {place}
+    )
+
+
+def test_halved_distances_find_it_in_powers_of_two_only() -> None:
+    """Half of N and half of that, rounded down, miss the token in all other rings; from N on, in all of more than 3."""
+    assert {size for size in range(2, 20) if not missed(StridesFromHalf, size)} == {2, 4, 8, 16}
+    assert {size for size in range(2, 20) if not missed(StridesFromWhole, size)} == {2, 3}
+
+
+def test_the_longer_side_shrinks_by_half() -> None:
+    """Whichever way a search goes, at most half of those left are left, so that it needs log2 N messages at most."""
+    for count in range(1, 60):
+        for is_ahead in (True, False):
+            hop = onward(count, count, is_ahead=is_ahead)
+            assert hop is not None
+            assert hop.behind + 1 + hop.ahead == count
+            assert max(hop.behind, hop.ahead) <= count // 2
+    assert all(one <= other for one, other in pairwise([max(across(size)[1:]) for size in range(2, 60)]))
