@@ -48,7 +48,7 @@ def test_text_says_what_is_wanted(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.parametrize("words, said", [
-    (["token", "--figure", "11"], "there is no figure `11`; there are 9, 10, variants, full"),
+    (["token", "--figure", "11"], "there is no figure `11`; there are 9, 10, variants, full, losses"),
     (["token", "--runs", "0"], "`0` is not an integer from 1"),
     (["token", "--scale", "huge"], "huge"),
     (["--runs", "3", "token"], "the paper comes first: solvent reproduce token"),

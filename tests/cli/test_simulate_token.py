@@ -34,10 +34,21 @@ def test_runs_are_taken_together(capsys: pytest.CaptureFixture[str]) -> None:
     assert (found["runs"], found["requests"]) == (3, 600)
 
 
-@pytest.mark.parametrize("options", [["--clean-up", "inverse"], ["--directed"], ["--one-search"], ["--rest", "9"]])
+@pytest.mark.parametrize("options", [
+    ["--finding", "push"],
+    ["--finding", "both", "--gap", "0"],
+    ["--clean-up", "inverse"],
+    ["--directed"],
+    ["--one-search"],
+    ["--one-by-one", "--gap", "2"],
+    ["--rest", "9"],
+    ["--loss", "0.3"],
+    ["--again", "3"],
+])  # fmt: skip
 def test_variants_can_be_chosen(capsys: pytest.CaptureFixture[str], options: list[str]) -> None:
     """Each variant gives other figures than the usual protocol."""
-    assert main(["simulate", "token", *QUICK, "--format", "json"]) == 0
+    gap = options[options.index("--gap") :] if "--gap" in options else []
+    assert main(["simulate", "token", *QUICK, *gap, "--format", "json"]) == 0
     usual = capsys.readouterr().out
     assert main(["simulate", "token", *QUICK, *options, "--format", "json"]) == 0
     assert capsys.readouterr().out != usual
@@ -60,7 +71,11 @@ def test_full_load_is_said_in_words(capsys: pytest.CaptureFixture[str]) -> None:
     (["--protocol", "tree"], "tree"),
     (["--protocol", "ring", "--directed"], "error[P314]: `--directed` is about searches, and `ring` has none"),
     (["--protocol", "naimi", "--clean-up", "rotation"], "`--clean-up` is about searches"),
-    (["--protocol", "raymond", "--rest", "3"], "`--rest` is for a token that goes round"),
+    (["--protocol", "raymond", "--rest", "3"], "`--rest` is about searches, and `raymond` has none"),
+    (["--protocol", "ring", "--one-by-one"], "`--one-by-one` is about searches"),
+    (["--finding", "shove"], "shove"),
+    (["--loss", "1.5"], "`1.5` is not a number from 0 to 1"),
+    (["--loss", "most"], "`most` is not a number from 0 to 1"),
 ])  # fmt: skip
 def test_wrong_usage(capsys: pytest.CaptureFixture[str], words: list[str], said: str) -> None:
     """What is wrong is said with exit code 2."""

@@ -34,6 +34,7 @@ TINY = Scale(
     gaps_of_variants=(2, 10),
     sizes_full=(8, 32),
     turns_full=20,
+    losses=(0.0, 0.3),
 )
 
 
@@ -81,9 +82,9 @@ def test_every_figure_has_data_and_intervals(everything: tuple[Path, Listener, R
     """Each figure gets a table of numbers; means stand within their intervals."""
     folder, listener, whole = everything
     assert whole.is_complete
-    assert sorted(map(str, listener.new)) == ["10", "9", "full", "variants"]
+    assert sorted(map(str, listener.new)) == ["10", "9", "full", "losses", "variants"]
     assert listener.done == pytest.approx(listener.weight)
-    for stem in ("figure-09", "figure-10", "figure-full", "figure-variants"):
+    for stem in ("figure-09", "figure-10", "figure-full", "figure-losses", "figure-variants"):
         rows = list(csv.DictReader((folder / f"{stem}.csv").read_text().splitlines()))
         assert len(rows) >= 2
         for row in rows:
@@ -114,8 +115,16 @@ def test_every_statement_is_judged(everything: tuple[Path, Listener, Reproductio
     claims = json.loads((folder / "table.json").read_text())["claims"]
     assert [claim["paper"] for claim in claims] == [statement.says for statement in statements(TINY)]
     assert all(claim["measured"] and claim["difference"] for claim in claims)
-    assert {"figure 9", "figure 10", "lemma 6", "theorem 2", "theorem 3", "section 4.4", "wanted"} == {
-        claim["where"] for claim in claims
+    assert {claim["where"] for claim in claims} == {
+        "figure 9",
+        "figure 10",
+        "lemma 6",
+        "theorem 2",
+        "theorem 3",
+        "section 1",
+        "section 4.2",
+        "section 4.4",
+        "wanted",
     }
     assert [claim["difference"] for claim in claims if claim["where"] == "wanted"] == ["none"] * 3
 
@@ -124,7 +133,14 @@ def test_the_table_shows_all_protocols_and_variants(everything: tuple[Path, List
     """Under the statements stand the figures by size, by load, at full load and by variant."""
     folder, _, _ = everything
     text = (folder / "table.md").read_text()
-    for words in ("Fixed load, a request every 10 steps", "Falling load, 32 nodes", "Full load", "Variants, 32 nodes"):
+    tables = (
+        "Fixed load, a request every 10",
+        "Falling load, 32 nodes",
+        "Full load",
+        "Variants, 32 nodes",
+        "get lost, 32",
+    )
+    for words in tables:
         assert words in text
     assert text.count("| Raymond's tree |") == 3
     lengths = [len(line.replace("\\|", "").split("|")) for line in text.splitlines() if line.startswith("| 64 ")]

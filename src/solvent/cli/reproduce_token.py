@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from solvent.simulation.experiments.token.claims import Claim
 
-FIGURES: tuple[int | str, ...] = (9, 10, "variants", "full")
+FIGURES: tuple[int | str, ...] = (9, 10, "variants", "full", "losses")
 _SAYS = f"""\
 Run the simulations of a paper again: {PAPERS["token"]}.
 For every figure the data as CSV and the plot as PNG and SVG, and a table of what the paper says beside what we measure.
@@ -24,6 +24,7 @@ For every figure the data as CSV and the plot as PNG and SVG, and a table of wha
   10         the same for 100 nodes at falling load
   variants   the paper's variants of the search
   full       every node always wants the token
+  losses     messages that do not carry the token get lost
 
 What has been measured is kept: the same command goes on where it was interrupted. At the paper's scale, with 1,000
 rounds of the token in each run, all figures take about half an hour on two cores."""

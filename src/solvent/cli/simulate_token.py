@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from solvent.cli.loading import at_least
 from solvent.cli.render import counted
 from solvent.errors import Misuse
-from solvent.simulation.token import CLEAN_UPS, PROTOCOLS, Setup, simulate, taken_together
+from solvent.simulation.token import CLEAN_UPS, FINDINGS, PROTOCOLS, Setup, simulate, taken_together
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -38,35 +38,50 @@ def add_options(parser: ArgumentParser) -> None:
     add("--protocol", choices=PROTOCOLS, default=usual.protocol, help="(default: %(default)s)")
     says = "end when so many are served (default: %(default)s)"
     add("--requests", type=at_least(1), default=usual.requests, metavar="R", help=says)
-    says = "how `binary` gets rid of traps of those already served (default: rotation)"
+    _add_searches(parser)
+
+
+def _add_searches(parser: ArgumentParser) -> None:
+    add = parser.add_argument_group("searches, with `binary`").add_argument
+    says = "who looks: who wants the token (pull, usual), who has it (push), or both by how many want it"
+    add("--finding", choices=FINDINGS, help=says)
+    says = "how it gets rid of traps of those already served (default: rotation)"
     add("--clean-up", choices=CLEAN_UPS, help=says)
     add("--directed", action="store_true", help="who searches asks node after node itself")
     add("--one-search", action="store_true", help="a node passes one search on at a time")
+    add("--one-by-one", action="store_true", help="the token comes back from each borrower before the next has it")
     says = "let a token that nobody wants rest for so long at each node (default: 0, never)"
     add("--rest", type=at_least(0), default=0, metavar="T", help=says)
+    says = "search again after so long, while still waiting (default: 0, never)"
+    add("--again", type=at_least(0), default=0, metavar="T", help=says)
+    says = "let this part of all messages get lost that do not carry the token (default: 0)"
+    add("--loss", type=_part, default=0.0, metavar="P", help=says)
 
 
 def job(options: Namespace) -> Callable[[int], Outcome]:
     """Give what one run does with its seed."""
-    searching = {"clean-up": options.clean_up, "directed": options.directed, "one-search": options.one_search}
-    for name, value in searching.items():
-        if value and options.protocol != "binary":
-            raise Misuse("P314", f"`--{name}` is about searches, and `{options.protocol}` has none")
-    if options.rest and options.protocol not in ("ring", "binary"):
-        raise Misuse("P314", f"`--rest` is for a token that goes round, and with `{options.protocol}` it does not")
+    for name in ("finding", "clean_up", "directed", "one_search", "one_by_one", "rest", "again", "loss"):
+        if getattr(options, name) and options.protocol != "binary":
+            said = f"`--{name.replace('_', '-')}` is about searches, and `{options.protocol}` has none"
+            raise Misuse("P314", said)
     return partial(simulate, _setup(options))
 
 
 def _setup(options: Namespace) -> Setup:
+    usual = Setup()
     return Setup(
         nodes=options.nodes,
         gap=options.gap,
         protocol=options.protocol,
         requests=options.requests,
-        clean_up=options.clean_up or Setup().clean_up,
+        finding=options.finding or usual.finding,
+        clean_up=options.clean_up or usual.clean_up,
         is_directed=options.directed,
         has_one_search=options.one_search,
+        lends_one_by_one=options.one_by_one,
         rest_max=options.rest,
+        again=options.again,
+        loss=options.loss,
     )
 
 
@@ -104,10 +119,21 @@ def lines(summary: dict[str, Any], options: Namespace) -> Iterator[str]:
 
 
 def _gap(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
+    value = _number(text)
     if not 0.0 <= value < float("inf"):
         raise ArgumentTypeError(f"`{text}` is not a number from 0")
     return value
+
+
+def _part(text: str) -> float:
+    value = _number(text)
+    if not 0.0 <= value <= 1.0:
+        raise ArgumentTypeError(f"`{text}` is not a number from 0 to 1")
+    return value
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return -1.0

@@ -21,6 +21,7 @@ from solvent.protocols.token.node import Ring
 from solvent.protocols.token.peers import NaimiTrehel, Raymond
 from solvent.protocols.token.state import TokenConfig
 from solvent.simulation.discrete import DiscreteRun, Ending
+from solvent.simulation.token_loss import Losing, Loss
 from solvent.simulation.token_users import Users
 
 if TYPE_CHECKING:
@@ -29,13 +30,21 @@ if TYPE_CHECKING:
 
 PROTOCOLS = ("ring", "binary", "raymond", "naimi")
 CLEAN_UPS = ("rotation", "inverse", "none")
+FINDINGS = ("pull", "push", "both")
 _CODE = "P314"
 _PATIENCE, _PATIENCE_PER_NODE = 100_000, 100
-
-
-_USUAL = {"clean_up": "rotation"} | dict.fromkeys(
-    ("is_directed", "has_one_search", "lends_always", "lends_to_newest"), False
+_OF_SEARCHES = (
+    "clean_up",
+    "finding",
+    "is_directed",
+    "has_one_search",
+    "lends_one_by_one",
+    "lends_to_newest",
+    "rest_max",
+    "again",
+    "loss",
 )
+"""What can be said of `binary` only."""
 
 
 class NobodyServed(SolventError):
@@ -57,17 +66,29 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     rounds: int = 0
     #: The variants of `binary`.
     clean_up: str = "rotation"
+    #: Who looks for whom: who wants the token for it (`pull`), who has it for them (`push`), or `both`.
+    finding: str = "pull"
     is_directed: bool = False
     has_one_search: bool = False
-    #: How long the token may rest at a node where it finds nothing to do; zero: it never does.
+    #: How long the token may rest at a node where it finds nothing to do; zero: never, or with `push` and `both` as
+    #: many steps as there are nodes.
     rest_max: int = 0
-    #: The paper taken literally: the token is lent also where going round would serve as many.
-    lends_always: bool = False
-    #: Traps are a stack and no queue, which breaks what the paper says about fairness.
+    #: After how many steps a node that still waits searches again; zero: never.
+    again: int = 0
+    #: The paper taken literally: the token comes back from each borrower before it is lent to the next.
+    lends_one_by_one: bool = False
+    #: And traps are a stack and no queue, which breaks what the paper says about fairness.
     lends_to_newest: bool = False
+    #: Which part of the messages that do not carry the token gets lost.
+    loss: float = 0.0
 
     def __post_init__(self) -> None:
-        for value, known, name in ((self.protocol, PROTOCOLS, "protocol"), (self.clean_up, CLEAN_UPS, "clean-up")):
+        choices = (
+            (self.protocol, PROTOCOLS, "protocol"),
+            (self.clean_up, CLEAN_UPS, "clean-up"),
+            (self.finding, FINDINGS, "way of finding"),
+        )
+        for value, known, name in choices:
             if value not in known:
                 raise Misuse(_CODE, f"there is no {name} `{value}`", hint=f"there are {', '.join(known)}")
         if self.nodes < 2:
@@ -75,12 +96,17 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
         # An infinite gap is no number of steps; a run would never end.
         if not 0.0 <= self.gap < float("inf"):
             raise Misuse(_CODE, f"the gap is {self.gap}, and time between requests is a number from 0")
-        of_search = ("clean_up", "is_directed", "has_one_search", "lends_always", "lends_to_newest")
-        changed = [name for name in of_search if getattr(self, name) != _USUAL[name]]
+        if not 0.0 <= self.loss <= 1.0:
+            raise Misuse(_CODE, f"the loss is {self.loss}, and a part of messages is a number from 0 to 1")
+        changed = [name for name in _OF_SEARCHES if getattr(self, name) != _usual(name)]
         if self.protocol != "binary" and changed:
             raise Misuse(_CODE, f"`{changed[0]}` is about searches, and `{self.protocol}` has none")
-        if self.protocol not in ("ring", "binary") and (self.rounds or self.rest_max):
+        if self.protocol not in ("ring", "binary") and self.rounds:
             raise Misuse(_CODE, f"with `{self.protocol}` the token does not go round")
+
+
+def _usual(name: str) -> Any:
+    return Setup.__struct_defaults__[Setup.__struct_fields__.index(name)]
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -149,8 +175,11 @@ def simulate(setup: Setup, seed: int) -> Outcome:
     chance = Random(seed)
     visits = setup.rounds * setup.nodes
     users = Users(nodes=setup.nodes, gap=setup.gap, requests=setup.requests, visits=visits, chance=chance)
-    run = users.run = DiscreteRun(machines_of(setup), users, seed=chance.getrandbits(64))
-    patience = _PATIENCE + _PATIENCE_PER_NODE * setup.nodes
+    machines, loss = machines_of(setup), Loss(setup.loss, chance)
+    if setup.loss:
+        machines = [Losing(machine, loss) for machine in machines]
+    run = users.run = DiscreteRun(machines, users, seed=chance.getrandbits(64))
+    patience = _PATIENCE + (_PATIENCE_PER_NODE + 2 * setup.rest_max) * setup.nodes
     while True:
         heard, limit = users.heard_next, run.step + patience
         ending = run.run(limit if heard is None else min(heard - 1, limit))
@@ -165,7 +194,7 @@ def simulate(setup: Setup, seed: int) -> Outcome:
         if is_at_end or (users.is_somebody_waiting and run.step - users.at >= patience):
             raise NobodyServed("P403", f"somebody waits, and after {run.step - users.at:,} steps nobody is served")
     users.break_off(run.step)
-    return _outcome(run, users)
+    return _outcome(run, users, loss.lost)
 
 
 def machines_of(setup: Setup) -> list[Machine[Any]]:
@@ -182,11 +211,13 @@ def machines_of(setup: Setup) -> list[Machine[Any]]:
         protocol=setup.protocol,
         clean_up=setup.clean_up,
         is_directed=setup.is_directed,
+        finding=setup.finding,
         has_one_search=setup.has_one_search,
         rest_max=setup.rest_max,
+        again=setup.again,
     )
-    if setup.lends_always:
-        usual = replace(usual, used_bits=0)
+    if setup.lends_one_by_one or setup.lends_to_newest:
+        usual = replace(usual, row_max=0)
     return [kind(replace(usual, node=node), tells_moves=True) for node in nodes]
 
 
@@ -202,11 +233,11 @@ class NewestFirst(Ring):
         return after, effects
 
 
-def _outcome(run: DiscreteRun, users: Users) -> Outcome:
+def _outcome(run: DiscreteRun, users: Users, lost: int) -> Outcome:
     return Outcome(
         requests=users.served,
         steps=run.step,
-        messages=run.sent,
+        messages=run.sent + lost,
         moves=dict(users.moves),
         responsiveness_sum=users.responsiveness_sum,
         responsiveness_max=users.responsiveness_max,
@@ -220,6 +251,7 @@ def _outcome(run: DiscreteRun, users: Users) -> Outcome:
 
 __all__ = [
     "CLEAN_UPS",
+    "FINDINGS",
     "PROTOCOLS",
     "NobodyServed",
     "Outcome",

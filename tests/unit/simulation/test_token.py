@@ -87,8 +87,13 @@ def test_a_run_may_last_for_rounds() -> None:
     {"is_directed": True},
     {"has_one_search": True},
     {"rest_max": 20},
-    {"lends_always": True},
+    {"lends_one_by_one": True},
     {"lends_to_newest": True},
+    {"finding": "push"},
+    {"loss": 0.2},
+    {"loss": 1.0},
+    {"loss": 0.2, "rest_max": 20, "again": 10},
+    {"loss": 0.2, "finding": "push"},
 ])  # fmt: skip
 def test_variants_serve_everybody(options: dict[str, Any]) -> None:
     """Every variant of the search is a search: others than the usual one do something else, and serve all."""
@@ -119,10 +124,12 @@ def test_runs_are_taken_together() -> None:
     ({"gap": float("nan")}, "the gap is nan"),
     ({"gap": float("inf")}, "the gap is inf"),
     ({"protocol": "ring", "is_directed": True}, "`ring` has none"),
-    ({"protocol": "ring", "lends_always": True}, "`ring` has none"),
+    ({"protocol": "ring", "lends_one_by_one": True}, "`ring` has none"),
+    ({"protocol": "ring", "rest_max": 3}, "`ring` has none"),
+    ({"finding": "luck"}, "there is no way of finding `luck`"),
+    ({"loss": 1.1}, "the loss is 1.1"),
     ({"protocol": "naimi", "clean_up": "none"}, "`naimi` has none"),
     ({"protocol": "raymond", "rounds": 3}, "does not go round"),
-    ({"protocol": "raymond", "rest_max": 3}, "does not go round"),
 ])  # fmt: skip
 def test_setups_that_cannot_be_are_refused(options: dict[str, Any], said: str) -> None:
     """What makes no sense is said before anything runs."""

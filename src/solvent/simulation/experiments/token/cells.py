@@ -9,7 +9,7 @@ without rounds get as many requests as come in the same time.
 from __future__ import annotations
 
 from math import ceil
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -41,6 +41,8 @@ class Scale(NamedTuple):
     #: The sizes at full load, and how often each node is served there.
     sizes_full: tuple[int, ...]
     turns_full: int
+    #: The parts of cheap messages that get lost, of which the first is none.
+    losses: tuple[float, ...]
 
     def rounds_of(self, nodes: int) -> int:
         """How many rounds a run of so many nodes lasts."""
@@ -57,9 +59,10 @@ PAPER = Scale(
     sizes=(8, 16, 32, 64, 100, 128, 256, 512, 1_000, 2_000, 5_000, 10_000),
     nodes=100,
     gaps=(1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1_000),
-    gaps_of_variants=(2, 3, 5, 10, 100),
+    gaps_of_variants=(1, 2, 3, 5, 10, 100, 1_000),
     sizes_full=(8, 32, 100, 512, 1_000),
     turns_full=100,
+    losses=(0.0, 0.01, 0.05, 0.1, 0.2, 0.5, 1.0),
 )
 SMALL = Scale(
     name="small",
@@ -71,9 +74,10 @@ SMALL = Scale(
     sizes=(8, 32, 100, 300),
     nodes=100,
     gaps=(1, 2, 10, 50, 500),
-    gaps_of_variants=(2, 10, 50),
+    gaps_of_variants=(2, 10, 100),
     sizes_full=(8, 32, 100),
     turns_full=20,
+    losses=(0.0, 0.1),
 )
 SCALES = {scale.name: scale for scale in (PAPER, SMALL)}
 
@@ -83,20 +87,32 @@ class Variant(NamedTuple):
 
     name: str
     says: str
-    changes: dict[str, object]
+    changes: dict[str, Any]
 
 
 VARIANTS = (
-    Variant("rotation", "as it is", {}),
+    Variant("usual", "as it is", {}),
+    Variant("one by one", "lent one by one", {"lends_one_by_one": True}),
+    Variant("newest first", "the newest trap first", {"lends_to_newest": True}),
     Variant("inverse", "clean-up by the inverse path", {"clean_up": "inverse"}),
     Variant("none", "no clean-up", {"clean_up": "none"}),
-    Variant("newest first", "newest trap first", {"lends_to_newest": True}),
-    Variant("lends always", "always lent", {"lends_always": True}),
     Variant("directed", "directed search", {"is_directed": True}),
     Variant("one search", "one search at a time", {"has_one_search": True}),
     Variant("rests", "the token rests", {"rest_max": 100}),
+    Variant("push", "asking round (push)", {"finding": "push"}),
+    Variant("both", "both, by demand", {"finding": "both"}),
+    Variant("both, rests", "both, the token rests", {"finding": "both", "rest_max": 100}),
 )
 BY_NAME = {variant.name: variant for variant in VARIANTS}
+AT_FULL_LOAD = tuple(BY_NAME[name] for name in ("one by one", "push", "both"))
+"""What is run at full load beside what is usual."""
+LOSING = (
+    BY_NAME["usual"],
+    BY_NAME["rests"],
+    Variant("rests, again", "the token rests, lost searches are repeated", {"rest_max": 100, "again": 50}),
+    BY_NAME["push"],
+)
+"""What is run while messages get lost."""
 
 
 class Cell(NamedTuple):
@@ -111,7 +127,8 @@ class Cell(NamedTuple):
         """About how long it takes, in no unit, for the progress bar."""
         setup = self.setup
         steps = max(setup.requests * max(setup.gap, 1), setup.rounds * setup.nodes)
-        return self.runs * (steps if setup.protocol in ROUND else setup.requests * 10)
+        messages = steps if setup.protocol in ROUND else setup.requests * 10
+        return self.runs * (2 * messages if setup.finding == "push" else messages)
 
 
 def cells_of(scale: Scale) -> dict[str, Cell]:
@@ -131,24 +148,33 @@ def cells_of(scale: Scale) -> dict[str, Cell]:
         for nodes in scale.sizes_full:
             full = Setup(nodes=nodes, gap=0, protocol=protocol, requests=scale.turns_full * nodes)
             add(name_of(protocol, nodes, 0), full)
-    always = BY_NAME["lends always"]
     for nodes in scale.sizes_full:
-        full = Setup(nodes=nodes, gap=0, requests=scale.turns_full * nodes, lends_always=True)
-        add(name_of("binary", nodes, 0, always), full)
+        for variant in AT_FULL_LOAD:
+            full = Setup(nodes=nodes, gap=0, requests=scale.turns_full * nodes, **variant.changes)
+            add(name_of("binary", nodes, 0, variant), full)
     for variant in VARIANTS:
         for gap in scale.gaps_of_variants:
             setup = _setup(scale, "binary", scale.nodes, gap)
             if variant.changes:
-                # Some hold the token up on its way round, so their runs last for a time and not for rounds.
-                setup = replace(setup, rounds=0, requests=_requests_in_time(scale, scale.nodes, gap))
+                setup = _timed(scale, setup)
             add(name_of("binary", scale.nodes, gap, variant), replace(setup, **variant.changes))
+    for variant in LOSING:
+        for loss in scale.losses:
+            setup = replace(_timed(scale, _setup(scale, "binary", scale.nodes, scale.gap)), loss=loss)
+            add(name_of("binary", scale.nodes, scale.gap, variant, loss), replace(setup, **variant.changes))
     return cells
 
 
-def name_of(protocol: str, nodes: int, gap: int, variant: Variant | None = None) -> str:
+def _timed(scale: Scale, setup: Setup) -> Setup:
+    """Let a run last for a time and not for rounds: some variants hold the token up on its way round."""
+    return replace(setup, rounds=0, requests=_requests_in_time(scale, setup.nodes, setup.gap))
+
+
+def name_of(protocol: str, nodes: int, gap: int, variant: Variant | None = None, loss: float = 0.0) -> str:
     """Name a cell."""
     changed = f", {variant.name}" if variant is not None and variant.changes else ""
-    return f"{protocol}, {nodes} nodes, gap {gap}{changed}"
+    lost = f", {100 * loss:g} % lost" if loss else ""
+    return f"{protocol}, {nodes} nodes, gap {gap}{changed}{lost}"
 
 
 def _setup(scale: Scale, protocol: str, nodes: int, gap: int) -> Setup:
@@ -159,12 +185,14 @@ def _setup(scale: Scale, protocol: str, nodes: int, gap: int) -> Setup:
     return Setup(nodes=nodes, gap=float(gap), protocol=protocol, requests=requests, rounds=rounds)
 
 
-def _requests_in_time(scale: Scale, nodes: int, gap: int) -> int:
+def _requests_in_time(scale: Scale, nodes: int, gap: float) -> int:
     return max(scale.requests_min, ceil(scale.rounds_of(nodes) * nodes / gap))
 
 
 __all__ = [
+    "AT_FULL_LOAD",
     "BY_NAME",
+    "LOSING",
     "PAPER",
     "PEERS",
     "PROTOCOLS",

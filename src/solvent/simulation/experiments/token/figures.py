@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from solvent.simulation.experiments.drawing import Figure, Panel, Series
 from solvent.simulation.experiments.reproduction import Plan
-from solvent.simulation.experiments.token.cells import BY_NAME, PEERS, PROTOCOLS, VARIANTS, name_of
+from solvent.simulation.experiments.token.cells import AT_FULL_LOAD, LOSING, PEERS, PROTOCOLS, VARIANTS, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -17,11 +17,10 @@ if TYPE_CHECKING:
 
 SAYS = {"ring": "ring", "binary": "BinarySearch", "raymond": "Raymond's tree", "naimi": "Naimi and Tréhel"}
 _RESPONSIVENESS, _MESSAGES, _OTHERS = "responsiveness", "messages per request", "others served in one wait, at most"
-_ALWAYS = BY_NAME["lends always"]
 
 
 def _curve(
-    name: str, xs: Sequence[int], cells: Sequence[Measured], of: Callable[[Measured], Estimate], *, is_beside: bool
+    name: str, xs: Sequence[float], cells: Sequence[Measured], of: Callable[[Measured], Estimate], *, is_beside: bool
 ) -> Series:
     values = [of(cell) for cell in cells]
     means = [value.mean for value in values]
@@ -44,7 +43,7 @@ def _by_protocol(
     return responsive, messages, others
 
 
-def _bound(name: str, xs: Sequence[int], ys: Sequence[float]) -> Series:
+def _bound(name: str, xs: Sequence[float], ys: Sequence[float]) -> Series:
     return Series(name, xs, ys, is_beside=True, colour="black")
 
 
@@ -99,7 +98,8 @@ def figure_full(cells: Cells, scale: Scale) -> Figure:
     xs = scale.sizes_full
     steps, messages, others = [], [], []
     which = [(SAYS[protocol], protocol, None) for protocol in PROTOCOLS]
-    for name, protocol, variant in [*which, ("BinarySearch, always lent", "binary", _ALWAYS)]:
+    others_of_binary = [(f"BinarySearch, {variant.says}", "binary", variant) for variant in AT_FULL_LOAD]
+    for name, protocol, variant in [*which, *others_of_binary]:
         of_protocol = [cells[name_of(protocol, nodes, 0, variant)] for nodes in xs]
         is_beside = protocol in PEERS or variant is not None
         steps.append(_curve(name, xs, of_protocol, lambda cell: cell.steps_per_grant, is_beside=is_beside))
@@ -112,6 +112,27 @@ def figure_full(cells: Cells, scale: Scale) -> Figure:
         Panel(_OTHERS, tuple(others), log_y=True),
     )
     return Figure("full", "Full load: every node always wants the token", "nodes", panels, log_x=True)
+
+
+def figure_losses(cells: Cells, scale: Scale) -> Figure:
+    """Draw what becomes of searches while messages get lost."""
+    xs = scale.losses
+    percents = [100 * loss for loss in xs]
+    responsive, waits, messages = [], [], []
+    for number, variant in enumerate(LOSING):
+        of_variant = [cells[name_of("binary", scale.nodes, scale.gap, variant, loss)] for loss in xs]
+        is_beside, name = number > 0, variant.says
+        responsive.append(_curve(name, percents, of_variant, lambda cell: cell.responsiveness, is_beside=is_beside))
+        waits.append(Series(name, percents, [cell.wait_max for cell in of_variant], is_beside))
+        messages.append(_curve(name, percents, of_variant, lambda cell: cell.messages, is_beside=is_beside))
+    responsive.append(_bound("log2 N", percents, [log2(scale.nodes)] * len(xs)))
+    panels = (
+        Panel(_RESPONSIVENESS, tuple(responsive)),
+        Panel("longest wait", tuple(waits), log_y=True),
+        Panel(_MESSAGES, tuple(messages), log_y=True),
+    )
+    title = f"Cheap messages get lost, {scale.nodes} nodes, a request every {scale.gap} steps"
+    return Figure("losses", title, "part lost, in %", panels)
 
 
 def _fixed(scale: Scale) -> tuple[str, ...]:
@@ -128,7 +149,11 @@ def _variants(scale: Scale) -> tuple[str, ...]:
 
 def _full(scale: Scale) -> tuple[str, ...]:
     names = [name_of(protocol, nodes, 0) for protocol in PROTOCOLS for nodes in scale.sizes_full]
-    return (*names, *[name_of("binary", nodes, 0, _ALWAYS) for nodes in scale.sizes_full])
+    return (*names, *[name_of("binary", nodes, 0, one) for one in AT_FULL_LOAD for nodes in scale.sizes_full])
+
+
+def _losses(scale: Scale) -> tuple[str, ...]:
+    return tuple(name_of("binary", scale.nodes, scale.gap, one, loss) for one in LOSING for loss in scale.losses)
 
 
 FIGURES: dict[int | str, Plan] = {
@@ -136,6 +161,7 @@ FIGURES: dict[int | str, Plan] = {
     10: Plan(_falling, figure_10),
     "variants": Plan(_variants, figure_variants),
     "full": Plan(_full, figure_full),
+    "losses": Plan(_losses, figure_losses),
 }
 
-__all__ = ["FIGURES", "SAYS", "figure_9", "figure_10", "figure_full", "figure_variants"]
+__all__ = ["FIGURES", "SAYS", "figure_9", "figure_10", "figure_full", "figure_losses", "figure_variants"]

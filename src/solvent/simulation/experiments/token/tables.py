@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import log2
 from typing import TYPE_CHECKING
 
-from solvent.simulation.experiments.token.cells import BY_NAME, PROTOCOLS, VARIANTS, name_of
+from solvent.simulation.experiments.token.cells import AT_FULL_LOAD, LOSING, PROTOCOLS, VARIANTS, name_of
 from solvent.simulation.experiments.token.figures import SAYS
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def table_as_markdown(claims: Sequence[Claim], cells: Cells, scale: Scale) -> st
     """Write all tables for which there is something."""
     parts = [_claims(claims)] if claims else []
     parts += [part for part in (_fixed(cells, scale), _falling(cells, scale)) if part]
-    parts += [part for part in (_full(cells, scale), _variants(cells, scale)) if part]
+    parts += [part for part in (_full(cells, scale), _variants(cells, scale), _losses(cells, scale)) if part]
     return "\n\n".join(parts) + "\n"
 
 
@@ -74,8 +74,7 @@ def _measured(cells: Iterable[Measured]) -> list[str]:
 
 
 def _full(cells: Cells, scale: Scale) -> str:
-    always = BY_NAME["lends always"]
-    which = [(protocol, None) for protocol in PROTOCOLS] + [("binary", always)]
+    which = [(protocol, None) for protocol in PROTOCOLS] + [("binary", variant) for variant in AT_FULL_LOAD]
     if not all(name_of(one, nodes, 0, variant) in cells for nodes in scale.sizes_full for one, variant in which):
         return ""
     rows = []
@@ -87,23 +86,33 @@ def _full(cells: Cells, scale: Scale) -> str:
         ]
         rows.append((f"{nodes:,}", *shown))
     title = f"Full load: steps per grant; messages per grant; {_OTHERS}"
-    return f"{title}\n\n{_table(('nodes', *SAYS.values(), 'BinarySearch, always lent'), rows)}"
+    return f"{title}\n\n{_table(('nodes', *SAYS.values(), *[one.says for one in AT_FULL_LOAD]), rows)}"
 
 
 def _variants(cells: Cells, scale: Scale) -> str:
-    if not all(name_of("binary", scale.nodes, gap, one) in cells for gap in scale.gaps_of_variants for one in VARIANTS):
+    nodes, gaps = scale.nodes, scale.gaps_of_variants
+    names = {(one.name, gap): name_of("binary", nodes, gap, one) for one in VARIANTS for gap in gaps}
+    if not all(name in cells for name in names.values()):
         return ""
-    rows = []
-    for variant in VARIANTS:
-        of_variant = [cells[name_of("binary", scale.nodes, gap, variant)] for gap in scale.gaps_of_variants]
-        shown = [
-            f"{cell.responsiveness.mean:.2f}; {cell.wait.mean:.1f} ({cell.wait_max:,}); {cell.messages.mean:.1f}"
-            for cell in of_variant
-        ]
-        rows.append((variant.says, *shown))
-    title = f"Variants, {scale.nodes} nodes: mean responsiveness; mean wait (longest); messages per request"
-    head = ("variant", *[f"every {gap}" for gap in scale.gaps_of_variants])
+    rows = [(one.says, *[_waits(cells[names[one.name, gap]]) for gap in gaps]) for one in VARIANTS]
+    title = f"Variants, {nodes} nodes: mean responsiveness; mean wait (longest); messages per request"
+    head = ("variant", *[f"every {gap:,}" for gap in gaps])
     return f"{title}\n\n{_table(head, rows)}"
+
+
+def _losses(cells: Cells, scale: Scale) -> str:
+    nodes, gap = scale.nodes, scale.gap
+    names = {(one.name, loss): name_of("binary", nodes, gap, one, loss) for one in LOSING for loss in scale.losses}
+    if not all(name in cells for name in names.values()):
+        return ""
+    rows = [(one.says, *[_waits(cells[names[one.name, loss]]) for loss in scale.losses]) for one in LOSING]
+    title = f"Cheap messages get lost, {nodes} nodes, a request every {gap} steps: the same"
+    head = ("variant", *[f"{100 * loss:g} % lost" for loss in scale.losses])
+    return f"{title}\n\n{_table(head, rows)}"
+
+
+def _waits(cell: Measured) -> str:
+    return f"{cell.responsiveness.mean:.2f}; {cell.wait.mean:,.1f} ({cell.wait_max:,}); {cell.messages.mean:,.1f}"
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -50,6 +50,7 @@ AS_IT_SHOULD = {
     name_of("ring", 100, 10): {"responsiveness_sum": 1000},
     name_of("ring", 100, 500): {"responsiveness_sum": 4950},
     name_of("binary", 100, 500): {"responsiveness_sum": 640},
+    name_of("binary", 100, 2, BY_NAME["newest first"]): {"wait_max": 20},
 }
 
 
@@ -70,6 +71,10 @@ def test_each_difference_is_found() -> None:
         name_of("binary", 100, 10, BY_NAME["inverse"]): {"responsiveness_sum": 300},
         name_of("binary", 100, 10, BY_NAME["directed"]): {"messages": 1400},
         name_of("binary", 100, 2, BY_NAME["one search"]): {"moves": {"round": 300}},
+        name_of("binary", 100, 2, BY_NAME["newest first"]): {},
+        name_of("binary", 100, 2, BY_NAME["push"]): {"messages": 3000},
+        name_of("binary", 100, 10, BY_NAME["rests"]): {"responsiveness_sum": 800},
+        name_of("binary", 100, 10, BY_NAME["both, rests"]): {"messages": 1000},
     }
     found = differences(changes)
     assert {words.split(",")[0]: difference for words, difference in found.items()} == {
@@ -81,6 +86,10 @@ def test_each_difference_is_found() -> None:
         "responsiveness is O(log N)": "more",
         "while one waits": "more in 1 of 5 setups",
         "nor do all others together more than N times": "more in 1 of 5 setups",
+        "log N fairness needs traps in the order they were set": "it makes no difference",
+        "who has the token can look for who wants it": "linear, and shared by all who wait",
+        "both schemes can be combined": "more than the better of them",
+        "the token may go round slowly while few want it": "it is found late",
         "old traps can be cleaned up by the token's rotation": "the way back cleans up too little",
         "a directed search takes up to twice the search messages": "more",
         "with one search at a time there are no more search messages than token messages": (
