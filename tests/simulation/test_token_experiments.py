@@ -32,6 +32,7 @@ TINY = Scale(
     nodes=32,
     gaps=(2, 10, 200),
     gaps_of_variants=(2, 10),
+    requests_of_variants=1_000,
     sizes_full=(8, 32),
     turns_full=20,
     losses=(0.0, 0.3),

@@ -36,8 +36,9 @@ class Scale(NamedTuple):
     #: The size of figure 10, and its times between requests.
     nodes: int
     gaps: tuple[int, ...]
-    #: At which of these the variants are compared.
+    #: At which of these the variants are compared, in runs of so many requests at most.
     gaps_of_variants: tuple[int, ...]
+    requests_of_variants: int
     #: The sizes at full load, and how often each node is served there.
     sizes_full: tuple[int, ...]
     turns_full: int
@@ -60,8 +61,9 @@ PAPER = Scale(
     nodes=100,
     gaps=(1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1_000),
     gaps_of_variants=(1, 2, 3, 5, 10, 100, 1_000),
+    requests_of_variants=20_000,
     sizes_full=(8, 32, 100, 512, 1_000),
-    turns_full=100,
+    turns_full=50,
     losses=(0.0, 0.01, 0.05, 0.1, 0.2, 0.5, 1.0),
 )
 SMALL = Scale(
@@ -75,6 +77,7 @@ SMALL = Scale(
     nodes=100,
     gaps=(1, 2, 10, 50, 500),
     gaps_of_variants=(2, 10, 100),
+    requests_of_variants=1_000,
     sizes_full=(8, 32, 100),
     turns_full=20,
     losses=(0.0, 0.1),
@@ -167,7 +170,8 @@ def cells_of(scale: Scale) -> dict[str, Cell]:
 
 def _timed(scale: Scale, setup: Setup) -> Setup:
     """Let a run last for a time and not for rounds: some variants hold the token up on its way round."""
-    return replace(setup, rounds=0, requests=_requests_in_time(scale, setup.nodes, setup.gap))
+    requests = min(_requests_in_time(scale, setup.nodes, setup.gap), scale.requests_of_variants)
+    return replace(setup, rounds=0, requests=requests)
 
 
 def name_of(protocol: str, nodes: int, gap: int, variant: Variant | None = None, loss: float = 0.0) -> str:
