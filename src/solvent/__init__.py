@@ -8,7 +8,7 @@
     print(solvent.show(solution))        # <9, max>
 
 Workflows are written with the names of `solvent.workflow` (`from solvent.workflow import service, workflow`) and run
-with `solvent.run_workflow`.
+with `solvent.run_workflow`. Processes share a lock and an order of messages with `solvent.ring`.
 Names are imported when first used, so `import solvent` alone costs nothing.
 """
 
@@ -35,10 +35,12 @@ if TYPE_CHECKING:
     from solvent.engine.trace import Recorder
     from solvent.errors import (
         LimitReached,
+        LockLost,
         Misuse,
         NameProblem,
         ProgramError,
         ReactionFailed,
+        RingProblem,
         SolventError,
         SyntaxProblem,
     )
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
     from solvent.running.api import run_workflow
     from solvent.running.embedded import show
     from solvent.running.recording import record
+    from solvent.running.rings import ring
     from solvent.running.saving import load_solution, program_text, save
 
 _HOMES = {
@@ -57,10 +60,13 @@ _HOMES = {
     "solvent.engine.explore": "explore",
     "solvent.engine.properties": "Never Refines",
     "solvent.engine.trace": "Recorder",
-    "solvent.errors": ("LimitReached Misuse NameProblem ProgramError ReactionFailed SolventError SyntaxProblem"),
+    "solvent.errors": (
+        "LimitReached LockLost Misuse NameProblem ProgramError ReactionFailed RingProblem SolventError SyntaxProblem"
+    ),
     "solvent.running": "Outcome Program Run load molecules parse rule run run_async step",
     "solvent.running.api": "run_workflow",
     "solvent.running.recording": "record",
+    "solvent.running.rings": "ring",
     "solvent.running.saving": "load_solution program_text save",
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
@@ -84,6 +90,7 @@ __all__ = [
     "Functions",
     "LimitReached",
     "List",
+    "LockLost",
     "Misuse",
     "NameProblem",
     "Never",
@@ -95,6 +102,7 @@ __all__ = [
     "ReactionFailed",
     "Recorder",
     "Refines",
+    "RingProblem",
     "Rule",
     "Run",
     "Solution",
@@ -110,6 +118,7 @@ __all__ = [
     "program_text",
     "python_from_molecule",
     "record",
+    "ring",
     "rule",
     "run",
     "run_async",

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from immutables import Map
 from msgspec.structs import replace
 
 from solvent.protocols.machine import (
@@ -39,6 +40,7 @@ from solvent.protocols.token.vocabulary import Acquire, Granted, Moved, Release
 
 REST = "rest"
 AGAIN = "again"
+KEPT = "kept"
 LIFE_BITS = 32
 """A node numbers its requests from its life, shifted by so many bits: no number of a former life comes again."""
 
@@ -86,12 +88,14 @@ class Ring:
         match event:
             case Requested(Acquire()):
                 return self._on_acquire(state)
-            case Requested(Release()):
-                return self._on_release(state)
+            case Requested(Release(is_again)):
+                return self._on_release_and_acquire(state) if is_again else self._on_release(state)
             case TimerFired(name) if name == REST:
                 return self._on_rested(state)
             case TimerFired(name) if name == AGAIN:
                 return self._on_in_vain(state)
+            case TimerFired(name) if name == KEPT:
+                return self._next_search(state, Map())
         return state, ()
 
     # -------------------------------------------------------------------------------------------- the user
@@ -135,6 +139,20 @@ class Ring:
         if not state.is_used:
             return state, ()
         return self._dispatch(replace(state, is_used=False))
+
+    def _on_release_and_acquire(self, state: TokenState) -> TokenStep:
+        """Let the token take the next request along, behind those it knows of, so that nobody need search for it."""
+        token = state.token
+        if not state.is_used or token is None or not self.row_max:
+            state, effects = self._on_release(state)
+            state, more = self._on_acquire(state)
+            return state, effects + more
+        state, token = self._collected(state, token)
+        state = replace(state, requests=state.requests + 1, is_waiting=True, is_used=False)
+        if not token.queue:
+            return self._grant(state)
+        token = replace(token, queue=(*token.queue, (self.node, state.requests)))
+        return self._dispatch(replace(state, token=token))
 
     # ------------------------------------------------------------------------------------------- the token
 
@@ -306,10 +324,14 @@ class Ring:
         hop = self._hop(gimme.behind, gimme.ahead, is_ahead=is_ahead)
         if hop is None:
             return state, ()
+        to = NodeId((self.node + hop.distance) % self.config.size)
+        passed_on: tuple[Effect, ...] = (Send(to, replace(gimme, behind=hop.behind, ahead=hop.ahead)),)
         if self.config.has_one_search:
             state = replace(state, passed_on=(gimme.requester, gimme.request))
-        to = NodeId((self.node + hop.distance) % self.config.size)
-        return state, (Send(to, replace(gimme, behind=hop.behind, ahead=hop.ahead)),)
+            if self.config.rest_max:
+                # A token that rests will not come by and tell that it has served this one.
+                passed_on = (*passed_on, SetTimer(KEPT, 2 * self.rest_min))
+        return state, passed_on
 
     def _on_not_here(self, state: TokenState, sender: NodeId, answer: NotHere) -> TokenStep:
         if not state.is_waiting or answer.request != state.requests:
@@ -335,13 +357,13 @@ class Ring:
         requester, request = state.passed_on
         if token.served.get(requester, 0) < request and token.borrower != requester:
             return state, ()
-        state = replace(state, passed_on=None)
-        while state.delayed:
-            gimme, *rest = state.delayed
-            state = replace(state, delayed=tuple(rest))
-            if token.served.get(gimme.requester, 0) < gimme.request:
-                return self._pass_on(state, gimme)
-        return state, ()
+        return self._next_search(state, token.served)
+
+    def _next_search(self, state: TokenState, served: Map[NodeId, int]) -> TokenStep:
+        """Pass on the next search that was kept."""
+        kept = [gimme for gimme in state.delayed if served.get(gimme.requester, 0) < gimme.request]
+        state = replace(state, passed_on=None, delayed=tuple(kept[1:]))
+        return self._pass_on(state, kept[0]) if kept else (state, ())
 
 
 def _without_served(token: Token) -> Token:

@@ -12,6 +12,9 @@ class Acquire(Value, frozen=True, gc=False):
 class Release(Value, frozen=True, gc=False):
     """The user is done with it."""
 
+    #: Whether it wants the token again, after the others that want it.
+    is_again: bool = False
+
 
 class Granted(Value, frozen=True, gc=False):
     """The user has the token, for its request of this number."""
