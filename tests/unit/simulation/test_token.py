@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import log2
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -102,6 +103,24 @@ def test_variants_serve_everybody(options: dict[str, Any]) -> None:
     assert other != seen
     assert other.requests >= 400
     assert other.wait_max < 32 * 32
+
+
+@pytest.mark.parametrize("options,slower", [
+    ({}, 1),
+    ({"lends_one_by_one": True}, 1),
+    ({"clean_up": "none"}, 1),
+    ({"has_one_search": True}, 1),
+    ({"finding": "both"}, 1),
+    # Twice as many messages lead to the token, or from it.
+    ({"clean_up": "inverse"}, 2),
+    ({"is_directed": True}, 2),
+])  # fmt: skip
+def test_a_token_that_rests_saves_messages_and_is_found_as_soon(options: dict[str, Any], slower: int) -> None:
+    """With every variant of a search it is woken by one: few messages, and log2 N steps and a little more."""
+    moves = simulate(Setup(nodes=30, gap=200, requests=150, **options), 1)
+    rests = simulate(Setup(nodes=30, gap=200, requests=150, rest_max=200, **options), 1)
+    assert rests.messages_per_request < moves.messages_per_request / 10
+    assert rests.responsiveness <= slower * log2(30) + 1
 
 
 def test_runs_are_taken_together() -> None:

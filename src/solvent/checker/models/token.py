@@ -157,17 +157,18 @@ _VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "one-search": ("one search passed on at a time", {"has_one_search": True}),
     "uses": ("using the token takes time", {"machine": TakesTime, "is_instant": False}),
     "rests": ("the token rests for any time", {"rest_max": 1}),
-    "again": ("and who still waits searches again", {"again": 1, **_QUIETLY}),
+    "one-search-rests": ("one search, the token rests", {"has_one_search": True, "rest_max": 1}),
+    "again": ("lost searches are repeated", {"again": 1, **_QUIETLY}),
     "push": ("who has the token asks round", {"finding": "push", **_QUIETLY}),
     "both": ("searching and asking round", {**_ADAPTIVE, "rest_max": 1}),
-    "both-moves": ("the same, never resting", _ADAPTIVE),
+    "both-moves": ("both, never resting", _ADAPTIVE),
 }
 # Of these nothing gets lost, and whoever searches must have found a token that rests when nothing is under way.
 _FOUND: dict[str, tuple[str, dict[str, Any]]] = {
     "found": ("a token that rests is found", {}),
-    "found-one-by-one": ("the same, lent to one at a time", {"row_max": 0}),
-    "found-inverse": ("the same, back along the path", {"clean_up": "inverse", "is_lent_in_vain": True}),
-    "found-directed": ("the same, asking one by one", {"is_directed": True}),
+    "found-one-by-one": ("found, lent to one at a time", {"row_max": 0}),
+    "found-inverse": ("found, lent back along the path", {"clean_up": "inverse", "is_lent_in_vain": True}),
+    "found-directed": ("found, asking one by one", {"is_directed": True}),
 }
 _WANTING = {2: 2, 3: 3, 4: 2}
 

@@ -36,6 +36,7 @@ from solvent.protocols.machine import (
 from solvent.protocols.token.halving import Hop, across, onward
 from solvent.protocols.token.messages import Gimme, NotHere, Probe, Token
 from solvent.protocols.token.state import TokenConfig, TokenState, TokenStep, Trap
+from solvent.protocols.token.traps import handed_on, unserved, with_met, with_trap, without_served
 from solvent.protocols.token.vocabulary import Acquire, Granted, Moved, Release
 
 REST = "rest"
@@ -188,13 +189,13 @@ class Ring:
         if state.traps:
             state, token = self._collected(state, token)
         if token.queue:
-            token = _without_served(token)
+            token = without_served(token)
             state = replace(state, token=token)
         if token.lender is not None:
             return self._on_borrowed(state, token)
         if token.queue and (state.rest or not state.has_lent):
             row = replace(token, lender=self.node, row=self.row_max)
-            return self._lent(state, *_handed_on(row))
+            return self._lent(state, *handed_on(row))
         if state.traps:
             return self._lend_one(state, token)
         if self.next == self.node:
@@ -211,14 +212,10 @@ class Ring:
 
     def _collected(self, state: TokenState, token: Token) -> tuple[TokenState, Token]:
         """Drop traps of those already served, and let the token take the others with it, behind what it has."""
-        traps = state.traps
-        if self.drops_served:
-            served = token.served
-            traps = tuple([trap for trap in traps if served.get(trap.requester, 0) < trap.request])
+        traps = unserved(state.traps, token) if self.drops_served else state.traps
         if not self.row_max:
             return replace(state, traps=traps), token
-        met = [(trap.requester, trap.request) for trap in traps]
-        token = replace(token, queue=tuple(dict.fromkeys([*token.queue, *met])))
+        token = with_met(token, traps)
         if self.is_adaptive and len(token.queue) >= self.crowd:
             token = replace(token, is_crowded=True)
         return replace(state, traps=(), token=token), token
@@ -228,7 +225,7 @@ class Ring:
         lender = token.lender
         assert lender is not None
         if token.row and token.queue:
-            return self._sent(state, *_handed_on(token), "lent")
+            return self._sent(state, *handed_on(token), "lent")
         return self._sent(state, lender, replace(token, row=0, is_returned=True), "returned")
 
     def _lend_one(self, state: TokenState, token: Token) -> TokenStep:
@@ -306,7 +303,7 @@ class Ring:
         requester = gimme.requester
         if requester == self.node:
             return state, ()
-        state = replace(state, traps=_with_trap(state.traps, Trap(requester, gimme.request, sender)))
+        state = replace(state, traps=with_trap(state.traps, Trap(requester, gimme.request, sender)))
         token = state.token
         if token is not None and token.lender is None and not state.is_used:
             return self._dispatch(state)
@@ -364,29 +361,3 @@ class Ring:
         kept = [gimme for gimme in state.delayed if served.get(gimme.requester, 0) < gimme.request]
         state = replace(state, passed_on=None, delayed=tuple(kept[1:]))
         return self._pass_on(state, kept[0]) if kept else (state, ())
-
-
-def _without_served(token: Token) -> Token:
-    """Give the token without those at the head of its queue that have been served since they joined it."""
-    served, queue = token.served, token.queue
-    done = 0
-    while done < len(queue) and served.get(queue[done][0], 0) >= queue[done][1]:
-        done += 1
-    return replace(token, queue=queue[done:]) if done else token
-
-
-def _handed_on(token: Token) -> tuple[NodeId, Token]:
-    """Give the first in the token's queue, and the token as it is lent to that one."""
-    queue = token.queue
-    borrower = queue[0][0]
-    return borrower, replace(token, borrower=borrower, queue=queue[1:], row=token.row - 1)
-
-
-def _with_trap(traps: tuple[Trap, ...], trap: Trap) -> tuple[Trap, ...]:
-    """Add a trap at the end, instead of one for an older request of the same node; one for the same keeps its place."""
-    for number, other in enumerate(traps):
-        if other.requester == trap.requester:
-            if other.request >= trap.request:
-                return traps
-            return (*traps[:number], *traps[number + 1 :], trap)
-    return (*traps, trap)

@@ -9,7 +9,7 @@ from immutables import Map
 
 from solvent.protocols.machine import CancelTimer, NodeId, Received, Report, Requested, Send, SetTimer, TimerFired
 from solvent.protocols.token.messages import Gimme, NotHere, Probe, Token
-from solvent.protocols.token.node import AGAIN, REST, Ring
+from solvent.protocols.token.node import AGAIN, KEPT, REST, Ring
 from solvent.protocols.token.state import TokenConfig, TokenState, Trap
 from solvent.protocols.token.vocabulary import Acquire, Granted, Moved, Release
 
@@ -172,6 +172,18 @@ def test_one_search_is_passed_on_at_a_time() -> None:
     assert (state.delayed, effects) == ((late,), ())
     state, effects = node.step(state, Received(THREE, Token(11, served=Map({ZERO: 1}))))
     assert (effects[0].to, effects[1].message.requester, state.delayed) == (ONE, ONE, ())
+
+
+def test_a_token_that_rests_does_not_keep_searches_up() -> None:
+    """Where the token rests and will not come by, a search that was kept is passed on after a while."""
+    node = ring(FOUR, has_one_search=True, rest_max=50)
+    state, effects = node.step(TokenState(stamp=5), Received(ZERO, Gimme(ZERO, 1, 3, 3, 3)))
+    assert effects[1] == SetTimer(KEPT, 12)
+    state, _ = node.step(state, Received(ONE, Gimme(ONE, 1, 2, 3, 3)))
+    state, effects = node.step(state, TimerFired(KEPT))
+    assert (state.passed_on, effects[0].message.requester) == ((ONE, 1), ONE)
+    state, effects = node.step(state, TimerFired(KEPT))
+    assert (state.passed_on, effects) == (None, ())
 
 
 def test_who_still_waits_searches_again() -> None:
