@@ -145,6 +145,8 @@ class RingNode:
             for removed in waiting:
                 if not removed.done():
                     removed.set_exception(over)
+                    # Who waits no longer must not be told by the loop that nobody looked.
+                    removed.exception()
 
     async def drain(self) -> None:
         """Wait until the others have taken what was said, for a while."""

@@ -106,6 +106,7 @@ class Ring:
 
         With a timeout, in seconds, entering raises `TimeoutError` when it takes longer.
         """
+        _ = self._node.host
         return Lock(self._node.queue, timeout)
 
     async def broadcast(self, data: Any) -> int:
@@ -113,6 +114,7 @@ class Ring:
 
         It is safe when most members have it. Who gives up waiting does not take it back.
         """
+        _ = self._node.host
         return await self._node.said.say(packed(data))
 
     def messages(self, *, after: int | None = None) -> AsyncIterator[RingMessage]:
