@@ -1,6 +1,6 @@
 """Which protocols can be checked, and where their models are.
 
-A protocol's module offers `MODELS` and `BROKEN`, mappings from a name to a function that builds a `Model`. A broken
+A protocol's modules offer `MODELS` and `BROKEN`, mappings from a name to a function that builds a `Model`. A broken
 model is a copy with one known fault; the checker must find it. Modules are imported when they are asked for.
 """
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
     from solvent.checker.model import Model
 
-_MODULES = {
-    "capture": "solvent.checker.models.capture",
-    "directory": "solvent.checker.models.directory",
-    "inertia": "solvent.checker.models.inertia",
-    "link": "solvent.checker.models.link",
-    "token": "solvent.checker.models.token",
+_MODULES: dict[str, tuple[str, ...]] = {
+    "capture": ("solvent.checker.models.capture",),
+    "directory": ("solvent.checker.models.directory",),
+    "inertia": ("solvent.checker.models.inertia",),
+    "link": ("solvent.checker.models.link",),
+    "token": ("solvent.checker.models.token", "solvent.checker.models.token_group"),
 }
 
 
@@ -39,8 +39,13 @@ def protocols() -> tuple[str, ...]:
 
 def models_of(protocol: str) -> Models:
     """Give the models of a protocol; a `KeyError` if there is none of that name."""
-    module = import_module(_MODULES[protocol])
-    return Models(module.MODELS, module.BROKEN)
+    sound: dict[str, Callable[[], Model]] = {}
+    broken: dict[str, Callable[[], Model]] = {}
+    for name in _MODULES[protocol]:
+        module = import_module(name)
+        sound |= module.MODELS
+        broken |= module.BROKEN
+    return Models(sound, broken)
 
 
 __all__ = ["Models", "models_of", "protocols"]

@@ -16,7 +16,7 @@ from solvent.protocols.link.messages import Cheap
 from solvent.protocols.machine import CancelTimer, Effect, Event, NodeId, Report, Save, Send, SetTimer
 from solvent.protocols.token.group.messages import Append, Member, Passed, Said, Search, Seen, View
 from solvent.protocols.token.group.state import ELECT, Promised
-from solvent.protocols.token.group.vocabulary import Delivered, Epoch, Left, LockLost, MemberChanged, ViewBegan
+from solvent.protocols.token.group.vocabulary import Delivered, Epoch, LockLost, MemberChanged, ViewBegan
 from solvent.protocols.token.messages import Token
 from solvent.protocols.token.node import REST, Ring
 from solvent.protocols.token.vocabulary import Granted, Moved
@@ -192,13 +192,16 @@ class Desk:
 
     # ------------------------------------------------------------------------------------------------ the log
 
-    def append_for(self, first: int, epoch: Epoch) -> Append:
-        """Give the lines from `first` on, for one who may have nothing before them."""
+    def lines_from(self, first: int, epoch: Epoch) -> Append:
+        """Give the lines from `first` on, for one who has those before."""
         log = self.state.log
         first = min(max(first, log.base), log.length)
-        members = tuple(sorted(log.members_at(first).items()))
-        lines = log.between(first, log.length)
-        return Append(epoch, first, log.epoch_before(first), lines, self.state.committed, members)
+        return Append(epoch, first, log.epoch_before(first), log.between(first, log.length), self.state.committed)
+
+    def all_from(self, first: int, epoch: Epoch) -> Append:
+        """Give the lines from `first` on, for one who may have nothing before them."""
+        append = self.lines_from(first, epoch)
+        return replace(append, members=tuple(sorted(self.state.log.members_at(append.first).items())))
 
     def commit(self, length: int) -> None:
         """Tell the user of lines that are safe now."""
@@ -219,12 +222,6 @@ class Desk:
     def _on_member(self, place: int, member: Member) -> None:
         self.tell(MemberChanged(place, member.node, member.where, member.is_member))
         self.set(changes=tuple(change for change in self.state.changes if change != member))
-        if member.node == self.me and not member.is_member and self.me not in self.state.log.members:
-            if not self.has_token:
-                # Others let this node go.
-                self.drop_token()
-                self.tell(Left())
-            self.set(is_gone=True)
 
 
 __all__ = ["Desk", "ring_for"]

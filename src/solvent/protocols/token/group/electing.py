@@ -51,10 +51,9 @@ def is_majority(nodes: Iterable[NodeId], members: Map[NodeId, str]) -> bool:
 
 def set_patience(desk: Desk) -> None:
     """Look again after a while; not all nodes at the same time, so that one is first."""
-    members = sorted(desk.state.log.members)
-    rank = members.index(desk.me) if desk.me in members else 0
-    patience = desk.config.patience
-    desk.effects.append(SetTimer(PATIENCE, patience + patience * rank // max(1, len(members))))
+    ring, patience = desk.state.ring, desk.config.patience
+    rank = ring.index(desk.me) if desk.me in ring else 0
+    desk.effects.append(SetTimer(PATIENCE, patience + patience * rank // max(1, len(ring))))
 
 
 def on_patience(desk: Desk) -> None:
@@ -63,6 +62,11 @@ def on_patience(desk: Desk) -> None:
     if state.is_gone:
         return
     set_patience(desk)
+    if state.is_appending:
+        # Perhaps too few of the ring are left, or the others have gone on without this node.
+        append = desk.lines_from(state.committed, state.epoch)
+        for node in desk.others(state.log.members):
+            desk.hint(node, append)
     if state.is_fresh or desk.has_token:
         desk.set(is_fresh=False, quiet=0)
         return
@@ -70,7 +74,8 @@ def on_patience(desk: Desk) -> None:
     if state.election is not None or state.is_seeking:
         return
     if desk.me not in state.log.members:
-        contacts = desk.config.contacts
+        # New, or let go before it crashed: whoever is started wants to be in.
+        contacts = desk.config.contacts or desk.others(state.log.members)
         if contacts:
             say_hello(desk, contacts[state.quiet % len(contacts)])
     elif desk.state.quiet >= _calm(desk):
@@ -83,7 +88,7 @@ def _calm(desk: Desk) -> int:
     state, config = desk.state, desk.config
     if state.inner is None or state.inner.is_waiting:
         return state.calm
-    return state.calm * (2 + len(state.ring) * (config.ring.rest_max + 1) // config.patience)
+    return state.calm * (2 + len(state.ring) * (config.ring.rest_max + config.hop) // config.patience)
 
 
 def seek(desk: Desk) -> None:
@@ -100,7 +105,8 @@ def on_seek(desk: Desk, sender: NodeId, seek: Seek) -> None:
     if seek.epoch < state.epoch or (seek.epoch == state.epoch and desk.has_token):
         desk.hint(sender, Seen(state.epoch))
     else:
-        desk.set(seekers=state.seekers | {sender})
+        # One looks for it; that is enough.
+        desk.set(seekers=state.seekers | {sender}, is_fresh=True)
 
 
 def on_seen(desk: Desk, sender: NodeId, seen: Seen) -> None:
@@ -111,7 +117,10 @@ def on_seen(desk: Desk, sender: NodeId, seen: Seen) -> None:
     if desk.state.is_seeking:
         desk.set(calm=min(2 * desk.state.calm, CALM_MAX))
     desk.refresh()
-    if seen.epoch > desk.state.epoch:
+    if seen.epoch > desk.state.epoch and desk.has_token:
+        # The others have a newer one.
+        desk.drop_token()
+    if seen.epoch > desk.state.epoch or desk.me not in desk.state.ring:
         say_hello(desk, sender)
 
 
@@ -158,7 +167,7 @@ def on_promise(desk: Desk, sender: NodeId, promise: Promise) -> None:
         desk.set(election=replace(election, promises=promises))
 
 
-def on_refuse(desk: Desk, refuse: Refuse) -> None:
+def on_refuse(desk: Desk, sender: NodeId, refuse: Refuse) -> None:
     """Leave it to who is ahead."""
     desk.hear(refuse.promised)
     state = desk.state
@@ -168,6 +177,9 @@ def on_refuse(desk: Desk, refuse: Refuse) -> None:
     elif refuse.epoch == state.epoch and state.is_appending and refuse.promised > state.promised:
         # What is written here will not be safe in this epoch.
         desk.promise(refuse.promised)
+    elif refuse.is_held and refuse.epoch <= state.epoch:
+        # It did not answer in time, and the others have gone on without it.
+        desk.hint(sender, Seen(state.epoch))
 
 
 def on_answers_awaited(desk: Desk) -> None:
@@ -222,7 +234,7 @@ def begin(desk: Desk) -> None:
     for node in desk.others(ring):
         last, length = election.promises[node]
         first = length if log.joins(length, last) else log.length - 1
-        desk.send(node, replace(desk.append_for(first, election.epoch), members=None))
+        desk.send(node, desk.lines_from(first, election.epoch))
 
 
 # ------------------------------------------------------------------------------------------------------- newcomers
@@ -231,7 +243,8 @@ def begin(desk: Desk) -> None:
 def say_hello(desk: Desk, to: NodeId) -> None:
     """Ask a node to have this one taken into the ring."""
     if not desk.state.is_gone:
-        desk.send(to, Hello(desk.config.where, desk.state.epoch, desk.state.committed))
+        state = desk.state
+        desk.send(to, Hello(desk.config.where, state.epoch, state.committed, state.is_leaving))
 
 
 def on_hello(desk: Desk, sender: NodeId, hello: Hello) -> None:
@@ -239,10 +252,12 @@ def on_hello(desk: Desk, sender: NodeId, hello: Hello) -> None:
     state = desk.state
     if state.is_gone or desk.me not in state.log.members:
         return
-    if sender in state.ring and state.epoch == state.promised and sender in state.log.members:
-        if hello.epoch <= state.epoch:
-            desk.send(sender, desk.append_for(hello.first, state.epoch))
+    is_member, is_settled = sender in state.log.members, state.epoch == state.promised
+    if (hello.is_leaving and not is_member) or (is_member and sender in state.ring and is_settled):
+        if is_settled and hello.epoch <= state.epoch:
+            desk.send(sender, desk.all_from(hello.first, state.epoch))
     else:
+        # It may turn out to be in the next ring anyway.
         desk.set(hellos=state.hellos.set(sender, hello.where))
 
 
@@ -251,7 +266,8 @@ def on_restarted(desk: Desk, peer: NodeId) -> None:
     state = desk.state
     election = state.election
     if state.is_appending and peer in {*state.ring, *state.hellos}:
-        desk.send(peer, desk.append_for(state.committed, state.epoch))
+        # It may have less than that, and will say so.
+        desk.send(peer, desk.lines_from(state.committed, state.epoch))
     if election is not None:
         if election.fetches_from == peer:
             desk.send(peer, Behind(election.epoch, state.committed))

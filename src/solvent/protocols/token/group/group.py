@@ -119,7 +119,7 @@ class Group:
             case Promise():
                 electing.on_promise(desk, sender, message)
             case Refuse():
-                electing.on_refuse(desk, message)
+                electing.on_refuse(desk, sender, message)
             case Resign():
                 electing.on_resign(desk, message)
             case Hello():
@@ -141,7 +141,7 @@ def _on_request(desk: Desk, request: Any) -> None:
         case Remove(node):
             desk.set(changes=(*state.changes, Member(node, is_member=False)))
         case Leave():
-            desk.set(changes=(*state.changes, Member(desk.me, is_member=False)))
+            desk.set(changes=(*state.changes, Member(desk.me, is_member=False)), is_leaving=True)
 
 
 def recovered(config: GroupConfig, saved: tuple[Any, ...], life: int) -> GroupState:

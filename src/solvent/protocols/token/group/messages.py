@@ -150,11 +150,12 @@ class Resign(Message, frozen=True, gc=False):
 
 
 class Hello(Message, frozen=True, gc=False):
-    """The sender wants to be in the ring; it has so much of the log."""
+    """The sender wants to be in the ring, or to know whether it has left; it has so much of the log."""
 
     where: str
     epoch: Epoch
     first: int
+    is_leaving: bool = False
 
 
 GroupMessage: TypeAlias = (

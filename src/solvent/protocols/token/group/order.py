@@ -11,6 +11,7 @@ from solvent.protocols.machine import Received
 from solvent.protocols.token.group.log import forgotten, started_at, written
 from solvent.protocols.token.group.messages import Append, Behind, Committed, Passed, Refuse, Saved, Search, Seen
 from solvent.protocols.token.group.state import Started, Written
+from solvent.protocols.token.group.vocabulary import Skipped
 
 if TYPE_CHECKING:
     from solvent.protocols.machine import NodeId
@@ -30,11 +31,14 @@ def on_append(desk: Desk, sender: NodeId, append: Append) -> None:
         desk.promise(epoch)
     desk.refresh()
     append = _without_forgotten(desk, append)
-    if not desk.state.log.joins(append.first, append.before):
+    log = desk.state.log
+    if not log.members or not log.joins(append.first, append.before):
         if append.members is None:
             desk.send(sender, Behind(epoch, known(desk, epoch)))
             return
         members = Map(append.members)
+        if append.first > desk.state.committed:
+            desk.tell(Skipped(append.first))
         desk.save(Started(append.first, append.before, append.members))
         desk.set(log=started_at(append.first, append.before, members), committed=append.first)
     end = append.first + len(append.lines)
@@ -80,7 +84,7 @@ def on_behind(desk: Desk, sender: NodeId, behind: Behind) -> None:
     if epoch < desk.state.promised:
         desk.send(sender, Refuse(epoch, desk.state.promised))
     elif epoch == desk.state.epoch or (epoch == desk.state.promised and sender == epoch.node):
-        desk.send(sender, desk.append_for(behind.first, epoch))
+        desk.send(sender, desk.all_from(behind.first, epoch))
 
 
 def on_committed(desk: Desk, committed: Committed) -> None:

@@ -52,7 +52,7 @@ def an_epoch_begins_with_the_best_log(desk: Desk) -> bool:
 def what_most_have_saved_is_safe(desk: Desk) -> bool:
     """All of what is being appended, or nothing."""
     state = desk.state
-    if not state.is_appending:
+    if not state.is_appending or 2 * (len(state.acks) + 1) < len(state.log.members):
         return False
     length = state.log.length
     if not is_majority((desk.me, *[node for node, saved in state.acks.items() if saved >= length]), state.log.members):
@@ -117,7 +117,6 @@ def who_is_done_passes_the_token_on(desk: Desk) -> bool:
         desk.drop_token()
         if heirs:
             desk.send(heirs[0], Resign(state.epoch))
-        desk.tell(Left())
     elif (
         state.heard > state.epoch
         or any(node in members and node not in state.ring for node in state.hellos)
@@ -127,7 +126,20 @@ def who_is_done_passes_the_token_on(desk: Desk) -> bool:
     else:
         changes = tuple(change for change in state.changes if (change.node in members) != change.is_member)
         desk.set(granted=None, has_appended=False, changes=changes)
-        desk.hand(Requested(Release()))
+        desk.hand(Requested(Release(is_again=state.is_lock_wanted)))
+    return True
+
+
+def who_wanted_to_leave_and_is_no_member_has_left(desk: Desk) -> bool:
+    """The others need nothing of it any more."""
+    state = desk.state
+    if not state.is_leaving or state.is_gone or state.granted is not None:
+        return False
+    if desk.me in state.log.members or state.committed < state.log.length:
+        return False
+    desk.drop_token()
+    desk.set(is_gone=True)
+    desk.tell(Left())
     return True
 
 
@@ -151,6 +163,7 @@ RULES = (
     who_wants_the_lock_and_has_the_token_has_it,
     who_has_the_token_appends,
     who_is_done_passes_the_token_on,
+    who_wanted_to_leave_and_is_no_member_has_left,
     who_wants_something_asks_for_the_token,
 )
 

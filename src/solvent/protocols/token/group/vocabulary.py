@@ -82,6 +82,12 @@ class Delivered(Value, frozen=True, gc=False):
     is_own: bool = False
 
 
+class Skipped(Value, frozen=True, gc=False):
+    """This node was no member for a while, and does not hear of what came before this place."""
+
+    place: int
+
+
 class MemberChanged(Value, frozen=True, gc=False):
     """A node became a member, or is none any more; told in the same order as broadcasts."""
 
@@ -120,6 +126,7 @@ __all__ = [
     "Locked",
     "MemberChanged",
     "Remove",
+    "Skipped",
     "Suspected",
     "Unlock",
     "ViewBegan",

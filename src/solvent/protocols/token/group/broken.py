@@ -1,0 +1,88 @@
+"""A group as it must not be: one known fault each, for the checker to find."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from solvent.protocols.machine import Received, Save, TimerFired
+from solvent.protocols.token.group.desk import Desk
+from solvent.protocols.token.group.group import Group
+from solvent.protocols.token.group.messages import Passed
+from solvent.protocols.token.group.settling import settle
+from solvent.protocols.token.group.state import ELECT, Promised
+
+if TYPE_CHECKING:
+    from solvent.protocols.machine import Event
+    from solvent.protocols.token.group.state import GroupState, GroupStep
+
+
+class ForgetsPromises(Group):
+    """What was promised is not saved: after a crash an older token is heeded again."""
+
+    def step(self, state: GroupState, event: Event) -> GroupStep:
+        """Take one event."""
+        state, effects = super().step(state, event)
+        return state, tuple(one for one in effects if not (isinstance(one, Save) and isinstance(one.record, Promised)))
+
+
+class AsksNobody(Group):
+    """A new token is made with whatever promises there are, not with those of most."""
+
+    def step(self, state: GroupState, event: Event) -> GroupStep:
+        """Take one event."""
+        if isinstance(event, TimerFired) and event.name == ELECT and state.election is not None:
+            state = replace(state, election=replace(state.election, is_closed=True))
+            return _settled(self, state, ())
+        return super().step(state, event)
+
+
+class TakesOwnLog(Group):
+    """Who makes a new token goes on with its own log, however short."""
+
+    def step(self, state: GroupState, event: Event) -> GroupStep:
+        """Take one event."""
+        state, effects = super().step(state, event)
+        election = state.election
+        if election is None or election.fetches_from is None:
+            return state, effects
+        return _settled(
+            self, replace(state, election=replace(election, fetches_from=None, is_complete=True)), effects[:-2]
+        )
+
+
+class DeliversTooEarly(Group):
+    """Who writes takes it for safe at once, before others have saved it."""
+
+    def step(self, state: GroupState, event: Event) -> GroupStep:
+        """Take one event."""
+        state, effects = super().step(state, event)
+        if not state.is_appending or state.is_beginning:
+            return state, effects
+        desk = Desk(self.config, state)
+        desk.commit(state.log.length)
+        return desk.state, (*effects, *desk.effects)
+
+
+class HeedsOldTokens(Group):
+    """A token is taken though a newer one was promised."""
+
+    def step(self, state: GroupState, event: Event) -> GroupStep:
+        """Take one event."""
+        if isinstance(event, Received) and isinstance(event.message, Passed):
+            epoch = event.message.epoch
+            if epoch == state.epoch and epoch < state.promised and state.inner is None:
+                desk = Desk(self.config, replace(state, promised=epoch, election=None))
+                desk.begin_ring()
+                return super().step(desk.state, event)
+        return super().step(state, event)
+
+
+def _settled(group: Group, state: GroupState, effects: tuple[Any, ...]) -> GroupStep:
+    desk = Desk(group.config, state)
+    settle(desk)
+    return desk.state, (*effects, *desk.effects)
+
+
+__all__ = ["AsksNobody", "DeliversTooEarly", "ForgetsPromises", "HeedsOldTokens", "TakesOwnLog"]

@@ -1,0 +1,34 @@
+"""A group around a token, in all weathers."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.simulation.token_storm import storm
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_few_nodes_in_a_storm(seed: int) -> None:
+    """Whatever happens, all hear the same in the same order, and all are served in the end."""
+    run = storm(seed, 5)
+    assert run.counts.crashes
+    assert run.environment.locked  # type: ignore[attr-defined]
+
+
+def test_many_nodes_in_a_storm() -> None:
+    """So do many."""
+    assert storm(3, 40, wishes=30, during_ms=8_000).counts.crashes
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(100))
+def test_a_thousand_nodes_in_a_storm(seed: int) -> None:
+    """So do a thousand."""
+    assert storm(seed, 1_000, check_every=1_000).counts.crashes
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(1_000, 2_000))
+def test_few_nodes_in_many_storms(seed: int) -> None:
+    """However often one tries."""
+    storm(seed, 3 + seed % 8)
