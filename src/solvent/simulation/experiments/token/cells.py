@@ -18,7 +18,7 @@ from solvent.simulation.token import Setup
 ROUND = ("ring", "binary")
 PEERS = ("raymond", "naimi")
 PROTOCOLS = (*ROUND, *PEERS)
-_LARGE = 1_000
+_LARGE = 500
 """More nodes than this: half as many runs."""
 
 
