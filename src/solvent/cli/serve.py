@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 PROTOCOLS = {
     "link": "solvent.cli.serve_link",
     "capture": "solvent.cli.serve_capture",
+    "token": "solvent.cli.serve_token",
 }
 SECRET_VARIABLE = "SOLVENT_SECRET"  # noqa: S105 - a name, no secret
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from typing import TYPE_CHECKING
 
 from solvent.live import handshake
 from solvent.live.codec import Codec, Frames, Nonsense
@@ -23,6 +24,9 @@ from solvent.live.handshake import (
 )
 from solvent.live.transport import Complain, Counters, Deliver, PeerFault
 from solvent.protocols.machine import NodeId
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 HANDSHAKE_SECONDS_MAX = 5.0
 STRANGERS_MAX = 64
@@ -48,6 +52,7 @@ class Hall:
         self.deliver = deliver
         self.complain = complain
         self.births = births or Births()
+        self.on_met: Callable[[NodeId], None] = lambda _: None
         self.is_paused = False
         self.strangers = set[Incoming]()
         self.known = dict[NodeId, Incoming]()
@@ -181,6 +186,7 @@ class Incoming(asyncio.Protocol):
             self._patience.cancel()
         if hall.is_paused:
             self.pause()
+        hall.on_met(node)
 
     def _refuse(self, reason: str) -> None:
         self._hall.counters.peer_faults += 1

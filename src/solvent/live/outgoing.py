@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import random
 import socket
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from solvent.live import handshake
@@ -152,6 +153,7 @@ class Way:
         self._connection: Outgoing | None = None
         self._dialling: asyncio.Task[None] | None = None
         self._redial_seconds = 0.0
+        self._hurry = asyncio.Event()
         self._last_complaint = ""
         self._is_closed = False
 
@@ -186,6 +188,10 @@ class Way:
             connection.write(data)
             written += len(batch)
 
+    def hurry(self) -> None:
+        """Dial at once: the other node was heard of."""
+        self._hurry.set()
+
     def close(self) -> None:
         """Stop."""
         self.flush()
@@ -201,7 +207,7 @@ class Way:
         while True:
             if self._redial_seconds:
                 # Not all at the same moment, after a node came back that all others had lost.
-                await asyncio.sleep(self._redial_seconds * random.uniform(0.5, 1.0))
+                await self._pause(self._redial_seconds * random.uniform(0.5, 1.0))
             self._redial_seconds = min(REDIAL_SECONDS_MAX, self._redial_seconds * 2 or REDIAL_SECONDS_MIN)
             address = self._address(self._peer)
             if address is None:
@@ -216,6 +222,14 @@ class Way:
             # It may have been lost already.
             self.flush()
             return
+
+    async def _pause(self, seconds: float) -> None:
+        """Wait, but not after the other node was heard of."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._hurry.wait()
+                self._redial_seconds = 0.0
+        self._hurry.clear()
 
     def _make(self) -> Outgoing:
         # Known before `create_connection` returns: the handshake may be done by then.

@@ -87,6 +87,7 @@ class TcpTransport:
             self._server = await loop.create_server(lambda: Incoming(hall), host, port)
         except (OSError, OverflowError) as error:
             raise _cannot_listen(host, port, error) from error
+        hall.on_met = self._on_met
         self._hall = hall
         self.address = self._server.sockets[0].getsockname()[:2]
 
@@ -150,6 +151,11 @@ class TcpTransport:
 
     def _address(self, node: NodeId) -> Address | None:
         return self._find(node) or self._peers.get(node)
+
+    def _on_met(self, node: NodeId) -> None:
+        """Answer a node that came back without waiting for the next attempt to reach it."""
+        if node in self._ways:
+            self._ways[node].hurry()
 
     def _tell(self, fault: PeerFault) -> None:
         self._complain(fault)
