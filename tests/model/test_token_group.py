@@ -13,7 +13,7 @@ COUNTS = {
     "group-4": 1_300,
     "search-3": 2_269,
     "crash-2": 5_289,
-    "join-3": 3_218,
+    "join-3": 3_229,
     "leave-3": 107,
     "leave-all": 28,
     "hasty-2": 20_435,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.simulation.token_storm import storm
+from tests.simulation.token_storm import MANY, storm
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -24,7 +24,7 @@ def test_many_nodes_in_a_storm() -> None:
 @pytest.mark.parametrize("seed", range(100))
 def test_a_thousand_nodes_in_a_storm(seed: int) -> None:
     """So do a thousand."""
-    assert storm(seed, 1_000, check_every=1_000).counts.crashes
+    assert storm(seed, 1_000, **MANY).counts.crashes
 
 
 @pytest.mark.soak

@@ -37,6 +37,8 @@ from solvent.simulation.faults import Faults
 from solvent.simulation.timed import TimedRun
 
 LOOKS_EVERY = 256
+MANY: dict[str, int] = {"wishes": 20, "during_ms": 10_000, "check_every": 1_000}
+"""How a storm over a thousand nodes is made to end in a minute."""
 
 
 class Users(Environment):
@@ -197,7 +199,8 @@ if __name__ == "__main__":
 
     for seed in range(int(sys.argv[1]), int(sys.argv[3]) if len(sys.argv) > 3 else int(sys.argv[1]) + 1):
         began = time.perf_counter()
-        run = storm(seed, int(sys.argv[2]))
+        many = int(sys.argv[2]) >= 1_000
+        run = storm(seed, int(sys.argv[2]), **(MANY if many else {}))
         users: Any = run.environment
         print(
             f"seed {seed}: {run.now / 1000:.1f} s simulated, {run.counts.events:,} events, "

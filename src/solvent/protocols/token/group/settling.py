@@ -79,17 +79,21 @@ def who_wants_the_lock_and_has_the_token_has_it(desk: Desk) -> bool:
 
 
 def who_has_the_token_appends(desk: Desk) -> bool:
-    """All broadcasts at once, and one change of members; again only under the lock, lest others wait for ever."""
+    """All broadcasts at once, and changes of members one after the other.
+
+    Broadcasts again only under the lock, lest others wait for ever.
+    """
     state = desk.state
-    if state.granted is None or state.is_appending or (state.has_appended and state.fence is None):
+    if state.granted is None or state.is_appending or desk.me not in state.log.members:
         return False
-    entries = _entries(desk)
+    said = () if state.has_appended and state.fence is None else state.outbox[state.appended :]
+    entries: list[Entry] = [*said, *_changes(desk)]
     if not entries:
         return False
     first = state.log.length
     before = state.log.last
     lines = tuple([Line(state.epoch, entry) for entry in entries])
-    desk.set(is_appending=True, has_appended=True, appended=len(state.outbox))
+    desk.set(is_appending=True, has_appended=True, appended=state.appended + len(said))
     write(desk, first, lines)
     append = Append(state.epoch, first, before, lines, state.committed)
     for node in desk.others({*state.ring, *state.hellos}):
@@ -97,13 +101,12 @@ def who_has_the_token_appends(desk: Desk) -> bool:
     return True
 
 
-def _entries(desk: Desk) -> list[Entry]:
-    state = desk.state
-    entries: list[Entry] = list(state.outbox[state.appended :])
-    members = state.log.members
+def _changes(desk: Desk) -> list[Member]:
+    """Give the next change of members; two at once could make majorities that do not meet."""
+    state, members = desk.state, desk.state.log.members
     changes = [change for change in state.changes if (change.node in members) != change.is_member]
-    newcomers = [Member(node, True, where) for node, where in sorted(state.hellos.items()) if node not in members]
-    return entries + [*changes, *newcomers][:1]
+    newcomers = [Member(node, is_member=True, where=where) for node, where in sorted(state.hellos.items())]
+    return [*changes, *[one for one in newcomers if one.node not in members]][:1]
 
 
 def who_is_done_passes_the_token_on(desk: Desk) -> bool:
