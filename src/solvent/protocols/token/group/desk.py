@@ -90,19 +90,31 @@ class Desk:
         inner, effects = self.ring.step(state.inner, event)  # type: ignore[arg-type]
         self.set(inner=inner)
         for effect in effects:
-            match effect:
-                case Send(to, Token() as token):
-                    assert not self.state.is_appending, "the token waits until what was written is safe"
-                    low, so_far = self.state.low, self.state.low_so_far
-                    self.send(state.ring[to], Passed(state.epoch, token, state.log.length, low, so_far))
-                case Send(to, message):
-                    self.hint(state.ring[to], Search(state.epoch, message))
-                case Report(Granted(_, number)):
-                    self.set(granted=number, has_locked=False, has_appended=False, quiet=0, calm=1)
-                case Report(Moved(to, why)):
-                    self.tell(Moved(state.ring[to], why))
-                case _:
-                    self.effects.append(effect)
+            kind = type(effect)
+            if kind is Send:
+                self._carry(effect.to, effect.message)  # type: ignore[union-attr]
+            elif kind is Report:
+                self._report(effect.outcome)  # type: ignore[union-attr]
+            else:
+                self.effects.append(effect)
+
+    def _carry(self, to: NodeId, message: Any) -> None:
+        """Send what the ring's machine says, with what the others must know of it."""
+        state = self.state
+        if type(message) is Token:
+            assert not state.is_appending, "the token waits until what was written is safe"
+            passed = Passed(state.epoch, message, state.log.length, state.low, state.low_so_far)
+            self.effects.append(Send(state.ring[to], passed))
+        else:
+            self.hint(state.ring[to], Search(state.epoch, message))
+
+    def _report(self, outcome: Any) -> None:
+        """Take what the ring's machine reports."""
+        if type(outcome) is Granted:
+            self.set(granted=outcome.number, has_locked=False, has_appended=False, quiet=0, calm=1)
+        else:
+            assert type(outcome) is Moved
+            self.tell(Moved(self.state.ring[outcome.to], outcome.why))
 
     def drop_token(self) -> None:
         """Take no part in the ring any more; whoever has the lock is told."""
@@ -121,6 +133,7 @@ class Desk:
             is_beginning=False,
             appended=0,
             acks=Map(),
+            refused=frozenset(),
             early=None,
             low=0,
             low_so_far=0,
@@ -186,9 +199,10 @@ class Desk:
 
     def answer_seekers(self) -> None:
         """Tell those who want to know that the token is here."""
-        for node in sorted(self.state.seekers):
-            self.hint(node, Seen(self.state.epoch))
-        self.set(seekers=frozenset())
+        if self.state.seekers:
+            for node in sorted(self.state.seekers):
+                self.hint(node, Seen(self.state.epoch))
+            self.set(seekers=frozenset())
 
     # ------------------------------------------------------------------------------------------------ the log
 

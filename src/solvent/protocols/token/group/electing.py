@@ -168,18 +168,21 @@ def on_promise(desk: Desk, sender: NodeId, promise: Promise) -> None:
 
 
 def on_refuse(desk: Desk, sender: NodeId, refuse: Refuse) -> None:
-    """Leave it to who is ahead."""
+    """Do without who has promised something newer, as long as enough are left."""
     desk.hear(refuse.promised)
     state = desk.state
-    if state.election is not None and state.election.epoch == refuse.epoch:
-        desk.stop_electing()
-        desk.set(is_fresh=True)
+    election = state.election
+    if election is not None and election.epoch == refuse.epoch:
+        if refuse.is_held:
+            desk.stop_electing()
+            desk.set(is_fresh=True)
+        elif not election.is_closed:
+            desk.set(election=replace(election, refused=election.refused | {sender}))
     elif refuse.epoch == state.epoch and state.is_appending and refuse.promised > state.promised:
-        # What is written here will not be safe in this epoch.
-        desk.promise(refuse.promised)
-    elif refuse.is_held and refuse.epoch <= state.epoch:
-        # It did not answer in time, and the others have gone on without it.
-        desk.hint(sender, Seen(state.epoch))
+        desk.set(refused=state.refused | {sender})
+        if not is_majority([node for node in state.log.members if node not in desk.state.refused], state.log.members):
+            # What is written here will not be safe in this epoch.
+            desk.promise(desk.state.heard)
 
 
 def on_answers_awaited(desk: Desk) -> None:
@@ -205,6 +208,10 @@ def close(desk: Desk) -> None:
     """Get the best log of those who promised."""
     election = desk.state.election
     assert election is not None
+    if not is_majority(election.promises, desk.state.log.members):
+        desk.stop_electing()
+        desk.set(is_fresh=True)
+        return
     mine = election.promises[desk.me]
     best = max(election.promises.values())
     if best <= mine:
@@ -221,6 +228,10 @@ def begin(desk: Desk) -> None:
     election = desk.state.election
     assert election is not None
     members = desk.state.log.members
+    if not is_majority(election.promises, members):
+        # The best log names members that were not asked.
+        _ask_more(desk, election)
+        return
     nodes = sorted(node for node in election.promises if node in members)
     if desk.me not in nodes:
         # The best log says that this node is a member no longer.
@@ -237,6 +248,17 @@ def begin(desk: Desk) -> None:
         desk.send(node, desk.lines_from(first, election.epoch))
 
 
+def _ask_more(desk: Desk, election: Election) -> None:
+    """Have members promise that this node did not know of."""
+    log = desk.state.log
+    mine = election.promises.set(desk.me, (log.last, log.length))
+    desk.set(election=replace(election, promises=mine, is_closed=False, is_complete=False))
+    for node in desk.others(log.members):
+        if node not in election.promises:
+            desk.send(node, Elect(election.epoch))
+    desk.await_answers()
+
+
 # ------------------------------------------------------------------------------------------------------- newcomers
 
 
@@ -244,11 +266,13 @@ def say_hello(desk: Desk, to: NodeId) -> None:
     """Ask a node to have this one taken into the ring."""
     if not desk.state.is_gone:
         state = desk.state
-        desk.send(to, Hello(desk.config.where, state.epoch, state.committed, state.is_leaving))
+        desk.send(to, Hello(desk.config.where, state.epoch, state.committed, state.promised, state.is_leaving))
 
 
 def on_hello(desk: Desk, sender: NodeId, hello: Hello) -> None:
     """Take another in when the token comes; or give it what it lacks if it is in already."""
+    # A new epoch with it must be newer than that.
+    desk.hear(hello.promised)
     state = desk.state
     if state.is_gone or desk.me not in state.log.members:
         return

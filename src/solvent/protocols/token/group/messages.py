@@ -155,6 +155,8 @@ class Hello(Message, frozen=True, gc=False):
     where: str
     epoch: Epoch
     first: int
+    #: What it has promised, perhaps while it was cut off.
+    promised: Epoch
     is_leaving: bool = False
 
 

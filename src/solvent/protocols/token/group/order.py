@@ -46,7 +46,9 @@ def on_append(desk: Desk, sender: NodeId, append: Append) -> None:
     election = desk.state.election
     if election is not None and election.epoch == epoch:
         # What the best of those that promised has.
-        desk.set(election=replace(election, fetches_from=None, is_complete=True))
+        log = desk.state.log
+        promises = election.promises.set(desk.me, (log.last, log.length))
+        desk.set(election=replace(election, promises=promises, fetches_from=None, is_complete=True))
         return
     desk.commit(min(append.committed, end))
     desk.send(sender, Saved(epoch, end))
@@ -157,7 +159,8 @@ def _forget(desk: Desk, passed: Passed) -> None:
             low, so_far = (max(low, so_far) if is_whole else low), state.committed
         else:
             so_far = min(so_far, state.committed)
-    desk.set(low=low, low_so_far=so_far)
+    if low != state.low or so_far != state.low_so_far:
+        desk.set(low=low, low_so_far=so_far)
     if low - state.log.base >= desk.config.kept:
         desk.set(log=forgotten(state.log, min(low, state.committed)))
 

@@ -29,13 +29,15 @@ def a_token_that_waited_for_lines_is_taken(desk: Desk) -> bool:
     return True
 
 
-def an_election_is_closed_when_all_have_promised(desk: Desk) -> bool:
-    """Or when most have, and nobody else is waited for."""
+def an_election_is_closed_when_all_have_answered(desk: Desk) -> bool:
+    """Or when most have promised, and nobody else is waited for."""
     election = desk.state.election
     if election is None or election.is_complete or election.fetches_from is not None:
         return False
-    if not election.is_closed and not all(node in election.promises for node in desk.state.log.members):
-        return False
+    if not election.is_closed:
+        answered = {*election.promises, *election.refused}
+        if not all(map(answered.__contains__, desk.state.log.members)):
+            return False
     close(desk)
     return True
 
@@ -57,7 +59,7 @@ def what_most_have_saved_is_safe(desk: Desk) -> bool:
     length = state.log.length
     if not is_majority((desk.me, *[node for node, saved in state.acks.items() if saved >= length]), state.log.members):
         return False
-    desk.set(is_appending=False)
+    desk.set(is_appending=False, refused=frozenset())
     desk.commit(length)
     for node in desk.others({*state.ring, *state.hellos}):
         desk.hint(node, Committed(state.epoch, length))
@@ -84,7 +86,9 @@ def who_has_the_token_appends(desk: Desk) -> bool:
     Broadcasts again only under the lock, lest others wait for ever.
     """
     state = desk.state
-    if state.granted is None or state.is_appending or desk.me not in state.log.members:
+    if state.granted is None or state.is_appending or not (state.outbox or state.changes or state.hellos):
+        return False
+    if desk.me not in state.log.members:
         return False
     said = () if state.has_appended and state.fence is None else state.outbox[state.appended :]
     entries: list[Entry] = [*said, *_changes(desk)]
@@ -123,13 +127,17 @@ def who_is_done_passes_the_token_on(desk: Desk) -> bool:
     elif (
         state.heard > state.epoch
         or any(node in members and node not in state.ring for node in state.hellos)
-        or any(node not in members for node in state.ring)
+        or not all(map(members.__contains__, state.ring))
     ):
         start_election(desk)
     else:
-        changes = tuple(change for change in state.changes if (change.node in members) != change.is_member)
+        changes = state.changes and tuple(
+            change for change in state.changes if (change.node in members) != change.is_member
+        )
         desk.set(granted=None, has_appended=False, changes=changes)
-        desk.hand(Requested(Release(is_again=state.is_lock_wanted)))
+        # What it wants meanwhile the token takes along.
+        is_again = state.is_lock_wanted or len(state.outbox) > state.appended or bool(changes or state.hellos)
+        desk.hand(Requested(Release(is_again=is_again)))
     return True
 
 
@@ -158,23 +166,33 @@ def who_wants_something_asks_for_the_token(desk: Desk) -> bool:
     return True
 
 
-RULES = (
-    a_token_that_waited_for_lines_is_taken,
-    an_election_is_closed_when_all_have_promised,
-    an_epoch_begins_with_the_best_log,
-    what_most_have_saved_is_safe,
-    who_wants_the_lock_and_has_the_token_has_it,
-    who_has_the_token_appends,
-    who_is_done_passes_the_token_on,
-    who_wanted_to_leave_and_is_no_member_has_left,
-    who_wants_something_asks_for_the_token,
-)
-
-
 def settle(desk: Desk) -> None:
-    """Draw all conclusions."""
-    while any(rule(desk) for rule in RULES):
+    """Draw all conclusions: after each, begin again with the first rule."""
+    while _is_one_drawn(desk):
         pass
 
 
-__all__ = ["RULES", "settle"]
+def _is_one_drawn(desk: Desk) -> bool:
+    """Apply the first rule that applies; those are left out that lack what they need, as most do in most steps."""
+    state = desk.state
+    return (
+        (state.early is not None and a_token_that_waited_for_lines_is_taken(desk))
+        or (
+            state.election is not None
+            and (an_election_is_closed_when_all_have_answered(desk) or an_epoch_begins_with_the_best_log(desk))
+        )
+        or (state.is_appending and what_most_have_saved_is_safe(desk))
+        or (
+            state.granted is not None
+            and (
+                who_wants_the_lock_and_has_the_token_has_it(desk)
+                or who_has_the_token_appends(desk)
+                or who_is_done_passes_the_token_on(desk)
+            )
+        )
+        or (state.is_leaving and who_wanted_to_leave_and_is_no_member_has_left(desk))
+        or who_wants_something_asks_for_the_token(desk)
+    )
+
+
+__all__ = ["settle"]

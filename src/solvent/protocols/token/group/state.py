@@ -48,6 +48,8 @@ class Election(Value, frozen=True, gc=False):
     epoch: Epoch
     #: Who has promised, and how its log ends.
     promises: Map[NodeId, tuple[Epoch, int]]
+    #: Who has not, because of a newer promise.
+    refused: frozenset[NodeId] = frozenset()
     #: Whether nobody else is waited for.
     is_closed: bool = False
     #: Whose log is waited for, as the best of all.
@@ -105,6 +107,8 @@ class GroupState(Value, frozen=True, gc=False):
     appended: int = 0
     #: How much of the log others have.
     acks: Map[NodeId, int] = Map()
+    #: Who has promised something newer and saves nothing of this epoch.
+    refused: frozenset[NodeId] = frozenset()
 
     # --- Whether there is a token at all.
     election: Election | None = None
