@@ -67,6 +67,7 @@ bench-protocols: $(VENV)/.installed  ## see what a simulated message costs; comp
 	@$(BIN)/python -m bench.protocols.simulator
 	@$(BIN)/python -m bench.protocols.capture
 	@$(BIN)/python -m bench.protocols.live
+	@$(BIN)/python -m bench.protocols.token
 
 soak: $(VENV)/.installed  ## run the long tests, and the others on many fresh random programs
 	@$(TEST) tests -m "soak or hypothesis" --timeout=3600 --hypothesis-profile=soak

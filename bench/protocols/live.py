@@ -69,11 +69,15 @@ class Redis:
             except OSError:
                 time.sleep(0.01)
 
+    def say(self, *words: str) -> None:
+        """Have one command done."""
+        self.line.sendall(encoded(*words))
+        self.line.recv(64)
+
     def fill(self, count: int) -> None:
         """Put molecules in."""
         for start in range(0, count, 500):
-            self.line.sendall(encoded("SADD", KEY, *map(str, range(start, min(count, start + 500)))))
-            self.line.recv(64)
+            self.say("SADD", KEY, *map(str, range(start, min(count, start + 500))))
 
     def run(self, count: int, how: str) -> float:
         """Let workers take all molecules; give the seconds until the last one is done."""
