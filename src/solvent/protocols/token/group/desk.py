@@ -207,10 +207,12 @@ class Desk:
     # ------------------------------------------------------------------------------------------------ the log
 
     def lines_from(self, first: int, epoch: Epoch) -> Append:
-        """Give the lines from `first` on, for one who has those before."""
+        """Give the lines from `first` on, for one who has those before; if they are many, the first of them."""
         log = self.state.log
         first = min(max(first, log.base), log.length)
-        return Append(epoch, first, log.epoch_before(first), log.between(first, log.length), self.state.committed)
+        lines = log.some_between(first, log.length, self.config.bytes_max)
+        is_whole = first + len(lines) == log.length
+        return Append(epoch, first, log.epoch_before(first), lines, self.state.committed, is_whole=is_whole)
 
     def all_from(self, first: int, epoch: Epoch) -> Append:
         """Give the lines from `first` on, for one who may have nothing before them."""

@@ -12,7 +12,7 @@ from immutables import Map
 from msgspec.structs import replace
 
 from solvent.protocols.machine import NodeId, Value
-from solvent.protocols.token.group.messages import Line, Member, View
+from solvent.protocols.token.group.messages import Line, Member, Said, View
 from solvent.protocols.token.group.vocabulary import Epoch
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 FIRST = Epoch(0, NodeId(0))
 """The epoch of the token that the first node has from the start."""
+_LINE_BYTES = 64
+"""What a line takes beside what was said, or more."""
 
 
 class Log(Value, frozen=True, gc=False):
@@ -52,6 +54,18 @@ class Log(Value, frozen=True, gc=False):
     def between(self, first: int, end: int) -> tuple[Line, ...]:
         """Give the lines from `first` up to `end`."""
         return tuple([self.lines[place] for place in range(first, end)])
+
+    def some_between(self, first: int, end: int, bytes_max: int) -> tuple[Line, ...]:
+        """Give the lines from `first` up to `end`, or as many of them as are not too large together."""
+        size = 0
+        for place in range(first, end):
+            entry = self.lines[place].entry
+            size += _LINE_BYTES
+            if type(entry) is Said and isinstance(entry.data, bytes | str):
+                size += len(entry.data)
+            if size > bytes_max and place > first:
+                return self.between(first, place)
+        return self.between(first, end)
 
     def members_at(self, place: int) -> Map[NodeId, str]:
         """Give the members after the lines before a place."""

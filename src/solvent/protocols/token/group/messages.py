@@ -83,6 +83,8 @@ class Append(Message, frozen=True, gc=False):
     committed: int
     #: The members at `first`, with their addresses, for who has nothing before it.
     members: tuple[tuple[NodeId, str], ...] | None = None
+    #: Whether these are all; who gets only some asks for the others.
+    is_whole: bool = True
 
 
 class Saved(Message, frozen=True, gc=False):
@@ -93,7 +95,7 @@ class Saved(Message, frozen=True, gc=False):
 
 
 class Behind(Message, frozen=True, gc=False):
-    """The sender cannot join what was appended to what it has, and needs the lines from `first` on."""
+    """The sender needs the lines from `first` on: it did not get all, or cannot join them to what it has."""
 
     epoch: Epoch
     first: int

@@ -44,7 +44,15 @@ def on_append(desk: Desk, sender: NodeId, append: Append) -> None:
     end = append.first + len(append.lines)
     write(desk, append.first, append.lines)
     election = desk.state.election
-    if election is not None and election.epoch == epoch:
+    is_elected = election is not None and election.epoch == epoch
+    if not append.is_whole:
+        if is_elected:
+            desk.await_answers()
+        else:
+            desk.commit(min(append.committed, end))
+        desk.send(sender, Behind(epoch, end))
+        return
+    if election is not None and is_elected:
         # What the best of those that promised has.
         log = desk.state.log
         promises = election.promises.set(desk.me, (log.last, log.length))
