@@ -351,14 +351,14 @@ BROKEN: dict[str, Callable[[], Model]] = {
         machine=_broken(broken.HeedsOldTokens),
         title="an old token is taken after all",
     ),
-    "asks-nobody": lambda: group(
+    "silence-is-assent": lambda: group(
         3,
         says=(0, 1),
         epochs_max=1,
         is_hasty=True,
-        impatient=(1, 2),
-        machine=_broken(broken.AsksNobody),
-        title="a new token needs no majority",
+        impatient=(2,),
+        machine=_broken(broken.TakesSilenceForAssent),
+        title="who does not answer has promised, too",
     ),
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from immutables import Map
 from msgspec.structs import replace
 
 from solvent.protocols.machine import Received, Save, TimerFired
@@ -27,14 +28,15 @@ class ForgetsPromises(Group):
         return state, tuple(one for one in effects if not (isinstance(one, Save) and isinstance(one.record, Promised)))
 
 
-class AsksNobody(Group):
-    """A new token is made with whatever promises there are, not with those of most."""
+class TakesSilenceForAssent(Group):
+    """Who does not answer an election in time has promised, too."""
 
     def step(self, state: GroupState, event: Event) -> GroupStep:
         """Take one event."""
-        if isinstance(event, TimerFired) and event.name == ELECT and state.election is not None:
-            state = replace(state, election=replace(state.election, is_closed=True))
-            return _settled(self, state, ())
+        election = state.election
+        if isinstance(event, TimerFired) and event.name == ELECT and election is not None:
+            silent = dict.fromkeys(state.log.members, (state.log.last, state.log.length))
+            return _settled(self, replace(state, election=replace(election, promises=Map(silent))), ())
         return super().step(state, event)
 
 
@@ -85,4 +87,4 @@ def _settled(group: Group, state: GroupState, effects: tuple[Any, ...]) -> Group
     return desk.state, (*effects, *desk.effects)
 
 
-__all__ = ["AsksNobody", "DeliversTooEarly", "ForgetsPromises", "HeedsOldTokens", "TakesOwnLog"]
+__all__ = ["DeliversTooEarly", "ForgetsPromises", "HeedsOldTokens", "TakesOwnLog", "TakesSilenceForAssent"]

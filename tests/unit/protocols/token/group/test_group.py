@@ -32,6 +32,7 @@ from solvent.protocols.token.group.messages import (
     Elect,
     Hello,
     Line,
+    Member,
     Passed,
     Promise,
     Refuse,
@@ -134,6 +135,33 @@ def test_a_promise_is_saved_before_it_is_given() -> None:
     assert _said(effects, Refuse) == [(A, Refuse(Epoch(1, A), NEXT))]
     state, _ = group.start((Promised(NEXT),), life=1)
     assert state.inner is None
+
+
+def test_a_log_that_names_more_members_needs_more_promises() -> None:
+    """Two of three are most of those a node knew; in the best log there are five, and two are not enough."""
+    group = Group(GroupConfig(B, (A, B, C)))
+    state, _ = group.start()
+    state, effects = _steps(group, state, *[TimerFired(PATIENCE)] * 3, TimerFired(ELECT))
+    epoch = _said(effects, Elect)[0][1].epoch
+    lines = tuple(Line(FIRST, Member(NodeId(node), is_member=True)) for node in (3, 4))
+    state, effects = _steps(group, state, Received(A, Promise(epoch, FIRST, 2)), TimerFired(ELECT))
+    assert _said(effects, Behind) == [(A, Behind(epoch, 0))]
+    state, effects = _steps(group, state, Received(A, Append(epoch, 0, FIRST, lines, committed=2)))
+    assert not _told(effects, ViewBegan)
+    assert [to for to, _ in _said(effects, Elect)] == [2, 3, 4]
+    _, effects = _steps(group, state, Received(NodeId(4), Promise(epoch, FIRST, 2)), TimerFired(ELECT))
+    assert [one.ring for one in _told(effects, ViewBegan)] == [(1, 4, 0)]
+
+
+def test_one_that_promised_something_newer_does_not_stop_the_others() -> None:
+    """A holder writes on while most save it, and gives up when most refuse."""
+    group, state = _holder()
+    state, _ = _steps(group, state, Requested(Broadcast("x")), Received(C, Refuse(FIRST, NEXT)))
+    done, effects = _steps(group, state, Received(A, Saved(FIRST, 1)))
+    assert [one.data for one in _told(effects, Delivered)] == ["x"]
+    assert done.fence is not None
+    _, effects = _steps(group, state, Received(A, Refuse(FIRST, NEXT)))
+    assert _told(effects, LockLost)
 
 
 def test_what_is_written_keeps_the_token_until_most_have_it() -> None:
