@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from solvent.checker.model import Model, Network, Timers
-from solvent.protocols.machine import NodeId, Report, SetTimer, TimerFired
+from solvent.protocols.machine import NodeId, Report, Requested, SetTimer, TimerFired
 from solvent.protocols.token import broken
 from solvent.protocols.token.invariants import SAFETY, who_borrows_it_waits_for_it
 from solvent.protocols.token.messages import Gimme, NotHere, Token
 from solvent.protocols.token.node import Ring
 from solvent.protocols.token.state import TokenConfig
-from solvent.protocols.token.vocabulary import Acquire, Granted
+from solvent.protocols.token.vocabulary import Acquire, Granted, Release
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,6 +41,16 @@ class TakesTime(Ring):
         after, effects = super().step(state, event)
         is_granted = any(type(effect) is Report and type(effect.outcome) is Granted for effect in effects)
         return after, (*effects, SetTimer(_USE, 1)) if is_granted else effects
+
+
+class WantsItAgain(TakesTime):
+    """A node whose user wants the token twice, and says so when it releases it."""
+
+    def step(self, state: TokenState, event: Event) -> TokenStep:
+        """Take one event; the first release asks for the token again."""
+        if event == TimerFired(_USE) and state.requests == 1:
+            return super().step(state, Requested(Release(is_again=True)))
+        return super().step(state, event)
 
 
 # ------------------------------------------------------------------------------------------------- standard names
@@ -124,12 +134,13 @@ def token(
     rests_until_quiet: bool = False,
     is_found: bool = False,
     is_lent_in_vain: bool = False,
+    times: int = 1,
     **how: Any,
 ) -> Model:
-    """Build a model of a ring of so many nodes, of which the last `wanting` want the token once."""
+    """Build a model of a ring of so many nodes, of which the last `wanting` want the token, so many times."""
     wanting = size if wanting is None else wanting
     configs = [TokenConfig(NodeId(node), size, **how) for node in range(size)]
-    served = tuple(int(node < size - wanting) for node in range(size))
+    served = tuple(times * (node < size - wanting) for node in range(size))
     checks = (*SAFETY, *(() if is_lent_in_vain else (who_borrows_it_waits_for_it,)))
     return Model(
         machines=tuple(machine(config) for config in configs),
@@ -140,7 +151,7 @@ def token(
         ghost=served,
         observe=_observe,
         invariants=(*map(_invariant, checks), *((nobody_waits_for_a_token_that_rests,) if is_found else ())),
-        goal=lambda world: all(world.ghost),
+        goal=lambda world: min(world.ghost) >= times,
         canonical=_standard,
     )
 
@@ -156,6 +167,10 @@ _VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "directed": ("who searches asks one by one", {"is_directed": True}),
     "one-search": ("one search passed on at a time", {"has_one_search": True}),
     "uses": ("using the token takes time", {"machine": TakesTime, "is_instant": False}),
+    "uses-again": (
+        "released and wanted again",
+        {"machine": WantsItAgain, "is_instant": False, "rest_max": 1, "times": 2},
+    ),
     "rests": ("the token rests for any time", {"rest_max": 1}),
     "one-search-rests": ("one search, the token rests", {"has_one_search": True, "rest_max": 1}),
     "again": ("lost searches are repeated", {"again": 1, **_QUIETLY}),

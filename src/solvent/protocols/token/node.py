@@ -149,10 +149,15 @@ class Ring:
             state, more = self._on_acquire(state)
             return state, effects + more
         state, token = self._collected(state, token)
-        state = replace(state, requests=state.requests + 1, is_waiting=True, is_used=False)
-        if not token.queue:
-            return self._grant(state)
+        token = without_served(token)
+        state = replace(state, token=token, requests=state.requests + 1, is_waiting=True, is_used=False)
+        is_wanted = bool(token.queue)
+        if not is_wanted and state.again < self.row_max:
+            return self._grant(replace(state, again=state.again + 1))
         token = replace(token, queue=(*token.queue, (self.node, state.requests)))
+        if not is_wanted:
+            # Somebody may want it whose search got lost. It goes on, and is lent back from the next node.
+            token, state = replace(token, row=0), replace(state, has_lent=True, rest=0)
         return self._dispatch(replace(state, token=token))
 
     # ------------------------------------------------------------------------------------------- the token
@@ -245,7 +250,7 @@ class Ring:
         return state, (*timer, *effects)
 
     def _sent(self, state: TokenState, to: NodeId, token: Token, why: str) -> TokenStep:
-        state, freed = self._go_on_searching(replace(state, token=None), token)
+        state, freed = self._go_on_searching(replace(state, token=None, again=0), token)
         told: tuple[Effect, ...] = (Report(Moved(to, why)),) if self.tells_moves else ()
         return state, (*told, Send(to, token), *freed)
 

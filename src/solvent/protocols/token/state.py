@@ -29,6 +29,8 @@ class TokenState(Value, frozen=True, gc=False):
     token: Token | None = None
     #: Whether the user has it just now.
     is_used: bool = False
+    #: How often the user has had it again since it came.
+    again: int = 0
     #: First in, first out.
     traps: tuple[Trap, ...] = ()
     #: Searches that wait because this node has passed one on that is not yet served.
