@@ -37,7 +37,7 @@ from solvent.simulation.faults import Faults
 from solvent.simulation.timed import TimedRun
 
 LOOKS_EVERY = 256
-MANY: dict[str, int] = {"wishes": 20, "during_ms": 10_000, "check_every": 1_000}
+MANY: dict[str, int] = {"wishes": 12, "during_ms": 6_000, "check_every": 2_000}
 """How a storm over a thousand nodes is made to end in a minute."""
 
 

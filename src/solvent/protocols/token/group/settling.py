@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from immutables import Map
+
 from solvent.protocols.machine import NodeId, Received, Requested
 from solvent.protocols.token.group.electing import begin, close, is_majority, start_election
 from solvent.protocols.token.group.messages import Append, Committed, Line, Member, Resign
@@ -97,7 +99,7 @@ def who_has_the_token_appends(desk: Desk) -> bool:
     first = state.log.length
     before = state.log.last
     lines = tuple([Line(state.epoch, entry) for entry in entries])
-    desk.set(is_appending=True, has_appended=True, appended=state.appended + len(said))
+    desk.set(is_appending=True, has_appended=True, appended=state.appended + len(said), acks=Map())
     write(desk, first, lines)
     append = Append(state.epoch, first, before, lines, state.committed)
     for node in desk.others({*state.ring, *state.hellos}):
