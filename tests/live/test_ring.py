@@ -219,6 +219,9 @@ def test_a_restart_from_a_journal_tells_everything_again(tmp_path: Path) -> None
                 async with again.lock():
                     pass
                 assert set(again.members) == {0, 1}
+                # A newcomer does not know that its contact has come back, nor the contact where the newcomer is.
+                async with solvent.ring(join=again.address, patience=PATIENCE) as new:
+                    assert (await heard(new, 2))[1][2] == "b"
         async with rings(2, peers=places, journal=tmp_path) as (one, other):
             await other.broadcast("c")
             assert [data for _, _, data in await heard(one, 3)] == ["a", "b", "c"]

@@ -47,6 +47,8 @@ class Identity(Value, frozen=True, gc=False):
     secret: bytes = b""
     #: When its memory began, as a name that no other has; nobody looks at it where it is empty.
     birth: str = ""
+    #: Where it is to be found, for those that do not know; if empty, where it listens.
+    where: str = ""
 
     def __repr__(self) -> str:
         # Without the secret: what is shown may end up in a log.
@@ -63,6 +65,8 @@ class Hello(Message, frozen=True, gc=False):
     wants: NodeId
     nonce: bytes
     birth: str = ""
+    #: Where the dialler is to be found, if the acceptor does not know.
+    where: str = ""
 
 
 class Challenge(Message, frozen=True, gc=False):
@@ -108,7 +112,7 @@ def decode(body: bytes | memoryview) -> Handshake:
 
 def hello(me: Identity, wants: NodeId) -> Hello:
     """Begin, as the dialler."""
-    return Hello(me.protocol, VERSION, me.run, me.node, wants, secrets.token_bytes(16), me.birth)
+    return Hello(me.protocol, VERSION, me.run, me.node, wants, secrets.token_bytes(16), me.birth, me.where)
 
 
 def challenge(me: Identity, said: Hello) -> Challenge | Refused:

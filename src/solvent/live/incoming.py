@@ -52,7 +52,8 @@ class Hall:
         self.deliver = deliver
         self.complain = complain
         self.births = births or Births()
-        self.on_met: Callable[[NodeId], None] = lambda _: None
+        #: Called with a node that has proved who it is, and where it says that it is to be found.
+        self.on_met: Callable[[NodeId, str], None] = lambda _, __: None
         self.is_paused = False
         self.strangers = set[Incoming]()
         self.known = dict[NodeId, Incoming]()
@@ -170,6 +171,7 @@ class Incoming(asyncio.Protocol):
             raise Nonsense("it does not know the secret of this run")
         hall.births.note(self._hello.node, self._hello.birth)
         self._be_known(self._hello.node)
+        hall.on_met(self._hello.node, self._hello.where)
 
     def _be_known(self, node: NodeId) -> None:
         hall = self._hall
@@ -186,7 +188,6 @@ class Incoming(asyncio.Protocol):
             self._patience.cancel()
         if hall.is_paused:
             self.pause()
-        hall.on_met(node)
 
     def _refuse(self, reason: str) -> None:
         self._hall.counters.peer_faults += 1

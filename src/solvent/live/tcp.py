@@ -10,9 +10,13 @@ from __future__ import annotations
 
 import asyncio
 import errno
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from solvent.errors import NodeProblem
+from solvent.live.addresses import Address, address_from_text, text_from_address
 from solvent.live.handshake import Births
 from solvent.live.incoming import Hall, Incoming
 from solvent.live.outgoing import Way
@@ -22,7 +26,6 @@ from solvent.protocols.machine import NodeId
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from solvent.live.addresses import Address
     from solvent.live.codec import Codec
     from solvent.live.handshake import Identity
 
@@ -52,6 +55,8 @@ class TcpTransport:
         self._peers = dict(peers or {})
         self._find = find
         self._forgotten = set[NodeId]()
+        #: Where nodes say that they are; for those that nobody else knows.
+        self._heard = dict[NodeId, Address]()
         self._births = Births()
         self._ways = dict[NodeId, Way]()
         self._used = dict[NodeId, Way]()
@@ -90,6 +95,8 @@ class TcpTransport:
         hall.on_met = self._on_met
         self._hall = hall
         self.address = self._server.sockets[0].getsockname()[:2]
+        if not self._identity.where:
+            self._identity = replace(self._identity, where=text_from_address(self.address))
 
     def send(self, to: NodeId, message: Any) -> None:
         """Take a message to be sent at the next `flush`."""
@@ -150,10 +157,12 @@ class TcpTransport:
         return self._ways[to]
 
     def _address(self, node: NodeId) -> Address | None:
-        return self._find(node) or self._peers.get(node)
+        return self._find(node) or self._peers.get(node) or self._heard.get(node)
 
-    def _on_met(self, node: NodeId) -> None:
-        """Answer a node that came back without waiting for the next attempt to reach it."""
+    def _on_met(self, node: NodeId, where: str) -> None:
+        """Note where a node is, and answer one that came back without waiting for the next attempt to reach it."""
+        with suppress(NodeProblem):
+            self._heard[node] = address_from_text(where)
         if node in self._ways:
             self._ways[node].hurry()
 

@@ -70,7 +70,8 @@ class RingNode:
 
     async def _start(self, journal: Journal | None, birth: str) -> None:
         place = self.place
-        identity = Identity(place.node, PROTOCOL, place.name, place.secret, birth)
+        where = "" if place.address is None else text_from_address(place.address)
+        identity = Identity(place.node, PROTOCOL, place.name, place.secret, birth, where)
         is_first = journal is None or not journal.life
         contact = await find_member(identity, place.contacts)
         if place.contacts and contact is None and is_first:

@@ -299,6 +299,9 @@ def on_restarted(desk: Desk, peer: NodeId) -> None:
             desk.send(peer, Elect(election.epoch))
     if state.early is not None and state.early[0] == peer:
         desk.send(peer, Behind(state.early[1].epoch, known(desk, state.early[1].epoch)))
+    if desk.me not in state.log.members and peer in desk.config.contacts:
+        # A newcomer does not know how often others have come back, and learns it by the first thing it says.
+        say_hello(desk, peer)
 
 
 __all__ = [
