@@ -229,6 +229,25 @@ def test_a_restart_from_a_journal_tells_everything_again(tmp_path: Path) -> None
     run(test())
 
 
+def test_a_node_may_come_back_elsewhere(tmp_path: Path) -> None:
+    """The others find it where it says that it is, though they were told otherwise."""
+
+    async def test() -> None:
+        places = free_places(3)
+        async with rings(3, peers=places, journal=tmp_path) as (one, other, _):
+            await other.broadcast("here")
+            await other._node.close()
+            moved = {**places, 1: free_places(1)[0]}
+            async with solvent.ring(node=1, peers=moved, patience=PATIENCE, journal=tmp_path) as again:
+                await again.broadcast("there")
+                async with again.lock(), asyncio.timeout(10):
+                    pass
+                await one.broadcast("heard")
+                assert [data for _, _, data in await heard(again, 3)] == ["here", "there", "heard"]
+
+    run(test())
+
+
 def test_a_node_that_forgot_what_it_was_is_refused(tmp_path: Path) -> None:
     """Started again without the journal it had, or without ever having had one, it would make a second token."""
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+from collections import Counter
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +58,7 @@ class TcpTransport:
         self._forgotten = set[NodeId]()
         #: Where nodes say that they are; for those that nobody else knows.
         self._heard = dict[NodeId, Address]()
+        self._dialled = Counter[NodeId]()
         self._births = Births()
         self._ways = dict[NodeId, Way]()
         self._used = dict[NodeId, Way]()
@@ -157,7 +159,12 @@ class TcpTransport:
         return self._ways[to]
 
     def _address(self, node: NodeId) -> Address | None:
-        return self._find(node) or self._peers.get(node) or self._heard.get(node)
+        """Tell where to look for a node; somewhere else each time, if there are several places."""
+        places = dict.fromkeys((self._find(node), self._peers.get(node), self._heard.get(node)))
+        places.pop(None, None)
+        attempt = self._dialled[node]
+        self._dialled[node] += 1
+        return list(places)[attempt % len(places)] if places else None
 
     def _on_met(self, node: NodeId, where: str) -> None:
         """Note where a node is, and answer one that came back without waiting for the next attempt to reach it."""

@@ -13,7 +13,7 @@ from solvent.protocols.link import Linked, LinkFault
 from solvent.protocols.machine import NodeId
 from solvent.protocols.token.group.group import Group
 from solvent.protocols.token.group.state import GroupConfig, GroupState
-from solvent.protocols.token.group.vocabulary import Delivered, Left, Locked, LockLost, MemberChanged, ViewBegan
+from solvent.protocols.token.group.vocabulary import Delivered, Left, Locked, LockLost, MemberChanged, Retire, ViewBegan
 from solvent.protocols.token.state import TokenConfig
 from solvent.protocols.token.vocabulary import Moved
 from solvent.running.rings.data import unpacked
@@ -148,6 +148,11 @@ class RingNode:
                     removed.set_exception(over)
                     # Who waits no longer must not be told by the loop that nobody looked.
                     removed.exception()
+
+    async def retire(self) -> None:
+        """Let the others have the token before this node stops for a while."""
+        self.ask_at_once(Retire())
+        await self.drain()
 
     async def drain(self) -> None:
         """Wait until the others have taken what was said, for a while."""

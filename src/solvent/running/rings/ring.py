@@ -162,7 +162,7 @@ class Ring:
                         # Nobody will come back under this number, and the others should not count on it.
                         await self.leave()
                     else:
-                        await node.drain()
+                        await node.retire()
         await node.close()
 
 

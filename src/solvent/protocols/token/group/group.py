@@ -39,7 +39,7 @@ from solvent.protocols.token.group.messages import (
 )
 from solvent.protocols.token.group.settling import settle
 from solvent.protocols.token.group.state import ELECT, PATIENCE, GroupState, Promised, Started, Written
-from solvent.protocols.token.group.vocabulary import Broadcast, Leave, Lock, Remove, Unlock
+from solvent.protocols.token.group.vocabulary import Broadcast, Leave, Lock, Remove, Retire, Unlock
 from solvent.protocols.token.messages import Token
 
 if TYPE_CHECKING:
@@ -140,6 +140,8 @@ def _on_request(desk: Desk, request: Any) -> None:
             desk.set(outbox=(*state.outbox, said), said=state.said + 1)
         case Remove(node):
             desk.set(changes=(*state.changes, Member(node, is_member=False)))
+        case Retire():
+            desk.set(is_retiring=True)
         case Leave():
             desk.set(changes=(*state.changes, Member(desk.me, is_member=False)), is_leaving=True)
 

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 
 from immutables import Map
 
-from solvent.protocols.machine import NodeId, Received, Requested
+from solvent.protocols.machine import NodeId, Received, Requested, TimerFired
 from solvent.protocols.token.group.electing import begin, close, is_majority, start_election
 from solvent.protocols.token.group.messages import Append, Committed, Line, Member, Resign
 from solvent.protocols.token.group.order import is_ready, take_token, write
 from solvent.protocols.token.group.vocabulary import Fence, Left, Locked
 from solvent.protocols.token.messages import Token
+from solvent.protocols.token.node import REST
 from solvent.protocols.token.vocabulary import Acquire, Release
 
 if TYPE_CHECKING:
@@ -156,6 +157,15 @@ def who_wanted_to_leave_and_is_no_member_has_left(desk: Desk) -> bool:
     return True
 
 
+def who_is_about_to_stop_lets_no_token_rest(desk: Desk) -> bool:
+    """As if its rest were over."""
+    inner = desk.state.inner
+    if not desk.state.is_retiring or inner is None or inner.token is None or not inner.rest:
+        return False
+    desk.hand(TimerFired(REST))
+    return True
+
+
 def who_wants_something_asks_for_the_token(desk: Desk) -> bool:
     """To lock, to append, or to have somebody taken in."""
     state = desk.state
@@ -193,6 +203,7 @@ def _is_one_drawn(desk: Desk) -> bool:
             )
         )
         or (state.is_leaving and who_wanted_to_leave_and_is_no_member_has_left(desk))
+        or (state.is_retiring and who_is_about_to_stop_lets_no_token_rest(desk))
         or who_wants_something_asks_for_the_token(desk)
     )
 

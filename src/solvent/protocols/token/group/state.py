@@ -92,6 +92,8 @@ class GroupState(Value, frozen=True, gc=False):
     #: Who wants to be in the ring.
     hellos: Map[NodeId, str] = Map()
     is_leaving: bool = False
+    #: Whether it is about to stop: the token does not rest here.
+    is_retiring: bool = False
     is_gone: bool = False
 
     # --- While the token is granted here.

@@ -55,6 +55,10 @@ class Leave(Value, frozen=True, gc=False):
     """This node wants to be a member no longer."""
 
 
+class Retire(Value, frozen=True, gc=False):
+    """This node is about to stop, and will come back: the token is not to rest here."""
+
+
 # --------------------------------------------------------------------------------------------------- what users hear
 
 
@@ -126,6 +130,7 @@ __all__ = [
     "Locked",
     "MemberChanged",
     "Remove",
+    "Retire",
     "Skipped",
     "Suspected",
     "Unlock",

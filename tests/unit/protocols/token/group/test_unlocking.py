@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from solvent.protocols.machine import NodeId, Report, Requested
-from solvent.protocols.token.group import Broadcast, Group, GroupConfig, GroupState, Lock, Locked, Unlock
+from solvent.protocols.machine import NodeId, Received, Report, Requested, Send
+from solvent.protocols.token.group import Broadcast, Group, GroupConfig, GroupState, Lock, Locked, Retire, Unlock
 from solvent.protocols.token.state import TokenConfig
 
 if TYPE_CHECKING:
@@ -46,3 +46,16 @@ def test_who_is_alone_gets_the_lock_again_at_once() -> None:
     state, effects = _asked(group, state, Lock(), Unlock(is_again=True), Unlock(is_again=True))
     assert _numbers(effects) == [1, 2, 3]
     assert state.fence is not None
+
+
+def test_the_token_does_not_rest_where_a_node_is_about_to_stop() -> None:
+    """It goes on at once, and so it does when it comes again."""
+    group = Group(GroupConfig(A, (A, B), ring=TokenConfig(A, 1, is_instant=False, rest_max=1000)))
+    state, _ = group.start()
+    assert state.inner is not None
+    assert state.inner.token is not None
+    state, effects = _asked(group, state, Retire())
+    passed = [effect.message for effect in effects if isinstance(effect, Send)]
+    assert [type(message).__name__ for message in passed] == ["Passed"]
+    _, effects = group.step(state, Received(B, passed[0]))
+    assert [type(effect.message).__name__ for effect in effects if isinstance(effect, Send)] == ["Passed"]
