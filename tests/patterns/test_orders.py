@@ -1,6 +1,12 @@
-"""What an example of a pattern says holds in every order in which it can happen, and a wrong variant is noticed."""
+"""What an example of a pattern says holds in every order in which it can happen, and a wrong variant is noticed.
+
+The gallery of patterns in the documentation, which says the same, is up to date. It is tested here, since trying every
+order takes long and one process should do so only once.
+"""
 
 from __future__ import annotations
+
+import difflib
 
 import pytest
 
@@ -16,7 +22,9 @@ from tests.patterns.catalogue import (
     statements_of,
     workflow_in,
 )
+from tests.patterns.gallery import GROUPS, PAGES, made
 from tests.patterns.wrong import WRONG
+from tests.repo.project import name_in_project
 
 
 def _examples() -> list[object]:
@@ -70,3 +78,22 @@ def test_every_example_has_a_wrong_variant_and_an_end() -> None:
     """Every example says how it ends, has statements, and a wrong variant that they notice."""
     assert {one.name for one in examples()} == WRONG.keys()
     assert [one.name for one in examples() if not one.ends or not all(case.holds for case in one.cases)] == []
+
+
+# --- The gallery.
+
+
+def test_gallery_is_up_to_date() -> None:
+    """The pages and pictures are those that `make gallery` would write, and no others."""
+    wanted = made()
+    for file, text in wanted.items():
+        seen = file.read_text(encoding="utf-8") if file.exists() else ""
+        changes = difflib.unified_diff(seen.splitlines(), text.splitlines(), "written", "would be", lineterm="", n=0)
+        assert seen == text, f"{name_in_project(file)}: run `make gallery`\n" + "\n".join([*changes][:20])
+    assert {file for file in PAGES.iterdir() if file not in wanted} == set()
+
+
+def test_every_example_is_in_one_group() -> None:
+    """No pattern is left out of the gallery, and none is shown twice."""
+    numbers = [number for _, _, group in GROUPS for number in group]
+    assert sorted(numbers, key=str) == sorted({one.number for one in examples()}, key=str)
