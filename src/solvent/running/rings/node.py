@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from solvent.errors import Misuse, NodeProblem, RingProblem, SolventError
 from solvent.live import Codec, Host, Identity, PeerFault, TcpTransport, address_from_text, text_from_address
 from solvent.live.handshake import FORGETFUL
-from solvent.protocols.link import Linked, LinkFault
+from solvent.protocols.link import Linked, LinkFault, LinkState
 from solvent.protocols.machine import NodeId
 from solvent.protocols.token.group.group import Group
 from solvent.protocols.token.group.state import GroupConfig, GroupState
@@ -155,11 +155,17 @@ class RingNode:
         await self.drain()
 
     async def drain(self) -> None:
-        """Wait until the others have taken what was said, for a while."""
+        """Wait until the members have taken what was said, and know that this node has taken what they said."""
         with suppress(TimeoutError):
             async with asyncio.timeout(self.place.patience):
-                while self.host.state.unacknowledged:  # noqa: ASYNC110 - the link has no event for it
+                while self._is_owed():  # noqa: ASYNC110 - the link has no event for it
                     await asyncio.sleep(_POLL_SECONDS)
+
+    def _is_owed(self) -> bool:
+        link: LinkState = self.host.state
+        return bool(link.owing) or any(
+            line.waiting for peer, line in link.lines.items() if peer in self.state.log.members
+        )
 
     async def close(self) -> None:
         """End the node."""
