@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 @pytest.fixture(autouse=True)
 def _protocols(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two more protocols: `token`, which holds, and `query`, which does not."""
-    monkeypatch.setitem(registry._MODULES, "token", "tests.unit.checker.token_models")
-    monkeypatch.setitem(registry._MODULES, "query", "tests.unit.checker.query_models")
+    monkeypatch.setitem(registry._MODULES, "token", ("tests.unit.checker.token_models",))
+    monkeypatch.setitem(registry._MODULES, "query", ("tests.unit.checker.query_models",))
 
 
 def _said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:

@@ -39,8 +39,8 @@ def main(arguments: list[str]) -> int:
     if options.list:
         return _list(options, models)
     sound = options.model or ([] if options.broken else list(models.sound))
-    results = _checked(_chosen(sound, models.sound, options), options)
-    broken = _checked(_chosen(options.broken, models.broken, options), options)
+    results = _checked(_chosen(sound, models.sound, "model", options), options)
+    broken = _checked(_chosen(options.broken, models.broken, "broken model", options), options)
     if options.format == "json":
         write_json(_as_json(options.protocol, results, broken))
     else:
@@ -72,7 +72,7 @@ def _options(arguments: list[str]) -> Namespace:
 
 
 def _chosen(
-    names: Sequence[str], known: Mapping[str, Callable[[], Model]], options: Namespace
+    names: Sequence[str], known: Mapping[str, Callable[[], Model]], kind: str, options: Namespace
 ) -> Mapping[str, Callable[[], Model]]:
     chosen: dict[str, Callable[[], Model]] = {}
     for name in names:
@@ -81,7 +81,6 @@ def _chosen(
         elif name in known:
             chosen[name] = known[name]
         else:
-            kind = "broken model" if known is models_of(options.protocol).broken else "model"
             hint = nearest(name, known) or f"`solvent check {options.protocol} --list` names them"
             raise Misuse("P312", f"`{options.protocol}` has no {kind} `{name}`", hint=hint)
     return chosen
