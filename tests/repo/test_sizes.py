@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from typing import TYPE_CHECKING
 
 from tests.repo.project import name_in_project, python_files
@@ -18,6 +19,7 @@ FUNCTION_LINES_MAX = 60
 EMPTY_NAMES = {"utils", "util", "common", "helpers", "helper", "manager", "base", "misc"}
 
 
+@cache
 def _tree(file: Path) -> ast.Module:
     return ast.parse(file.read_text(encoding="utf-8"), filename=str(file))
 
