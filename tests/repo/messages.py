@@ -20,6 +20,11 @@ from solvent.protocols.directory import messages as directory
 from solvent.protocols.inertia import messages as inertia
 from solvent.protocols.link import messages as link
 from solvent.protocols.nodes import messages as nodes
+from solvent.protocols.token import messages as token
+from solvent.protocols.token import vocabulary as token_words
+from solvent.protocols.token.group import messages as group
+from solvent.protocols.token.group import state as group_state
+from solvent.protocols.token.group import vocabulary as group_words
 from tests.repo.project import ROOT
 
 PAGE = ROOT / "docs" / "reference" / "messages.md"
@@ -57,6 +62,27 @@ _TOLD = (
 )
 _SEEKING = (directory.Publish, directory.Find, directory.Watch, directory.Unwatch)
 
+_EPOCHS = (group.Seek, group.Seen, group.Elect, group.Promise, group.Refuse, group.Resign, group.Hello)
+_WISHES = (
+    group_words.Lock,
+    group_words.Unlock,
+    group_words.Broadcast,
+    group_words.Remove,
+    group_words.Leave,
+    group_words.Retire,
+)
+_NEWS = (
+    group_words.Locked,
+    group_words.LockLost,
+    group_words.Delivered,
+    group_words.Skipped,
+    group_words.MemberChanged,
+    group_words.ViewBegan,
+    group_words.Suspected,
+    group_words.Left,
+)
+_LOG = (group.Append, group.Saved, group.Behind, group.Committed)
+
 _GREETING = (handshake.Hello, handshake.Challenge, handshake.Refused, handshake.Proof)
 
 # A heading of the second level, or of the third with what stands under it.
@@ -85,6 +111,19 @@ SECTIONS: tuple[tuple[str, tuple[type, ...]], ...] = (
     ("## Node", ()),
     ("Requested by the program", (nodes.Working, nodes.Idle)),
     ("Reported to the program", (nodes.Told,)),
+    ("## Token", ()),
+    ("Messages", (token.Token, token.Gimme, token.NotHere, token.Probe)),
+    ("Requested by the user", (token_words.Acquire, token_words.Release)),
+    ("Reported to the user", (token_words.Granted, token_words.Moved)),
+    ("## Group around a token", ()),
+    ("The token, and searches for it", (group.Passed, group.Search)),
+    ("The log", _LOG),
+    ("Lines of the log", (group.Line, group.View, group.Said, group.Member)),
+    ("Epochs and members", _EPOCHS),
+    ("Saved", (group_state.Promised, group_state.Written, group_state.Started)),
+    ("Requested by the user", _WISHES),
+    ("Reported to the user", _NEWS),
+    ("Parts of these", (group_words.Epoch, group_words.Fence)),
     ("## Link", ()),
     ("Frames", (link.Data, link.Ack, link.Announce, link.Loose)),
     ("Between a link and the machine in it", (link.Cheap, link.AllTaken)),
@@ -102,7 +141,7 @@ TYPES = (
     (moving_state, "Molecules"),
     (inertia, "Round"),
 )
-MODULES = (messages, moving_state, directory, inertia, link, nodes, handshake)
+MODULES = (messages, moving_state, directory, inertia, token, group, link, nodes, handshake)
 """Where all messages are that the page must list."""
 
 
