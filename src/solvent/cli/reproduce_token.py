@@ -27,7 +27,7 @@ For every figure the data as CSV and the plot as PNG and SVG, and a table of wha
   losses     messages that do not carry the token get lost
 
 What has been measured is kept: the same command goes on where it was interrupted. At the paper's scale, with 1,000
-rounds of the token in each run, all figures take about half an hour on two cores."""
+rounds of the token in each run, all figures take about an hour on two cores."""
 _EXAMPLE = """\
 solvent reproduce token --out figures
   solvent reproduce token --figure 10 --runs 3
