@@ -16,11 +16,14 @@ from typing import TYPE_CHECKING, Any, get_args, get_origin
 import msgspec
 from immutables import Map
 
+from solvent.protocols.machine import NodeId
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 _LENGTH = struct.Struct("!I")
 FRAME_BYTES_MAX = 16 * 1024 * 1024
+_NUMBERS = dict[NodeId, int]
 
 
 class Nonsense(Exception):
@@ -64,7 +67,14 @@ def _plain(value: Any) -> Any:
 
 
 def _persistent(kind: Any, value: Any) -> Any:
-    return Map(msgspec.convert(value, _mapping(kind)))
+    mapping = _mapping(kind)
+    if mapping is not _NUMBERS or type(value) is not dict:
+        return Map(msgspec.convert(value, mapping))
+    # Numbers by node are in every token; looking at them is faster than making another mapping first.
+    for key, number in value.items():
+        if type(key) is not int or type(number) is not int:
+            raise ValueError(f"{key!r}: {number!r} where numbers are wanted")
+    return Map(value)
 
 
 @cache
@@ -72,7 +82,8 @@ def _mapping(kind: Any) -> Any:
     if get_origin(kind) is not Map:
         raise NotImplementedError(kind)
     key, value = get_args(kind)
-    return dict[key, value]  # type: ignore[valid-type]
+    mapping = dict[key, value]  # type: ignore[valid-type]
+    return _NUMBERS if mapping == _NUMBERS else mapping
 
 
 def framed(body: bytes) -> bytes:

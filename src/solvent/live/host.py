@@ -263,9 +263,10 @@ class Host(Generic[State]):
     def _carry_out(self, effects: Effects) -> None:
         behind = self._behind
         for effect in effects:
+            if type(effect) is Send or type(effect) is Report:
+                behind.append(effect)
+                continue
             match effect:
-                case Send() | Report():
-                    behind.append(effect)
                 case Save(record):
                     self._save(record)
                 case SetTimer(name, after):
@@ -281,6 +282,8 @@ class Host(Generic[State]):
                     else:
                         self._say()
                         self._ask(question)
+                case Send() | Report():
+                    behind.append(effect)
                 case _:
                     assert_never(effect)
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from immutables import Map
 
 from solvent.live.codec import Codec, Frames, Nonsense, framed
-from solvent.protocols.machine import Message
+from solvent.protocols.machine import Message, NodeId
 
 
 class Ping(Message, frozen=True, gc=False):
@@ -97,3 +99,25 @@ def test_a_length_over_the_limit_is_nonsense() -> None:
     """A frame that would be too long is refused as soon as its length is known."""
     with pytest.raises(Nonsense, match="a frame of 101 bytes"):
         list(Frames(100).feed(framed(b"x" * 101)[:4]))
+
+
+class Counted(Message, frozen=True, gc=False):
+    """A message with persistent mappings."""
+
+    numbers: Map[NodeId, int]
+    names: Map[str, str] = Map()
+
+
+def test_persistent_mappings_travel() -> None:
+    """They come back as they were, whatever they map."""
+    codec = Codec(Counted)
+    sent = [Counted(Map({NodeId(1): 2}), Map({"a": "b"})), Counted(Map())]
+    assert codec.decode(codec.encode(sent, print)[4:]) == sent
+
+
+@pytest.mark.parametrize("numbers", [{"a": 1}, {1: "a"}, {1: 1.5}, {1: None}, [1], 7, {True: 1}])
+def test_a_mapping_of_something_else_is_no_message(numbers: object) -> None:
+    """What does not fit the types of keys and values is refused."""
+    body = msgspec.msgpack.encode([{"type": "Counted", "numbers": numbers}])
+    with pytest.raises(Nonsense):
+        Codec(Counted).decode(body)

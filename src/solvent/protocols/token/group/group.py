@@ -75,9 +75,12 @@ class Group:
     def step(self, state: GroupState, event: Event) -> GroupStep:
         """Take one event."""
         desk = Desk(self.config, state)
+        # First what happens most.
+        if type(event) is Received:
+            self._on_message(desk, event.sender, event.message)
+            settle(desk)
+            return desk.state, tuple(desk.effects)
         match event:
-            case Received(sender, message):
-                self._on_message(desk, sender, message)
             case Requested(request):
                 _on_request(desk, request)
             case TimerFired(name) if name == PATIENCE:

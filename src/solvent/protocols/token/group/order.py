@@ -118,26 +118,21 @@ def on_passed(desk: Desk, sender: NodeId, passed: Passed) -> None:
     if epoch > desk.state.promised:
         desk.promise(epoch)
     desk.refresh()
-    desk.set(early=(sender, passed))
-    if not is_ready(desk):
+    if is_ready(desk, passed):
+        take_token(desk, sender, passed)
+    else:
+        desk.set(early=(sender, passed))
         desk.send(sender, Behind(epoch, known(desk, epoch)))
 
 
-def is_ready(desk: Desk) -> bool:
+def is_ready(desk: Desk, passed: Passed) -> bool:
     """Tell whether a token that came can be taken."""
     state = desk.state
-    if state.early is None or state.inner is None:
-        return False
-    passed = state.early[1]
-    return passed.epoch == state.epoch and state.log.length >= passed.length
+    return state.inner is not None and passed.epoch == state.epoch and state.log.length >= passed.length
 
 
-def take_token(desk: Desk) -> None:
+def take_token(desk: Desk, sender: NodeId, passed: Passed) -> None:
     """Take a token that came: all lines it tells of are safe."""
-    early = desk.state.early
-    assert early is not None
-    sender, passed = early
-    desk.set(early=None)
     desk.commit(passed.length)
     _forget(desk, passed)
     desk.answer_seekers()

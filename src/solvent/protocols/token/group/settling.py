@@ -26,9 +26,11 @@ if TYPE_CHECKING:
 
 def a_token_that_waited_for_lines_is_taken(desk: Desk) -> bool:
     """When the log is as long as the token says."""
-    if desk.state.early is None or not is_ready(desk):
+    early = desk.state.early
+    if early is None or not is_ready(desk, early[1]):
         return False
-    take_token(desk)
+    desk.set(early=None)
+    take_token(desk, *early)
     return True
 
 
