@@ -3,8 +3,8 @@
 The paper's runs last 1,000 rounds, a round being the token's visit to each node. So do ours, save for the largest
 rings: as many steps as `steps_max` says are enough there, since a run of 100 rounds of 10,000 nodes has 100,000
 requests. Where requests are seldom a run goes on until there were `requests_min`, or a mean would be of few. Protocols
-without rounds get as many requests as come in the same time, and so does a token that is lent so often that a round takes
-long.
+without rounds get as many requests as come in the same time, and so does a token that is lent so often that a round
+takes long.
 """
 
 from __future__ import annotations
