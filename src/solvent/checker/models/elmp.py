@@ -1,0 +1,316 @@
+"""Small worlds of ELMP, every order of events: requests, departures and insertions of up to six processes, mixed.
+
+Titles begin with what happens; E1 to E11 in those of broken models are the flaws of the paper that
+docs/explanation/elmp.md lists.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from solvent.checker.models.elmp_world import User, elmp, endless
+from solvent.protocols.elmp import broken
+from solvent.protocols.elmp.state import ElmpConfig
+from solvent.protocols.elmp.vocabulary import Granted, Join, Joined, Leave, Left, Request, Withdraw
+from solvent.protocols.machine import NodeId
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from solvent.checker.model import Model
+
+_LAZY = ElmpConfig(is_lazy=True)
+_SELDOM = ElmpConfig(exchange_every=100)
+_ROOT = None
+_THREE, _FOUR, _FIVE = (_ROOT, 0, 0), (_ROOT, 0, 0, 1), (_ROOT, 0, 0, 1, 1)
+_THREAD = (_ROOT, 0, 1)
+
+
+def _all(count: int, wanted: object) -> list[tuple[int, object]]:
+    return [(node, wanted) for node in range(count)]
+
+
+def _join(known: int) -> Join:
+    return Join(NodeId(known))
+
+
+MODELS: Mapping[str, Callable[[], Model]] = {
+    # --- One thing at a time.
+    "requests-4": partial(elmp, _FOUR, _all(4, Request()), title="four processes, all request"),
+    "requests-5": partial(elmp, _FIVE, _all(5, Request())[1:], title="five processes, all but the root request"),
+    "requests-again": partial(
+        elmp,
+        _THREAD,
+        [*_all(3, Request()), (0, Request()), (1, Request())],
+        title="a thread of three, two twice",
+    ),
+    "requests-seldom-4": partial(
+        elmp, _FOUR, _all(4, Request()), config=_SELDOM, title="the root knows the last and keeps its seat"
+    ),
+    "use-takes-time": partial(
+        elmp, _FOUR, _all(4, Request())[1:], user=User, title="four processes; users need time, and all goes on"
+    ),
+    "departures-4": partial(elmp, _FOUR, _all(4, Leave()), title="four processes, all leave"),
+    "departures-5": partial(
+        elmp, _FIVE, [(0, Leave()), (1, Leave()), (2, Leave()), (4, Leave())], title="five processes, four leave"
+    ),
+    "insertions-4": partial(
+        elmp,
+        (_ROOT,),
+        [(1, _join(0)), (2, _join(0)), (3, _join(1)), (0, Leave())],
+        outside=3,
+        title="three join, also through each other, and the first leaves",
+    ),
+    "rebuilding": partial(
+        elmp,
+        _THREAD,
+        [(3, _join(2)), (1, Request()), (2, Request())],
+        outside=1,
+        config=_LAZY,
+        title="a lazy tree becomes too high while two request",
+    ),
+    "rebuilding-leaving": partial(
+        elmp,
+        _THREAD,
+        [(3, _join(2)), (2, Request()), (1, Request()), (0, Leave())],
+        outside=1,
+        config=_LAZY,
+        title="the same, and the root leaves",
+    ),
+    # --- Claims that end early, and data.
+    "withdrawals": partial(
+        elmp,
+        _THREE,
+        [*_all(3, Request()), (1, Withdraw()), (2, Withdraw())],
+        user=User,
+        title="three request, two think better of it",
+    ),
+    "patience": partial(
+        elmp,
+        _THREE,
+        [(0, Request()), (1, Request(patience=1)), (2, Request(patience=1))],
+        user=User,
+        title="two wait for a while only",
+    ),
+    "leaving-the-queue": partial(
+        elmp,
+        _THREE,
+        [(0, Request()), (1, Request()), (1, Leave()), (2, Leave())],
+        user=User,
+        title="who waits in the queue leaves",
+    ),
+    "data": partial(
+        elmp,
+        _THREE,
+        [(1, Request()), (1, Leave()), (2, Request())],
+        user=User,
+        has_data=True,
+        title="who has the data leaves",
+    ),
+    "data-root": partial(
+        elmp,
+        _THREE,
+        [(0, Leave()), (1, Request()), (2, Request())],
+        user=User,
+        has_data=True,
+        title="the root leaves with the token and the data",
+    ),
+    # --- All of it.
+    "mixed-4": partial(
+        elmp,
+        _FOUR,
+        [(0, Leave()), (1, Request()), (2, Leave()), (3, Request()), (4, _join(3))],
+        outside=1,
+        title="four processes: two request, the root and a leaf leave, a fifth joins",
+    ),
+    "mixed-seldom-4": partial(
+        elmp,
+        _FOUR,
+        [(0, Leave()), (1, Request()), (2, Leave()), (3, Request()), (4, _join(3))],
+        outside=1,
+        config=_SELDOM,
+        title="the same, and the root keeps its seat",
+    ),
+    "mixed-middle-4": partial(
+        elmp,
+        _FOUR,
+        [(0, Request()), (1, Leave()), (3, Request()), (4, _join(1))],
+        outside=1,
+        title="four processes: two request, one between them leaves, a fifth joins through that",
+    ),
+    # --- Some request for ever.
+    "endless-request": partial(
+        endless,
+        _THREE,
+        (2, Request()),
+        wanting=(0, 1),
+        outcome=Granted,
+        title="two request for ever, a third once",
+    ),
+    "endless-departure": partial(
+        endless,
+        _THREAD,
+        (1, Leave()),
+        wanting=(0, 2),
+        outcome=Left,
+        title="two request for ever, another leaves",
+    ),
+    "endless-insertion": partial(
+        endless,
+        (_ROOT, 0),
+        (2, _join(1)),
+        wanting=(0, 1),
+        outcome=Joined,
+        outside=1,
+        title="two request for ever, a third joins",
+    ),
+}
+
+# Those that take minutes.
+LARGE: Mapping[str, Callable[[], Model]] = {
+    "requests-6": partial(elmp, (*_FIVE, 2), _all(6, Request())[1:], title="six processes, all but the root request"),
+    "endless-request-4": partial(
+        endless, _FOUR, (3, Request()), wanting=(1, 2), outcome=Granted, title="two of four request for ever"
+    ),
+    "endless-departure-4": partial(
+        endless, _FOUR, (1, Leave()), wanting=(2, 3), outcome=Left, title="two of four request for ever, another leaves"
+    ),
+}
+
+BROKEN: Mapping[str, Callable[[], Model]] = {
+    "hands-over-no-children": partial(
+        elmp, _THREE, [(1, Request())], desk=broken.HandsOverNoChildren, title="E1: an empty list of children is sent"
+    ),
+    "circle-of-parents": partial(
+        elmp, _THREE, [(1, Request())], desk=broken.CircleOfParents, title="E2: a root that is the requester's parent"
+    ),
+    "keeps-the-old-child": partial(
+        elmp, _THREAD, [(2, Request())], desk=broken.KeepsTheOldChild, title="E3: the old parent keeps the wrong child"
+    ),
+    "knows-its-neighbours-once": partial(
+        elmp,
+        (*_FOUR, 3, 2),
+        [(0, Leave()), (2, Leave())],
+        desk=broken.KnowsItsNeighboursOnce,
+        title="E4: neighbours that leave do not look again",
+    ),
+    "holds-itself-first": partial(
+        elmp,
+        _THREAD,
+        [(0, Leave()), (2, Request())],
+        desk=broken.HoldsItselfFirst,
+        title="E5: a request meets a process that leaves",
+    ),
+    "only-idle-ones-follow": partial(
+        elmp,
+        _THREE,
+        [(1, Request()), (2, Request())],
+        desk=broken.OnlyIdleOnesFollow,
+        title="E6: a child that is not idle stops the exchange",
+    ),
+    "refuses": partial(
+        endless,
+        _THREE,
+        (2, Request()),
+        wanting=(0, 1),
+        outcome=Granted,
+        desk=broken.Refuses,
+        title="E7: refused requests begin again, and others overtake them",
+    ),
+    "leaves-with-the-data": partial(
+        elmp,
+        _THREE,
+        [(1, Request()), (1, Leave())],
+        user=User,
+        has_data=True,
+        desk=broken.LeavesWithTheData,
+        title="E8: nobody has fetched the data",
+    ),
+    "withdraws-at-once": partial(
+        elmp,
+        _THREE,
+        [*_all(3, Request()), (1, Withdraw())],
+        user=User,
+        desk=broken.WithdrawsAtOnce,
+        title="E9: a claim is dropped and not taken out of the list",
+    ),
+    "does-not-wait-for-children": partial(
+        elmp,
+        _THREE,
+        [(1, Request()), (2, Request())],
+        desk=broken.DoesNotWaitForChildren,
+        title="E10: a request is on its way to a parent that is exchanged",
+    ),
+    "never-rebuilds": partial(
+        elmp,
+        _THREAD,
+        [(3, _join(2))],
+        outside=1,
+        config=_LAZY,
+        desk=broken.NeverRebuilds,
+        title="E11: a lazy tree grows without bounds",
+    ),
+    "gives-way-to-nobody": partial(
+        elmp,
+        _FOUR,
+        [(0, Leave()), (1, Leave())],
+        is_endless=True,
+        desk=broken.GivesWayToNobody,
+        title="of two that leave none comes first",
+    ),
+    "takes-the-newest-first": partial(
+        endless,
+        _THREAD,
+        (2, Request()),
+        wanting=(0, 1),
+        outcome=Granted,
+        desk=broken.TakesTheNewestFirst,
+        title="queues are stacks",
+    ),
+    "last-come-first-served": partial(
+        elmp,
+        _THREE,
+        _all(3, Request()),
+        user=User,
+        config=_SELDOM,
+        desk=broken.LastComeFirstServed,
+        title="the root puts who comes last before the others",
+    ),
+    "keeps-the-token": partial(
+        elmp, _THREE, [(1, Request())], desk=broken.KeepsTheToken, title="who passes the token on has it still"
+    ),
+    "loses-the-token": partial(
+        elmp,
+        _THREE,
+        [(0, Request()), (1, Request()), (1, Withdraw())],
+        user=User,
+        desk=broken.LosesTheToken,
+        title="a withdrawn claim swallows the token",
+    ),
+    "forgets-the-predecessor": partial(
+        elmp,
+        _THREE,
+        [*_all(3, Request()), (1, Withdraw())],
+        user=User,
+        desk=broken.ForgetsThePredecessor,
+        title="who comes next does not hear that one before it has gone",
+    ),
+    "forgets-the-end": partial(
+        elmp, _THREE, _all(3, Request()), user=User, desk=broken.ForgetsTheEnd, title="the root does not note the last"
+    ),
+    "stays-root": partial(
+        elmp, _THREE, [(1, Request()), (2, Request())], desk=broken.StaysRoot, title="two give turns"
+    ),
+    "tells-only-the-requester": partial(
+        elmp,
+        (_ROOT, 0, 1, 1),
+        [(2, Request()), (4, _join(3))],
+        outside=1,
+        config=ElmpConfig(is_lazy=True, exchange_every=100, slack=1.1),
+        desk=broken.TellsOnlyTheRequester,
+        title="a path is free before the requester knows its place, and the tree is built anew",
+    ),
+}
+
+__all__ = ["BROKEN", "LARGE", "MODELS"]

@@ -1,0 +1,87 @@
+"""Standard names for worlds of ELMP without end: turns and numbers of requests that only grow, made small again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec.structs import replace
+
+from solvent.protocols.elmp.messages import (
+    Asking,
+    Freed,
+    Given,
+    Link,
+    Relink,
+    Relinked,
+    Seat,
+    Surrender,
+    Token,
+    Unlink,
+    Unlinked,
+)
+from solvent.protocols.elmp.state import Busy, ElmpState, Place, Requesting
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from solvent.checker.world import World
+
+_TURNS: dict[type, str] = {
+    **dict.fromkeys((Place, Given, Token, Link, Unlink, Unlinked, Relink, Relinked), "turn"),
+    Seat: "turns",
+}
+_REFS: dict[type, tuple[str, ...]] = {
+    Place: ("predecessor", "next"),
+    Given: ("predecessor", "next"),
+    Link: ("next",),
+    Unlink: ("gone", "next"),
+    Relink: ("predecessor",),
+    Seat: ("tail",),
+    Surrender: ("place",),
+}
+_NUMBERS: dict[type, str] = {
+    ElmpState: "asks",
+    **dict.fromkeys((Requesting, Asking, Given, Freed), "number"),
+}
+_NUMBERS_MAX = 3
+"""At most two requests of a process are known anywhere."""
+
+
+def standard(world: World) -> World:
+    """Give turns their ranks, and requests numbers from a few: only which came first matters, or which is the same."""
+    turns = {0}
+
+    def note(turn: int) -> int:
+        turns.add(turn)
+        return turn
+
+    _renamed(world, note)
+    ranks = {turn: rank for rank, turn in enumerate(sorted(turns))}
+    renamed: World = _renamed(world, ranks.__getitem__)
+    return renamed
+
+
+def _renamed(value: Any, rename: Callable[[int], int]) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_renamed(one, rename) for one in value)
+    if not isinstance(value, msgspec.Struct):
+        return value
+    kind = type(value)
+    changed: dict[str, Any] = {}
+    if kind in _TURNS:
+        changed[_TURNS[kind]] = rename(getattr(value, _TURNS[kind]))
+    for name in _REFS.get(kind, ()):
+        ref = getattr(value, name)
+        changed[name] = None if ref is None else (ref[0], rename(ref[1]))
+    if kind in _NUMBERS:
+        changed[_NUMBERS[kind]] = getattr(value, _NUMBERS[kind]) % _NUMBERS_MAX
+    if isinstance(value, Busy):
+        changed["requests"] = tuple((requester, number % _NUMBERS_MAX) for requester, number in value.requests)
+    for name in kind.__struct_fields__:
+        if name not in changed:
+            changed[name] = _renamed(getattr(value, name), rename)
+    return replace(value, **changed)
+
+
+__all__ = ["standard"]

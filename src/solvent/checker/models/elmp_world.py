@@ -1,0 +1,274 @@
+"""Small worlds of ELMP: processes with users, and what users have seen.
+
+A user releases what it was granted, some time. In most worlds each user wants something once; the goal is that
+everybody has got what it wanted, and that everything is at rest. In an endless world some users request again and
+again, and the goal is what one other process wants, which must come about all the same: nobody starves.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from solvent.checker.model import Asking as AskingMode
+from solvent.checker.model import Model
+from solvent.checker.models.elmp_names import standard
+from solvent.protocols.elmp.invariants import SAFETY, Scene
+from solvent.protocols.elmp.messages import Seat
+from solvent.protocols.elmp.process import Elmp, Process
+from solvent.protocols.elmp.state import ElmpConfig, ElmpState, Idle, Out
+from solvent.protocols.elmp.vocabulary import (
+    Astray,
+    Data,
+    Dropped,
+    Entrusted,
+    Fetched,
+    Granted,
+    Joined,
+    Left,
+    Release,
+    Request,
+)
+from solvent.protocols.machine import Answered, Ask, Effect, NodeId, Report, Requested, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from solvent.checker.world import World
+    from solvent.protocols.elmp.state import ElmpStep
+    from solvent.protocols.machine import Event
+
+USUAL = ElmpConfig()
+
+
+# ---------------------------------------------------------------------------------------------------------- users
+
+
+class Use(Value, frozen=True, gc=False):
+    """Asked of the world around: use what was granted; the answer comes when that is done."""
+
+    handle: int
+    data: Data | None
+
+
+class Fetch(Value, frozen=True, gc=False):
+    """Asked of the world around: fetch the data; the answer comes when it is here."""
+
+    data: Data
+
+
+class User(Elmp):
+    """A process with a user that fetches the data, changes it, and releases what it was granted, some time."""
+
+    #: Whether the user needs no time.
+    is_instant = False
+    #: Whether it requests again what it has released.
+    is_endless = False
+
+    def step(self, state: ElmpState, event: Event) -> ElmpStep:
+        """Take one event; what the user does at once belongs to it."""
+        if isinstance(event, Answered):
+            event = Requested(event.answer)
+        state, effects = super().step(state, event)
+        todo, done = list(effects), list[Effect]()
+        if self.is_endless and isinstance(event, Requested) and isinstance(event.request, Release):
+            state, effects = super().step(state, Requested(Request()))
+            todo += effects
+        while todo:
+            effect = todo.pop(0)
+            done.append(effect)
+            for wanted in self._wants(effect):
+                if isinstance(wanted, Ask):
+                    done.append(wanted)
+                else:
+                    state, effects = super().step(state, Requested(wanted))
+                    todo += effects
+        return state, tuple(done)
+
+    def _wants(self, effect: Effect) -> list[Any]:
+        """Say what the user does when it is told something: at once, or by an answer."""
+        outcome = effect.outcome if isinstance(effect, Report) else None
+        if isinstance(outcome, Entrusted):
+            return [Ask(Fetch(outcome.data))]
+        if not isinstance(outcome, Granted):
+            return []
+        data = outcome.data
+        fetched = [Fetched(data.version)] if data is not None and data.holder != self.node else []
+        if self.is_instant:
+            return [*fetched, Release(outcome.handle)]
+        return [*fetched, Ask(Use(outcome.handle, data))]
+
+
+class Instant(User):
+    """A process with a user that needs no time."""
+
+    is_instant = True
+
+
+class Endless(User):
+    """A process with a user that requests again and again."""
+
+    is_endless = True
+
+
+def _answer(_world: World, node: NodeId, question: Use | Fetch) -> tuple[Any, ...]:
+    if isinstance(question, Fetch):
+        return (Fetched(question.data.version),)
+    data = question.data
+    return (Release(question.handle, Data(data.version + 1, node) if data is not None else None),)
+
+
+# ------------------------------------------------------------------------------------------------ what they have seen
+
+
+class Seen(Value, frozen=True, gc=False):
+    """What users have been told."""
+
+    #: The last turn that was granted, and whether a later one was granted before an earlier one.
+    turn: int = 0
+    is_overtaken: bool = False
+    #: How many claims were granted or dropped, and how many processes have joined, or failed to, and left.
+    settled: int = 0
+    joined: int = 0
+    left: int = 0
+
+
+def _observe(seen: Seen, _node: NodeId, outcome: Any) -> Seen:
+    match outcome:
+        case Granted(turn=turn):
+            is_overtaken = seen.is_overtaken or turn < seen.turn
+            return replace(seen, turn=turn, is_overtaken=is_overtaken, settled=seen.settled + 1)
+        case Dropped():
+            return replace(seen, settled=seen.settled + 1)
+        case Joined() | Astray():
+            return replace(seen, joined=seen.joined + 1)
+        case Left():
+            return replace(seen, left=seen.left + 1)
+    return seen
+
+
+def turns_come_in_order(world: World) -> str | None:
+    """First come, first served: turns are granted in the order in which the root gave them."""
+    return "a later turn was granted first" if world.ghost.is_overtaken else None
+
+
+def is_settled(world: World) -> bool:
+    """Everybody has got what it wanted, and nothing is under way."""
+    return (
+        world.is_quiet
+        and not world.requests
+        and all(type(state.phase) in (Idle, Out) and state.departure is None for state in world.states)
+        and not any(place.handle is not None for state in world.states for place in state.places)
+    )
+
+
+# ---------------------------------------------------------------------------------------------------------- worlds
+
+
+def elmp(
+    parents: Sequence[int | None],
+    requests: Sequence[tuple[int, Any]],
+    *,
+    config: ElmpConfig = USUAL,
+    outside: int = 0,
+    user: type[User] = Instant,
+    desk: type[Process] = Process,
+    has_data: bool = False,
+    is_endless: bool = False,
+    title: str = "",
+) -> Model:
+    """Build a world: a tree given by each process's parent, the first being the root; and processes outside it.
+
+    An endless one has turns without number and no requests, whose turns are remembered.
+    """
+    machines = _machines(parents, outside, config=config, has_data=has_data)
+    return Model(
+        machines=tuple(_with(kind, user, desk) for kind in machines),
+        title=title,
+        answers=_answer,
+        asking=AskingMode.MEANWHILE,
+        requests=tuple(requests),
+        ghost=Seen(),
+        observe=_observe,
+        invariants=(*(_invariant(check, config) for check in SAFETY), turns_come_in_order),
+        goal=is_settled,
+        canonical=standard if is_endless else None,
+    )
+
+
+def endless(
+    parents: Sequence[int | None],
+    request: tuple[int, Any],
+    *,
+    wanting: Sequence[int],
+    outcome: type,
+    outside: int = 0,
+    config: ElmpConfig = USUAL,
+    desk: type[Process] = Process,
+    title: str = "",
+) -> Model:
+    """Build a world in which some request again and again, and one process wants something else: it must get it."""
+    node, _ = request
+    machines = _machines(parents, outside, config=config)
+    return Model(
+        machines=tuple(_with(one, Endless if one.node in wanting else User, desk) for one in machines),
+        title=title,
+        answers=_answer,
+        asking=AskingMode.MEANWHILE,
+        requests=(*((one, Request()) for one in wanting), request),
+        ghost=False,
+        observe=lambda ghost, who, told: ghost or (who == node and isinstance(told, outcome)),
+        invariants=tuple(_invariant(check, config) for check in SAFETY),
+        goal=lambda world: bool(world.ghost),
+        canonical=standard,
+    )
+
+
+def _machines(parents: Sequence[int | None], outside: int, *, config: ElmpConfig, has_data: bool = False) -> list[Elmp]:
+    data = Data(1, NodeId(0)) if has_data else None
+    found = [
+        Elmp(NodeId(node), config, seat=seat, rank=node + 1, data=data) for node, seat in enumerate(seats_of(parents))
+    ]
+    return found + [Elmp(NodeId(len(parents) + node), config) for node in range(outside)]
+
+
+def _with(machine: Elmp, user: type[User], desk: type[Process]) -> Elmp:
+    """Give a process a user, and a way to do things, perhaps a wrong one."""
+    one = user(machine.node, machine.config, seat=machine.seat, rank=machine.rank, data=machine.data)
+    one.desk = desk
+    return one
+
+
+def _invariant(check: Callable[[Scene], str | None], config: ElmpConfig) -> Callable[[World], str | None]:
+    def holds(world: World) -> str | None:
+        return check(Scene(world.states, tuple(world.messages()), config))
+
+    holds.__name__ = check.__name__
+    return holds
+
+
+def seats_of(parents: Sequence[int | None]) -> list[Seat]:
+    """Give the seats of a tree that is given by its parents."""
+    below: list[list[int]] = [[] for _ in parents]
+    for child, parent in enumerate(parents):
+        if parent is not None:
+            below[parent].append(child)
+
+    def size(node: int) -> tuple[int, int]:
+        sizes = [size(child) for child in below[node]]
+        return 1 + max([one[0] for one in sizes], default=-1), 1 + sum(one[1] for one in sizes)
+
+    return [
+        Seat(
+            None if parent is None else NodeId(parent),
+            tuple((NodeId(child), *size(child)) for child in below[node]),
+            size(node),
+            (),
+            *((len(parents), 1, (NodeId(node), 1)) if parent is None else (0, 0, None)),
+        )
+        for node, parent in enumerate(parents)
+    ]
+
+
+__all__ = ["Endless", "Fetch", "Instant", "Seen", "Use", "User", "elmp", "endless", "is_settled", "seats_of"]

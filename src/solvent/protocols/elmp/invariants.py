@@ -1,0 +1,307 @@
+"""What must be true of all processes together at every moment: functions over their states and what is under way.
+
+Each gives None where all is well, or says what is wrong. A `Scene` is what the checker, the simulator and tests put
+together. The tree is looked at as a whole where no exchange of seats and no rebuilding is under way; while one is, it
+must hang together.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from solvent.protocols.elmp.balance import is_too_high
+from solvent.protocols.elmp.messages import (
+    Agreed,
+    Given,
+    Link,
+    Lower,
+    Ref,
+    Relink,
+    Relinked,
+    Rise,
+    Seat,
+    Seated,
+    Token,
+    Unlinked,
+    Upper,
+    Welcome,
+    Won,
+)
+from solvent.protocols.elmp.state import ElmpConfig, ElmpState, Joining, Out, Place
+from solvent.protocols.machine import NodeId
+
+
+class Scene(NamedTuple):
+    """All processes at one moment."""
+
+    states: tuple[ElmpState, ...]
+    #: Sender, recipient, message.
+    messages: tuple[tuple[NodeId, NodeId, Any], ...]
+    config: ElmpConfig
+
+    def members(self) -> list[NodeId]:
+        """Give the processes that take part; one that has been let go, and is about to hear it, does not."""
+        gone = {to for _, to, message in self.messages if isinstance(message, Agreed)}
+        return [
+            NodeId(node)
+            for node, state in enumerate(self.states)
+            if type(state.phase) not in (Out, Joining)
+            and not (node in gone and state.departure is not None and state.departure.heir is None)
+        ]
+
+    def under_way(self) -> list[tuple[NodeId, Any]]:
+        """Give recipients and messages that were not taken: those on their way, and those that came too early."""
+        found = [(to, message) for _, to, message in self.messages]
+        for node, state in enumerate(self.states):
+            found += [(NodeId(node), message) for _, message in state.early]
+            if state.swap is not None and state.swap.upper is not None:
+                found.append((NodeId(node), state.swap.upper))
+        return found
+
+    def is_tree_at_rest(self) -> bool:
+        """Whether nobody is changing seats, or has been told that it may."""
+        if any(state.swap is not None or state.gathering is not None for state in self.states):
+            return False
+        under_way = self.under_way()
+        heirs = [state.departure.heir if state.departure is not None else None for state in self.states]
+        return not any(
+            isinstance(message, Upper | Lower | Rise) or (isinstance(message, Agreed) and heirs[to] is not None)
+            for to, message in under_way
+        )
+
+
+# ----------------------------------------------------------------------------------------------------- the token
+
+
+def tokens(scene: Scene) -> list[str]:
+    """Say where tokens are."""
+    found = [f"at {node}" for node, state in enumerate(scene.states) for place in state.places if place.has_token]
+    return found + [f"on its way to {to}" for to, message in scene.under_way() if isinstance(message, Token)]
+
+
+def there_is_one_token(scene: Scene) -> str | None:
+    """The paper's safety (Theorem 2): one token, as long as anybody takes part."""
+    found = tokens(scene)
+    if len(found) > 1:
+        return f"there are tokens {', '.join(found)}"
+    return None if found or not scene.members() else "the token is lost"
+
+
+# ------------------------------------------------------------------------------------------------------ the queue
+
+
+def _places(scene: Scene) -> dict[Ref, Place]:
+    return {(NodeId(node), place.turn): place for node, state in enumerate(scene.states) for place in state.places}
+
+
+def _first(scene: Scene) -> Ref | None:
+    """Give the place where the token is, or to which it is on its way."""
+    for node, state in enumerate(scene.states):
+        for place in state.places:
+            if place.has_token:
+                return NodeId(node), place.turn
+    return next(((to, message.turn) for _, to, message in scene.messages if isinstance(message, Token)), None)
+
+
+def _given(scene: Scene) -> list[Given]:
+    """Give places of which their processes have not heard."""
+    found: list[Given] = []
+    for _, message in scene.under_way():
+        if isinstance(message, Won):
+            found += message.places
+        elif isinstance(message, Rise):
+            found.append(message.place)
+    return found
+
+
+def who_waits_is_in_the_queue(scene: Scene) -> str | None:
+    """From the token on, `next` leads to everybody who waits, once and in the order of their turns."""
+    places, messages = _places(scene), scene.messages
+    # What was said, and its reader has not heard yet.
+    given = _given(scene)
+    told = {(one.requester, one.turn): one.next for one in given if one.next is not None}
+    told |= {(to, one.turn): one.next for _, to, one in messages if isinstance(one, Link)}
+    named = {(one.requester, one.turn) for one in given}
+    seen: list[Ref] = []
+    here = _first(scene)
+    while here is not None:
+        if seen and here[1] <= seen[-1][1]:
+            return f"turn {here[1]} comes after turn {seen[-1][1]}"
+        seen.append(here)
+        place = places.get(here)
+        if place is None and here not in named:
+            return f"nobody has place {here}"
+        here = place.next if place is not None and place.next is not None else told.get(here)
+    # Who has been passed over is about to hear it.
+    seen += [(to, message.turn) for _, to, message in messages if isinstance(message, Unlinked)]
+    missing = [ref for ref in places if ref[1] and ref not in seen]
+    return f"the token will not come to {missing}" if missing else None
+
+
+def the_queue_is_a_doubly_linked_list(scene: Scene) -> str | None:
+    """Who comes next knows who comes before (Lemma 3), unless word of it is on its way."""
+    if any(isinstance(message, Token | Won | Rise | Link | Relink | Relinked) for _, _, message in scene.messages):
+        return None
+    places = _places(scene)
+    for ref, place in places.items():
+        if place.next is None or place.is_unlinking or place.is_linking:
+            continue
+        after = places.get(place.next)
+        if after is None:
+            return f"{place.next} comes after {ref}, and is nobody's"
+        if after.predecessor != ref:
+            return f"{place.next} comes after {ref} and knows {after.predecessor} for its predecessor"
+    return None
+
+
+def the_root_knows_the_last(scene: Scene) -> str | None:
+    """The paper's Invariant 1: the root is the end of the queue; or, if it changes seats seldom, knows it."""
+    if not scene.is_tree_at_rest() or scene.messages:
+        return None
+    last = [ref for ref, place in _places(scene).items() if place.is_last]
+    for node, state in enumerate(scene.states):
+        if not state.seat.ranks:
+            continue
+        if [state.seat.tail] != last:
+            return f"{node} is the root and believes {state.seat.tail} to be the last, and that is {last}"
+    return None
+
+
+def there_is_one_root(scene: Scene) -> str | None:
+    """One process, or one seat on its way, gives ranks and turns."""
+    roots = [node for node, state in enumerate(scene.states) if state.seat.ranks]
+    roots += [to for to, message in scene.under_way() if isinstance(message, Upper) and message.seat.ranks]
+    if len(roots) > 1:
+        return f"there are roots {roots}"
+    return "there is no root" if not roots and scene.members() else None
+
+
+def the_tree_hangs_together(scene: Scene) -> str | None:
+    """Whoever takes part can be reached from anybody (Lemma 5), over parents, children and seats on their way."""
+    members = scene.members()
+    near: dict[NodeId, set[NodeId]] = {node: set() for node in members}
+
+    def join(one: NodeId, others: set[NodeId]) -> None:
+        for other in others:
+            if one in near and other in near:
+                near[one].add(other)
+                near[other].add(one)
+
+    for node in members:
+        state = scene.states[node]
+        join(node, _named(state.seat) | ({state.swap.other} if state.swap is not None else set()))
+    for to, message in scene.under_way():
+        if isinstance(message, Upper | Lower):
+            join(to, _named(message.seat))
+        elif isinstance(message, Seated):
+            join(to, {message.parent, *(child[0] for child in message.children)})
+    seen, waiting = set[NodeId](), members[:1]
+    while waiting:
+        node = waiting.pop()
+        if node not in seen:
+            seen.add(node)
+            waiting += near[node]
+    lost = [node for node in members if node not in seen]
+    return f"{lost} cannot be reached from {members[0]}" if lost else None
+
+
+def _named(seat: Seat) -> set[NodeId]:
+    found = {child[0] for child in seat.children}
+    return found if seat.parent is None else found | {seat.parent}
+
+
+def the_tree_is_whole(scene: Scene) -> str | None:
+    """Where nobody is changing seats: parents and children know each other, all lead to the root, none has too many."""
+    if not scene.is_tree_at_rest():
+        return None
+    states, members = scene.states, scene.members()
+    coming = {to for _, to, message in scene.messages if isinstance(message, Welcome)}
+    parents: dict[NodeId, NodeId] = {}
+    for node in members:
+        children = [child[0] for child in states[node].seat.children]
+        if len(children) > scene.config.order:
+            return f"{node} has {len(children)} children"
+        for child in children:
+            if child in parents:
+                return f"{child} is a child of {parents[child]} and of {node}"
+            parents[child] = node
+    for node in members:
+        if parents.get(node) != states[node].seat.parent:
+            return f"{node} has parent {states[node].seat.parent} and is a child of {parents.get(node)}"
+    strangers = [child for child in parents if child not in members and child not in coming]
+    if strangers:
+        return f"{strangers} have a seat and take no part"
+    return _cycle(scene, members)
+
+
+def _cycle(scene: Scene, members: list[NodeId]) -> str | None:
+    for node in members:
+        seen = {node}
+        here = scene.states[node].seat.parent
+        while here is not None:
+            if here in seen:
+                return f"the parents of {node} lead in a circle"
+            seen.add(here)
+            here = scene.states[here].seat.parent
+    return None
+
+
+def at_rest_sizes_are_known(scene: Scene) -> str | None:
+    """Where nothing is under way, heights and weights are what they are said to be, and no tree is too high."""
+    if scene.messages or not scene.is_tree_at_rest():
+        return None
+    states = scene.states
+    for node in scene.members():
+        seat = states[node].seat
+        size = (
+            1 + max((child[1] for child in seat.children), default=-1),
+            1 + sum(child[2] for child in seat.children),
+        )
+        if is_too_high(*size, scene.config.slack):
+            return f"the tree below {node} has height {size[0]} and weight {size[1]}"
+        if seat.parent is not None:
+            known = {child[0]: child[1:] for child in states[seat.parent].seat.children}.get(node)
+            if known != size:
+                return f"{node} has height and weight {size}, and its parent knows {known}"
+    return None
+
+
+# ------------------------------------------------------------------------------------------------------- the data
+
+
+def the_data_is_where_it_is_said_to_be(scene: Scene) -> str | None:
+    """Whoever the token names as the holder of the data takes part (E8)."""
+    data = [place.data for state in scene.states for place in state.places if place.has_token]
+    data += [message.data for _, message in scene.under_way() if isinstance(message, Token)]
+    members = scene.members()
+    for one in data:
+        if one is not None and one.holder not in members:
+            return f"version {one.version} of the data was at {one.holder}, which has left"
+    return None
+
+
+SAFETY = (
+    there_is_one_token,
+    who_waits_is_in_the_queue,
+    the_queue_is_a_doubly_linked_list,
+    the_root_knows_the_last,
+    there_is_one_root,
+    the_tree_hangs_together,
+    the_tree_is_whole,
+    at_rest_sizes_are_known,
+    the_data_is_where_it_is_said_to_be,
+)
+
+__all__ = [
+    "SAFETY",
+    "Scene",
+    "at_rest_sizes_are_known",
+    "the_data_is_where_it_is_said_to_be",
+    "the_queue_is_a_doubly_linked_list",
+    "the_root_knows_the_last",
+    "the_tree_hangs_together",
+    "the_tree_is_whole",
+    "there_is_one_root",
+    "there_is_one_token",
+    "who_waits_is_in_the_queue",
+]

@@ -1,0 +1,153 @@
+"""Requests: up to the root, with everybody on the path held; then requester and root change seats.
+
+Whoever is held, or busy with anything else, queues what comes, first in, first out (E7): nobody is refused, so nobody
+tries again, and a request costs as many messages with others about as without. The root puts the requester at the end
+of the queue at once, sends the token if it rests there, and changes seats with it; the requester's parent, which passes
+the good news on, learns by it who its child is from now on (E3). The old root frees the path when it sits.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from solvent.protocols.elmp.desk import IDLE
+from solvent.protocols.elmp.exchange import Exchanging
+from solvent.protocols.elmp.messages import Asking, Climb, Freed, Given, Rise, Won
+from solvent.protocols.elmp.queue import PATIENCE
+from solvent.protocols.elmp.state import Busy, Out, Place, Requesting
+from solvent.protocols.elmp.vocabulary import Dropped, Queued, Request
+from solvent.protocols.machine import SetTimer
+
+if TYPE_CHECKING:
+    from solvent.protocols.machine import NodeId
+
+
+class Climbing(Exchanging):
+    """A process that makes requests and passes them on."""
+
+    def on_request(self, request: Request) -> None:
+        """Queue up for a request; who has the token, and nobody waits for it, may have it at once."""
+        handle = request.handle
+        if type(self.phase) is Out or self.departure is not None:
+            self.report(Dropped(handle))
+            return
+        place = self.claim(handle)
+        if place is not None and place.is_held:
+            return
+        self.on_withdraw(handle)
+        resting = next((one for one in self.places if one.has_token and one.handle is None), None)
+        if resting is not None:
+            self.hold(replace(resting, handle=handle), resting.data)
+            return
+        self.enqueue("request", handle)
+        if request.patience:
+            self.timed = (*self.timed, handle)
+            self.effects.append(SetTimer(f"{PATIENCE}{handle}", request.patience))
+
+    def on_timer(self, name: str) -> None:
+        """Withdraw a claim that has waited long enough."""
+        handle = int(name.removeprefix(PATIENCE))
+        # The timer may have fired in the moment in which it was stopped.
+        if handle in self.timed:
+            self.on_withdraw(handle)
+
+    def begin_request(self, handle: int | None) -> None:
+        """Ask for a place in the queue, for a claim or for nobody; the root gives itself one."""
+        if not self.is_root:
+            self.put(Place(0, handle))
+            self.asks += 1
+            self.climb()
+            return
+        assert self.tail is not None
+        self.turns += 1
+        self.put(Place(self.turns, handle, predecessor=self.tail))
+        if handle is not None:
+            self.report(Queued(handle, self.turns))
+        self.append((self.me, self.turns), (self.me, self.turns))
+
+    def climb(self) -> None:
+        """Send the request up."""
+        assert self.parent is not None
+        self.phase = Requesting(self.asks)
+        self.send(self.parent, Climb((Asking(self.me, self.asks, (self.me,)),)))
+
+    def on_climb(self, message: Climb) -> None:
+        """Take all requests that wait together, and pass them on; or at the root put them into the queue."""
+        together = [message, *(other for _, other in self.queue if type(other) is Climb)]
+        self.queue = [one for one in self.queue if type(one[1]) is not Climb]
+        requests = tuple(request for climb in together for request in climb.requests)
+        if self.is_root:
+            self.enqueue_all(requests)
+            return
+        assert self.parent is not None
+        self.phase = Busy(tuple((one.requester, one.number) for one in requests))
+        self.send(self.parent, Climb(tuple(replace(one, path=(*one.path, self.me)) for one in requests)))
+
+    def enqueue_all(self, requests: tuple[Asking, ...]) -> None:
+        """Put requests into the queue, and now and then begin to change seats with the last: once for all of them."""
+        every, first = self.config.exchange_every, self.turns
+        self.turns += len(requests)
+        refs = [(one.requester, first + place) for place, one in enumerate(requests, 1)]
+        assert self.tail is not None
+        before, after = [self.tail, *refs], [*refs[1:], None]
+        given = [
+            Given(one.requester, one.number, one.path, first + place + 1, before[place], after[place])
+            for place, one in enumerate(requests)
+        ]
+        self.append(refs[0], refs[-1])
+        if first // every == self.turns // every:
+            self.send_down(given)
+            return
+        *others, last = given
+        self.send_down(others)
+        self.phase = Busy(((last.requester, last.number),), last.path)
+        # The requester's parent is the second on the path; or this process itself.
+        self.send(last.path[min(1, len(last.path) - 1)], Rise(last, self.me))
+        self.begin_swap(last.requester, is_upper=True)
+
+    def send_down(self, places: list[Given]) -> None:
+        """Send news of places back along the paths of the requests, one message for each child."""
+        ways: dict[NodeId, list[Given]] = {}
+        for one in places:
+            # At the root, which is not on the path, the way begins with the last.
+            here = one.path.index(self.me) if self.me in one.path else len(one.path)
+            ways.setdefault(one.path[here - 1], []).append(one)
+        for node, below in ways.items():
+            self.send(node, Won(tuple(below)))
+
+    def on_won(self, message: Won) -> None:
+        """Know one's own place in the queue, or pass the news on and be held for these requests no longer."""
+        below = [one for one in message.places if one.requester != self.me]
+        self.send_down(below)
+        self.let_go({(one.requester, one.number) for one in below})
+        for one in message.places:
+            if one.requester == self.me:
+                self.appended(one.turn, one.predecessor, one.next)
+                self.phase = IDLE
+
+    def on_rise(self, message: Rise) -> None:
+        """Change seats with the root, or tell a child to."""
+        place, root = message.place, message.root
+        if place.requester == self.me:
+            self.appended(place.turn, place.predecessor, place.next)
+            self.begin_swap(root, is_upper=False)
+            return
+        self.rename_child(place.requester, root)
+        if self.departure is not None and self.departure.heir == place.requester:
+            self.departure = replace(self.departure, heir=root)
+        self.send(place.requester, message)
+
+    def on_freed(self, message: Freed) -> None:
+        """Be held for a request no longer."""
+        self.let_go({(message.requester, message.number)})
+
+    def let_go(self, requests: set[tuple[NodeId, int]]) -> None:
+        """Be idle if this process is held for no other requests."""
+        if type(self.phase) is Busy:
+            left = tuple(one for one in self.phase.requests if one not in requests)
+            self.phase = replace(self.phase, requests=left) if left else IDLE
+
+
+__all__ = ["Climbing"]

@@ -1,0 +1,132 @@
+"""What whoever uses a lock wants of it, and what it is told.
+
+A process may have several claims at a time; each has a `handle`, a number the user picks. What is wanted comes as
+`Requested(...)`, what is told goes out as `Report(...)`.
+
+The data that the lock protects travels from process to process outside these machines. The token carries where it is:
+a `Data`. Whoever is granted a claim fetches the data from `Data.holder`, says `Fetched`, and from then on is the holder
+itself. A process does not leave as long as it is the holder, so that no data goes with it: it takes the token to
+another process, which is told to fetch the data if it does not do so anyway (`Entrusted`). Locks without data have none
+of this.
+"""
+
+from __future__ import annotations
+
+from solvent.protocols.machine import NodeId, Value
+
+
+class Data(Value, frozen=True, gc=False):
+    """Where the current version of the data is."""
+
+    version: int
+    holder: NodeId
+    #: What else one must know to fetch it, such as an address.
+    details: str = ""
+    #: Whether the holder wants to leave and waits for somebody to fetch it.
+    is_urgent: bool = False
+
+
+# ------------------------------------------------------------------------------------------------------ wanted
+
+
+class Request(Value, frozen=True, gc=False):
+    """Claim the resource. A claim of the same handle that still waits is withdrawn first."""
+
+    handle: int = 0
+    #: Ticks after which the claim is withdrawn if it has not been granted; zero: it waits for ever.
+    patience: int = 0
+
+
+class Withdraw(Value, frozen=True, gc=False):
+    """Claim it no longer, whether that was granted or not."""
+
+    handle: int = 0
+
+
+class Release(Value, frozen=True, gc=False):
+    """Let the next one have it; ignored where nothing was granted."""
+
+    handle: int = 0
+    #: The new version of the data; none: it was not changed.
+    data: Data | None = None
+
+
+class Fetched(Value, frozen=True, gc=False):
+    """This version of the data is here now."""
+
+    version: int
+    details: str = ""
+
+
+class Join(Value, frozen=True, gc=False):
+    """Become one of the processes that may claim the resource, through any of them."""
+
+    known: NodeId
+
+
+class Leave(Value, frozen=True, gc=False):
+    """Be none of them any more. Claims are withdrawn, and what is held is released."""
+
+
+# -------------------------------------------------------------------------------------------------------- told
+
+
+class Queued(Value, frozen=True, gc=False):
+    """The claim has its place in the queue: `turn`, counted over all claims there ever were."""
+
+    handle: int
+    turn: int
+
+
+class Granted(Value, frozen=True, gc=False):
+    """The claim holds."""
+
+    handle: int
+    turn: int
+    data: Data | None = None
+
+
+class Dropped(Value, frozen=True, gc=False):
+    """The claim is no more: it was withdrawn, or made by a process that takes no part."""
+
+    handle: int
+
+
+class Joined(Value, frozen=True, gc=False):
+    """The process takes part, with this number as its rank."""
+
+    rank: int
+
+
+class Astray(Value, frozen=True, gc=False):
+    """The process could not join: whom it knew takes no part any more. Try another one."""
+
+    known: NodeId
+
+
+class Left(Value, frozen=True, gc=False):
+    """The process takes no part any more, and nobody needs it."""
+
+
+class Entrusted(Value, frozen=True, gc=False):
+    """The token rests here, and the data's holder wants to leave: fetch the data and say `Fetched`."""
+
+    data: Data
+
+
+__all__ = [
+    "Astray",
+    "Data",
+    "Dropped",
+    "Entrusted",
+    "Fetched",
+    "Granted",
+    "Join",
+    "Joined",
+    "Leave",
+    "Left",
+    "Queued",
+    "Release",
+    "Request",
+    "Withdraw",
+]
