@@ -131,7 +131,7 @@ def test_a_ring_survives_a_storm(tmp_path: Path) -> None:
             storm.turn()
             time.sleep(storm.chance.uniform(0, 2 * PATIENCE))
         storm.calm()
-        for process in storm.up():
+        for process in (*storm.up(), *storm.guests):
             members.tell(process, "rest")
             members.await_note(process, "rests")
         members.tell(storm.up()[0], "say it is over")
