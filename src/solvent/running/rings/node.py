@@ -119,7 +119,9 @@ class RingNode:
             contacts=() if contact is None else (contact[0],),
             patience=patience,
             wait=max(1, patience // 5),
-            ring=TokenConfig(NodeId(0), 1, is_instant=False, rest_max=patience, row_max=ROW_MAX),
+            ring=TokenConfig(
+                NodeId(0), 1, is_instant=False, rest_max=patience, row_max=ROW_MAX, again=max(1, patience // 2)
+            ),
         )
 
     async def _wait(self) -> None:
