@@ -8,6 +8,8 @@
     ├── NodeProblem           N1xx  a node cannot be started          exit code 2
     ├── RingProblem           N2xx  a node of a ring cannot go on     exit code 1
     │   └── LockLost            N201  the lock was taken away
+    ├── DataProblem           D2xx  data cannot be handed over        exit code 1
+    │   └── DataGone            D201  the version is not there any more
     ├── Misuse                H3xx  Solvent was called wrongly        exit code 2
     ├── ReactionFailed        H4xx  a product could not be computed   exit code 1
     ├── WorkflowFailed        W2xx  a task of a workflow failed       exit code 1
@@ -103,6 +105,16 @@ class RingProblem(SolventError):
 
 class LockLost(RingProblem):
     """The lock was taken away while somebody had it: the others took this node for dead."""
+
+
+class DataProblem(SolventError):
+    """The data of a resource cannot be had, kept or handed over."""
+
+    exit_code = 1
+
+
+class DataGone(DataProblem):
+    """The version that is wanted is not there: it was replaced by another, torn, or went with its last holder."""
 
 
 class ReactionFailed(SolventError):

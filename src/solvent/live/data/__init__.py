@@ -1,0 +1,32 @@
+"""The data of exclusive resources: shared between the processes of a host, sent straight from one host to the next.
+
+Nothing here knows of locks. Somebody else decides who may write and who comes next, and carries a `Where` to it.
+
+Reading order: extents (which version each stretch has), locks, card (what all processes of a host know about a
+resource), memory (its bytes), arrays, kept (the version before), writing, region; folder (who is alive, and what the
+dead left), segments, where; wire, dialling, server, fetch (between hosts); store (all of it, for one process).
+"""
+
+from solvent.live.data.extents import VOID
+from solvent.live.data.fetch import Fetch, Options, Progress
+from solvent.live.data.folder import Swept, default_base, sweep
+from solvent.live.data.region import Region
+from solvent.live.data.store import Store
+from solvent.live.data.where import Where, text_from_where, where_from_text
+from solvent.live.data.writing import Writing
+
+__all__ = [
+    "VOID",
+    "Fetch",
+    "Options",
+    "Progress",
+    "Region",
+    "Store",
+    "Swept",
+    "Where",
+    "Writing",
+    "default_base",
+    "sweep",
+    "text_from_where",
+    "where_from_text",
+]

@@ -1,0 +1,179 @@
+"""The card of a resource's memory on one host: what is in it, for all processes that have it.
+
+The bytes themselves lie in a file of their own, without anything before them; the card says how many they are and
+which version each stretch of them has. It is a small file, mapped by everybody, with room for two *sheets*:
+
+    0     magic
+    8     number of the last change, n
+    4096  sheet of the even changes: its number, length, checksum, then the sheet itself
+    ...   sheet of the odd changes
+
+Change n + 1 is written over the sheet of n - 1, and then the number is set, which is one store of eight aligned bytes.
+A process killed anywhere in between leaves sheet n as it was. So one that changes the card needs a lock against others
+that do, but those that read it need none; a reader that is overtaken by two changes sees a wrong number or checksum and
+looks again.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import struct
+import threading
+import time
+import zlib
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from solvent.errors import DataProblem
+from solvent.live.data.extents import Extents
+from solvent.live.data.locks import is_locked, take_shortly, try_lock, unlock
+from solvent.protocols.machine import Value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+_MAGIC = b"SOLVENT1"
+_HEAD = struct.Struct("=QII")
+_FIRST = 4096
+_SHEET_BYTES = 16 * 1024
+_CARD_BYTES = _FIRST + 2 * _SHEET_BYTES
+_LOOKS_MAX = 200
+#: Locks on stretches of the data are locks on the card, from here on: the data may lie in a file of the user's.
+_STRETCHES = 1 << 20
+TO_THE_END = 0
+"""The length of a stretch that ends where the data ends, even if that changes."""
+
+
+class Sheet(Value, frozen=True, gc=False, forbid_unknown_fields=True):
+    """What a card says."""
+
+    resource: str
+    #: Another number for each memory that was made, so that one that was made anew is not taken for the old one.
+    birth: int
+    size: int
+    extents: Extents
+    #: The number of the last stamp.
+    stamps: int = 0
+    #: Whether what is going to be overwritten is copied first, and what of it is kept now.
+    keep_last: bool = False
+    kept: Extents = ()
+    #: What the bytes are, for those that read them: opaque here.
+    form: str = ""
+    #: The file of the user's that has the bytes; if empty, they are beside the card.
+    path: str = ""
+    is_removed: bool = False
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(Sheet).decode
+
+
+class Card:
+    """A card that is open in this process."""
+
+    def __init__(self, path: Path, *, is_new: bool = False) -> None:
+        flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
+        self._file = os.open(path, flags | (os.O_CREAT | os.O_EXCL if is_new else 0), 0o600)
+        self._changing = threading.Lock()
+        self._known: tuple[int, Sheet] | None = None
+        self._touched = 0.0
+        try:
+            if is_new:
+                os.posix_fallocate(self._file, 0, _CARD_BYTES)
+            # A file that its maker did not live to lengthen cannot be mapped.
+            self._map = mmap.mmap(self._file, _CARD_BYTES)
+        except ValueError as error:
+            os.close(self._file)
+            raise DataProblem("D206", f"the card `{path.name}` was never finished") from error
+        except BaseException:
+            os.close(self._file)
+            raise
+        self._numbers = memoryview(self._map)[:16].cast("Q")
+
+    def close(self) -> None:
+        """Let go of it, and of all locks."""
+        if self._file >= 0:
+            self._numbers.release()
+            self._map.close()
+            os.close(self._file)
+            self._file = -1
+
+    def is_finished(self) -> bool:
+        """Tell whether its first sheet was ever written."""
+        return self._map[: len(_MAGIC)] == _MAGIC and self._numbers[1] > 0
+
+    def sheet(self) -> Sheet:
+        """Read it."""
+        number = self._numbers[1]
+        if self._known is not None and self._known[0] == number:
+            return self._known[1]
+        for look in range(_LOOKS_MAX):
+            number = self._numbers[1]
+            with suppress(msgspec.MsgspecError, struct.error):
+                place = _FIRST + (number & 1) * _SHEET_BYTES
+                own, length, checksum = _HEAD.unpack_from(self._map, place)
+                body = self._map[place + _HEAD.size : place + _HEAD.size + min(length, _SHEET_BYTES)]
+                if own == number and zlib.crc32(body) == checksum:
+                    sheet: Sheet = _decode(body)
+                    self._known = (number, sheet)
+                    return sheet
+            time.sleep(0.00001 * look)
+        raise DataProblem("D206", "a card of shared memory is damaged", hint="remove the resource, and make it anew")
+
+    def change(self, how: Callable[[Sheet], Sheet]) -> Sheet:
+        """Change it, so that nobody ever sees anything but the old sheet or the new one."""
+        with self._changing:
+            take_shortly(self._file, 0)
+            try:
+                old = self.sheet()
+                new = how(old)
+                if new is not old:
+                    self._write(new)
+                    self._touch()
+                return new
+            finally:
+                unlock(self._file, 0, 1)
+
+    def begin(self, sheet: Sheet) -> None:
+        """Write the first sheet; whoever made the card sees to it that nobody else does."""
+        self._map[: len(_MAGIC)] = _MAGIC
+        self._write(sheet)
+
+    def try_take(self, start: int, length: int) -> bool:
+        """Take a stretch of the data for this process, until it is given back or the process dies."""
+        return try_lock(self._file, _STRETCHES + start, length)
+
+    def give_back(self, start: int, length: int) -> None:
+        """Let others take a stretch."""
+        unlock(self._file, _STRETCHES + start, length)
+
+    def is_taken(self, start: int, length: int) -> bool:
+        """Tell whether a living process has taken a part of a stretch."""
+        return is_locked(self._file, _STRETCHES + start, length)
+
+    def _touch(self) -> None:
+        """Give the file a new time now and then, which writing to its mapping does not do."""
+        now = time.monotonic()
+        if now - self._touched > 1.0:
+            self._touched = now
+            os.utime(self._file)
+
+    def _write(self, sheet: Sheet) -> None:
+        body = _encode(sheet)
+        if len(body) > _SHEET_BYTES - _HEAD.size:
+            hint = "write longer stretches, or fewer at a time"
+            message = f"`{sheet.resource}` is in too many pieces of different versions"
+            raise DataProblem("D207", message, hint=hint)
+        number = self._numbers[1] + 1
+        place = _FIRST + (number & 1) * _SHEET_BYTES
+        record = _HEAD.pack(number, len(body), zlib.crc32(body)) + body
+        self._map[place : place + len(record)] = record
+        self._numbers[1] = number
+        self._known = (number, sheet)
+
+
+__all__ = ["TO_THE_END", "Card", "Sheet"]

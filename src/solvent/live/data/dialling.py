@@ -1,0 +1,126 @@
+"""Connections to those that have data: dialled when one is needed, kept for the next time."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import socket
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from solvent.errors import NodeProblem
+from solvent.live import handshake
+from solvent.live.addresses import address_from_text
+from solvent.live.codec import Nonsense
+from solvent.live.data.wire import PROTOCOL, Broken, Line
+from solvent.live.handshake import ANYBODY, Challenge, Hello, Identity, Proof, Refused
+from solvent.protocols.machine import NodeId
+
+if TYPE_CHECKING:
+    from solvent.live.data.where import Where
+
+IDLE_SECONDS_MAX = 60.0
+"""How long a connection is kept that nobody uses; a server keeps it for longer, so that it is not the first."""
+_IDLE_MAX = 16
+_NOBODY = NodeId(0)
+
+
+class Unwelcome(Exception):
+    """Whoever is at an address does not talk to us, or is not to be trusted; the reason is for people."""
+
+
+def identity_for(run: str, secret: bytes, token: bytes) -> Identity:
+    """Say who may fetch: one that knows the run, its secret, and the token of the process that has the data."""
+    key = hmac.digest(secret or b"no secret", token, hashlib.sha256)
+    return Identity(_NOBODY, PROTOCOL, run, key)
+
+
+def dial(where: Where, run: str, secret: bytes, *, seconds_max: float) -> Line:
+    """Connect and make sure of each other; raise `Broken` or `Unwelcome`."""
+    me = identity_for(run, secret, where.token)
+    try:
+        address = address_from_text(where.address)
+        line = Line(socket.create_connection(address, timeout=seconds_max), seconds_max=seconds_max)
+    except OSError as error:
+        raise Broken(error.strerror or str(error) or "no answer") from error
+    except NodeProblem as error:
+        raise Unwelcome(error.message) from error
+    try:
+        said = handshake.hello(me, ANYBODY)
+        line.send(handshake.encode(said))
+        line.send(handshake.encode(handshake.prove(me, said, _challenge(line))))
+    except Nonsense as error:
+        line.close()
+        raise Unwelcome(str(error)) from error
+    except BaseException:
+        line.close()
+        raise
+    return line
+
+
+def _challenge(line: Line) -> Challenge:
+    answer = handshake.decode(line.hear())
+    if isinstance(answer, Refused):
+        raise Unwelcome(f"it refuses: {answer.reason}")
+    if not isinstance(answer, Challenge):
+        raise Unwelcome("it does not answer as a process of this run does")
+    return answer
+
+
+def welcome(line: Line, me: Identity) -> bool:
+    """Hear who dials; tell whether it may go on."""
+    said = handshake.decode(line.hear())
+    if not isinstance(said, Hello):
+        return False
+    answer = handshake.challenge(me, said)
+    line.send(handshake.encode(answer))
+    if isinstance(answer, Refused):
+        return False
+    proof = handshake.decode(line.hear())
+    return isinstance(proof, Proof) and handshake.is_proved(me, said, answer, proof)
+
+
+class Lines:
+    """The connections of one process that are not in use."""
+
+    def __init__(self, run: str, secret: bytes) -> None:
+        self._run = run
+        self._secret = secret
+        self._guard = threading.Lock()
+        self._idle = list[tuple[float, tuple[str, bytes], Line]]()
+
+    def take(self, where: Where, *, seconds_max: float) -> tuple[Line, bool]:
+        """Give a connection, and whether it was used before: then it may have been closed meanwhile."""
+        key = (where.address, where.token)
+        old = time.monotonic() - IDLE_SECONDS_MAX
+        with self._guard:
+            stale = [entry for entry in self._idle if entry[0] < old]
+            self._idle = [entry for entry in self._idle if entry[0] >= old]
+            found = next((entry for entry in self._idle if entry[1] == key), None)
+            if found is not None:
+                self._idle.remove(found)
+        for entry in stale:
+            entry[2].close()
+        if found is not None:
+            found[2].wait_at_most(seconds_max)
+            return found[2], True
+        return dial(where, self._run, self._secret, seconds_max=seconds_max), False
+
+    def put_back(self, where: Where, line: Line) -> None:
+        """Keep a connection on which nothing is under way."""
+        with self._guard:
+            if len(self._idle) < _IDLE_MAX:
+                self._idle.append((time.monotonic(), (where.address, where.token), line))
+                return
+        line.close()
+
+    def close(self) -> None:
+        """Close all."""
+        with self._guard:
+            idle, self._idle = self._idle, []
+        for _, _, line in idle:
+            line.close()
+
+
+__all__ = ["IDLE_SECONDS_MAX", "Lines", "Unwelcome", "dial", "identity_for", "welcome"]

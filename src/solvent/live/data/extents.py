@@ -1,0 +1,106 @@
+"""Which version each stretch of a resource has: a row of extents, without gaps, in order.
+
+Nearly always there is one extent, the whole resource. There are more of them while a version is being fetched (what
+has arrived, and the rest), and where processes write different stretches at the same time.
+
+A version is a number from zero, and never names two different contents: that is promised by whoever gives the numbers.
+Each change of an extent also gives it a new *stamp*, so that somebody who has looked before and looks again sees that
+it was written in between, even if it has the same version again.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from solvent.protocols.machine import Value
+
+VOID = -1
+"""The version of what was never filled."""
+UNDER_WAY = -2
+"""The version of what is being written. It stays, if the process that writes dies: the stretch is torn."""
+
+
+class Extent(Value, frozen=True, gc=False, array_like=True):
+    """A stretch of a resource, from `start` to before `end`."""
+
+    start: int
+    end: int
+    version: int
+    stamp: int
+
+
+Extents: TypeAlias = tuple[Extent, ...]
+
+
+def whole(size: int, version: int, stamp: int) -> Extents:
+    """Make the row of a resource that is the same everywhere."""
+    return (Extent(0, size, version, stamp),)
+
+
+def part(extents: Extents, start: int, end: int) -> Extents:
+    """Cut out what lies between two places."""
+    if len(extents) == 1 and extents[0].start == start and extents[0].end == end:
+        return extents
+    cut = (Extent(max(start, one.start), min(end, one.end), one.version, one.stamp) for one in extents)
+    return tuple(one for one in cut if one.start < one.end)
+
+
+def marked(extents: Extents, start: int, end: int, version: int, stamp: int) -> Extents:
+    """Give a stretch another version."""
+    size = extents[-1].end
+    if start == 0 and end == size:
+        return whole(size, version, stamp)
+    assert 0 <= start < end <= size
+    return _joined((*part(extents, 0, start), Extent(start, end, version, stamp), *part(extents, end, size)))
+
+
+def replaced(extents: Extents, row: Extents) -> Extents:
+    """Put a row, which may be a part only, in the place of what was there."""
+    for one in row:
+        extents = marked(extents, one.start, one.end, one.version, one.stamp)
+    return extents
+
+
+def resized(extents: Extents, size: int) -> Extents:
+    """Cut a row, or lengthen it by something void."""
+    end = extents[-1].end
+    if size <= end:
+        return part(extents, 0, size) if size else whole(0, extents[0].version, extents[0].stamp)
+    kept = extents if end else ()
+    return _joined((*kept, Extent(end, size, VOID, 0)))
+
+
+def version_of(extents: Extents) -> int | None:
+    """Give the version that all of a row has, or none."""
+    version = extents[0].version
+    return version if all(one.version == version for one in extents) else None
+
+
+def first_other(extents: Extents, version: int) -> Extent | None:
+    """Give the first stretch that has another version, or none."""
+    return next((one for one in extents if one.version != version), None)
+
+
+def _joined(extents: Extents) -> Extents:
+    row = list[Extent]()
+    for one in extents:
+        if row and row[-1].version == one.version:
+            last = row.pop()
+            one = Extent(last.start, one.end, one.version, max(last.stamp, one.stamp))  # noqa: PLW2901
+        row.append(one)
+    return tuple(row)
+
+
+__all__ = [
+    "UNDER_WAY",
+    "VOID",
+    "Extent",
+    "Extents",
+    "first_other",
+    "marked",
+    "part",
+    "replaced",
+    "resized",
+    "version_of",
+    "whole",
+]

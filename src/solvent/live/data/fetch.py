@@ -1,0 +1,284 @@
+"""Fetching a version from another host, right into the memory of this one.
+
+What arrives is received into place, and is on the card piece by piece. So a fetch that broke goes on where it was: over
+a new connection, from another host that has the same version, or in another process of this host if this one died. Two
+processes of a host that want the same version fetch it once: the second waits, and looks again.
+
+A fetch is a thing of its own, so that somebody can look at its progress and cancel it while it runs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+import zlib
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING
+
+from solvent.errors import DataGone, DataProblem, Misuse
+from solvent.live.codec import Nonsense
+from solvent.live.data.dialling import Lines, Unwelcome
+from solvent.live.data.extents import VOID, part, version_of
+from solvent.live.data.kept import can_have
+from solvent.live.data.wire import PIECE_BYTES_MAX, Broken, Have, Lack, Line, Want
+from solvent.protocols.machine import Value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from solvent.live.data.card import Sheet
+    from solvent.live.data.region import Region
+    from solvent.live.data.where import Where
+    from solvent.live.data.writing import Writing
+
+_PAUSE_SECONDS = 0.02
+_PAUSE_SECONDS_MAX = 1.0
+
+
+class Options(Value, frozen=True, gc=False):
+    """How to fetch."""
+
+    #: Whether each piece is compared with a checksum that its sender made.
+    has_checksum: bool = False
+    #: After how long a silence a connection is given up.
+    seconds_max: float = 10.0
+    #: How often in a row a connection may break before anything has arrived.
+    attempts_max: int = 6
+    #: A stretch only; a length of 0 reaches to the end.
+    offset: int = 0
+    length: int = 0
+
+
+class Progress(Value, frozen=True, gc=False):
+    """How far a fetch has come."""
+
+    done: int
+    size: int
+    #: How often a connection was lost or came to nothing.
+    breaks: int = 0
+
+
+class Fetch:
+    """One version on its way from one host, or several that have it, to this one."""
+
+    def __init__(
+        self,
+        sources: tuple[Where, ...],
+        region: Callable[[], Region],
+        lines: Lines,
+        *,
+        options: Options,
+        on_progress: Callable[[Progress], None] | None = None,
+    ) -> None:
+        first = sources[0]
+        if any((one.resource, one.version, one.size) != (first.resource, first.version, first.size) for one in sources):
+            raise Misuse("D106", f"the places to fetch `{first.resource}` from do not have the same version of it")
+        self.progress = Progress(0, first.size)
+        self._sources = list(sources)
+        self._first = first
+        self._region = region
+        self._lines = lines
+        self._options = options
+        self._on_progress = on_progress
+        self._line: Line | None = None
+        self._failures = 0
+        self._cancelled = threading.Event()
+
+    def cancel(self) -> None:
+        """Stop it, from any thread; what has arrived stays for the next time."""
+        self._cancelled.set()
+        line = self._line
+        if line is not None:
+            line.shut()
+
+    def run(self) -> Region:
+        """Fetch; give the memory that has the version now.
+
+        Raises `DataGone` where nobody has it any more, and `DataProblem` where nobody can be reached.
+        """
+        region = self._region()
+        version = self._first.version
+        while True:
+            sheet = region.sheet
+            missing = self._missing(sheet)
+            if sheet.size != self._first.size:
+                self._alone(region, lambda: _prepare(region, self._first.size))
+            elif missing is None:
+                return region
+            elif not self._options.length and can_have(sheet, version):
+                self._alone(region, lambda: region.recover(version))
+            else:
+                start, end = missing
+                writing = self._alone(region, partial(region.write, version, offset=start, length=end - start))
+                if writing is not None:
+                    self._fill(writing)
+
+    async def arrived(self) -> Region:
+        """Fetch in a thread of its own; cancelled if whoever waits for it is."""
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[Region] = loop.create_future()
+
+        def settle(region: Region | None, error: BaseException | None) -> None:
+            if done.cancelled():
+                return
+            if error is not None:
+                done.set_exception(error)
+            elif region is not None:
+                done.set_result(region)
+
+        def work() -> None:
+            region, problem = None, None
+            try:
+                region = self.run()
+            except BaseException as error:  # noqa: BLE001 - it is raised again where somebody waits for it
+                problem = error
+            with suppress(RuntimeError):
+                loop.call_soon_threadsafe(settle, region, problem)
+
+        threading.Thread(target=work, name="solvent-fetch", daemon=True).start()
+        try:
+            return await asyncio.shield(done)
+        except asyncio.CancelledError:
+            self.cancel()
+            # Nobody else must write here before the thread has ended.
+            with suppress(Exception):
+                await done
+            raise
+
+    def _missing(self, sheet: Sheet) -> tuple[int, int] | None:
+        """Give the first stretch that has not arrived."""
+        options = self._options
+        end = options.offset + options.length if options.length else sheet.size
+        row = part(sheet.extents, options.offset, end) if sheet.size else sheet.extents
+        self.progress = Progress(
+            sum(one.end - one.start for one in row if one.version == self._first.version),
+            end - options.offset,
+            self.progress.breaks,
+        )
+        if version_of(row) == self._first.version:
+            return None
+        others = [one for one in row if one.version != self._first.version]
+        start = stop = others[0].start
+        for one in others:
+            if one.start == stop:
+                stop = one.end
+        return start, stop
+
+    def _alone(self, region: Region, act: Callable[[], Writing | None]) -> Writing | None:
+        """Do something that needs the memory for oneself, or wait a moment for who has it."""
+        changed, seen = time.monotonic(), region.sheet.stamps
+        while True:
+            self._stop_if_cancelled()
+            try:
+                return act()
+            except DataProblem as problem:
+                if problem.code != "D203":
+                    raise
+                if region.sheet.stamps != seen:
+                    return None
+                if time.monotonic() - changed > self._options.seconds_max:
+                    raise
+            self._cancelled.wait(_PAUSE_SECONDS)
+
+    def _fill(self, writing: Writing) -> None:
+        try:
+            if self._first.form and not self._options.length:
+                writing.describe(self._first.form)
+            while not writing.is_over:
+                self._stop_if_cancelled()
+                self._fill_from(self._sources[0], writing)
+        finally:
+            writing.leave()
+
+    def _fill_from(self, source: Where, writing: Writing) -> None:
+        """Get what this one can give; it may be nothing."""
+        try:
+            line, is_used = self._lines.take(source, seconds_max=self._options.seconds_max)
+        except Unwelcome as error:
+            self._drop(DataProblem("D205", f"`{source.resource}` cannot be fetched from {source.address}: {error}"))
+            return
+        except Broken as error:
+            self._on_break(f"{source.address}: {error}")
+            return
+        self._line = line
+        is_in_order = False
+        try:
+            is_in_order = self._receive(line, source, writing)
+        except (Broken, Nonsense) as error:
+            # One that was kept from the last time may have been closed by the other side long ago.
+            if not is_used or self._cancelled.is_set():
+                self._on_break(f"{source.address}: {error}")
+        finally:
+            self._line = None
+            if is_in_order:
+                self._lines.put_back(source, line)
+            else:
+                line.close()
+
+    def _receive(self, line: Line, source: Where, writing: Writing) -> bool:
+        """Receive what is missing, as far as it comes; tell whether the connection is in order afterwards."""
+        self._stop_if_cancelled()
+        options = self._options
+        offset, end = writing.start, writing.end
+        line.say_message(Want(source.resource, source.version, offset, end - offset, options.has_checksum))
+        answer = line.hear_message()
+        if isinstance(answer, Lack):
+            kind = DataGone if answer.code in ("D201", "D202") else DataProblem
+            self._drop(kind(answer.code, f"{source.address} has it not: {answer.reason}"))
+            return True
+        if not isinstance(answer, Have) or answer.size != source.size or not 0 < answer.piece <= PIECE_BYTES_MAX:
+            raise Nonsense("another size than it should have")
+        while writing.start < end:
+            length = min(answer.piece, end - writing.start)
+            with writing.view[:length] as place:
+                is_same, checksum = line.fill_piece(place)
+                if not is_same:
+                    raise Broken("it was written while it was sent")
+                if options.has_checksum and zlib.crc32(place) != checksum:
+                    raise Broken("a piece was damaged on its way")
+            self._failures = 0
+            self._note(length)
+            if writing.start + length == end:
+                break
+            writing.commit_until(writing.start + length)
+        writing.commit()
+        return True
+
+    def _note(self, length: int) -> None:
+        self.progress = Progress(self.progress.done + length, self.progress.size, self.progress.breaks)
+        if self._on_progress is not None:
+            self._on_progress(self.progress)
+
+    def _drop(self, problem: DataProblem) -> None:
+        """Ask this one no more."""
+        self._sources.pop(0)
+        if not self._sources:
+            raise problem
+
+    def _on_break(self, reason: str) -> None:
+        self._stop_if_cancelled()
+        self._failures += 1
+        self.progress = Progress(self.progress.done, self.progress.size, self.progress.breaks + 1)
+        if self._failures >= self._options.attempts_max * len(self._sources):
+            message = f"version {self._first.version} of `{self._first.resource}` cannot be fetched: {reason}"
+            hint = "whoever has it is gone, or cannot be reached from here"
+            raise DataProblem("D204", message, hint=hint)
+        self._sources.append(self._sources.pop(0))
+        if self._failures >= len(self._sources):
+            self._cancelled.wait(min(_PAUSE_SECONDS * 2**self._failures, _PAUSE_SECONDS_MAX))
+
+    def _stop_if_cancelled(self) -> None:
+        if self._cancelled.is_set():
+            raise DataProblem("D209", f"the fetch of `{self._first.resource}` was cancelled")
+
+
+def _prepare(region: Region, size: int) -> None:
+    """Make room for a version of another size; what was there is void then, but for what is kept."""
+    with region.write(0) as writing:
+        writing.resize(size)
+        writing.commit(VOID)
+
+
+__all__ = ["Fetch", "Options", "Progress"]

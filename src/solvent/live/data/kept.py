@@ -1,0 +1,105 @@
+"""The last version, kept beside the one that is being written.
+
+What is going to be overwritten is copied to a file of its own first, so that a process that dies while it writes takes
+nothing along but its own work. The copy costs memory and time in proportion to the stretch that is written, which is
+why it is made for those resources only whose users ask for it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from solvent.live.data.extents import UNDER_WAY, VOID, Extents, marked, part, resized, version_of, whole
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from solvent.live.data.card import Card, Sheet
+    from solvent.live.data.memory import Memory
+
+
+def stamped(sheet: Sheet, start: int, end: int, version: int) -> Sheet:
+    """Give a stretch a version and a new stamp."""
+    stamp = sheet.stamps + 1
+    return replace(sheet, stamps=stamp, extents=marked(sheet.extents, start, end, version, stamp))
+
+
+def can_have(sheet: Sheet, version: int) -> bool:
+    """Tell whether a version is there as a whole, or can be put together from what was kept."""
+    if version_of(sheet.extents) == version:
+        return True
+    kept = sheet.kept
+    if not kept or kept[-1].end != sheet.size:
+        return bool(kept) and version_of(kept) == version
+    others = (one for one in sheet.extents if one.version != version)
+    return all(version_of(part(kept, one.start, one.end)) == version for one in others)
+
+
+def newest(sheet: Sheet) -> int | None:
+    """Give the newest version that can be had."""
+    versions = {one.version for one in (*sheet.extents, *sheet.kept) if one.version >= 0}
+    return max((version for version in versions if can_have(sheet, version)), default=None)
+
+
+def keep(card: Card, memory: Memory, path: Path, start: int, end: int) -> None:
+    """Copy what of a stretch has a version, unless that is kept already."""
+    sheet = card.sheet()
+    kept = resized(sheet.kept or whole(sheet.size, VOID, 0), sheet.size)
+    for one in part(sheet.extents, start, end):
+        if one.version < 0 or version_of(part(kept, one.start, one.end)) == one.version:
+            continue
+        # Void first: killed in the middle of the copy, it must not be taken for the version that was kept before.
+        _note(card, marked(kept, one.start, one.end, VOID, 0))
+        memory.copy_out(path, one.start, one.end)
+        kept = marked(kept, one.start, one.end, one.version, one.stamp)
+        _note(card, kept)
+
+
+def restore(card: Card, memory: Memory, path: Path, version: int) -> None:
+    """Put a version together that can be had; whoever calls this has the whole memory to itself."""
+    if version_of(card.sheet().extents) == version:
+        return
+    for one in _resized(card, memory).extents:
+        if one.version != version:
+            _copy_in(card, memory, path, one.start, one.end)
+
+
+def put_back(card: Card, memory: Memory, path: Path, start: int, end: int) -> None:
+    """Put back what was kept of a stretch, if it was."""
+    sheet = card.sheet()
+    if (start, end) == (0, sheet.size) and sheet.kept:
+        end = _resized(card, memory).size
+    _copy_in(card, memory, path, start, end)
+
+
+def _resized(card: Card, memory: Memory) -> Sheet:
+    """Give the memory the size that it had when it was kept."""
+    sheet = card.sheet()
+    size = sheet.kept[-1].end
+    if size == sheet.size:
+        return sheet
+    memory.resize(sheet.size, size)
+    return card.change(
+        lambda old: replace(old, size=size, stamps=old.stamps + 1, extents=whole(size, UNDER_WAY, old.stamps + 1))
+    )
+
+
+def _copy_in(card: Card, memory: Memory, path: Path, start: int, end: int) -> None:
+    for one in part(card.sheet().kept, start, end):
+        if one.version >= 0:
+            _mark(card, one.start, one.end, UNDER_WAY)
+            memory.copy_in(path, one.start, one.end)
+            _mark(card, one.start, one.end, one.version)
+
+
+def _note(card: Card, kept: Extents) -> None:
+    card.change(lambda sheet: replace(sheet, kept=kept))
+
+
+def _mark(card: Card, start: int, end: int, version: int) -> None:
+    card.change(lambda sheet: stamped(sheet, start, end, version))
+
+
+__all__ = ["can_have", "keep", "newest", "put_back", "restore", "stamped"]

@@ -1,0 +1,149 @@
+"""The bytes of a resource: a file, mapped into this process, shared with all others that map it.
+
+The file lies in the run's folder, that is in memory, or it is one of the user's. Room for it is asked for when it is
+made, so that a full memory is an error then, and not a signal that kills whoever writes the page that is not there.
+
+A mapping is made once and kept. If another process has made the file longer, a longer mapping takes its place; views
+of the old one stay what they are. Memory that becomes shorter is given back to the system, but the file keeps its
+length, and so does a file that is removed: a process that looks at an old view sees zeros, and is not killed. That is
+different with a file of the user's, which gets the length that its data has.
+"""
+
+from __future__ import annotations
+
+import errno
+import mmap
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from solvent.errors import DataProblem
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_COPY_BYTES = 64 * 1024 * 1024
+
+
+class Memory:
+    """The file of a resource's bytes, open and mapped in this process."""
+
+    def __init__(self, path: Path, *, is_own: bool, is_new: bool = False) -> None:
+        self.is_own = is_own
+        self._path = path
+        self._map: mmap.mmap | None = None
+        flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT | os.O_EXCL if is_new else 0) | (os.O_NOFOLLOW if is_own else 0)
+        try:
+            self._file = os.open(path, flags, 0o600)
+        except OSError as error:
+            if is_own:
+                raise
+            raise DataProblem("D213", f"the file `{path}` cannot be opened: {error.strerror}") from error
+
+    def length(self) -> int:
+        """Give the length of the file."""
+        return os.fstat(self._file).st_size
+
+    def reserve(self, size: int) -> None:
+        """See to it that there is room for so many bytes."""
+        # A mapping has at least one byte, and a page is the least that is kept anyway.
+        wanted = max(size, mmap.PAGESIZE) if self.is_own else size
+        if wanted <= 0 or (self.length() >= wanted and not self.is_own):
+            return
+        try:
+            os.posix_fallocate(self._file, 0, wanted)
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.ENOMEM, errno.EINVAL):
+                raise
+            hint = "make room, or name a folder that has more (`folder=`)"
+            message = f"there is no room for {size:,} bytes in `{self._path.parent}`"
+            raise DataProblem("D211", message, hint=hint) from error
+
+    def resize(self, old: int, size: int) -> None:
+        """Make room for more bytes, or give back what lies beyond fewer."""
+        if size > old:
+            self.reserve(size)
+        elif size < old:
+            self._cut(size)
+
+    def _cut(self, size: int) -> None:
+        if not self.is_own:
+            os.ftruncate(self._file, size)
+            return
+        first = -(-max(size, 1) // mmap.PAGESIZE) * mmap.PAGESIZE
+        with self.view(size, first) as rest:
+            # Should it grow again, what is new is zero, on the last page as everywhere.
+            rest[:] = bytes(len(rest))
+        beyond = self.length() - first
+        if beyond > 0:
+            self._free(first, beyond)
+
+    def remove(self) -> None:
+        """Remove the file and give its memory back at once, although others may still have it mapped."""
+        if self.is_own:
+            self._free(0, self.length())
+            self._path.unlink(missing_ok=True)
+
+    def view(self, start: int, end: int) -> memoryview:
+        """Give a writable view of a stretch."""
+        if end == 0:
+            return memoryview(bytearray())
+        if self._map is None or len(self._map) < end:
+            length = self.length()
+            if length < end:
+                message = f"the file `{self._path}` has {length:,} bytes, and {end:,} were there"
+                raise DataProblem("D213", message, hint="somebody else has cut it")
+            self._map = mmap.mmap(self._file, length)
+        return memoryview(self._map)[start:end]
+
+    def flush(self) -> None:
+        """Have the system write to the disk what it has not yet written of a file of the user's."""
+        if self._map is not None:
+            self._map.flush()
+
+    def copy_out(self, path: Path, start: int, end: int) -> None:
+        """Copy a stretch to the same place of another file."""
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            # Writing to the file, and not to a mapping of it, lets other threads go on meanwhile.
+            with self.view(start, end) as view:
+                while start < end:
+                    with view[-(end - start) :][:_COPY_BYTES] as rest:
+                        start += os.pwrite(file, rest, start)
+        except OSError as error:
+            raise DataProblem("D211", f"there is no room to keep the last version: {error.strerror}") from error
+        finally:
+            os.close(file)
+
+    def copy_in(self, path: Path, start: int, end: int) -> None:
+        """Copy a stretch back."""
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        try:
+            with self.view(start, end) as view:
+                while start < end:
+                    with view[-(end - start) :][:_COPY_BYTES] as rest:
+                        read = os.preadv(file, [rest], start)
+                    if not read:
+                        raise DataProblem("D206", f"the kept copy `{path.name}` is too short")
+                    start += read
+        finally:
+            os.close(file)
+
+    def close(self) -> None:
+        """Let go of the file; views that somebody still has stay."""
+        if self._map is not None:
+            with suppress(BufferError):
+                self._map.close()
+            self._map = None
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+    def _free(self, start: int, length: int) -> None:
+        if not hasattr(mmap, "MADV_REMOVE"):
+            return
+        with suppress(OSError, ValueError), mmap.mmap(self._file, self.length()) as whole:
+            whole.madvise(mmap.MADV_REMOVE, start, length)
+
+
+__all__ = ["Memory"]

@@ -1,0 +1,194 @@
+"""A region: the memory of one resource, as one process sees it.
+
+All processes of a host have the same bytes before them. Who may write them and when is not decided here; but what can
+go wrong is noticed:
+
+* While a stretch is written, the card says so, and the process has it locked. The version is put on the card when the
+  writing is done. A process that dies in between leaves a stretch that is under way, and a lock that is free: it is
+  *torn*, and nobody gets it as any version.
+* If the resource keeps its last version (`keep_last`), what is going to be overwritten is copied first, and a torn
+  stretch is put right from the copy. That costs the memory of a second copy, and the time to make it.
+* Two that write the same stretch at the same time are an error for the second.
+"""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from solvent.errors import DataGone, DataProblem, Misuse
+from solvent.live.data.arrays import array_of
+from solvent.live.data.card import TO_THE_END, Card, Sheet
+from solvent.live.data.extents import UNDER_WAY, VOID, Extent, Extents, first_other, part, version_of
+from solvent.live.data.kept import can_have, keep, newest, restore, stamped
+from solvent.live.data.memory import Memory
+from solvent.live.data.writing import Writing
+
+
+class Region:
+    """The memory of one resource, shared with the other processes of this host."""
+
+    def __init__(self, card: Card, *, folder: Path, stem: str) -> None:
+        sheet = card.sheet()
+        own = folder / f"{stem}.data"
+        self.resource = sheet.resource
+        self.birth = sheet.birth
+        self._card = card
+        self._memory = Memory(Path(sheet.path) if sheet.path else own, is_own=not sheet.path)
+        self._files = [folder / f"{stem}.kept", folder / f"{stem}.card"]
+        self._kept = self._files[0]
+        #: What this process writes just now: the two ends of each stretch.
+        self._written = list[tuple[int, int]]()
+        self._guard = threading.RLock()
+
+    @property
+    def sheet(self) -> Sheet:
+        """What the card says now; raise `DataGone` if the memory was removed."""
+        sheet = self._card.sheet()
+        if sheet.is_removed:
+            raise DataGone("D201", f"`{self.resource}` was removed")
+        return sheet
+
+    @property
+    def size(self) -> int:
+        """How many bytes there are."""
+        return self.sheet.size
+
+    @property
+    def version(self) -> int | None:
+        """The version of all bytes; none if some have another, or are being written."""
+        version = version_of(self.sheet.extents)
+        return None if version is None or version < 0 else version
+
+    @property
+    def newest(self) -> int | None:
+        """The newest version that is here, or was kept: the one to go on with if the others died."""
+        return newest(self.sheet)
+
+    def is_removed(self) -> bool:
+        """Tell whether somebody has removed this memory from the host."""
+        return self._card.sheet().is_removed
+
+    def is_busy(self) -> bool:
+        """Tell whether a process that is alive writes here just now, this one or another."""
+        return bool(self._written) or self._card.is_taken(0, TO_THE_END)
+
+    def check(self, version: int, *, offset: int = 0, length: int | None = None) -> None:
+        """Raise `DataGone` unless a stretch, or everything, has this version."""
+        sheet = self.sheet
+        start, end = stretch_of(sheet, offset, length)
+        other = first_other(part(sheet.extents, start, end), version)
+        if other is not None:
+            raise self._gone(version, other)
+
+    def stamps(self, offset: int, length: int) -> Extents:
+        """Give the versions and stamps of a stretch: the same as before if nobody wrote it in between."""
+        sheet = self.sheet
+        return part(sheet.extents, *stretch_of(sheet, offset, length))
+
+    def read(self, version: int, *, offset: int = 0, length: int | None = None) -> memoryview:
+        """Give a read-only view of a version, mapped and not copied; it holds until the next one is written."""
+        self.check(version, offset=offset, length=length)
+        return self._memory.view(*stretch_of(self.sheet, offset, length)).toreadonly()
+
+    def array(self, version: int, dtype: Any = None, shape: Any = None) -> Any:
+        """Give a read-only NumPy array of a version; without a type, the one that was last written here."""
+        return array_of(self.read(version), self.sheet.form, dtype, shape)
+
+    def write(self, version: int, *, offset: int = 0, length: int | None = None) -> Writing:
+        """Begin to write what will be `version`: everything, or a stretch."""
+        if version < 0:
+            raise Misuse("D101", f"{version} is no version; they count from 0")
+        with self._guard:
+            start, end, locked = self._take(offset, length)
+            try:
+                if self.sheet.keep_last:
+                    keep(self._card, self._memory, self._kept, start, end)
+                self._card.change(lambda sheet: stamped(sheet, start, end, UNDER_WAY))
+            except BaseException:
+                self._give_back(start, end, locked)
+                raise
+            return Writing(
+                self._card,
+                self._memory,
+                self._kept,
+                stretch=(start, end),
+                version=version,
+                on_end=lambda: self._give_back(start, end, locked),
+            )
+
+    def recover(self, version: int) -> None:
+        """Put a version together from what is here and what was kept; raise `DataGone` where that is not possible."""
+        with self._guard:
+            start, end, locked = self._take(0, None)
+            try:
+                sheet = self.sheet
+                if not can_have(sheet, version):
+                    other = first_other(sheet.extents, version)
+                    assert other is not None
+                    raise self._gone(version, other, is_free=True)
+                restore(self._card, self._memory, self._kept, version)
+            finally:
+                self._give_back(start, end, locked)
+
+    def flush(self) -> None:
+        """Wait until a file of the user's is on its disk; memory has none."""
+        self._memory.flush()
+
+    def remove(self) -> None:
+        """Remove the memory, for all processes of this host; a file of the user's stays."""
+        self._card.change(lambda sheet: replace(sheet, is_removed=True))
+        self._memory.remove()
+        for file in self._files:
+            file.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Let go of it; what is being written is torn then."""
+        self._memory.close()
+        self._card.close()
+
+    def _take(self, offset: int, length: int | None) -> tuple[int, int, int]:
+        """Get the right to write a stretch, or raise `DataProblem`; give its ends, and the length to give back."""
+        while True:
+            sheet = self.sheet
+            start, end = stretch_of(sheet, offset, length)
+            is_whole = start == 0 and end == sheet.size
+            locked = TO_THE_END if is_whole else end - start
+            is_mine = any(one < end and start < other for one, other in self._written) or (is_whole and self._written)
+            if is_mine or not self._card.try_take(start, locked):
+                raise DataProblem("D203", f"`{self.resource}` is being written by somebody else")
+            if self.sheet.size == sheet.size:
+                self._written.append((start, end))
+                return start, end, locked
+            # Somebody had changed the size just before; an other end may be meant.
+            self._card.give_back(start, locked)
+
+    def _give_back(self, start: int, end: int, locked: int) -> None:
+        with self._guard:
+            self._written.remove((start, end))
+            self._card.give_back(start, locked)
+
+    def _gone(self, wanted: int, found: Extent, *, is_free: bool = False) -> DataProblem:
+        name = f"version {wanted} of `{self.resource}`"
+        if found.version == VOID:
+            return DataGone("D201", f"{name} is not here: it was never filled")
+        if found.version != UNDER_WAY:
+            return DataGone("D201", f"{name} is not here: it is version {found.version}")
+        if not is_free and (self._written or self._card.is_taken(found.start, max(1, found.end - found.start))):
+            return DataProblem("D203", f"{name} is not here: another one is being written just now")
+        hint = "fetch it from another host that has it; `keep_last` keeps a copy of the last version"
+        return DataGone("D202", f"{name} is not here: it is torn, a process died while it wrote", hint=hint)
+
+
+def stretch_of(sheet: Sheet, offset: int, length: int | None) -> tuple[int, int]:
+    """Make sure that a stretch lies inside and is not empty, and give its two ends."""
+    end = sheet.size if length is None else offset + length
+    if not 0 <= offset <= end <= sheet.size or (offset == end and sheet.size):
+        raise Misuse("D102", f"{offset} to {end} is no stretch of `{sheet.resource}`, which has {sheet.size} bytes")
+    return offset, end
+
+
+__all__ = ["Region", "stretch_of"]

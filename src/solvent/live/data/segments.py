@@ -1,0 +1,67 @@
+"""Making the memory of a resource in the folder of its run, and opening what others have made.
+
+Whoever makes or removes something has the folder to itself. The card is written last and removed first in effect, by
+what it says, so a process that is killed in the middle leaves something that nobody takes for a resource, and that the
+next one that makes it clears away.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from solvent.errors import DataProblem
+from solvent.live.data.card import Card, Sheet
+from solvent.live.data.extents import whole
+from solvent.live.data.memory import Memory
+from solvent.live.data.region import Region
+
+
+def make(folder: Path, stem: str, sheet: Sheet, *, size: int | None) -> None:
+    """Make the files of a resource; without a size, it is as long as the user's file."""
+    for suffix in ("card", "data", "kept"):
+        (folder / f"{stem}.{suffix}").unlink(missing_ok=True)
+    own = folder / f"{stem}.data"
+    path = Path(sheet.path) if sheet.path else own
+    is_new = not sheet.path or (size is not None and not path.exists())
+    memory = Memory(path, is_own=not sheet.path, is_new=is_new)
+    try:
+        if size is None:
+            size = memory.length()
+        elif sheet.path:
+            memory.resize(memory.length(), size)
+        else:
+            memory.reserve(size)
+        card = Card(folder / f"{stem}.card", is_new=True)
+        card.begin(replace(sheet, size=size, extents=whole(size, sheet.extents[0].version, 0)))
+        card.close()
+    except BaseException:
+        own.unlink(missing_ok=True)
+        raise
+    finally:
+        memory.close()
+
+
+def opened(folder: Path, stem: str) -> Region | None:
+    """Open what is there; none if nothing is, or if it was never finished or is being removed."""
+    try:
+        card = Card(folder / f"{stem}.card")
+    except FileNotFoundError:
+        return None
+    except DataProblem:
+        return None
+    try:
+        if not card.is_finished() or card.sheet().is_removed:
+            card.close()
+            return None
+        return Region(card, folder=folder, stem=stem)
+    except FileNotFoundError:
+        card.close()
+        return None
+    except BaseException:
+        card.close()
+        raise
+
+
+__all__ = ["make", "opened"]

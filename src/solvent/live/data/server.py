@@ -1,0 +1,141 @@
+"""The thread that hands data to other hosts: it listens, and has a thread for each that fetches.
+
+It serves whatever lies in the run's folder of this host, also what a process has written that is not there any more: as
+long as one process of the run is alive on a host, the data of that host can be had.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+import zlib
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from solvent.errors import DataGone, NodeProblem, SolventError
+from solvent.live.codec import Nonsense
+from solvent.live.data.dialling import IDLE_SECONDS_MAX, welcome
+from solvent.live.data.wire import PIECE_BYTES, Broken, Have, Lack, Line, Want
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from solvent.live.addresses import Address
+    from solvent.live.data.region import Region
+    from solvent.live.handshake import Identity
+
+CONNECTIONS_MAX = 256
+_HANDSHAKE_SECONDS_MAX = 5.0
+_SEND_SECONDS_MAX = 30.0
+_CLOSE_SECONDS_MAX = 5.0
+
+
+class Server:
+    """Hands data to those that fetch it, until it is closed."""
+
+    def __init__(
+        self, address: Address, identity: Identity, find: Callable[[str], Region | None], *, piece: int = PIECE_BYTES
+    ) -> None:
+        host, port = address
+        try:
+            family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+            self._listening = socket.create_server((host, port), family=family, backlog=64)
+        except (OSError, OverflowError) as error:
+            raise NodeProblem("N103", f"cannot listen at {host}:{port}: {error}") from error
+        self.address: Address = self._listening.getsockname()[:2]
+        self._identity = identity
+        self._find = find
+        self._piece = piece
+        self._guard = threading.Lock()
+        self._lines = dict[Line, threading.Thread]()
+        self._is_closed = False
+        self._thread = threading.Thread(target=self._listen, name="solvent-data", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop listening, and end what is being sent."""
+        with self._guard:
+            self._is_closed = True
+            lines = dict(self._lines)
+        # Closing a socket does not wake a thread that waits for it; shutting it down does.
+        with suppress(OSError):
+            self._listening.shutdown(socket.SHUT_RDWR)
+        self._listening.close()
+        for line in lines:
+            line.shut()
+        # The memory must not be closed under their feet.
+        for thread in (self._thread, *lines.values()):
+            thread.join(_CLOSE_SECONDS_MAX)
+
+    def abandon(self) -> None:
+        """Close what a copy of this process has of it, without a word to those that are connected."""
+        self._listening.close()
+        for line in self._lines:
+            line.close()
+
+    def _listen(self) -> None:
+        while True:
+            try:
+                connection, _ = self._listening.accept()
+            except OSError:
+                if self._is_closed or self._listening.fileno() < 0:
+                    return
+                continue
+            with self._guard:
+                is_full = self._is_closed or len(self._lines) >= CONNECTIONS_MAX
+                if not is_full:
+                    with suppress(OSError):
+                        line = Line(connection, seconds_max=_SEND_SECONDS_MAX)
+                        thread = threading.Thread(target=self._talk, args=(line,), name="solvent-data", daemon=True)
+                        self._lines[line] = thread
+                        thread.start()
+                        continue
+            connection.close()
+
+    def _talk(self, line: Line) -> None:
+        try:
+            line.wait_at_most(_HANDSHAKE_SECONDS_MAX)
+            if welcome(line, self._identity):
+                line.wait_at_most(2 * IDLE_SECONDS_MAX)
+                while isinstance(said := line.hear_message(), Want):
+                    self._serve(line, said)
+        except (Broken, Nonsense):
+            # Whoever fetched knows best whether that was meant; it asks again if not.
+            return
+        finally:
+            with self._guard:
+                self._lines.pop(line, None)
+            line.close()
+
+    def _serve(self, line: Line, want: Want) -> None:
+        try:
+            region = self._find(want.resource)
+            if region is None:
+                raise DataGone("D201", f"`{want.resource}` is not here")
+            before = region.stamps(want.offset, want.length)
+            view = region.read(want.version, offset=want.offset, length=want.length)
+            size = region.size
+        except SolventError as error:
+            line.say_message(Lack(error.code, error.message))
+            return
+        line.say_message(Have(size, self._piece), is_more_to_come=len(view) > 0)
+        with view:
+            for start in range(0, len(view), self._piece):
+                with view[start : start + self._piece] as piece:
+                    checksum = zlib.crc32(piece) if want.has_checksum else 0
+                    line.send(piece)
+                is_same = _stamps_of(region, want) == before
+                line.send_trailer(is_same=is_same, checksum=checksum)
+                if not is_same:
+                    return
+
+
+def _stamps_of(region: Region, want: Want) -> object:
+    """Look again: what was removed meanwhile has no stamps."""
+    try:
+        return region.stamps(want.offset, want.length)
+    except SolventError:
+        return None
+
+
+__all__ = ["CONNECTIONS_MAX", "Server"]

@@ -1,0 +1,196 @@
+"""How data is asked for and sent: a few small messages, and between them the bytes themselves.
+
+    fetcher   (handshake, see `live.handshake`)
+    fetcher   Want      resource, version, a stretch of it
+    server    Have      and then pieces of the stretch, each followed by a trailer         or Lack and the reason
+    fetcher   Want      another one, over the same connection
+
+A trailer says whether the piece was that version all the time until it was sent, and has a checksum if one is wanted.
+What arrived with a good trailer stays good whatever happens afterwards, so a fetch that breaks goes on behind it, at
+the same server or at another one.
+
+Sockets block, and threads wait for them: bytes go from the memory of one process to that of the other by one system
+call for each piece, and are copied nowhere on the way but in the kernel. They are sent by `send` and not by `sendfile`,
+which would take references to pages instead of copies: somebody could write to them after the trailer has said that
+all is well.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+from typing import TYPE_CHECKING, TypeAlias
+
+import msgspec
+
+from solvent.live.codec import Nonsense, framed
+from solvent.live.handshake import HANDSHAKE_BYTES_MAX
+from solvent.protocols.machine import Message
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+PROTOCOL = "solvent-data"
+PIECE_BYTES = 8 * 1024 * 1024
+PIECE_BYTES_MAX = 256 * 1024 * 1024
+FRAME_BYTES_MAX = 64 * 1024
+NAME_CHARACTERS_MAX = 500
+_LENGTH = struct.Struct("!I")
+_TRAILER = struct.Struct("!BI")
+_TIME = struct.Struct("@ll")
+_MORE = getattr(socket, "MSG_MORE", 0)
+
+
+class Broken(Exception):
+    """A connection that is of no use any more; the reason is for people."""
+
+
+class Want(Message, frozen=True, gc=False):
+    """A fetcher asks for a stretch of a version."""
+
+    resource: str
+    version: int
+    offset: int
+    length: int
+    has_checksum: bool = False
+
+
+class Have(Message, frozen=True, gc=False):
+    """The server has it, of so many bytes altogether, and sends pieces of this length; the last may be shorter."""
+
+    size: int
+    piece: int
+
+
+class Lack(Message, frozen=True, gc=False):
+    """The server does not have it."""
+
+    code: str
+    reason: str
+
+
+Said: TypeAlias = Want | Have | Lack
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(Said).decode
+
+
+class Line:
+    """A connection, on which one thread at a time speaks and waits."""
+
+    def __init__(self, connection: socket.socket, *, seconds_max: float) -> None:
+        """Give up, with `Broken`, if nothing moves for so many seconds."""
+        self._socket = connection
+        connection.settimeout(None)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _time(seconds_max))
+        self.wait_at_most(seconds_max)
+
+    def wait_at_most(self, seconds: float) -> None:
+        """Change how long to wait for the other side to say something."""
+        self._seconds = seconds
+        # Not by `settimeout`: that would make the socket one that never blocks, and of every piece many small ones.
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _time(seconds))
+
+    def say(self, body: bytes, *, is_more_to_come: bool = False) -> None:
+        """Send a small message."""
+        self.send(framed(body), flags=_MORE if is_more_to_come else 0)
+
+    def say_message(self, said: Said, *, is_more_to_come: bool = False) -> None:
+        """Send one of the messages above."""
+        self.say(_encode(said), is_more_to_come=is_more_to_come)
+
+    def hear(self, *, bytes_max: int = HANDSHAKE_BYTES_MAX) -> bytes:
+        """Receive a small message."""
+        head = bytearray(_LENGTH.size)
+        self.fill(head)
+        (length,) = _LENGTH.unpack(head)
+        if length > bytes_max:
+            raise Nonsense(f"a frame of {length} bytes, and at most {bytes_max} are allowed")
+        body = bytearray(length)
+        self.fill(body)
+        return bytes(body)
+
+    def hear_message(self) -> Said:
+        """Receive one of the messages above, or raise `Nonsense`."""
+        body = self.hear(bytes_max=FRAME_BYTES_MAX)
+        try:
+            said: Said = _decode(body)
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+            raise Nonsense(f"not a message about data: {error}") from error
+        return said
+
+    def send(self, data: bytes | memoryview, *, flags: int = 0) -> None:
+        """Send all of it."""
+        try:
+            sent = self._socket.send(data, flags)
+            with memoryview(data) as view:
+                while sent < len(view):
+                    with view[sent:] as rest:
+                        sent += self._socket.send(rest, flags)
+        except OSError as error:
+            raise Broken(_words(error, self._seconds)) from error
+
+    def send_trailer(self, *, is_same: bool, checksum: int) -> None:
+        """Say how it went, after a piece."""
+        self.send(_TRAILER.pack(is_same, checksum))
+
+    def fill(self, *places: bytearray | memoryview) -> None:
+        """Receive as many bytes as some places in memory have room for, right into them."""
+        rest: Sequence[memoryview] = [memoryview(place) for place in places if len(place)]
+        try:
+            while rest:
+                count = self._socket.recvmsg_into(rest, 0, socket.MSG_WAITALL)[0]
+                if not count:
+                    raise Broken("the other side closed the connection")
+                while rest and count >= len(rest[0]):
+                    count -= len(rest[0])
+                    rest = rest[1:]
+                if rest:
+                    rest = [rest[0][count:], *rest[1:]]
+        except OSError as error:
+            raise Broken(_words(error, self._seconds)) from error
+
+    def fill_piece(self, place: memoryview) -> tuple[bool, int]:
+        """Receive a piece into its place; give what its trailer says."""
+        trailer = bytearray(_TRAILER.size)
+        self.fill(place, trailer)
+        is_same, checksum = _TRAILER.unpack(trailer)
+        return bool(is_same), checksum
+
+    def shut(self) -> None:
+        """Wake whoever waits here, from another thread."""
+        try:
+            self._socket.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            return
+
+    def close(self) -> None:
+        """Close it."""
+        self._socket.close()
+
+
+def _time(seconds: float) -> bytes:
+    whole = int(seconds)
+    return _TIME.pack(whole, int((seconds - whole) * 1_000_000))
+
+
+def _words(error: OSError, seconds: float) -> str:
+    if isinstance(error, BlockingIOError):
+        return f"nothing came for {seconds:g} seconds"
+    return error.strerror or str(error)
+
+
+__all__ = [
+    "FRAME_BYTES_MAX",
+    "NAME_CHARACTERS_MAX",
+    "PIECE_BYTES",
+    "PIECE_BYTES_MAX",
+    "PROTOCOL",
+    "Broken",
+    "Have",
+    "Lack",
+    "Line",
+    "Said",
+    "Want",
+]

@@ -1,0 +1,164 @@
+"""A stretch of memory while one process writes it.
+
+It ends by `commit`, which makes it a version that others can have; by `abandon`, which leaves it torn or puts back what
+was kept; or by the death of the process, which is the same as to abandon it.
+
+The view is withdrawn when the writing ends, and arrays become read-only, so that a late write is an error here and not
+a riddle elsewhere. What was derived from them (slices, other arrays) cannot be withdrawn: whoever keeps such a thing
+writes into what is no longer his.
+"""
+
+from __future__ import annotations
+
+import weakref
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Self
+
+from msgspec.structs import replace
+
+from solvent.errors import Misuse
+from solvent.live.data.arrays import array_of, form_of
+from solvent.live.data.extents import UNDER_WAY, VOID, whole
+from solvent.live.data.kept import put_back, stamped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+    from types import TracebackType
+
+    from solvent.live.data.card import Card
+    from solvent.live.data.memory import Memory
+
+FORM_CHARACTERS_MAX = 400
+
+
+class Writing:
+    """What `Region.write` gives: a stretch from `start` to before `end` that will be `version`."""
+
+    def __init__(
+        self,
+        card: Card,
+        memory: Memory,
+        kept: Path,
+        *,
+        stretch: tuple[int, int],
+        version: int,
+        on_end: Callable[[], None],
+    ) -> None:
+        self.start, self.end = stretch
+        self.version = version
+        self.is_over = False
+        self._card = card
+        self._memory = memory
+        self._kept = kept
+        self._on_end = on_end
+        self._is_whole = stretch == (0, card.sheet().size)
+        self._view: memoryview | None = None
+        self._arrays = list[weakref.ref[Any]]()
+
+    @property
+    def view(self) -> memoryview:
+        """The bytes, mapped and not copied, to be changed as long as this writing goes on."""
+        self._go_on()
+        if self._view is None:
+            self._view = self._memory.view(self.start, self.end)
+        return self._view
+
+    def array(self, dtype: Any = None, shape: Any = None) -> Any:
+        """Give a NumPy array over the bytes; without a type, the one that was last written here."""
+        array = array_of(self.view, self._card.sheet().form, dtype, shape)
+        self._arrays.append(weakref.ref(array))
+        if self._is_whole and dtype is not None:
+            form = form_of(array)
+            self._card.change(lambda sheet: sheet if sheet.form == form else replace(sheet, form=form))
+        return array
+
+    def resize(self, size: int) -> None:
+        """Change the size of the resource. What lies beyond the old one is zero; views and arrays are given anew."""
+        self._go_on()
+        if not self._is_whole:
+            raise Misuse("D102", "only who writes all of a resource can change its size")
+        if size < 0:
+            raise Misuse("D102", f"{size} bytes is no size")
+        self._withdraw()
+        old = self._card.sheet().size
+        self._memory.resize(old, size)
+        self._card.change(
+            lambda sheet: replace(
+                sheet, size=size, stamps=sheet.stamps + 1, extents=whole(size, UNDER_WAY, sheet.stamps + 1)
+            )
+        )
+        self.end = size
+
+    def describe(self, form: str) -> None:
+        """Say what the bytes are, for those that read them."""
+        self._go_on()
+        if len(form) > FORM_CHARACTERS_MAX:
+            raise Misuse("D102", f"a form has at most {FORM_CHARACTERS_MAX} characters")
+        self._card.change(lambda sheet: replace(sheet, form=form))
+
+    def commit_until(self, place: int) -> None:
+        """Make a version of the first part, and go on with the rest."""
+        self._go_on()
+        assert self.start < place < self.end
+        self._withdraw()
+        self._card.change(lambda sheet: stamped(sheet, self.start, place, self.version))
+        self.start = place
+
+    def commit(self, version: int | None = None) -> None:
+        """Make a version of it: the one that was said at the beginning, or another."""
+        self._go_on()
+        ended = self.version if version is None else version
+        if ended < VOID:
+            raise Misuse("D101", f"{ended} is no version; they count from 0")
+        self._withdraw()
+        self._card.change(lambda sheet: stamped(sheet, self.start, self.end, ended))
+        self._over()
+
+    def abandon(self) -> None:
+        """End without a version: what was kept is put back; where nothing was, the stretch is torn."""
+        if not self.is_over:
+            self._withdraw()
+            try:
+                put_back(self._card, self._memory, self._kept, self.start, self.end)
+            finally:
+                self._over()
+
+    def leave(self) -> None:
+        """End without a version, and put nothing back: somebody will go on here."""
+        if not self.is_over:
+            self._withdraw()
+            self._over()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is not None:
+            self.abandon()
+        elif not self.is_over:
+            self.commit()
+
+    def _go_on(self) -> None:
+        if self.is_over:
+            raise Misuse("D103", "this writing is over; begin another one")
+
+    def _withdraw(self) -> None:
+        if self._view is not None:
+            with suppress(BufferError):
+                self._view.release()
+            self._view = None
+        for reference in self._arrays:
+            array = reference()
+            if array is not None:
+                array.setflags(write=False)
+        self._arrays.clear()
+
+    def _over(self) -> None:
+        self.is_over = True
+        self._on_end()
+
+
+__all__ = ["FORM_CHARACTERS_MAX", "Writing"]
