@@ -19,6 +19,7 @@ _TEXT_MAX = 80
 def event_from(outcome: Any) -> Event | None:
     """Give the event that a report of a node is; None for what tells people nothing."""
     from solvent.live import PeerFault
+    from solvent.protocols.link import LinkFault
     from solvent.protocols.token.group.vocabulary import MemberChanged, Suspected, ViewBegan
     from solvent.protocols.token.vocabulary import Moved
 
@@ -34,6 +35,8 @@ def event_from(outcome: Any) -> Event | None:
             return {"event": "missed"}
         case PeerFault(peer, reason):
             return {"event": "fault", "peer": peer, "reason": reason}
+        case LinkFault(peer, reason):
+            return {"event": "fault", "peer": f"node {peer}", "reason": reason}
     return None
 
 

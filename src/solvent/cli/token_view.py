@@ -94,8 +94,9 @@ class Picture(View):
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Take the picture away."""
+        """Take the picture away, but for its head."""
         self._live.stop()
+        self._console.print(self._head())
 
     def take(self, event: Event) -> None:
         """Change the picture."""
@@ -112,18 +113,20 @@ class Picture(View):
         from rich.text import Text
 
         board = self.board
-        head = Text.assemble(
-            (f"epoch {board.epoch}", "bold"),
-            f"  {board.moves:,} moves, {board.moves_per_second:,.0f} a second  {board.seconds:.1f} s",
-        )
-        nodes = board.ring or tuple(sorted(board.locks))
-        everybody = (*nodes, *sorted(node for node in board.dead if node not in nodes))
-        rows = [self._row(node) for node in everybody]
+        rows = [self._row(node) for node in sorted({*board.ring, *board.locks, *board.dead})]
         heard = [
             Text(f"  #{one['place']} node {one['origin']}: {shortened(str(one['data']), _TEXT_MAX)}", "dim")
             for one in board.messages
         ]
-        return Group(head, *rows, *heard)
+        return Group(self._head(), *rows, *heard)
+
+    def _head(self) -> Any:
+        from rich.text import Text
+
+        board = self.board
+        moves = f"  {board.moves:,} moves, {board.moves_per_second:,.0f} a second  {board.seconds:.1f} s"
+        gaps = f"  without a lock for {', '.join(f'{gap:.2f}' for gap in board.gaps[-3:])} s" if board.gaps else ""
+        return Text.assemble((f"epoch {board.epoch}", "bold"), moves, (gaps, "green"))
 
     def _row(self, node: int) -> Any:
         from rich.text import Text
