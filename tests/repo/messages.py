@@ -17,6 +17,8 @@ from solvent.live import handshake
 from solvent.protocols import machine
 from solvent.protocols.capture import messages, moving_state, records, vocabulary
 from solvent.protocols.directory import messages as directory
+from solvent.protocols.elmp import messages as elmp
+from solvent.protocols.elmp import vocabulary as elmp_words
 from solvent.protocols.inertia import messages as inertia
 from solvent.protocols.link import messages as link
 from solvent.protocols.nodes import messages as nodes
@@ -83,6 +85,36 @@ _NEWS = (
 )
 _LOG = (group.Append, group.Saved, group.Behind, group.Committed)
 
+_LEAVING = (
+    elmp.Stand,
+    elmp.Standing,
+    elmp.Leaving,
+    elmp.Agreed,
+    elmp.Exchange,
+    elmp.Settled,
+    elmp.Surrender,
+)
+_JOINING = (elmp.Hello, elmp.Enter, elmp.Adopt, elmp.Ranked, elmp.Attach, elmp.Welcome, elmp.Unknown)
+_QUEUEING = (elmp.Link, elmp.Token, elmp.Taken, elmp.Unlink, elmp.Unlinked, elmp.Relink, elmp.Relinked)
+_LOCKING = (
+    elmp_words.Request,
+    elmp_words.Withdraw,
+    elmp_words.Release,
+    elmp_words.Fetched,
+    elmp_words.Join,
+    elmp_words.Leave,
+)
+_LOCKED = (
+    elmp_words.Queued,
+    elmp_words.Granted,
+    elmp_words.Dropped,
+    elmp_words.Joined,
+    elmp_words.Astray,
+    elmp_words.Entrusted,
+    elmp_words.Left,
+    elmp_words.Data,
+)
+
 _GREETING = (handshake.Hello, handshake.Challenge, handshake.Refused, handshake.Proof)
 
 # A heading of the second level, or of the third with what stands under it.
@@ -104,6 +136,16 @@ SECTIONS: tuple[tuple[str, tuple[type, ...]], ...] = (
     ("From slot to node", (directory.Matches, directory.Changes)),
     ("Reported", (directory.Found, directory.Seen)),
     ("Parts of these", (directory.Entry, directory.Bounds)),
+    ("## ELMP", ()),
+    ("Of requests", (elmp.Climb, elmp.Won, elmp.Rise, elmp.Freed)),
+    ("Of an exchange of seats", (elmp.Follow, elmp.Followed, elmp.Upper, elmp.Lower)),
+    ("Of departures", _LEAVING),
+    ("Of insertions", _JOINING),
+    ("Of the tree's shape", (elmp.Resized, elmp.Gather, elmp.Gathered, elmp.Seated)),
+    ("Of the queue", _QUEUEING),
+    ("Parts of these", (elmp.Asking, elmp.Given, elmp.Seat, elmp.Own)),
+    ("Requested by users", _LOCKING),
+    ("Reported to users", _LOCKED),
     ("## Inertia", ()),
     ("Messages", (inertia.Probe, inertia.Announce, inertia.Confirm, inertia.Awake)),
     ("Told to the detector by its node", (inertia.Active, inertia.Passive, inertia.Sent, inertia.Roused)),
@@ -139,9 +181,12 @@ TYPES = (
     (vocabulary, "AttemptId"),
     (vocabulary, "Place"),
     (moving_state, "Molecules"),
+    (elmp, "Ref"),
+    (elmp, "Child"),
+    (elmp, "Waiting"),
     (inertia, "Round"),
 )
-MODULES = (messages, moving_state, directory, inertia, token, group, link, nodes, handshake)
+MODULES = (messages, moving_state, directory, elmp, inertia, token, group, link, nodes, handshake)
 """Where all messages are that the page must list."""
 
 
