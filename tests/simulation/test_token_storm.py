@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+import gc
+from typing import TYPE_CHECKING
+
 import pytest
 
 from tests.simulation.token_storm import MANY, storm
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture(autouse=True)
+def cleared() -> Iterator[None]:
+    """Free the memory of a run: it and its users know each other, and the collector comes rarely."""
+    yield
+    gc.collect()
 
 
 @pytest.mark.parametrize("seed", range(12))

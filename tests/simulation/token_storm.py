@@ -195,6 +195,7 @@ def storm(seed: int, nodes: int, *, wishes: int = 40, during_ms: int = 20_000, c
 
 
 if __name__ == "__main__":
+    import gc
     import time
 
     for seed in range(int(sys.argv[1]), int(sys.argv[3]) if len(sys.argv) > 3 else int(sys.argv[1]) + 1):
@@ -209,3 +210,6 @@ if __name__ == "__main__":
             f"{users.suspicions} suspicions; {time.perf_counter() - began:.1f} s",
             flush=True,
         )
+        # A run and its users know each other, and the collector comes rarely.
+        del run, users
+        gc.collect()
