@@ -13,7 +13,16 @@ from solvent.protocols.link import Linked, LinkFault, LinkState
 from solvent.protocols.machine import NodeId
 from solvent.protocols.token.group.group import Group
 from solvent.protocols.token.group.state import GroupConfig, GroupState
-from solvent.protocols.token.group.vocabulary import Delivered, Left, Locked, LockLost, MemberChanged, Retire, ViewBegan
+from solvent.protocols.token.group.vocabulary import (
+    Delivered,
+    Left,
+    Locked,
+    LockLost,
+    MemberChanged,
+    Retire,
+    Skipped,
+    ViewBegan,
+)
 from solvent.protocols.token.state import TokenConfig
 from solvent.protocols.token.vocabulary import Moved
 from solvent.running.rings.data import unpacked
@@ -242,10 +251,13 @@ class RingNode:
             case Moved(to, _):
                 self.moves_count += 1
                 self.holder = to
-            case Delivered(place, origin, _, data, is_own):
+            case Delivered(place, origin, number, data, is_own):
                 self.heard.add(RingMessage(place, origin, unpacked(data)))
                 if is_own:
-                    self.said.on_safe(place)
+                    self.said.on_safe(number, place)
+            case Skipped():
+                message = "this node was no member for a while: whether what it said was heard, nobody can tell it"
+                self.said.on_doubt(RingProblem("N204", message))
             case LockLost(fence):
                 self.queue.on_lost(fence)
             case ViewBegan(_, ring):

@@ -25,8 +25,9 @@ class Said:
     def __init__(self, ask: Callable[[Any], None]) -> None:
         self._ask = ask
         self._waiting = deque[tuple[bytes, asyncio.Future[int]]]()
-        #: Those that the node has, in order: their numbers go up by one.
-        self._given = deque[tuple[int, asyncio.Future[int]]]()
+        #: Those that the node has, by their numbers: it counts them as they are given to it.
+        self._given = dict[int, tuple[int, asyncio.Future[int]]]()
+        self._given_count = 0
         self._given_bytes = 0
         self._fault: BaseException | None = None
 
@@ -40,32 +41,48 @@ class Said:
         # Who gives up waiting does not take back what was said, so the future is not to be cancelled with it.
         return await asyncio.shield(safe)
 
-    def on_safe(self, place: int) -> None:
-        """Note that the first of what the node has is safe."""
-        size, safe = self._given.popleft()
+    def on_safe(self, number: int, place: int) -> None:
+        """Note that what the node has under a number is safe."""
+        if number not in self._given:
+            # Given up before, and heard all the same.
+            return
+        size, safe = self._given.pop(number)
         self._given_bytes -= size
         if not safe.done():
             safe.set_result(place)
         self._give()
 
+    def on_doubt(self, fault: BaseException) -> None:
+        """Give up what the node has: whether it was heard nobody can tell."""
+        given = [safe for _, safe in self._given.values()]
+        self._given.clear()
+        self._given_bytes = 0
+        _fail(given, fault)
+        self._give()
+
     def end(self, fault: BaseException) -> None:
         """Let nobody wait any more."""
         self._fault = fault
-        waiting = [safe for _, safe in (*self._given, *self._waiting)]
+        waiting = [safe for _, safe in (*self._given.values(), *self._waiting)]
         self._given.clear()
         self._waiting.clear()
-        for safe in waiting:
-            if not safe.done():
-                safe.set_exception(fault)
-                # Whoever waits no longer must not be told by the loop that nobody looked.
-                safe.exception()
+        _fail(waiting, fault)
 
     def _give(self) -> None:
         while self._waiting and len(self._given) < COUNT_MAX and (not self._given or self._given_bytes < BYTES_MAX):
             body, safe = self._waiting.popleft()
-            self._given.append((len(body), safe))
+            self._given[self._given_count] = len(body), safe
+            self._given_count += 1
             self._given_bytes += len(body)
             self._ask(Broadcast(body))
+
+
+def _fail(waiting: list[asyncio.Future[int]], fault: BaseException) -> None:
+    for safe in waiting:
+        if not safe.done():
+            safe.set_exception(fault)
+            # Whoever waits no longer must not be told by the loop that nobody looked.
+            safe.exception()
 
 
 __all__ = ["BYTES_MAX", "COUNT_MAX", "Said"]
