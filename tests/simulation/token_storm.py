@@ -12,6 +12,8 @@ import sys
 from random import Random
 from typing import Any
 
+from msgspec.structs import replace
+
 from solvent.protocols.link import Linked
 from solvent.protocols.link.messages import Data
 from solvent.protocols.machine import NodeId
@@ -26,6 +28,7 @@ from solvent.protocols.token.group import (
     Locked,
     LockLost,
     MemberChanged,
+    Remove,
     Skipped,
     Suspected,
     Unlock,
@@ -69,6 +72,10 @@ class Users(Environment):
                 self.run.request(node, Broadcast(self._chance.randrange(1000)), after_ms=after)
         leaver = NodeId(self._chance.randrange(self._nodes))
         self.run.request(leaver, Leave(), after_ms=self._chance.uniform(0, self._during_ms))
+        if self._chance.random() < 0.5:
+            # One is taken for gone for good, and is not.
+            by, who = (NodeId(self._chance.randrange(self._nodes)) for _ in range(2))
+            self.run.request(by, Remove(who), after_ms=self._chance.uniform(0, self._during_ms))
 
     def told(self, node: NodeId, outcome: Any, at: int) -> None:
         """Hear of locks, broadcasts and epochs."""
@@ -175,8 +182,10 @@ def storm(seed: int, nodes: int, *, wishes: int = 40, during_ms: int = 20_000, c
     names = tuple(map(NodeId, range(nodes)))
     users = Users(nodes, wishes=wishes, seed=seed, during_ms=during_ms)
     first = names[: nodes - max(1, nodes // 50)]
-    configs = [GroupConfig(node, first, kept=8) for node in first]
-    configs += [GroupConfig(node, contacts=first[:3], kept=8) for node in names[len(first) :]]
+    # Now and then lines are forgotten at once, or sent in small pieces.
+    usual = GroupConfig(NodeId(0), kept=1 + seed % 8, bytes_max=100 if seed % 3 == 0 else 1_000_000)
+    configs = [replace(usual, node=node, members=first) for node in first]
+    configs += [replace(usual, node=node, contacts=first[:3]) for node in names[len(first) :]]
     machines = [Linked(Group(config), me=config.node, peers=names, resend_after=60, ack_after=2) for config in configs]
     replay = f"python -m tests.simulation.token_storm {seed} {nodes}"
     run = users.run = TimedRun(

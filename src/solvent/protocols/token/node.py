@@ -148,11 +148,16 @@ class Ring:
             state, effects = self._on_release(state)
             state, more = self._on_acquire(state)
             return state, effects + more
-        state, token = self._collected(state, token)
+        if state.traps:
+            state, token = self._collected(state, token)
         token = without_served(token)
         state = replace(state, token=token, requests=state.requests + 1, is_waiting=True, is_used=False)
         is_wanted = bool(token.queue)
-        if not is_wanted and state.again < self.row_max:
+        if is_wanted and token.lender is not None and token.row:
+            # The common case while all want it, in one go.
+            token = replace(token, queue=(*token.queue, (self.node, state.requests)))
+            return self._sent(state, *handed_on(token), "lent")
+        if not is_wanted and (state.again < self.row_max or self.next == self.node):
             return self._grant(replace(state, again=state.again + 1))
         token = replace(token, queue=(*token.queue, (self.node, state.requests)))
         if not is_wanted:

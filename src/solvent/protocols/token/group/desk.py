@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from solvent.protocols.token.state import TokenConfig
 
 
+_FAILURES_MAX = 5
+"""After so many elections in vain a node does not wait longer any more."""
+
+
 @lru_cache(maxsize=4096)
 def ring_for(config: TokenConfig, place: int, size: int) -> Ring:
     """Give the machine of one place in a ring."""
@@ -159,11 +163,13 @@ class Desk:
     def stop_electing(self) -> None:
         """Leave a new token to others, or do without."""
         self.effects.append(CancelTimer(ELECT))
+        if self.state.election is not None:
+            self.set(failures=self.state.failures + 1)
         self.set(election=None, is_seeking=False)
 
     def await_answers(self) -> None:
         """Wait for others, for a while."""
-        self.effects.append(SetTimer(ELECT, self.config.wait))
+        self.effects.append(SetTimer(ELECT, self.config.wait << min(self.state.failures, _FAILURES_MAX)))
 
     def enter(self, line: Line) -> None:
         """Take part in the ring of a new epoch."""
@@ -179,7 +185,9 @@ class Desk:
         for node in ring:
             if node in hellos:
                 hellos = hellos.delete(node)
-        self.set(epoch=line.epoch, ring=ring, early=early, seekers=frozenset(), hellos=hellos, quiet=0, calm=1)
+        self.set(
+            epoch=line.epoch, ring=ring, early=early, seekers=frozenset(), hellos=hellos, quiet=0, calm=1, failures=0
+        )
         self.begin_ring()
         self.tell(ViewBegan(line.epoch, ring))
 

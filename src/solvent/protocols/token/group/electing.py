@@ -42,7 +42,7 @@ CALM_MAX = 64
 
 
 def is_majority(nodes: Iterable[NodeId], members: Map[NodeId, str]) -> bool:
-    """Tell whether these are most of the members; of no members, nobody is."""
+    """Tell whether these are most of the members; of no members, anybody is."""
     return not members or 2 * sum([node in members for node in nodes]) > len(members)
 
 
@@ -67,6 +67,10 @@ def on_patience(desk: Desk) -> None:
         append = desk.lines_from(state.committed, state.epoch)
         for node in desk.others(state.log.members):
             desk.hint(node, append)
+    if state.fence is not None and state.heard > state.epoch:
+        # Somebody wanted to make a new token, and may have.
+        for node in desk.others(state.log.members):
+            desk.hint(node, Seek(state.epoch))
     if state.is_fresh or desk.has_token:
         desk.set(is_fresh=False, quiet=0)
         return
@@ -75,7 +79,7 @@ def on_patience(desk: Desk) -> None:
         return
     if desk.me not in state.log.members:
         # New, or let go before it crashed: whoever is started wants to be in.
-        contacts = desk.config.contacts or desk.others(state.log.members)
+        contacts = (*desk.config.contacts, *desk.others(state.log.members))
         if contacts:
             say_hello(desk, contacts[state.quiet % len(contacts)])
     elif desk.state.quiet >= _calm(desk):
@@ -111,9 +115,11 @@ def on_seek(desk: Desk, sender: NodeId, seek: Seek) -> None:
 
 def on_seen(desk: Desk, sender: NodeId, seen: Seen) -> None:
     """Be calmer, or find that the others have gone on without this node."""
-    desk.hear(seen.epoch)
     if seen.epoch < desk.state.epoch:
         return
+    if seen.epoch > desk.state.promised:
+        # It has begun: whatever this node has of an older one is worth nothing, and the user hears of it.
+        desk.promise(seen.epoch)
     if desk.state.is_seeking:
         desk.set(calm=min(2 * desk.state.calm, CALM_MAX))
     desk.refresh()
@@ -178,6 +184,9 @@ def on_refuse(desk: Desk, sender: NodeId, refuse: Refuse) -> None:
             desk.set(is_fresh=True)
         elif not election.is_closed:
             desk.set(election=replace(election, refused=election.refused | {sender}))
+    elif refuse.is_held and refuse.epoch <= state.epoch:
+        # Too late: the new token is there.
+        desk.hint(sender, Seen(state.epoch))
     elif refuse.epoch == state.epoch and state.is_appending and refuse.promised > state.promised:
         desk.set(refused=state.refused | {sender})
         if not is_majority([node for node in state.log.members if node not in desk.state.refused], state.log.members):

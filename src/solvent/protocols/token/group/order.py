@@ -30,6 +30,10 @@ def on_append(desk: Desk, sender: NodeId, append: Append) -> None:
     if epoch > desk.state.promised:
         desk.promise(epoch)
     desk.refresh()
+    if _is_old(desk, append):
+        if not append.is_whole:
+            desk.send(sender, Behind(epoch, known(desk, epoch)))
+        return
     append = _without_forgotten(desk, append)
     log = desk.state.log
     if not log.members or not log.joins(append.first, append.before):
@@ -37,8 +41,11 @@ def on_append(desk: Desk, sender: NodeId, append: Append) -> None:
             desk.send(sender, Behind(epoch, known(desk, epoch)))
             return
         members = Map(append.members)
+        assert append.first >= desk.state.committed, "what is safe is not forgotten for a shorter log"
         if append.first > desk.state.committed:
+            # Whether what this node said is among what it missed, nobody can tell it.
             desk.tell(Skipped(append.first))
+            desk.set(outbox=(), appended=0)
         desk.save(Started(append.first, append.before, append.members))
         desk.set(log=started_at(append.first, append.before, members), committed=append.first)
     end = append.first + len(append.lines)
@@ -166,6 +173,11 @@ def _forget(desk: Desk, passed: Passed) -> None:
         desk.set(low=low, low_so_far=so_far)
     if low - state.log.base >= desk.config.kept:
         desk.set(log=forgotten(state.log, min(low, state.committed)))
+
+
+def _is_old(desk: Desk, append: Append) -> bool:
+    """Tell whether all of it is long known: a late answer, or the first part of one from who has forgotten less."""
+    return bool(desk.state.log.members) and append.first + len(append.lines) < desk.state.log.base
 
 
 def _without_forgotten(desk: Desk, append: Append) -> Append:

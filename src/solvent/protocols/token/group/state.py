@@ -121,6 +121,8 @@ class GroupState(Value, frozen=True, gc=False):
     calm: int = 1
     is_fresh: bool = True
     is_seeking: bool = False
+    #: How many elections of this node came to nothing since the last epoch began; it waits longer after each.
+    failures: int = 0
     #: Who wants to know when the token comes by.
     seekers: frozenset[NodeId] = frozenset()
     #: The newest epoch that anybody spoke of.
