@@ -85,37 +85,39 @@ class Desk:
         for _ in range(TODO_MAX):
             if not self.todo or self.is_asked:
                 return
-            what = self.todo.popleft()
-            kind = type(what)
-            # First what happens most.
-            if kind is Received:
-                if what.sender == self.link.me:
-                    self.tell(what, what.sender)
-                else:
-                    self.on_frame(what, what.sender, what.message)
-                continue
-            if kind is Requested:
+            self.do(self.todo.popleft())
+
+    def do(self, what: Any) -> None:
+        """Do one thing: what happens most is looked at first."""
+        kind = type(what)
+        if kind is Received:
+            if what.sender == self.link.me:
+                self.tell(what, what.sender)
+            else:
+                self.on_frame(what, what.sender, what.message)
+            return
+        if kind is Requested:
+            self.tell(what)
+            return
+        match what:
+            case Deliver(peer):
+                self.on_deliver(peer)
+            case Restart(peer, life):
+                self.on_restart(peer, life)
+            case TellAllTaken():
+                if not self.unacknowledged:
+                    self.tell(_ALL_TAKEN)
+            case TimerFired(name) if name == ACK:
+                self.on_ack_timer()
+            case TimerFired(name) if name == RESEND:
+                self.on_resend_timer()
+            case TimerFired(name) if name == MORE:
+                pass
+            case PeerRestarted():
+                # A host's own notice: the link finds out by itself, and knows what it means for its session.
+                pass
+            case _:
                 self.tell(what)
-                continue
-            match what:
-                case Deliver(peer):
-                    self.on_deliver(peer)
-                case Restart(peer, life):
-                    self.on_restart(peer, life)
-                case TellAllTaken():
-                    if not self.unacknowledged:
-                        self.tell(_ALL_TAKEN)
-                case TimerFired(name) if name == ACK:
-                    self.on_ack_timer()
-                case TimerFired(name) if name == RESEND:
-                    self.on_resend_timer()
-                case TimerFired(name) if name == MORE:
-                    pass
-                case PeerRestarted():
-                    # A host's own notice: the link finds out by itself, and knows what it means for its session.
-                    pass
-                case _:
-                    self.tell(what)
 
     def tell(self, event: Any, sender: NodeId | None = None) -> None:
         """Give the machine inside an event; `sender` where that is a counted message."""

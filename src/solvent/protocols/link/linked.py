@@ -96,9 +96,12 @@ class Linked(Generic[State]):
         if kind is Answered or kind is Chosen:
             # What waits has waited for this.
             desk.tell(event)
-        else:
+        elif desk.todo:
             desk.todo.append(event)
-        desk.work()
+        else:
+            desk.do(event)
+        if desk.todo:
+            desk.work()
         return desk.finish(state)
 
 
