@@ -95,7 +95,7 @@ _LEAVING = (
     elmp.Surrender,
 )
 _JOINING = (elmp.Hello, elmp.Enter, elmp.Adopt, elmp.Ranked, elmp.Attach, elmp.Welcome, elmp.Unknown)
-_QUEUEING = (elmp.Link, elmp.Token, elmp.Taken, elmp.Unlink, elmp.Unlinked, elmp.Relink, elmp.Relinked)
+_QUEUEING = (elmp.Link, elmp.Token, elmp.Unlink, elmp.Unlinked, elmp.Relink, elmp.Relinked)
 _LOCKING = (
     elmp_words.Request,
     elmp_words.Withdraw,
@@ -112,7 +112,9 @@ _LOCKED = (
     elmp_words.Astray,
     elmp_words.Entrusted,
     elmp_words.Left,
+    elmp_words.Claim,
     elmp_words.Data,
+    elmp_words.Source,
 )
 
 _GREETING = (handshake.Hello, handshake.Challenge, handshake.Refused, handshake.Proof)
@@ -143,6 +145,7 @@ SECTIONS: tuple[tuple[str, tuple[type, ...]], ...] = (
     ("Of insertions", _JOINING),
     ("Of the tree's shape", (elmp.Resized, elmp.Gather, elmp.Gathered, elmp.Seated)),
     ("Of the queue", _QUEUEING),
+    ("Of claims and data", (elmp.Await, elmp.Done, elmp.Taken, elmp.Superseded)),
     ("Parts of these", (elmp.Asking, elmp.Given, elmp.Seat, elmp.Own)),
     ("Requested by users", _LOCKING),
     ("Reported to users", _LOCKED),
@@ -182,6 +185,7 @@ TYPES = (
     (vocabulary, "Place"),
     (moving_state, "Molecules"),
     (elmp, "Ref"),
+    (elmp, "Entry"),
     (elmp, "Child"),
     (elmp, "Waiting"),
     (inertia, "Round"),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from solvent.checker.models.elmp_world import User, elmp, endless
 from solvent.protocols.elmp import broken
 from solvent.protocols.elmp.state import ElmpConfig
-from solvent.protocols.elmp.vocabulary import Granted, Join, Joined, Leave, Left, Request, Withdraw
+from solvent.protocols.elmp.vocabulary import Claim, Granted, Join, Joined, Leave, Left, Request, Withdraw
 from solvent.protocols.machine import NodeId
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ _SELDOM = ElmpConfig(exchange_every=100)
 _ROOT = None
 _THREE, _FOUR, _FIVE = (_ROOT, 0, 0), (_ROOT, 0, 0, 1), (_ROOT, 0, 0, 1, 1)
 _THREAD = (_ROOT, 0, 1)
+_READ = Claim(is_shared=True)
 
 
 def _all(count: int, wanted: object) -> list[tuple[int, object]]:
@@ -115,6 +116,48 @@ MODELS: Mapping[str, Callable[[], Model]] = {
         user=User,
         has_data=True,
         title="the root leaves with the token and the data",
+    ),
+    # --- Claims that may be held together.
+    "readers": partial(
+        elmp,
+        _THREE,
+        [(0, Request(claim=_READ)), (1, Request()), (2, Request(claim=_READ))],
+        user=User,
+        is_in_order=False,
+        title="two read together, and one writes before, between or after them",
+    ),
+    "readers-leaving": partial(
+        elmp,
+        _THREE,
+        [(1, Request(claim=_READ)), (1, Leave()), (2, Request())],
+        is_in_order=False,
+        title="one has read and leaves, and another writes",
+    ),
+    "parts": partial(
+        elmp,
+        _THREE,
+        [(node, Request(claim=Claim(first=5 * node, length=8))) for node in range(3)],
+        user=User,
+        is_in_order=False,
+        title="three claim parts that overlap",
+    ),
+    "parts-data": partial(
+        elmp,
+        (_ROOT, 0),
+        [(0, Request(claim=Claim(first=0, length=8))), (1, Request(claim=Claim(first=5, length=8))), (0, Request(1))],
+        user=User,
+        has_data=True,
+        is_in_order=False,
+        title="parts are changed here and there, and then all is wanted",
+    ),
+    "parts-data-leaving": partial(
+        elmp,
+        (_ROOT, 0),
+        [(1, Request(claim=Claim(first=5, length=8))), (1, Leave()), (0, Request(claim=_READ))],
+        user=User,
+        has_data=True,
+        is_in_order=False,
+        title="who has changed a part leaves",
     ),
     # --- All of it.
     "mixed-4": partial(
@@ -287,6 +330,32 @@ BROKEN: Mapping[str, Callable[[], Model]] = {
         user=User,
         desk=broken.LosesTheToken,
         title="a withdrawn claim swallows the token",
+    ),
+    "waits-for-nobody": partial(
+        elmp,
+        _THREE,
+        [(1, Request(claim=_READ)), (2, Request())],
+        user=User,
+        is_in_order=False,
+        desk=broken.WaitsForNobody,
+        title="one writes while another reads",
+    ),
+    "waits-for-those-that-hold": partial(
+        elmp,
+        _THREE,
+        [(node, Request(claim=Claim(first=5 * node, length=8))) for node in range(3)],
+        user=User,
+        is_in_order=False,
+        desk=broken.WaitsForThoseThatHold,
+        title="who comes later is granted before who waits",
+    ),
+    "leaves-while-listed": partial(
+        elmp,
+        _THREE,
+        [(1, Request(claim=_READ)), (1, Leave()), (2, Request())],
+        is_in_order=False,
+        desk=broken.LeavesWhileListed,
+        title="somebody waits for an answer from who has left",
     ),
     "forgets-the-predecessor": partial(
         elmp,

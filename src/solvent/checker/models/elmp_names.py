@@ -1,4 +1,7 @@
-"""Standard names for worlds of ELMP without end: turns and numbers of requests that only grow, made small again."""
+"""Standard names for worlds of ELMP without end: turns and numbers of requests that only grow, made small again.
+
+All claims in these worlds are of the whole resource, so that a process has no more than one let in at a time.
+"""
 
 from __future__ import annotations
 
@@ -20,15 +23,17 @@ from solvent.protocols.elmp.messages import (
     Unlink,
     Unlinked,
 )
-from solvent.protocols.elmp.state import Busy, ElmpState, Place, Requesting
+from solvent.protocols.elmp.state import Busy, ElmpState, Place, Requesting, Use
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from solvent.checker.world import World
 
+_NUMBERS_MAX = 3
+"""At most two requests of a process are known anywhere."""
 _TURNS: dict[type, str] = {
-    **dict.fromkeys((Place, Given, Token, Link, Unlink, Unlinked, Relink, Relinked), "turn"),
+    **dict.fromkeys((Place, Use, Given, Token, Link, Unlink, Unlinked, Relink, Relinked), "turn"),
     Seat: "turns",
 }
 _REFS: dict[type, tuple[str, ...]] = {
@@ -40,12 +45,11 @@ _REFS: dict[type, tuple[str, ...]] = {
     Seat: ("tail",),
     Surrender: ("place",),
 }
-_NUMBERS: dict[type, str] = {
-    ElmpState: "asks",
-    **dict.fromkeys((Requesting, Asking, Given, Freed), "number"),
+_NUMBERS: dict[type, tuple[str, int]] = {
+    ElmpState: ("asks", _NUMBERS_MAX),
+    **dict.fromkeys((Requesting, Asking, Given, Freed), ("number", _NUMBERS_MAX)),
+    Use: ("number", 1),
 }
-_NUMBERS_MAX = 3
-"""At most two requests of a process are known anywhere."""
 
 
 def standard(world: World) -> World:
@@ -75,7 +79,10 @@ def _renamed(value: Any, rename: Callable[[int], int]) -> Any:
         ref = getattr(value, name)
         changed[name] = None if ref is None else (ref[0], rename(ref[1]))
     if kind in _NUMBERS:
-        changed[_NUMBERS[kind]] = getattr(value, _NUMBERS[kind]) % _NUMBERS_MAX
+        name, numbers = _NUMBERS[kind]
+        changed[name] = getattr(value, name) % numbers
+    if isinstance(value, ElmpState):
+        changed["used"] = 0
     if isinstance(value, Busy):
         changed["requests"] = tuple((requester, number % _NUMBERS_MAX) for requester, number in value.requests)
     for name in kind.__struct_fields__:

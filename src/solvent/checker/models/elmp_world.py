@@ -50,6 +50,7 @@ class Use(Value, frozen=True, gc=False):
 
     handle: int
     data: Data | None
+    is_changing: bool
 
 
 class Fetch(Value, frozen=True, gc=False):
@@ -78,7 +79,7 @@ class User(Elmp):
         while todo:
             effect = todo.pop(0)
             done.append(effect)
-            for wanted in self._wants(effect):
+            for wanted in self._wants(effect, state):
                 if isinstance(wanted, Ask):
                     done.append(wanted)
                 else:
@@ -86,7 +87,7 @@ class User(Elmp):
                     todo += effects
         return state, tuple(done)
 
-    def _wants(self, effect: Effect) -> list[Any]:
+    def _wants(self, effect: Effect, state: ElmpState) -> list[Any]:
         """Say what the user does when it is told something: at once, or by an answer."""
         outcome = effect.outcome if isinstance(effect, Report) else None
         if isinstance(outcome, Entrusted):
@@ -94,10 +95,11 @@ class User(Elmp):
         if not isinstance(outcome, Granted):
             return []
         data = outcome.data
-        fetched = [Fetched(data.version)] if data is not None and data.holder != self.node else []
+        fetched = [] if data is None else [Fetched(data.version)]
         if self.is_instant:
             return [*fetched, Release(outcome.handle)]
-        return [*fetched, Ask(Use(outcome.handle, data))]
+        is_shared = any(use.claim.is_shared for use in state.uses if use.number == outcome.use)
+        return [*fetched, Ask(Use(outcome.handle, data, is_changing=not is_shared))]
 
 
 class Instant(User):
@@ -116,7 +118,8 @@ def _answer(_world: World, node: NodeId, question: Use | Fetch) -> tuple[Any, ..
     if isinstance(question, Fetch):
         return (Fetched(question.data.version),)
     data = question.data
-    return (Release(question.handle, Data(data.version + 1, node) if data is not None else None),)
+    is_changed = data is not None and question.is_changing
+    return (Release(question.handle, Data(data.version + 1, node) if data is not None and is_changed else None),)
 
 
 # ------------------------------------------------------------------------------------------------ what they have seen
@@ -159,7 +162,7 @@ def is_settled(world: World) -> bool:
         world.is_quiet
         and not world.requests
         and all(type(state.phase) in (Idle, Out) and state.departure is None for state in world.states)
-        and not any(place.handle is not None for state in world.states for place in state.places)
+        and not any(one.handle is not None for state in world.states for one in (*state.places, *state.uses))
     )
 
 
@@ -176,11 +179,13 @@ def elmp(
     desk: type[Process] = Process,
     has_data: bool = False,
     is_endless: bool = False,
+    is_in_order: bool = True,
     title: str = "",
 ) -> Model:
     """Build a world: a tree given by each process's parent, the first being the root; and processes outside it.
 
-    An endless one has turns without number and no requests, whose turns are remembered.
+    An endless one has turns without number and no requests, whose turns are remembered. Where claims may be held
+    together they need not be granted in order.
     """
     machines = _machines(parents, outside, config=config, has_data=has_data)
     return Model(
@@ -191,7 +196,7 @@ def elmp(
         requests=tuple(requests),
         ghost=Seen(),
         observe=_observe,
-        invariants=(*(_invariant(check, config) for check in SAFETY), turns_come_in_order),
+        invariants=(*(_invariant(check, config) for check in SAFETY), *([turns_come_in_order] if is_in_order else [])),
         goal=is_settled,
         canonical=standard if is_endless else None,
     )

@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from solvent.protocols.elmp.messages import Climb, Follow, Given, Lower, Relink, Rise, Won
+from solvent.protocols.elmp.messages import Climb, Done, Follow, Given, Lower, Won
 from solvent.protocols.elmp.process import Process
-from solvent.protocols.elmp.state import Exiting, Idle
+from solvent.protocols.elmp.state import Exiting, Idle, Out
 from solvent.protocols.machine import Message, NodeId, Send
 
 if TYPE_CHECKING:
-    from solvent.protocols.elmp.messages import Asking, Ref, Upper
+    from solvent.protocols.elmp.holding import QueueMessage
+    from solvent.protocols.elmp.messages import Asking, Await, Ref, Relink, Rise, Token, Upper
     from solvent.protocols.elmp.process import Elmp, SeatMessage
-    from solvent.protocols.elmp.state import ElmpState, Place, Swap
-    from solvent.protocols.elmp.vocabulary import Data
+    from solvent.protocols.elmp.state import ElmpState, Place, Swap, Use
+    from solvent.protocols.elmp.vocabulary import Claim
 
 
 # ------------------------------------------------------------------------------------------------- as it is printed
@@ -210,19 +211,52 @@ class LastComeFirstServed(Process):
 class KeepsTheToken(Process):
     """Who passes the token on has it still."""
 
-    def pass_on(self, place: Place, data: Data | None) -> None:
+    def pass_on(self, place: Place) -> None:
         """Send a copy."""
-        super().pass_on(place, data)
+        super().pass_on(place)
         self.put(replace(place, has_token=True))
 
 
 class LosesTheToken(Process):
     """A place that was withdrawn does not pass the token on."""
 
-    def on_token(self, turn: int, data: Data | None) -> None:
+    def on_token(self, message: Token) -> None:
         """Let it get lost."""
-        if self.known(turn).handle is not None:
-            super().on_token(turn, data)
+        if self.known(message.turn).handle is not None:
+            super().on_token(message)
+
+
+class WaitsForNobody(Process):
+    """A claim is granted as soon as the token comes, whoever holds something else."""
+
+    def wait(self, place: Place, handle: int, claim: Claim) -> Use:
+        """Ask nobody."""
+        return super().wait(replace(place, active=()), handle, claim)
+
+
+class WaitsForThoseThatHold(Process):
+    """A claim that waits itself says that it is over, and who comes later overtakes it."""
+
+    def on_await(self, message: Await) -> None:
+        """Answer unless the claim is held."""
+        use = self.use_of(message.use)
+        if use is not None and not use.is_held and use.handle is not None:
+            self.send(message.asker[0], Done(message.asker[1], (self.me, message.use), is_changed=False))
+        else:
+            super().on_await(message)
+
+
+class LeavesWhileListed(Process):
+    """A process leaves although the token still tells of a claim that it had, and somebody waits for its answer."""
+
+    def is_needed(self) -> bool:
+        """Do not mind the token."""
+        return self.keeps is not None or bool(self.uses)
+
+    def on_queue_message(self, message: QueueMessage) -> None:
+        """Say nothing any more once it has left."""
+        if type(self.phase) is not Out:
+            super().on_queue_message(message)
 
 
 class ForgetsThePredecessor(Process):
@@ -284,6 +318,7 @@ __all__ = [
     "KeepsTheToken",
     "KnowsItsNeighboursOnce",
     "LastComeFirstServed",
+    "LeavesWhileListed",
     "LeavesWithTheData",
     "LosesTheToken",
     "NeverRebuilds",
@@ -292,5 +327,7 @@ __all__ = [
     "StaysRoot",
     "TakesTheNewestFirst",
     "TellsOnlyTheRequester",
+    "WaitsForNobody",
+    "WaitsForThoseThatHold",
     "WithdrawsAtOnce",
 ]

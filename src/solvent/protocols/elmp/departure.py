@@ -40,7 +40,7 @@ from solvent.protocols.elmp.messages import (
     Unknown,
 )
 from solvent.protocols.elmp.request import Climbing
-from solvent.protocols.elmp.state import Blocked, Departure, Exiting, Joining, Out, Place
+from solvent.protocols.elmp.state import ENTRUSTED, Blocked, Departure, Exiting, Joining, Out, Place
 from solvent.protocols.elmp.vocabulary import Left
 
 if TYPE_CHECKING:
@@ -57,9 +57,9 @@ class Departing(Climbing):
         for _, message in list(self.queue):
             if getattr(message, "what", "") == "request":
                 self.on_withdraw(message.handle)  # type: ignore[union-attr]
-        for place in self.places:
-            if place.handle is not None:
-                self.on_withdraw(place.handle)
+        for handle in [*(one.handle for one in self.uses), *(one.handle for one in self.places)]:
+            if handle is not None and handle != ENTRUSTED:
+                self.on_withdraw(handle)
         self.departure = Departure()
 
     # --------------------------------------------------------------------------------------------- from below up
@@ -70,7 +70,15 @@ class Departing(Climbing):
             # The last of all takes the token along.
             has_all = bool(self.children) or any(place.has_token for place in self.places)
             return has_all and all(place.is_last and place.handle is None for place in self.places)
-        return not self.places and self.keeps is None
+        return not self.places and not self.is_needed()
+
+    def is_needed(self) -> bool:
+        """Whether data is here and nowhere else, or whoever has the token may still ask for a claim that was here."""
+        return self.has_data() or self.is_listed
+
+    def has_data(self) -> bool:
+        """Whether data is here and nowhere else."""
+        return self.keeps is not None or bool(self.uses)
 
     def consider_leaving(self) -> None:
         """Queue up for leaving as soon as that is possible, and see that it becomes so."""
@@ -83,8 +91,9 @@ class Departing(Climbing):
                 self.enqueue("exit")
         elif self.places:
             self.surrender()
-        elif not departure.is_entrusted and not self.wants("keep"):
-            # Perhaps nobody will ever fetch the data: it takes the token to have somebody do it.
+        elif not (departure.is_entrusted and self.has_data()) and not self.wants("keep"):
+            # Perhaps nobody will ever fetch the data: it takes the token to have somebody do it. The token also
+            # has to forget the claims that were here, so that nobody waits for an answer from who has left.
             self.enqueue("keep")
 
     def surrender(self) -> None:
@@ -156,7 +165,7 @@ class Departing(Climbing):
                 self.send(self.parent, message)
         self.phase, self.departure = Out(), None
         self.sit(Seat(None))
-        self.places, self.keeps = (), None
+        self.places, self.uses, self.keeps, self.is_listed = (), (), None, False
         self.report(Left())
 
     def forward_newcomer(self, message: Adopt | Attach | Enter) -> None:

@@ -1,9 +1,10 @@
 """One step of a process while it is being made: the state taken apart, and the effects so far.
 
-What a process does is divided over classes that build on each other, one file each: the queue and the token (`queue`),
-the exchange of seats (`exchange`), requests (`request`), departures (`departure`), insertions (`insertion`), the shape
-of the tree (`balance`); `process` puts them together. Each of them works on a desk: parts of the state lie here, are
-changed, and become a state again at the end of the step. Nobody outside sees a desk.
+What a process does is divided over classes that build on each other, one file each: the queue (`queue`), the token and
+the claims that it lets in (`holding`), the exchange of seats (`exchange`), requests (`request`), departures
+(`departure`), insertions (`insertion`), the shape of the tree (`balance`); `process` puts them together. Each of them
+works on a desk: parts of the state lie here, are changed, and become a state again at the end of the step. Nobody
+outside sees a desk.
 """
 
 from __future__ import annotations
@@ -31,6 +32,9 @@ class Desk:
         self.rank = state.rank
         self.asks = state.asks
         self.places = state.places
+        self.uses = state.uses
+        self.used = state.used
+        self.is_listed = state.is_listed
         self.swap = state.swap
         self.gathering = state.gathering
         self.departure = state.departure
@@ -60,6 +64,9 @@ class Desk:
             self.rank,
             self.asks,
             self.places,
+            self.uses,
+            self.used,
+            self.is_listed,
             self.swap,
             self.gathering,
             self.departure,

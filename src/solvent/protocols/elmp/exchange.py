@@ -23,15 +23,15 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from solvent.protocols.elmp.desk import IDLE
+from solvent.protocols.elmp.holding import Holding
 from solvent.protocols.elmp.messages import Adopt, Follow, Followed, Freed, Lower, Seat, Settled, Stand, Upper
-from solvent.protocols.elmp.queue import Queue
 from solvent.protocols.elmp.state import Blocked, Busy, Swap
 
 if TYPE_CHECKING:
     from solvent.protocols.machine import NodeId
 
 
-class Exchanging(Queue):
+class Exchanging(Holding):
     """A process that changes seats."""
 
     def begin_swap(self, other: NodeId, *, is_upper: bool) -> None:

@@ -87,6 +87,26 @@ def there_is_one_token(scene: Scene) -> str | None:
     return None if found or not scene.members() else "the token is lost"
 
 
+def what_excludes_each_other_is_not_held_together(scene: Scene) -> str | None:
+    """Two claims are held at the same time only if both are shared, or of different parts."""
+    held = [(node, use) for node, state in enumerate(scene.states) for use in state.uses if use.is_held]
+    for place, (one, use) in enumerate(held):
+        for other, another in held[place + 1 :]:
+            if use.claim.excludes(another.claim):
+                return f"{one} and {other} hold {use.claim} and {another.claim}"
+    return None
+
+
+def nobody_is_overtaken_by_what_it_excludes(scene: Scene) -> str | None:
+    """A claim that was let in is not held while an earlier one that excludes it still waits."""
+    uses = [(node, use) for node, state in enumerate(scene.states) for use in state.uses if use.handle is not None]
+    for one, use in uses:
+        for other, later in uses:
+            if later.is_held and not use.is_held and use.turn < later.turn and use.claim.excludes(later.claim):
+                return f"{other} holds turn {later.turn}, and {one} waits with turn {use.turn}"
+    return None
+
+
 # ------------------------------------------------------------------------------------------------------ the queue
 
 
@@ -272,16 +292,24 @@ def at_rest_sizes_are_known(scene: Scene) -> str | None:
 def the_data_is_where_it_is_said_to_be(scene: Scene) -> str | None:
     """Whoever the token names as the holder of the data takes part (E8)."""
     data = [place.data for state in scene.states for place in state.places if place.has_token]
+    data += [use.data for state in scene.states for use in state.uses if use.is_held]
     data += [message.data for _, message in scene.under_way() if isinstance(message, Token)]
     members = scene.members()
     for one in data:
         if one is not None and one.holder not in members:
             return f"version {one.version} of the data was at {one.holder}, which has left"
+    for use in [use for state in scene.states for use in state.uses if use.is_held]:
+        for source in use.sources:
+            kept = [one.number for one in scene.states[source.holder].uses]
+            if source.use not in kept:
+                return f"what {source.holder} changed is not there any more"
     return None
 
 
 SAFETY = (
     there_is_one_token,
+    what_excludes_each_other_is_not_held_together,
+    nobody_is_overtaken_by_what_it_excludes,
     who_waits_is_in_the_queue,
     the_queue_is_a_doubly_linked_list,
     the_root_knows_the_last,
@@ -296,6 +324,7 @@ __all__ = [
     "SAFETY",
     "Scene",
     "at_rest_sizes_are_known",
+    "nobody_is_overtaken_by_what_it_excludes",
     "the_data_is_where_it_is_said_to_be",
     "the_queue_is_a_doubly_linked_list",
     "the_root_knows_the_last",
@@ -303,5 +332,6 @@ __all__ = [
     "the_tree_is_whole",
     "there_is_one_root",
     "there_is_one_token",
+    "what_excludes_each_other_is_not_held_together",
     "who_waits_is_in_the_queue",
 ]

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from solvent.protocols.elmp.vocabulary import Data
+from solvent.protocols.elmp.vocabulary import WHOLE, Claim, Data
 from solvent.protocols.machine import Message, NodeId, Value
 
 Ref: TypeAlias = tuple[NodeId, int]
 """A place in the queue: who has it, and its turn."""
+
+Entry: TypeAlias = tuple[NodeId, int, Claim]
+"""A claim that was let in: whose it is, its number among those of that process, and what is claimed."""
 
 Child: TypeAlias = tuple[NodeId, int, int]
 """A child, with the height and the weight of the tree below it."""
@@ -82,6 +85,7 @@ class Own(Message, frozen=True, gc=False):
 
     what: str
     handle: int = 0
+    claim: Claim = WHOLE
 
 
 Waiting: TypeAlias = tuple[NodeId, Climb | Stand | Leaving | Enter | Adopt | Attach | Surrender | Own]
@@ -241,6 +245,30 @@ class Token(Message, frozen=True, gc=False):
 
     turn: int
     data: Data | None = None
+    #: Claims that were let in before and may still be held, in this order, and those whose changes are not fetched.
+    active: tuple[Entry, ...] = ()
+
+
+class Await(Message, frozen=True, gc=False):
+    """To a process with a claim that was let in: say when it is over; `asker` is who waits for that."""
+
+    use: int
+    asker: Ref
+
+
+class Done(Message, frozen=True, gc=False):
+    """To who waits, for its claim with this number: that one is over."""
+
+    use: int
+    over: Ref
+    #: Whether the part that was claimed has been changed there.
+    is_changed: bool
+
+
+class Superseded(Message, frozen=True, gc=False):
+    """To who has changed a part: it is elsewhere now."""
+
+    use: int
 
 
 class Taken(Message, frozen=True, gc=False):
@@ -311,6 +339,9 @@ ElmpMessage: TypeAlias = (
     | Gathered
     | Seated
     | Token
+    | Await
+    | Done
+    | Superseded
     | Taken
     | Link
     | Unlink
@@ -325,10 +356,13 @@ __all__ = [
     "Agreed",
     "Asking",
     "Attach",
+    "Await",
     "Child",
     "Climb",
+    "Done",
     "ElmpMessage",
     "Enter",
+    "Entry",
     "Exchange",
     "Follow",
     "Followed",
@@ -352,6 +386,7 @@ __all__ = [
     "Settled",
     "Stand",
     "Standing",
+    "Superseded",
     "Surrender",
     "Taken",
     "Token",

@@ -19,7 +19,9 @@ from solvent.protocols.elmp.messages import (
     Adopt,
     Agreed,
     Attach,
+    Await,
     Climb,
+    Done,
     Enter,
     Exchange,
     Follow,
@@ -42,6 +44,7 @@ from solvent.protocols.elmp.messages import (
     Settled,
     Stand,
     Standing,
+    Superseded,
     Surrender,
     Taken,
     Token,
@@ -56,7 +59,7 @@ from solvent.protocols.elmp.state import Blocked, ElmpConfig, ElmpState, ElmpSte
 from solvent.protocols.elmp.vocabulary import Data, Fetched, Join, Leave, Release, Request, Withdraw
 from solvent.protocols.machine import Event, NodeId, Received, Requested, TimerFired
 
-_OF_QUEUE = (Token, Taken, Link, Unlink, Unlinked, Relink, Relinked)
+_OF_QUEUE = (Token, Await, Done, Superseded, Taken, Link, Unlink, Unlinked, Relink, Relinked)
 _OF_SEAT = (Climb, Stand, Leaving, Enter, Adopt, Attach, Surrender, Resized)
 _TO_NEWCOMERS = (Ranked, Welcome, Unknown)
 SeatMessage: TypeAlias = Climb | Stand | Leaving | Enter | Adopt | Attach | Surrender | Resized
@@ -224,8 +227,8 @@ class Process(Balancing):
                 self.find_seat(newcomer, rank)
             case Surrender():
                 self.on_surrender(message)
-            case Own("request", handle):
-                self.begin_request(handle)
+            case Own("request", handle, claim):
+                self.begin_request(handle, claim)
             case Own("climb"):
                 self.climb()
             case Own("exit"):

@@ -1,4 +1,4 @@
-"""The queue of those who wait for the token, a doubly linked list, and the token that goes along it.
+"""The queue of those who wait for the token: a doubly linked list.
 
 A place belongs to one process and knows who comes next and who comes before. The root knows the last one and gives
 turns one after the other; it tells the last place what comes next (`Link`). The token goes from place to place; `next`
@@ -20,22 +20,16 @@ to leave, the root puts a place of its own there (see `departure`).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias, assert_never
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from solvent.protocols.elmp.desk import Desk
-from solvent.protocols.elmp.messages import Link, Own, Ref, Relink, Relinked, Taken, Token, Unlink, Unlinked
-from solvent.protocols.elmp.vocabulary import Data, Dropped, Entrusted, Fetched, Granted, Queued
-from solvent.protocols.machine import CancelTimer
+from solvent.protocols.elmp.messages import Link, Ref, Relink, Relinked, Unlink, Unlinked
+from solvent.protocols.elmp.vocabulary import Queued
 
 if TYPE_CHECKING:
     from solvent.protocols.elmp.state import Place
-
-PATIENCE = "elmp:patience:"
-"""The timers of claims that wait for so long only; the handle follows."""
-
-QueueMessage: TypeAlias = Token | Taken | Link | Unlink | Unlinked | Relink | Relinked
 
 
 class Queue(Desk):
@@ -105,7 +99,7 @@ class Queue(Desk):
         if place.handle is not None or place.next is None:
             return
         if place.has_token:
-            self.pass_on(place, place.data)
+            self.pass_on(place)
         elif place.predecessor is not None and not place.is_linking and not place.is_unlinking:
             to, turn = place.predecessor
             self.put(replace(place, is_unlinking=True))
@@ -146,112 +140,9 @@ class Queue(Desk):
             self.put(place)
             self.go_on(place)
 
-    # ------------------------------------------------------------------------------------------------- the token
-
-    def on_token(self, turn: int, data: Data | None) -> None:
-        """Hold what was claimed; if that was withdrawn, let the token rest or pass it on."""
-        place = replace(self.known(turn), predecessor=None)
-        if place.handle is not None:
-            self.hold(place, data)
-        else:
-            self.pass_on(place, data)
-
-    def hold(self, place: Place, data: Data | None) -> None:
-        """Let the user have it."""
-        assert place.handle is not None
-        self.stop_timer(place.handle)
-        self.put(replace(place, has_token=True, data=data, is_surrendered=False))
-        self.report(Granted(place.handle, place.turn, data))
-
-    def pass_on(self, place: Place, data: Data | None) -> None:
-        """Let the next one have the token; or let it rest, and have the data fetched if its holder wants to leave."""
-        if place.next is None:
-            self.put(replace(place, handle=None, has_token=True, data=data))
-            if data is not None and data.is_urgent and data.holder != self.me:
-                self.report(Entrusted(data))
-            return
-        self.remove(place.turn)
-        if self.departure is not None and data is not None and data.holder == self.me:
-            data = replace(data, is_urgent=True)
-            self.departure = replace(self.departure, is_entrusted=True)
-        # Also to a place of its own by a message, which is not to overtake others.
-        self.send(place.next[0], Token(place.next[1], data))
-
-    # -------------------------------------------------------------------------------------------------- the user
-
-    def claim(self, handle: int) -> Place | None:
-        """Give the place of a claim, if there is one."""
-        return next((one for one in self.places if one.handle == handle), None)
-
-    def on_release(self, handle: int, data: Data | None) -> None:
-        """Pass the token on, with the new version of the data if there is one."""
-        place = self.claim(handle)
-        if place is None or not place.has_token:
-            return
-        if data is None:
-            data = place.data
-        elif data.holder == self.me:
-            self.keeps = data.version
-        self.pass_on(place, data)
-
-    def on_withdraw(self, handle: int) -> None:
-        """Give up a claim, whether it waits or is held."""
-        kept = [one for one in self.queue if one != (self.me, Own("request", handle))]
-        place = self.claim(handle)
-        if len(kept) == len(self.queue) and place is None:
-            return
-        self.queue = kept
-        self.stop_timer(handle)
-        if place is not None and place.has_token:
-            self.pass_on(place, place.data)
-        elif place is not None:
-            place = replace(place, handle=None)
-            self.put(place)
-            self.go_on(place)
-        self.report(Dropped(handle))
-
-    def stop_timer(self, handle: int) -> None:
-        """Wait for ever, or no longer."""
-        if handle in self.timed:
-            self.timed = tuple(one for one in self.timed if one != handle)
-            self.effects.append(CancelTimer(f"{PATIENCE}{handle}"))
-
-    def on_fetched(self, fetched: Fetched) -> None:
-        """Be the holder of the data, as long as the token is here."""
-        place = next((one for one in self.places if one.has_token), None)
-        old = place.data if place is not None else None
-        if place is None or old is None or old.version != fetched.version or old.holder == self.me:
-            return
-        self.put(replace(place, data=Data(old.version, self.me, fetched.details)))
-        self.keeps = old.version
-        self.send(old.holder, Taken(old.version))
-
-    def on_taken(self, message: Taken) -> None:
-        """Hear that the data is elsewhere."""
-        if self.keeps == message.version:
-            self.keeps = None
-
-    # --------------------------------------------------------------------------------------------------- dispatch
-
-    def on_queue_message(self, message: QueueMessage) -> None:
-        """Take what concerns the queue; it may come at any time."""
-        match message:
-            case Token(turn, data):
-                self.on_token(turn, data)
-            case Link():
-                self.on_link(message)
-            case Taken():
-                self.on_taken(message)
-            case Unlink():
-                self.on_unlink(message)
-            case Unlinked():
-                self.on_unlinked(message)
-            case Relink():
-                self.on_relink(message)
-            case Relinked():
-                self.on_relinked(message)
-            case _:
-                assert_never(message)
+    def pass_on(self, place: Place) -> None:
+        """Let the next one have the token; or let it rest."""
+        raise NotImplementedError
 
 
 def _by_turn(place: Place) -> int:
@@ -259,4 +150,4 @@ def _by_turn(place: Place) -> int:
     return place.turn or 1 << 62
 
 
-__all__ = ["PATIENCE", "Queue", "QueueMessage"]
+__all__ = ["Queue"]

@@ -14,10 +14,10 @@ from msgspec.structs import replace
 
 from solvent.protocols.elmp.desk import IDLE
 from solvent.protocols.elmp.exchange import Exchanging
-from solvent.protocols.elmp.messages import Asking, Climb, Freed, Given, Rise, Won
-from solvent.protocols.elmp.queue import PATIENCE
+from solvent.protocols.elmp.holding import PATIENCE
+from solvent.protocols.elmp.messages import Asking, Climb, Freed, Given, Own, Rise, Won
 from solvent.protocols.elmp.state import Busy, Out, Place, Requesting
-from solvent.protocols.elmp.vocabulary import Dropped, Queued, Request
+from solvent.protocols.elmp.vocabulary import WHOLE, Claim, Dropped, Queued, Request
 from solvent.protocols.machine import SetTimer
 
 if TYPE_CHECKING:
@@ -33,16 +33,18 @@ class Climbing(Exchanging):
         if type(self.phase) is Out or self.departure is not None:
             self.report(Dropped(handle))
             return
-        place = self.claim(handle)
-        if place is not None and place.is_held:
+        use = self.claim(handle)
+        if use is not None and use.is_held:
             return
         self.on_withdraw(handle)
         resting = next((one for one in self.places if one.has_token and one.handle is None), None)
-        if resting is not None:
-            self.hold(replace(resting, handle=handle), resting.data)
-            return
-        self.enqueue("request", handle)
-        if request.patience:
+        # A token that waits for the data to be fetched is not to be had.
+        if resting is not None and not (resting.data is not None and resting.data.is_urgent):
+            self.let_in(resting, handle, request.claim)
+        else:
+            self.queue.append((self.me, Own("request", handle, request.claim)))
+        use = self.claim(handle)
+        if request.patience and (use is None or not use.is_held):
             self.timed = (*self.timed, handle)
             self.effects.append(SetTimer(f"{PATIENCE}{handle}", request.patience))
 
@@ -53,16 +55,16 @@ class Climbing(Exchanging):
         if handle in self.timed:
             self.on_withdraw(handle)
 
-    def begin_request(self, handle: int | None) -> None:
+    def begin_request(self, handle: int | None, claim: Claim = WHOLE) -> None:
         """Ask for a place in the queue, for a claim or for nobody; the root gives itself one."""
         if not self.is_root:
-            self.put(Place(0, handle))
+            self.put(Place(0, handle, claim))
             self.asks += 1
             self.climb()
             return
         assert self.tail is not None
         self.turns += 1
-        self.put(Place(self.turns, handle, predecessor=self.tail))
+        self.put(Place(self.turns, handle, claim, predecessor=self.tail))
         if handle is not None:
             self.report(Queued(handle, self.turns))
         self.append((self.me, self.turns), (self.me, self.turns))

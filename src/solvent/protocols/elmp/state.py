@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-from solvent.protocols.elmp.messages import Ref, Seat, Unlink, Upper
-from solvent.protocols.elmp.vocabulary import Data
+from solvent.protocols.elmp.messages import Entry, Ref, Seat, Unlink, Upper
+from solvent.protocols.elmp.vocabulary import WHOLE, Claim, Data, Source
 from solvent.protocols.machine import NodeId, Step, Value
+
+ENTRUSTED = -1
+"""The handle of who fetches the data for another that wants to leave; users have handles from zero."""
 
 # ------------------------------------------------------------------------------------------------------- phases
 
@@ -68,10 +71,12 @@ class Place(Value, frozen=True, gc=False):
     turn: int
     #: Whose claim it is; none: nobody's (any more).
     handle: int | None
+    claim: Claim = WHOLE
     #: Whether the token is here: for the claim, or it rests, if there is none.
     has_token: bool = False
-    #: Of a place that has the token.
+    #: Of a place that has the token: what the token says.
     data: Data | None = None
+    active: tuple[Entry, ...] = ()
     predecessor: Ref | None = None
     next: Ref | None = None
     #: Whether who comes next has yet to say that it knows this place for its predecessor.
@@ -84,14 +89,30 @@ class Place(Value, frozen=True, gc=False):
     early: Unlink | None = None
 
     @property
-    def is_held(self) -> bool:
-        """Whether a claim holds."""
-        return self.has_token and self.handle is not None
-
-    @property
     def is_last(self) -> bool:
         """Whether nobody is known to come next."""
         return self.turn > 0 and self.next is None
+
+
+class Use(Value, frozen=True, gc=False):
+    """A claim that was let in, since the token has come: it holds, or waits for earlier ones to be over."""
+
+    #: Counted over all claims of the process.
+    number: int
+    #: None: it is over, and kept for the changes that it made.
+    handle: int | None
+    claim: Claim
+    turn: int
+    #: What the token said when it came.
+    data: Data | None = None
+    is_held: bool = False
+    #: Claims that it had to wait for, and those that it still waits for.
+    earlier: tuple[Entry, ...] = ()
+    awaits: tuple[Ref, ...] = ()
+    #: Who waits for it.
+    askers: tuple[Ref, ...] = ()
+    #: Parts that have been changed, of which it has heard.
+    sources: tuple[Source, ...] = ()
 
 
 class Swap(Value, frozen=True, gc=False):
@@ -138,6 +159,10 @@ class ElmpState(Value, frozen=True, gc=False):
     asks: int = 0
     #: In the order of their turns, one under way last.
     places: tuple[Place, ...] = ()
+    uses: tuple[Use, ...] = ()
+    #: How many claims were let in, and whether the token may still tell of one of them.
+    used: int = 0
+    is_listed: bool = False
     swap: Swap | None = None
     gathering: Gathering | None = None
     departure: Departure | None = None
@@ -166,6 +191,7 @@ class ElmpConfig(Value, frozen=True, gc=False):
 
 
 __all__ = [
+    "ENTRUSTED",
     "Blocked",
     "Busy",
     "Departure",
@@ -181,4 +207,5 @@ __all__ = [
     "Place",
     "Requesting",
     "Swap",
+    "Use",
 ]

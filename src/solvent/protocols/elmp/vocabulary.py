@@ -26,6 +26,51 @@ class Data(Value, frozen=True, gc=False):
     is_urgent: bool = False
 
 
+class Claim(Value, frozen=True, gc=False):
+    """What part of the resource is claimed, and whether others may have it at the same time."""
+
+    #: To read, beside others that read; else to write, alone.
+    is_shared: bool = False
+    first: int = 0
+    #: None: to the end.
+    length: int | None = None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it excludes every other claim."""
+        return not self.is_shared and self.first == 0 and self.length is None
+
+    def overlaps(self, other: Claim) -> bool:
+        """Say whether both claim some part."""
+        ends_before = self.length is not None and self.first + self.length <= other.first
+        begins_after = other.length is not None and other.first + other.length <= self.first
+        return not ends_before and not begins_after
+
+    def excludes(self, other: Claim) -> bool:
+        """Say whether the two cannot be held at the same time."""
+        return not (self.is_shared and other.is_shared) and self.overlaps(other)
+
+    def covers(self, other: Claim) -> bool:
+        """Say whether all that the other one claims is claimed here, too."""
+        if self.first > other.first:
+            return False
+        if self.length is None or other.length is None:
+            return self.length is None
+        return self.first + self.length >= other.first + other.length
+
+
+WHOLE = Claim()
+
+
+class Source(Value, frozen=True, gc=False):
+    """A part that was changed since the version that `Data` names: who has it, and under which claim."""
+
+    holder: NodeId
+    #: The number of the claim among those of its holder: as in `Granted.use`.
+    use: int
+    claim: Claim
+
+
 # ------------------------------------------------------------------------------------------------------ wanted
 
 
@@ -35,6 +80,7 @@ class Request(Value, frozen=True, gc=False):
     handle: int = 0
     #: Ticks after which the claim is withdrawn if it has not been granted; zero: it waits for ever.
     patience: int = 0
+    claim: Claim = WHOLE
 
 
 class Withdraw(Value, frozen=True, gc=False):
@@ -47,7 +93,7 @@ class Release(Value, frozen=True, gc=False):
     """Let the next one have it; ignored where nothing was granted."""
 
     handle: int = 0
-    #: The new version of the data; none: it was not changed.
+    #: The new version of the data, or for a part of the resource that this part was changed; none: it was not.
     data: Data | None = None
 
 
@@ -84,6 +130,10 @@ class Granted(Value, frozen=True, gc=False):
     handle: int
     turn: int
     data: Data | None = None
+    #: Parts that were changed since, in the order in which they were; later ones count.
+    sources: tuple[Source, ...] = ()
+    #: The number of the claim among those of this process.
+    use: int = 0
 
 
 class Dropped(Value, frozen=True, gc=False):
@@ -109,13 +159,16 @@ class Left(Value, frozen=True, gc=False):
 
 
 class Entrusted(Value, frozen=True, gc=False):
-    """The token rests here, and the data's holder wants to leave: fetch the data and say `Fetched`."""
+    """The token rests here, and who has data wants to leave: fetch it all and say `Fetched`."""
 
     data: Data
+    sources: tuple[Source, ...] = ()
 
 
 __all__ = [
+    "WHOLE",
     "Astray",
+    "Claim",
     "Data",
     "Dropped",
     "Entrusted",
@@ -128,5 +181,6 @@ __all__ = [
     "Queued",
     "Release",
     "Request",
+    "Source",
     "Withdraw",
 ]

@@ -130,4 +130,4 @@ def test_thread_of_newcomers_is_straightened() -> None:
     (top,) = [state.seat for state in company.states if state.seat.parent is None]
     assert 1 + max(one[1] for one in top.children) <= 4
     company.want(14, Request())
-    assert company.states[14].places[0].is_held
+    assert company.states[14].uses[0].is_held

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from solvent.protocols.elmp.messages import Asking, Climb, Follow, Freed, Given, Link, Rise, Token, Won
-from solvent.protocols.elmp.state import Busy, Departure, ElmpConfig, Idle, Place, Requesting
-from solvent.protocols.elmp.vocabulary import Dropped, Granted, Queued, Release, Request
+from solvent.protocols.elmp.state import Busy, Departure, ElmpConfig, Idle, Place, Requesting, Use
+from solvent.protocols.elmp.vocabulary import WHOLE, Dropped, Granted, Queued, Release, Request
 from solvent.protocols.machine import Received, Requested
 from tests.unit.protocols.elmp.acting import A, B, C, Company, D, child, inner, leaf, root, sent, taken, told
 
@@ -101,7 +101,7 @@ def test_second_request_of_a_handle_drops_the_first() -> None:
 
 def test_held_claim_is_not_requested_again() -> None:
     """A request for what is held changes nothing."""
-    held = leaf(B, places=(Place(3, 0, has_token=True),))
+    held = leaf(B, places=(Place(3, 0, has_token=True),), uses=(Use(1, 0, WHOLE, 3, is_held=True),))
     assert taken(C, held, Requested(Request())) == (held, [])
 
 
@@ -111,7 +111,10 @@ def test_several_claims_of_one_process_take_turns() -> None:
     company.want(1, Request(0))
     company.want(1, Request(1))
     company.want(1, Release(0))
-    assert [told for _, told in company.told if isinstance(told, Granted)] == [Granted(0, 2), Granted(1, 3)]
+    assert [told for _, told in company.told if isinstance(told, Granted)] == [
+        Granted(0, 2, use=1),
+        Granted(1, 3, use=2),
+    ]
 
 
 def test_everybody_is_served_in_the_order_of_the_root() -> None:
@@ -121,7 +124,7 @@ def test_everybody_is_served_in_the_order_of_the_root() -> None:
         company.begin(node, Request())
     for _ in range(7):
         company.want(0, Release(99))
-        holder = next(node for node, state in enumerate(company.states) if any(one.is_held for one in state.places))
+        holder = next(node for node, state in enumerate(company.states) if any(one.is_held for one in state.uses))
         company.want(holder, Release())
     grants = [(node, told.turn) for node, told in company.told if isinstance(told, Granted)]
     assert sorted(node for node, _ in grants) == list(range(7))

@@ -1,0 +1,290 @@
+"""The token, the claims that it lets in, and where the data is.
+
+A claim of the whole resource, exclusively, keeps the token until it is released. Any other claim (to read, or of a
+part) is let in when the token comes, and the token goes on at once: it carries what was let in (`active`), in order. A
+claim waits for those before it that it cannot be held together with, and for no others: it asks each to say when it is
+over (`Await`, `Done`). So what does not conflict is held at the same time, and what does is held in the order of turns.
+The token forgets claims that are over when it comes by their process, or when a claim of the whole has waited for all.
+
+Data: the token says where the current version is. Where a part was changed under a claim of its own, the change stays
+with who made it. Whoever claims anything of that part later hears of it (`Source`), in the order of turns; whoever
+claims all of that part, exclusively, and changes it, or fetches the whole, relieves them (`Superseded`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias, assert_never
+
+from msgspec.structs import replace
+
+from solvent.protocols.elmp.messages import (
+    Await,
+    Done,
+    Link,
+    Own,
+    Relink,
+    Relinked,
+    Superseded,
+    Taken,
+    Token,
+    Unlink,
+    Unlinked,
+)
+from solvent.protocols.elmp.queue import Queue
+from solvent.protocols.elmp.state import ENTRUSTED, Use
+from solvent.protocols.elmp.vocabulary import WHOLE, Claim, Data, Dropped, Entrusted, Fetched, Granted, Source
+from solvent.protocols.machine import CancelTimer
+
+if TYPE_CHECKING:
+    from solvent.protocols.elmp.state import Place
+
+PATIENCE = "elmp:patience:"
+"""The timers of claims that wait for so long only; the handle follows."""
+QueueMessage: TypeAlias = Token | Taken | Link | Unlink | Unlinked | Relink | Relinked | Await | Done | Superseded
+
+
+class Holding(Queue):
+    """A process that holds claims."""
+
+    # ------------------------------------------------------------------------------------------------- the token
+
+    def on_token(self, message: Token) -> None:
+        """Let the claim in, or if it was withdrawn let the token rest or pass it on."""
+        uses = {one.number for one in self.uses}
+        active = tuple(one for one in message.active if one[0] != self.me or one[1] in uses)
+        self.is_listed = any(one[0] == self.me for one in active)
+        place = replace(self.known(message.turn), predecessor=None, has_token=True, data=message.data, active=active)
+        if place.handle is None:
+            self.pass_on(place)
+        else:
+            self.let_in(place, place.handle, place.claim)
+
+    def let_in(self, place: Place, handle: int, claim: Claim) -> None:
+        """Let a claim in that has the token, and wait for those that it excludes."""
+        use = self.wait(place, handle, claim)
+        if claim.is_plain:
+            self.put(replace(place, handle=handle))
+        else:
+            self.is_listed = True
+            self.pass_on(replace(place, active=(*place.active, (self.me, use.number, claim))))
+        self.consider_granting(use)
+
+    def wait(self, place: Place, handle: int, claim: Claim) -> Use:
+        """Ask those who have a claim that excludes this one to say when it is over."""
+        self.used += 1
+        earlier = tuple(one for one in place.active if one[2].excludes(claim))
+        awaits = tuple((node, number) for node, number, _ in earlier)
+        use = Use(self.used, handle, claim, place.turn, place.data, earlier=earlier, awaits=awaits)
+        self.put_use(use)
+        for node, number in awaits:
+            self.send(node, Await(number, (self.me, use.number)))
+        return use
+
+    def pass_on(self, place: Place) -> None:
+        """Let the next one have the token; or let it rest, and have the data fetched if its holder wants to leave."""
+        data = place.data
+        if place.next is None:
+            self.put(replace(place, handle=None))
+            if data is not None and data.is_urgent and not self.has_all(place, data):
+                self.consider_granting(self.wait(place, ENTRUSTED, WHOLE))
+            return
+        self.remove(place.turn)
+        self.uses = tuple(one for one in self.uses if one.handle != ENTRUSTED)
+        if self.departure is not None and data is not None and (data.holder == self.me or self.uses):
+            data = replace(data, is_urgent=True)
+            self.departure = replace(self.departure, is_entrusted=True)
+        # Also to a place of its own by a message, which is not to overtake others.
+        self.send(place.next[0], Token(place.next[1], data, place.active))
+
+    def has_all(self, place: Place, data: Data) -> bool:
+        """Whether all data is here, or is being fetched."""
+        is_here = data.holder == self.me and all(node == self.me for node, _, _ in place.active)
+        return is_here or self.claim(ENTRUSTED) is not None
+
+    # --------------------------------------------------------------------------------------------------- claims
+
+    def put_use(self, use: Use) -> None:
+        """Keep a claim as it is now."""
+        self.uses = (*(one for one in self.uses if one.number != use.number), use)
+
+    def use_of(self, number: int) -> Use | None:
+        """Give the claim with a number, if it is here."""
+        return next((one for one in self.uses if one.number == number), None)
+
+    def claim(self, handle: int) -> Use | None:
+        """Give a user's claim that was let in."""
+        return next((one for one in self.uses if one.handle == handle), None)
+
+    def consider_granting(self, use: Use) -> None:
+        """Grant a claim that waits for nobody."""
+        if use.awaits or use.is_held or use.handle is None:
+            return
+        # Who has changed a part since has relieved who had changed it before.
+        sources = tuple(
+            one
+            for place, one in enumerate(use.sources, 1)
+            if not any(_covers(later, one) for later in use.sources[place:])
+        )
+        self.put_use(replace(use, is_held=True, sources=sources))
+        if use.handle == ENTRUSTED:
+            assert use.data is not None
+            self.report(Entrusted(use.data, sources))
+        else:
+            self.stop_timer(use.handle)
+            self.report(Granted(use.handle, use.turn, use.data, sources, use.number))
+
+    def on_await(self, message: Await) -> None:
+        """Say when a claim is over; at once if it is."""
+        use = self.use_of(message.use)
+        if use is None or use.handle is None:
+            to, number = message.asker
+            self.send(to, Done(number, (self.me, message.use), is_changed=use is not None))
+        else:
+            self.put_use(replace(use, askers=(*use.askers, message.asker)))
+
+    def on_done(self, message: Done) -> None:
+        """Hear that another claim is over."""
+        use = self.use_of(message.use)
+        # It may have been withdrawn meanwhile.
+        if use is None or message.over not in use.awaits:
+            return
+        use = replace(use, awaits=tuple(one for one in use.awaits if one != message.over))
+        place = self.place_of(use.turn)
+        if message.is_changed:
+            changed = {message.over, *((one.holder, one.use) for one in use.sources)}
+            use = replace(use, sources=tuple(Source(*one) for one in use.earlier if one[:2] in changed))
+        elif place is not None and place.has_token:
+            self.put(replace(place, active=tuple(one for one in place.active if one[:2] != message.over)))
+        self.put_use(use)
+        self.consider_granting(use)
+
+    def end(self, use: Use, *, is_changed: bool) -> None:
+        """Let a claim be over, and tell who waits for that; what was changed is kept."""
+        if is_changed:
+            self.put_use(replace(use, handle=None, is_held=False, askers=(), sources=()))
+        else:
+            self.uses = tuple(one for one in self.uses if one.number != use.number)
+        for to, number in use.askers:
+            self.send(to, Done(number, (self.me, use.number), is_changed=is_changed))
+
+    def relieve(self, use: Use) -> None:
+        """Tell those whose changes are here now that nobody will ask them any more."""
+        for source in use.sources:
+            if use.claim.covers(source.claim):
+                self.send(source.holder, Superseded(source.use))
+
+    def on_superseded(self, message: Superseded) -> None:
+        """Forget what was changed under a claim that is over."""
+        use = self.use_of(message.use)
+        if use is not None and use.handle is None:
+            self.end(use, is_changed=False)
+
+    # -------------------------------------------------------------------------------------------------- the user
+
+    def on_release(self, handle: int, data: Data | None) -> None:
+        """Let a claim be over, and pass the token on if it kept it."""
+        use = self.claim(handle)
+        if use is None or not use.is_held:
+            return
+        if data is not None:
+            self.relieve(use)
+        if not use.claim.is_plain:
+            self.end(use, is_changed=data is not None and not use.claim.is_shared)
+            return
+        place = self.place_of(use.turn)
+        assert place is not None
+        if data is not None:
+            if place.data is not None and place.data.holder not in (self.me, data.holder):
+                self.send(place.data.holder, Taken(place.data.version))
+            place = replace(place, data=data, active=())
+            self.keeps = data.version if data.holder == self.me else None
+        self.end(use, is_changed=False)
+        self.pass_on(place)
+
+    def on_withdraw(self, handle: int) -> None:
+        """Give up a claim, whether it waits for its turn, for others, or is held."""
+        kept = [one for one in self.queue if not _asks_for(one[1], handle)]
+        use, place = self.claim(handle), next((one for one in self.places if one.handle == handle), None)
+        if len(kept) == len(self.queue) and use is None and place is None:
+            return
+        self.queue = kept
+        self.stop_timer(handle)
+        if use is not None:
+            self.end(use, is_changed=False)
+        if place is not None:
+            place = replace(place, handle=None)
+            self.put(place)
+            if place.has_token:
+                self.pass_on(place)
+            else:
+                self.go_on(place)
+        self.report(Dropped(handle))
+
+    def stop_timer(self, handle: int) -> None:
+        """Wait for ever, or no longer."""
+        if handle in self.timed:
+            self.timed = tuple(one for one in self.timed if one != handle)
+            self.effects.append(CancelTimer(f"{PATIENCE}{handle}"))
+
+    def on_fetched(self, fetched: Fetched) -> None:
+        """Be the holder of all data, as long as the token is here and no other claim holds."""
+        use = next((one for one in self.uses if one.is_held and one.claim.is_plain), None)
+        place = self.place_of(use.turn) if use is not None else None
+        if use is None or place is None or not place.has_token or place.data is None:
+            return
+        old = place.data
+        if old.version != fetched.version:
+            return
+        data = Data(old.version, self.me, fetched.details)
+        self.put(replace(place, data=data, active=()))
+        self.relieve(use)
+        self.put_use(replace(use, data=data, sources=()))
+        self.keeps = old.version
+        if old.holder != self.me:
+            self.send(old.holder, Taken(old.version))
+        if use.handle == ENTRUSTED:
+            self.end(use, is_changed=False)
+
+    def on_taken(self, message: Taken) -> None:
+        """Hear that the data is elsewhere."""
+        if self.keeps == message.version:
+            self.keeps = None
+
+    # --------------------------------------------------------------------------------------------------- dispatch
+
+    def on_queue_message(self, message: QueueMessage) -> None:
+        """Take what concerns the queue; it may come at any time."""
+        match message:
+            case Token():
+                self.on_token(message)
+            case Link():
+                self.on_link(message)
+            case Await():
+                self.on_await(message)
+            case Done():
+                self.on_done(message)
+            case Superseded():
+                self.on_superseded(message)
+            case Taken():
+                self.on_taken(message)
+            case Unlink():
+                self.on_unlink(message)
+            case Unlinked():
+                self.on_unlinked(message)
+            case Relink():
+                self.on_relink(message)
+            case Relinked():
+                self.on_relinked(message)
+            case _:
+                assert_never(message)
+
+
+def _covers(later: Source, earlier: Source) -> bool:
+    return later.claim.covers(earlier.claim)
+
+
+def _asks_for(message: object, handle: int) -> bool:
+    return isinstance(message, Own) and message.what == "request" and message.handle == handle
+
+
+__all__ = ["PATIENCE", "Holding", "QueueMessage"]
