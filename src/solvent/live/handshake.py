@@ -20,12 +20,15 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
 from solvent.live.codec import Nonsense, framed
 from solvent.protocols.machine import Message, NodeId, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 VERSION = 1
 """Grows when nodes of the older version could not understand the newer."""
@@ -148,8 +151,12 @@ def is_proved(me: Identity, said: Hello, asked: Challenge, answer: Proof) -> boo
 class Births:
     """The births of the nodes that were met."""
 
-    def __init__(self) -> None:
-        self._known = dict[NodeId, str]()
+    def __init__(
+        self, known: Mapping[NodeId, str] | None = None, noted: Callable[[NodeId, str], None] | None = None
+    ) -> None:
+        self._known = dict(known or {})
+        #: Told of each that is new.
+        self._noted = noted
 
     def is_other(self, node: NodeId, birth: str) -> bool:
         """Tell whether a node was met before under another birth."""
@@ -157,8 +164,10 @@ class Births:
 
     def note(self, node: NodeId, birth: str) -> None:
         """Remember a node that has proved who it is."""
-        if birth:
+        if birth and self._known.get(node) != birth:
             self._known[node] = birth
+            if self._noted is not None:
+                self._noted(node, birth)
 
 
 def _proof(me: Identity, role: str, said: Hello, nonce: bytes, birth: str) -> bytes:

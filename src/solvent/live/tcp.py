@@ -48,6 +48,7 @@ class TcpTransport:
         port: int = 0,
         peers: Mapping[NodeId, Address] | None = None,
         find: Callable[[NodeId], Address | None] = lambda _: None,
+        births: Births | None = None,
     ) -> None:
         self.counters = Counters()
         self.address = (host, port)
@@ -59,7 +60,7 @@ class TcpTransport:
         #: Where nodes say that they are; for those that nobody else knows.
         self._heard = dict[NodeId, Address]()
         self._dialled = Counter[NodeId]()
-        self._births = Births()
+        self._births = births or Births()
         self._ways = dict[NodeId, Way]()
         self._used = dict[NodeId, Way]()
         self._own = list[Any]()

@@ -28,7 +28,7 @@ from solvent.protocols.token.vocabulary import Moved
 from solvent.running.rings.data import unpacked
 from solvent.running.rings.hearing import Heard, RingMessage
 from solvent.running.rings.locking import Queue
-from solvent.running.rings.opening import PROTOCOL, WIRE, find_member, forgotten, meet_most, memory
+from solvent.running.rings.opening import PROTOCOL, WIRE, births_of, find_members, forgotten, meet_most, memory
 from solvent.running.rings.saying import Said
 
 if TYPE_CHECKING:
@@ -82,12 +82,14 @@ class RingNode:
         where = "" if place.address is None else text_from_address(place.address)
         identity = Identity(place.node, PROTOCOL, place.name, place.secret, birth, where)
         is_first = journal is None or not journal.life
-        contact = await find_member(identity, place.contacts)
-        if place.contacts and contact is None and is_first:
+        contacts = await find_members(identity, place.contacts)
+        if place.contacts and not contacts and is_first:
             raise NodeProblem("N130", f"nobody answers at {', '.join(map(text_from_address, place.contacts))}")
-        known = dict(place.members) if contact is None else dict((contact,))
+        known = contacts or dict(place.members)
         host, port = place.listen
-        transport = TcpTransport(identity, Codec(WIRE), host=host, port=port, peers=known, find=self._find)
+        transport = TcpTransport(
+            identity, Codec(WIRE), host=host, port=port, peers=known, find=self._find, births=births_of(journal)
+        )
         machine = Linked(
             Group(GroupConfig(place.node)),
             me=place.node,
@@ -98,7 +100,7 @@ class RingNode:
 
         async def before() -> None:
             # Now that the node listens, it knows where.
-            machine.inner = Group(self._config(contact))
+            machine.inner = Group(self._config(tuple(contacts)))
             if is_first and len(place.members) > 1:
                 await meet_most(identity, dict(place.members), self._watch)
 
@@ -106,7 +108,7 @@ class RingNode:
         self._host = Host(machine, transport, application=self, journal=journal, is_prompt=True)
         await self._host.start(before)
         self._waiting = asyncio.create_task(self._wait())
-        if contact is not None and is_first:
+        if contacts and is_first:
             try:
                 await self.is_in.wait()
                 self.check()
@@ -114,7 +116,7 @@ class RingNode:
                 await self.close()
                 raise
 
-    def _config(self, contact: tuple[NodeId, Address] | None) -> GroupConfig:
+    def _config(self, contacts: tuple[NodeId, ...]) -> GroupConfig:
         place = self.place
         where = place.address or self.address
         addresses = {**place.members, place.node: where}
@@ -125,7 +127,7 @@ class RingNode:
             members,
             places=tuple(text_from_address(addresses[node]) for node in members),
             where=text_from_address(where),
-            contacts=() if contact is None else (contact[0],),
+            contacts=contacts,
             patience=patience,
             wait=max(1, patience // 5),
             ring=TokenConfig(

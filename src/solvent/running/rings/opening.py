@@ -1,7 +1,9 @@
 """How a node of a ring comes to be: its memory, and those it has to meet before it does anything.
 
-A first member begins when most of them have met it. That costs a moment, and makes sure that a node which forgot what
-it was (it has no journal, or another one) is found out by somebody who knew it, before it makes a second token.
+A first member begins when it has met so many others that any two such sets have one in common: of three both, of five
+three. That costs a moment, and makes sure that a node which forgot what it was (it has no journal, or another one) is
+found out by somebody who knew it, before it makes a second token. Who has a journal keeps there whom it has met; one
+without that comes back has forgotten that too, and is itself found out.
 """
 
 from __future__ import annotations
@@ -12,9 +14,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from solvent.errors import NodeProblem, RingProblem
 from solvent.live import Journal, PeerFault, Unwelcome, meet, text_from_address
-from solvent.live.handshake import FORGETFUL
+from solvent.live.handshake import FORGETFUL, Births
 from solvent.protocols.link import record_type, wire_type
-from solvent.protocols.machine import Value
+from solvent.protocols.machine import NodeId, Value
 from solvent.protocols.token.group.messages import GroupMessage
 from solvent.protocols.token.group.state import GroupRecord
 
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from solvent.live import Address, Identity
-    from solvent.protocols.machine import NodeId
     from solvent.running.rings.place import RingPlace
 
 PROTOCOL = "ring"
@@ -36,8 +37,15 @@ class Born(Value, frozen=True, gc=False, tag=True):
     birth: str
 
 
+class Met(Value, frozen=True, gc=False, tag=True):
+    """Saved: the name of another node's memory."""
+
+    node: NodeId
+    birth: str
+
+
 WIRE: TypeAlias = wire_type(GroupMessage)  # type: ignore[valid-type]
-RECORDS: TypeAlias = record_type(GroupRecord) | Born  # type: ignore[valid-type]
+RECORDS: TypeAlias = record_type(GroupRecord) | Born | Met  # type: ignore[valid-type]
 
 
 def memory(place: RingPlace) -> tuple[Journal | None, str]:
@@ -54,21 +62,36 @@ def memory(place: RingPlace) -> tuple[Journal | None, str]:
     return journal, birth
 
 
-async def find_member(me: Identity, contacts: tuple[Address, ...]) -> tuple[NodeId, Address] | None:
-    """Find out who is at one of the addresses; None where nobody is."""
+def births_of(journal: Journal | None) -> Births:
+    """Give the nodes that were met before, and keep those that are met from now on."""
+    if journal is None:
+        return Births()
+    known = {record.node: record.birth for record in journal.saved if isinstance(record, Met)}
+
+    def note(node: NodeId, birth: str) -> None:
+        if journal.is_open:
+            journal.append(Met(node, birth))
+            journal.commit()
+
+    return Births(known, note)
+
+
+async def find_members(me: Identity, contacts: tuple[Address, ...]) -> dict[NodeId, Address]:
+    """Find out who is at the addresses, as far as somebody is: if one dies before it has helped, there is another."""
+    found: dict[NodeId, Address] = {}
     for address in contacts:
         try:
-            return await meet(me, address), address
+            found[await meet(me, address)] = address
         except OSError:
             continue
         except Unwelcome as unwelcome:
             raise _unwelcome(address, str(unwelcome)) from unwelcome
-    return None
+    return found
 
 
 async def meet_most(me: Identity, members: dict[NodeId, Address], complain: Callable[[Any], None]) -> None:
-    """Wait until most members have met this one."""
-    needed = len(members) // 2
+    """Wait until so many have met this one that whoever forgets itself meets one of them again."""
+    needed = (len(members) - 1) // 2 + 1
     met = asyncio.Semaphore(0)
 
     async def keep_trying(node: NodeId, address: Address) -> None:
@@ -121,4 +144,15 @@ def forgotten() -> RingProblem:
     return RingProblem("N203", message, hint=hint)
 
 
-__all__ = ["PROTOCOL", "RECORDS", "WIRE", "Born", "find_member", "forgotten", "meet_most", "memory"]
+__all__ = [
+    "PROTOCOL",
+    "RECORDS",
+    "WIRE",
+    "Born",
+    "Met",
+    "births_of",
+    "find_members",
+    "forgotten",
+    "meet_most",
+    "memory",
+]

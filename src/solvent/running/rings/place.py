@@ -69,6 +69,9 @@ def place_from(
         node = secrets.randbelow(_NODES_MAX - 1_000) + 1_000 if contacts else 0
     me = _number(node)
     own = known.get(me)
+    if known and own is None:
+        hint = f"add `{me}=HOST:PORT`, the same at all of them; or let it join: `join=` the address of one"
+        raise Misuse("P340", f"node {me} is not among the first members in `peers`", hint=hint)
     here = _address(listen) if listen is not None else own or _ANY
     outside = _address(address) if address is not None else own
     if outside is None and here[0] in _EVERYWHERE:

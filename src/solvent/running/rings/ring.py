@@ -122,6 +122,7 @@ class Ring:
 
         With `after`, only those after that place: `after=ring.place` begins now. Any number may listen at once.
         """
+        _ = self._node.host
         return self._node.heard.listen(after)
 
     async def remove(self, node: int) -> None:
@@ -136,6 +137,13 @@ class Ring:
 
     async def leave(self) -> None:
         """Be a member no longer; return when the others need nothing of this node any more."""
+        node = self._node
+        node.check()
+        if node.queue.is_held:
+            raise Misuse("P345", "this node has the lock", hint="leave the ring after the block of `ring.lock()`")
+        await self._leave()
+
+    async def _leave(self) -> None:
         node = self._node
         node.check()
         node.ask(Leave())
@@ -160,7 +168,7 @@ class Ring:
                 async with asyncio.timeout(1.0 + 2 * node.place.patience):
                     if node.place.journal is None:
                         # Nobody will come back under this number, and the others should not count on it.
-                        await self.leave()
+                        await self._leave()
                     else:
                         await node.retire()
         await node.close()
