@@ -26,6 +26,7 @@ from solvent.protocols.token.group import (
     ViewBegan,
 )
 from solvent.protocols.token.group.invariants import Order
+from solvent.protocols.token.group.log import forgotten
 from solvent.protocols.token.group.messages import (
     Append,
     Behind,
@@ -225,6 +226,35 @@ def test_a_newcomer_learns_what_it_has_missed() -> None:
     assert _told(effects, Skipped) == [Skipped(5)]
     assert [one.place for one in _told(effects, Delivered)] == [5]
     assert state.log.members == Map(members)
+
+
+def test_an_old_answer_does_not_take_the_log_away() -> None:
+    """Who has forgotten lines is told of them again, in pieces or late, and keeps what it has."""
+    group = Group(GroupConfig(B, (A, B, C)))
+    state, _ = group.start()
+    lines = tuple(Line(FIRST, Said(A, 0, number, number)) for number in range(10))
+    state, _ = _steps(group, state, Received(A, Append(FIRST, 0, FIRST, lines, committed=10)))
+    state = replace(state, log=forgotten(state.log, 8))
+    old = Append(FIRST, 2, FIRST, lines[2:5], committed=10, members=((A, ""), (B, ""), (C, "")), is_whole=False)
+    after, effects = _steps(group, state, Received(C, old))
+    assert (after.log, after.committed) == (state.log, 10)
+    assert _said(effects, Behind) == [(C, Behind(FIRST, 10))]
+    after, effects = _steps(group, state, Received(C, replace(old, is_whole=True)))
+    assert (after.log, _said(effects, Behind)) == (state.log, [])
+
+
+def test_who_refuses_too_late_is_told_that_the_new_token_is_there() -> None:
+    """And whoever hears that it is there, and has the lock, has lost it."""
+    maker = Group(GroupConfig(C, (A, B, C)))
+    state, _ = maker.start()
+    view = Append(NEXT, 0, FIRST, (Line(NEXT, View((C, A))),), committed=0)
+    state, _ = _steps(maker, state, Received(A, view))
+    _, effects = _steps(maker, state, Received(B, Refuse(NEXT, FIRST, is_held=True)))
+    assert _said(effects, Seen) == [(B, Seen(NEXT))]
+    holder, state = _holder()
+    _, effects = _steps(holder, state, Received(C, Seen(NEXT)))
+    assert _told(effects, LockLost)
+    assert [to for to, _ in _said(effects, Hello)] == [C]
 
 
 def test_the_common_order_notices_what_is_wrong() -> None:
