@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from solvent.errors import DataProblem
+from solvent.errors import DataProblem, Misuse
 from solvent.live.data.extents import Extents
 from solvent.live.data.locks import is_locked, take_shortly, try_lock, unlock
 from solvent.protocols.machine import Value
@@ -95,7 +95,12 @@ class Card:
         self._numbers = memoryview(self._map)[:16].cast("Q")
 
     def close(self) -> None:
-        """Let go of it, and of all locks."""
+        """Let go of it, and of all locks; other threads that use it are told."""
+        with self._changing:
+            self.abandon()
+
+    def abandon(self) -> None:
+        """Do the same in a copy of the process, where a thread that is not there may have the guard."""
         if self._file >= 0:
             self._numbers.release()
             self._map.close()
@@ -108,9 +113,16 @@ class Card:
 
     def sheet(self) -> Sheet:
         """Read it."""
-        number = self._numbers[1]
-        if self._known is not None and self._known[0] == number:
-            return self._known[1]
+        try:
+            number = self._numbers[1]
+            if self._known is not None and self._known[0] == number:
+                return self._known[1]
+            return self._read()
+        except ValueError as error:
+            # A map and its views refuse everything when they have been closed.
+            raise _closed() from error
+
+    def _read(self) -> Sheet:
         for look in range(_LOOKS_MAX):
             number = self._numbers[1]
             with suppress(msgspec.MsgspecError, struct.error):
@@ -127,6 +139,7 @@ class Card:
     def change(self, how: Callable[[Sheet], Sheet]) -> Sheet:
         """Change it, so that nobody ever sees anything but the old sheet or the new one."""
         with self._changing:
+            self._go_on()
             take_shortly(self._file, 0)
             try:
                 old = self.sheet()
@@ -145,15 +158,25 @@ class Card:
 
     def try_take(self, start: int, length: int) -> bool:
         """Take a stretch of the data for this process, until it is given back or the process dies."""
-        return try_lock(self._file, _STRETCHES + start, length)
+        with self._changing:
+            self._go_on()
+            return try_lock(self._file, _STRETCHES + start, length)
 
     def give_back(self, start: int, length: int) -> None:
         """Let others take a stretch."""
-        unlock(self._file, _STRETCHES + start, length)
+        with self._changing:
+            if self._file >= 0:
+                unlock(self._file, _STRETCHES + start, length)
 
     def is_taken(self, start: int, length: int) -> bool:
         """Tell whether a living process has taken a part of a stretch."""
-        return is_locked(self._file, _STRETCHES + start, length)
+        with self._changing:
+            self._go_on()
+            return is_locked(self._file, _STRETCHES + start, length)
+
+    def _go_on(self) -> None:
+        if self._file < 0:
+            raise _closed()
 
     def _touch(self) -> None:
         """Give the file a new time now and then, which writing to its mapping does not do."""
@@ -174,6 +197,10 @@ class Card:
         self._map[place : place + len(record)] = record
         self._numbers[1] = number
         self._known = (number, sheet)
+
+
+def _closed() -> Misuse:
+    return Misuse("D103", "this memory was let go of")
 
 
 __all__ = ["TO_THE_END", "Card", "Sheet"]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import hmac
+import os
+import select
 import socket
 import threading
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from solvent.errors import NodeProblem
 from solvent.live import handshake
@@ -18,11 +21,15 @@ from solvent.live.handshake import ANYBODY, Challenge, Hello, Identity, Proof, R
 from solvent.protocols.machine import NodeId
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from solvent.live.addresses import Address
     from solvent.live.data.where import Where
 
 IDLE_SECONDS_MAX = 60.0
 """How long a connection is kept that nobody uses; a server keeps it for longer, so that it is not the first."""
 _IDLE_MAX = 16
+_LOOK_UP_SECONDS = 0.05
 _NOBODY = NodeId(0)
 
 
@@ -36,17 +43,28 @@ def identity_for(run: str, secret: bytes, token: bytes) -> Identity:
     return Identity(_NOBODY, PROTOCOL, run, key)
 
 
-def dial(where: Where, run: str, secret: bytes, *, seconds_max: float) -> Line:
+class Dialling(NamedTuple):
+    """How to dial."""
+
+    #: How long to wait for each answer.
+    seconds_max: float
+    #: Raises an error to stop; called while there is nothing to shut.
+    go_on: Callable[[], None] = lambda: None
+    #: Told of the connection as soon as there is one, so that somebody can shut it.
+    on_line: Callable[[Line], None] = lambda _: None
+
+
+def dial(where: Where, run: str, secret: bytes, how: Dialling) -> Line:
     """Connect and make sure of each other; raise `Broken` or `Unwelcome`."""
     me = identity_for(run, secret, where.token)
     try:
-        address = address_from_text(where.address)
-        line = Line(socket.create_connection(address, timeout=seconds_max), seconds_max=seconds_max)
+        line = Line(_connected(address_from_text(where.address), how), seconds_max=how.seconds_max)
     except OSError as error:
         raise Broken(error.strerror or str(error) or "no answer") from error
     except NodeProblem as error:
         raise Unwelcome(error.message) from error
     try:
+        how.on_line(line)
         said = handshake.hello(me, ANYBODY)
         line.send(handshake.encode(said))
         line.send(handshake.encode(handshake.prove(me, said, _challenge(line))))
@@ -57,6 +75,34 @@ def dial(where: Where, run: str, secret: bytes, *, seconds_max: float) -> Line:
         line.close()
         raise
     return line
+
+
+def _connected(address: Address, how: Dialling) -> socket.socket:
+    """Connect, and look up now and then whether to go on: a host that is gone lets one wait for long."""
+    family, kind, protocol, _, place = socket.getaddrinfo(*address, type=socket.SOCK_STREAM)[0]
+    connection = socket.socket(family, kind, protocol)
+    try:
+        connection.setblocking(False)
+        problem = _problem_of(connection, connection.connect_ex(place), how)
+    except BaseException:
+        connection.close()
+        raise
+    if problem:
+        connection.close()
+        raise OSError(problem, os.strerror(problem))
+    return connection
+
+
+def _problem_of(connection: socket.socket, problem: int, how: Dialling) -> int:
+    """Wait for a connection; give the number of the error, or zero."""
+    end = time.monotonic() + how.seconds_max
+    while problem == errno.EINPROGRESS:
+        how.go_on()
+        if time.monotonic() > end:
+            return errno.ETIMEDOUT
+        if select.select([], [connection], [], _LOOK_UP_SECONDS)[1]:
+            return connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+    return problem
 
 
 def _challenge(line: Line) -> Challenge:
@@ -90,7 +136,7 @@ class Lines:
         self._guard = threading.Lock()
         self._idle = list[tuple[float, tuple[str, bytes], Line]]()
 
-    def take(self, where: Where, *, seconds_max: float) -> tuple[Line, bool]:
+    def take(self, where: Where, how: Dialling) -> tuple[Line, bool]:
         """Give a connection, and whether it was used before: then it may have been closed meanwhile."""
         key = (where.address, where.token)
         old = time.monotonic() - IDLE_SECONDS_MAX
@@ -103,9 +149,9 @@ class Lines:
         for entry in stale:
             entry[2].close()
         if found is not None:
-            found[2].wait_at_most(seconds_max)
+            found[2].wait_at_most(how.seconds_max)
             return found[2], True
-        return dial(where, self._run, self._secret, seconds_max=seconds_max), False
+        return dial(where, self._run, self._secret, how), False
 
     def put_back(self, where: Where, line: Line) -> None:
         """Keep a connection on which nothing is under way."""
@@ -123,4 +169,4 @@ class Lines:
             line.close()
 
 
-__all__ = ["IDLE_SECONDS_MAX", "Lines", "Unwelcome", "dial", "identity_for", "welcome"]
+__all__ = ["IDLE_SECONDS_MAX", "Dialling", "Lines", "Unwelcome", "dial", "identity_for", "welcome"]

@@ -54,13 +54,6 @@ def marked(extents: Extents, start: int, end: int, version: int, stamp: int) -> 
     return _joined((*part(extents, 0, start), Extent(start, end, version, stamp), *part(extents, end, size)))
 
 
-def replaced(extents: Extents, row: Extents) -> Extents:
-    """Put a row, which may be a part only, in the place of what was there."""
-    for one in row:
-        extents = marked(extents, one.start, one.end, one.version, one.stamp)
-    return extents
-
-
 def resized(extents: Extents, size: int) -> Extents:
     """Cut a row, or lengthen it by something void."""
     end = extents[-1].end
@@ -99,7 +92,6 @@ __all__ = [
     "first_other",
     "marked",
     "part",
-    "replaced",
     "resized",
     "version_of",
     "whole",

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from solvent.errors import DataGone, DataProblem, Misuse
 from solvent.live.codec import Nonsense
-from solvent.live.data.dialling import Lines, Unwelcome
+from solvent.live.data.dialling import Dialling, Lines, Unwelcome
 from solvent.live.data.extents import VOID, part, version_of
 from solvent.live.data.kept import can_have
 from solvent.live.data.wire import PIECE_BYTES_MAX, Broken, Have, Lack, Line, Want
@@ -84,6 +84,8 @@ class Fetch:
         self._on_progress = on_progress
         self._line: Line | None = None
         self._failures = 0
+        #: The last change by another process that was seen here, and when.
+        self._seen = (-1, 0.0)
         self._cancelled = threading.Event()
 
     def cancel(self) -> None:
@@ -99,21 +101,17 @@ class Fetch:
         Raises `DataGone` where nobody has it any more, and `DataProblem` where nobody can be reached.
         """
         region = self._region()
-        version = self._first.version
         while True:
-            sheet = region.sheet
-            missing = self._missing(sheet)
-            if sheet.size != self._first.size:
-                self._alone(region, lambda: _prepare(region, self._first.size))
-            elif missing is None:
+            try:
+                writing = self._begin(region)
+            except DataProblem as problem:
+                if problem.code != "D203" or not self._can_wait_for(region.sheet):
+                    raise
+                continue
+            if writing is None and self._missing(region.sheet) is None:
                 return region
-            elif not self._options.length and can_have(sheet, version):
-                self._alone(region, lambda: region.recover(version))
-            else:
-                start, end = missing
-                writing = self._alone(region, partial(region.write, version, offset=start, length=end - start))
-                if writing is not None:
-                    self._fill(writing)
+            if writing is not None:
+                self._fill(writing)
 
     async def arrived(self) -> Region:
         """Fetch in a thread of its own; cancelled if whoever waits for it is."""
@@ -166,21 +164,29 @@ class Fetch:
                 stop = one.end
         return start, stop
 
-    def _alone(self, region: Region, act: Callable[[], Writing | None]) -> Writing | None:
-        """Do something that needs the memory for oneself, or wait a moment for who has it."""
-        changed, seen = time.monotonic(), region.sheet.stamps
-        while True:
-            self._stop_if_cancelled()
-            try:
-                return act()
-            except DataProblem as problem:
-                if problem.code != "D203":
-                    raise
-                if region.sheet.stamps != seen:
-                    return None
-                if time.monotonic() - changed > self._options.seconds_max:
-                    raise
-            self._cancelled.wait(_PAUSE_SECONDS)
+    def _begin(self, region: Region) -> Writing | None:
+        """Do what is to be done before bytes are fetched; give the stretch to fetch into, if one is known by then."""
+        sheet, version = region.sheet, self._first.version
+        missing = self._missing(sheet)
+        if sheet.size != self._first.size:
+            _prepare(region, self._first.size)
+        elif missing is not None and not self._options.length and can_have(sheet, version):
+            region.recover(version)
+        elif missing is not None:
+            start, end = missing
+            # Who had it until now may have fetched the very same.
+            is_needed = partial(_has_other, version=version, start=start, end=end)
+            return region.write_if(is_needed, version, offset=start, length=end - start)
+        return None
+
+    def _can_wait_for(self, sheet: Sheet) -> bool:
+        """Wait a moment for another process of this host that writes; not if nothing has changed for a long time."""
+        self._stop_if_cancelled()
+        now = time.monotonic()
+        if self._seen[0] != sheet.stamps:
+            self._seen = (sheet.stamps, now)
+        self._cancelled.wait(_PAUSE_SECONDS)
+        return now - self._seen[1] < self._options.seconds_max
 
     def _fill(self, writing: Writing) -> None:
         try:
@@ -195,14 +201,15 @@ class Fetch:
     def _fill_from(self, source: Where, writing: Writing) -> None:
         """Get what this one can give; it may be nothing."""
         try:
-            line, is_used = self._lines.take(source, seconds_max=self._options.seconds_max)
+            dialling = Dialling(self._options.seconds_max, self._stop_if_cancelled, self._watch)
+            line, is_used = self._lines.take(source, dialling)
         except Unwelcome as error:
             self._drop(DataProblem("D205", f"`{source.resource}` cannot be fetched from {source.address}: {error}"))
             return
         except Broken as error:
             self._on_break(f"{source.address}: {error}")
             return
-        self._line = line
+        self._watch(line)
         is_in_order = False
         try:
             is_in_order = self._receive(line, source, writing)
@@ -217,9 +224,13 @@ class Fetch:
             else:
                 line.close()
 
+    def _watch(self, line: Line) -> None:
+        """Note what is to be shut if somebody cancels."""
+        self._line = line
+        self._stop_if_cancelled()
+
     def _receive(self, line: Line, source: Where, writing: Writing) -> bool:
         """Receive what is missing, as far as it comes; tell whether the connection is in order afterwards."""
-        self._stop_if_cancelled()
         options = self._options
         offset, end = writing.start, writing.end
         line.say_message(Want(source.resource, source.version, offset, end - offset, options.has_checksum))
@@ -231,6 +242,8 @@ class Fetch:
         if not isinstance(answer, Have) or answer.size != source.size or not 0 < answer.piece <= PIECE_BYTES_MAX:
             raise Nonsense("another size than it should have")
         while writing.start < end:
+            # What has come over the line already would be there even after it was shut.
+            self._stop_if_cancelled()
             length = min(answer.piece, end - writing.start)
             with writing.view[:length] as place:
                 is_same, checksum = line.fill_piece(place)
@@ -276,9 +289,17 @@ class Fetch:
 
 def _prepare(region: Region, size: int) -> None:
     """Make room for a version of another size; what was there is void then, but for what is kept."""
-    with region.write(0) as writing:
-        writing.resize(size)
-        writing.commit(VOID)
+    writing = region.write_if(lambda sheet: sheet.size != size, 0)
+    if writing is not None:
+        with writing:
+            writing.resize(size)
+            writing.commit(VOID)
+
+
+def _has_other(sheet: Sheet, *, version: int, start: int, end: int) -> bool:
+    """Tell whether a stretch has something else than a version."""
+    row = part(sheet.extents, start, end) if sheet.size else sheet.extents
+    return sheet.size < end or version_of(row) != version
 
 
 __all__ = ["Fetch", "Options", "Progress"]

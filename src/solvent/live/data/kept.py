@@ -26,14 +26,15 @@ def stamped(sheet: Sheet, start: int, end: int, version: int) -> Sheet:
     return replace(sheet, stamps=stamp, extents=marked(sheet.extents, start, end, version, stamp))
 
 
-def can_have(sheet: Sheet, version: int) -> bool:
-    """Tell whether a version is there as a whole, or can be put together from what was kept."""
-    if version_of(sheet.extents) == version:
+def can_have(sheet: Sheet, version: int, stretch: tuple[int, int] | None = None) -> bool:
+    """Tell whether a version, or a stretch of it, is there or can be put together from what was kept."""
+    row = sheet.extents if stretch is None else part(sheet.extents, *stretch)
+    if version_of(row) == version:
         return True
     kept = sheet.kept
     if not kept or kept[-1].end != sheet.size:
-        return bool(kept) and version_of(kept) == version
-    others = (one for one in sheet.extents if one.version != version)
+        return bool(kept) and stretch is None and version_of(kept) == version
+    others = (one for one in row if one.version != version)
     return all(version_of(part(kept, one.start, one.end)) == version for one in others)
 
 
@@ -57,11 +58,14 @@ def keep(card: Card, memory: Memory, path: Path, start: int, end: int) -> None:
         _note(card, kept)
 
 
-def restore(card: Card, memory: Memory, path: Path, version: int) -> None:
-    """Put a version together that can be had; whoever calls this has the whole memory to itself."""
-    if version_of(card.sheet().extents) == version:
+def restore(card: Card, memory: Memory, path: Path, version: int, stretch: tuple[int, int] | None) -> None:
+    """Put together a version, or a stretch of it, that can be had; whoever calls this has it to itself."""
+    row = card.sheet().extents if stretch is None else part(card.sheet().extents, *stretch)
+    if version_of(row) == version:
         return
-    for one in _resized(card, memory).extents:
+    if stretch is None:
+        row = _resized(card, memory).extents
+    for one in row:
         if one.version != version:
             _copy_in(card, memory, path, one.start, one.end)
 

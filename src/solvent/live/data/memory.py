@@ -17,7 +17,7 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from solvent.errors import DataProblem
+from solvent.errors import DataProblem, Misuse
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -88,6 +88,8 @@ class Memory:
         """Give a writable view of a stretch."""
         if end == 0:
             return memoryview(bytearray())
+        if self._file < 0:
+            raise Misuse("D103", "this memory was let go of")
         if self._map is None or len(self._map) < end:
             length = self.length()
             if length < end:

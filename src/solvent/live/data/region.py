@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -26,6 +26,9 @@ from solvent.live.data.extents import UNDER_WAY, VOID, Extent, Extents, first_ot
 from solvent.live.data.kept import can_have, keep, newest, restore, stamped
 from solvent.live.data.memory import Memory
 from solvent.live.data.writing import Writing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class Region:
@@ -100,11 +103,22 @@ class Region:
 
     def write(self, version: int, *, offset: int = 0, length: int | None = None) -> Writing:
         """Begin to write what will be `version`: everything, or a stretch."""
+        writing = self.write_if(lambda _: True, version, offset=offset, length=length)
+        assert writing is not None
+        return writing
+
+    def write_if(
+        self, is_needed: Callable[[Sheet], bool], version: int, *, offset: int = 0, length: int | None = None
+    ) -> Writing | None:
+        """Begin to write, unless that is not needed any more when nobody else writes."""
         if version < 0:
             raise Misuse("D101", f"{version} is no version; they count from 0")
         with self._guard:
             start, end, locked = self._take(offset, length)
             try:
+                if not is_needed(self.sheet):
+                    self._give_back(start, end, locked)
+                    return None
                 if self.sheet.keep_last:
                     keep(self._card, self._memory, self._kept, start, end)
                 self._card.change(lambda sheet: stamped(sheet, start, end, UNDER_WAY))
@@ -120,17 +134,18 @@ class Region:
                 on_end=lambda: self._give_back(start, end, locked),
             )
 
-    def recover(self, version: int) -> None:
+    def recover(self, version: int, *, offset: int = 0, length: int | None = None) -> None:
         """Put a version together from what is here and what was kept; raise `DataGone` where that is not possible."""
         with self._guard:
-            start, end, locked = self._take(0, None)
+            start, end, locked = self._take(offset, length)
             try:
                 sheet = self.sheet
-                if not can_have(sheet, version):
-                    other = first_other(sheet.extents, version)
+                stretch = None if (start, end) == (0, sheet.size) else (start, end)
+                if not can_have(sheet, version, stretch):
+                    other = first_other(part(sheet.extents, start, end), version)
                     assert other is not None
                     raise self._gone(version, other, is_free=True)
-                restore(self._card, self._memory, self._kept, version)
+                restore(self._card, self._memory, self._kept, version, stretch)
             finally:
                 self._give_back(start, end, locked)
 
@@ -149,6 +164,11 @@ class Region:
         """Let go of it; what is being written is torn then."""
         self._memory.close()
         self._card.close()
+
+    def abandon(self) -> None:
+        """Let go of it in a copy of the process."""
+        self._memory.close()
+        self._card.abandon()
 
     def _take(self, offset: int, length: int | None) -> tuple[int, int, int]:
         """Get the right to write a stretch, or raise `DataProblem`; give its ends, and the length to give back."""

@@ -276,7 +276,7 @@ class Store:
             self._server.abandon()
         self._lines.close()
         for region in self._regions.values():
-            region.close()
+            region.abandon()
         self._folder.abandon()
 
 

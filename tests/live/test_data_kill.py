@@ -1,0 +1,240 @@
+"""Data and processes that die: what survives, what is torn, and what is swept."""
+
+from __future__ import annotations
+
+import os
+import random
+import resource
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from solvent.errors import DataGone, DataProblem
+from solvent.live.data import Options, Progress, sweep, text_from_where, where_from_text
+from tests.live.data_hosts import Child, Hosts, filled, hosts, split_off
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from solvent.live.data import Store, Where
+
+SIZE = 200_000
+KILLS = 25
+
+
+@pytest.fixture(name="place")
+def _place() -> Iterator[Hosts]:
+    with hosts() as some:
+        yield some
+
+
+def _serve(place: Hosts, host: str, prepare: Callable[[Store], Where]) -> tuple[Child, Where]:
+    """Start a process that has something, on a host."""
+
+    def work(say: Callable[[str], None]) -> None:
+        say(text_from_where(prepare(place.store(host, piece=10_000))))
+        time.sleep(3600)
+
+    child = Child(work)
+    return child, where_from_text(child.hear())
+
+
+def _write_on_and_on(place: Hosts, say: Callable[[str], None]) -> None:
+    region = place.store("here").region("m")
+    assert region is not None
+    version = (region.version or 0) + 1
+    while True:
+        with region.write(version) as writing:
+            for start in range(0, SIZE, 20_000):
+                writing.view[start : start + 20_000] = bytes([version % 256]) * 20_000
+        say(str(version))
+        version += 1
+
+
+@pytest.mark.parametrize("keep_last", [False, True])
+def test_a_killed_writer_leaves_a_version_or_a_torn_region(place: Hosts, keep_last: bool) -> None:  # noqa: FBT001
+    """Killed at any point, it never leaves half-written bytes as a version; with a copy, the last one is always had."""
+    store = place.store("here")
+    region = store.create("m", SIZE, keep_last=keep_last)
+    draw = random.Random(7)
+    torn = 0
+    for _ in range(KILLS):
+        child = Child(lambda say: _write_on_and_on(place, say))
+        said = child.hear()
+        time.sleep(draw.uniform(0, 0.01))
+        said = child.kill() or said
+        newest = region.newest
+        torn += region.version is None
+        if newest is None:
+            assert not keep_last
+            with pytest.raises(DataGone) as caught:
+                region.check(int(said))
+            assert caught.value.code == "D202"
+            newest = int(said)
+            with region.write(newest) as writing:
+                writing.view[:] = bytes([newest % 256]) * SIZE
+        # It may have died after a version was done and before it could say so.
+        assert newest in (int(said), int(said) + 1)
+        region.recover(newest)
+        assert bytes(region.read(newest)) == bytes([newest % 256]) * SIZE
+    assert torn, "no kill hit a write; the test shows nothing"
+
+
+def test_makers_and_removers_that_are_killed_leave_nothing_that_stays(place: Hosts) -> None:
+    """Killed while it makes and removes memory, a process leaves what the next one can use or make anew."""
+    store = place.store("here")
+    draw = random.Random(3)
+
+    def work(say: Callable[[str], None]) -> None:
+        mine = place.store("here")
+        say("ready")
+        while True:
+            if mine.region("m") is None:
+                mine.create("m", SIZE)
+            mine.remove("m")
+
+    for _ in range(KILLS // 2):
+        child = Child(work)
+        child.hear()
+        time.sleep(draw.uniform(0, 0.005))
+        child.kill()
+        region = store.region("m") or store.create("m", SIZE)
+        with region.write(1) as writing:
+            writing.view[:] = bytes(SIZE)
+        store.remove("m")
+    left = [path.name for path in place.base("here").rglob("*") if path.suffix]
+    assert left == []
+
+
+def test_the_data_of_a_dead_process_is_had_by_its_host(place: Hosts) -> None:
+    """A successor on the same host attaches to it, and one elsewhere gets it from another process of that host."""
+    mate, other = place.store("here"), place.store("there")
+    child, where = _serve(place, "here", lambda store: store.where(filled(store, "m", b"x" * SIZE).resource))
+    child.kill()
+    with pytest.raises(DataProblem) as caught:
+        other.get(where, options=Options(attempts_max=1))
+    assert caught.value.code == "D204"
+    assert bytes(mate.get(where).read(1)) == b"x" * SIZE
+    assert bytes(other.get(mate.where("m")).read(1)) == b"x" * SIZE
+
+
+def test_a_run_that_was_killed_altogether_finds_its_data(place: Hosts) -> None:
+    """Started again at once, it goes on with what it had; later everything of it is swept."""
+    child, where = _serve(place, "here", lambda store: store.where(filled(store, "m", b"x" * SIZE).resource))
+    assert sweep(place.base("here"), older_seconds=0).runs == 0
+    child.kill()
+    again, _ = _serve(place, "here", lambda store: store.where(store.get(where).resource))
+    again.kill()
+    assert sweep(place.base("here")).runs == 0
+    swept = sweep(place.base("here"), older_seconds=0)
+    assert (swept.runs, swept.bytes >= SIZE) == (1, True)
+    assert list(place.base("here").iterdir()) == []
+
+
+def test_a_copy_of_a_process_keeps_nothing_alive(place: Hosts) -> None:
+    """A process that was split off from one with a store does not stand for it when that is dead."""
+
+    def work(say: Callable[[str], None]) -> None:
+        store = place.store("here")
+        writing = filled(store, "m", b"x" * SIZE).write(2)
+        copy = split_off(lambda: time.sleep(3600))
+        say(str(copy))
+        time.sleep(3600)
+        writing.commit()
+
+    child = Child(work)
+    copy = int(child.hear())
+    child.kill()
+    store = place.store("here")
+    region = store.region("m")
+    assert region is not None
+    assert not region.is_busy()
+    with pytest.raises(DataGone) as caught:
+        region.check(2)
+    assert caught.value.code == "D202"
+    store.close(keep=True)
+    assert sweep(place.base("here"), older_seconds=0).runs == 1
+    os.kill(copy, 9)
+
+
+def test_a_killed_holder_is_replaced_in_the_middle_of_a_fetch(place: Hosts) -> None:
+    """The rest comes from another host that has the version, and nothing is fetched twice."""
+    content = random.Random(1).randbytes(20 * SIZE)
+    second = place.store("second", piece=10_000)
+    child, where = _serve(place, "first", lambda store: store.where(filled(store, "m", content).resource))
+    second.get(where)
+    other = place.store("there")
+    seen = list[Progress]()
+
+    def on_progress(progress: Progress) -> None:
+        seen.append(progress)
+        if len(seen) == 3:
+            child.kill()
+
+    region = other.fetching(where, second.where("m"), on_progress=on_progress).run()
+    assert bytes(region.read(1)) == content
+    assert [progress.done for progress in seen] == sorted({progress.done for progress in seen})
+    assert seen[-1].breaks > 0
+
+
+def test_a_killed_fetcher_is_continued_by_the_next(place: Hosts) -> None:
+    """What has arrived stays, and the next process of the host fetches the rest."""
+    content = random.Random(1).randbytes(4 * SIZE)
+    one = place.store("here", piece=10_000)
+    filled(one, "m", content)
+    where = one.where("m")
+    draw = random.Random(5)
+
+    def work(say: Callable[[str], None]) -> None:
+        place.store("there").fetching(where, on_progress=lambda progress: say(str(progress.done))).run()
+
+    arrived = 0
+    for _ in range(4):
+        child = Child(work)
+        first = int(child.hear() or len(content))
+        assert first > arrived or first == len(content)
+        time.sleep(draw.uniform(0, 0.001))
+        arrived = int(child.kill() or first) - 10_000
+    other = place.store("there")
+    seen = list[Progress]()
+    region = other.fetching(where, on_progress=seen.append).run()
+    assert bytes(region.read(1)) == content
+    assert not seen or seen[0].done >= arrived
+
+
+def test_data_is_not_copied_on_its_way(place: Hosts) -> None:
+    """A process that may not have a second copy in its memory fetches and attaches all the same."""
+    size = 100_000_000
+    one = place.store("here")
+    one.create("m", size)
+    where = one.where("m")
+
+    def work(say: Callable[[str], None]) -> None:
+        with open("/proc/self/status", encoding="ascii") as status:  # noqa: PTH123
+            used = next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmData"))
+        resource.setrlimit(resource.RLIMIT_DATA, (used + size // 2, used + size // 2))
+        with pytest.raises(MemoryError):
+            bytearray(size)
+        here, there = place.store("here"), place.store("there")
+        assert here.get(where).read(0)[-1] == 0
+        with there.get(where).write(1) as writing:
+            writing.view[-1] = 7
+        say(str(there.get(there.where("m")).read(1)[-1]))
+
+    if not os.path.exists("/proc/self/status"):  # noqa: PTH110
+        pytest.skip("nobody tells here how much memory a process has")
+    child = Child(work)
+    assert child.hear() == "7"
+    child.end()
+
+
+def test_a_file_that_is_full_is_an_error_and_no_signal(place: Hosts, tmp_path: Path) -> None:
+    """More than the memory has room for is refused when it is asked for."""
+    store = place.store("here")
+    with pytest.raises(DataProblem) as caught:
+        store.create("m", 1 << 36)
+    assert caught.value.code == "D211"
+    assert store.region("m") is None
+    store.create("m", 10)

@@ -1,0 +1,62 @@
+"""Making memory, also where another process died while it made it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from msgspec.structs import replace
+
+from solvent.errors import DataProblem
+from solvent.live.data.card import Card
+from solvent.live.data.memory import Memory
+from solvent.live.data.segments import opened
+from tests.unit.live.data.regions import attached, made
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_what_a_dead_maker_left_is_no_resource_and_does_not_stand_in_the_way(tmp_path: Path) -> None:
+    """After each step of making it, the death of the maker leaves nothing that is taken for memory."""
+    assert opened(tmp_path, "m") is None
+    Memory(tmp_path / "m.data", is_own=True, is_new=True).close()
+    assert opened(tmp_path, "m") is None
+    (tmp_path / "m.card").touch()
+    assert opened(tmp_path, "m") is None
+    (tmp_path / "m.card").unlink()
+    Card(tmp_path / "m.card", is_new=True).close()
+    assert opened(tmp_path, "m") is None
+    made(tmp_path, 100)
+    assert attached(tmp_path).version == 0
+
+
+def test_what_a_dead_remover_left_is_gone(tmp_path: Path) -> None:
+    """Once it is said to be removed it is, whatever files are left."""
+    region = made(tmp_path, 100)
+    files = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    region._card.change(lambda sheet: replace(sheet, is_removed=True))
+    assert opened(tmp_path, "m") is None
+    region.remove()
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "m.card").write_bytes(files[tmp_path / "m.card"])
+    assert opened(tmp_path, "m") is None
+
+
+def test_no_room_leaves_no_files(tmp_path: Path) -> None:
+    """Memory that cannot be made is not half made."""
+    with pytest.raises(DataProblem) as caught:
+        made(tmp_path, 1 << 55)
+    assert caught.value.code == "D211"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_is_made_where_there_is_none(tmp_path: Path) -> None:
+    """With a size, a file of the user's is made, or gets that size; without one it must be there."""
+    region = made(tmp_path, 10, path=tmp_path / "new.bin")
+    assert ((tmp_path / "new.bin").read_bytes(), region.size) == (bytes(10), 10)
+    (tmp_path / "old.bin").write_bytes(b"12345")
+    assert bytes(made(tmp_path, 3, path=tmp_path / "old.bin").read(0)) == b"123"
+    with pytest.raises(DataProblem) as caught:
+        made(tmp_path, None, path=tmp_path / "none.bin")
+    assert caught.value.code == "D213"
