@@ -93,6 +93,27 @@ def test_every_size_and_stretch_arrives(size: int, piece: int, data: st.DataObje
         assert bytes(other.get(one.where("m")).read(1)) == content
 
 
+def test_stretches_come_from_those_that_wrote_them(place: Hosts) -> None:
+    """Two hosts write a part each at the same time, and whoever wants all of it puts it together."""
+    one, two, three = place.store("one"), place.store("two"), place.store("three")
+    filled(one, "m", bytes(100))
+    half = Options(offset=50, length=50)
+    two.get(one.where("m"))
+    three.get(one.where("m"))
+    for store, offset, version in ((one, 0, 2), (two, 50, 3)):
+        region = store.region("m")
+        assert region is not None
+        with region.write(version, offset=offset, length=50) as writing:
+            writing.view[:] = bytes([version]) * 50
+    assert _code(lambda: one.where("m")) == "D202"
+    three.get(two.where("m", offset=50), options=half)
+    region = three.get(one.where("m", length=50), options=Options(length=50))
+    assert bytes(region.read(2, length=50)) + bytes(region.read(3, offset=50)) == b"\x02" * 50 + b"\x03" * 50
+    mate = place.store("two")
+    assert bytes(mate.get(two.where("m", offset=50), options=half).read(3, offset=50)) == b"\x03" * 50
+    assert _code(lambda: mate.get(two.where("m", offset=50))) == "D201"
+
+
 def test_another_size_takes_the_place_of_the_old_one(place: Hosts) -> None:
     """A resource may grow and shrink from version to version, on all hosts."""
     one, other = place.store("here"), place.store("there")

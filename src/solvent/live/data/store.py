@@ -26,10 +26,11 @@ from solvent.errors import DataGone, DataProblem, Misuse
 from solvent.live.addresses import text_from_address
 from solvent.live.data.card import Sheet
 from solvent.live.data.dialling import Lines, identity_for
-from solvent.live.data.extents import VOID, whole
+from solvent.live.data.extents import VOID, part, version_of, whole
 from solvent.live.data.fetch import Fetch, Options, Progress
 from solvent.live.data.folder import Folder, sweep
-from solvent.live.data.region import Region
+from solvent.live.data.kept import can_have
+from solvent.live.data.region import Region, stretch_of
 from solvent.live.data.segments import make, opened
 from solvent.live.data.server import Server
 from solvent.live.data.where import Where
@@ -124,13 +125,14 @@ class Store:
                 self._regions[resource] = region
             return region
 
-    def where(self, resource: str) -> Where:
-        """Say where the version is that this host has."""
+    def where(self, resource: str, *, offset: int = 0, length: int | None = None) -> Where:
+        """Say where the version is that this host has, of everything or of a stretch."""
         region = self.region(resource)
         if region is None:
             raise DataGone("D201", f"`{resource}` is not here")
-        sheet, version = region.sheet, region.version
-        if version is None:
+        sheet = region.sheet
+        version = version_of(part(sheet.extents, *stretch_of(sheet, offset, length)))
+        if version is None or version < 0:
             raise DataGone("D202", f"`{resource}` is no version as a whole: it is being written, or torn")
         return Where(
             resource=resource,
@@ -149,17 +151,20 @@ class Store:
         """Tell whether data is in the memory of this host, so that attaching to it is enough."""
         return where.host == self._folder.host
 
-    def attach(self, where: Where) -> Region:
-        """Attach to a version that is on this host; raise `DataGone` if it is not there any more."""
+    def attach(self, where: Where, *, offset: int = 0, length: int | None = None) -> Region:
+        """Attach to a version that is on this host, or to a stretch; raise `DataGone` if it is not there any more."""
         if not self.is_here(where):
             raise Misuse("D106", f"`{where.resource}` is on another host; fetch it")
         region = self.region(where.resource)
         if region is None or region.birth != where.birth:
             raise DataGone("D201", f"version {where.version} of `{where.resource}` is not here: it was removed")
-        if region.version != where.version:
-            if region.newest == where.version and not region.is_busy():
-                region.recover(where.version)
-            region.check(where.version)
+        sheet = region.sheet
+        stretch = stretch_of(sheet, offset, length)
+        if version_of(part(sheet.extents, *stretch)) != where.version:
+            is_whole = stretch == (0, sheet.size)
+            if can_have(sheet, where.version, None if is_whole else stretch):
+                region.recover(where.version, offset=offset, length=length)
+            region.check(where.version, offset=offset, length=length)
         return region
 
     def fetching(
@@ -176,12 +181,12 @@ class Store:
 
     def get(self, where: Where, *others: Where, options: Options = _DEFAULT) -> Region:
         """Get a version, and wait for it: attach where it is on this host, fetch it otherwise."""
-        region = self._attached(where, *others)
+        region = self._attached((where, *others), options)
         return self.fetching(where, *others, options=options).run() if region is None else region
 
     async def obtain(self, where: Where, *others: Where, options: Options = _DEFAULT) -> Region:
         """Get a version, while others go on: attach where it is on this host, fetch it otherwise."""
-        region = self._attached(where, *others)
+        region = self._attached((where, *others), options)
         if region is not None:
             return region
         return await self.fetching(where, *others, options=options).arrived()
@@ -219,12 +224,12 @@ class Store:
     ) -> None:
         self.close()
 
-    def _attached(self, *places: Where) -> Region | None:
+    def _attached(self, places: tuple[Where, ...], options: Options) -> Region | None:
         """Attach to the first place on this host that still has its version; none if all are elsewhere."""
         here = [where for where in places if self.is_here(where)]
         for number, where in enumerate(here, 1):
             try:
-                return self.attach(where)
+                return self.attach(where, offset=options.offset, length=options.length or None)
             except DataProblem:
                 if number == len(places):
                     raise
