@@ -19,6 +19,7 @@ from solvent.protocols.capture import messages, moving_state, records, vocabular
 from solvent.protocols.directory import messages as directory
 from solvent.protocols.elmp import messages as elmp
 from solvent.protocols.elmp import vocabulary as elmp_words
+from solvent.protocols.elmp.repair import messages as repair
 from solvent.protocols.inertia import messages as inertia
 from solvent.protocols.link import messages as link
 from solvent.protocols.nodes import messages as nodes
@@ -96,11 +97,21 @@ _LEAVING = (
 )
 _JOINING = (elmp.Hello, elmp.Enter, elmp.Adopt, elmp.Ranked, elmp.Attach, elmp.Welcome, elmp.Unknown)
 _QUEUEING = (elmp.Link, elmp.Token, elmp.Unlink, elmp.Unlinked, elmp.Relink, elmp.Relinked)
+_REPAIRING = (
+    repair.Within,
+    repair.Alarm,
+    repair.Muster,
+    repair.Present,
+    repair.Refused,
+    repair.Renew,
+    repair.Fenced,
+)
 _LOCKING = (
     elmp_words.Request,
     elmp_words.Withdraw,
     elmp_words.Release,
     elmp_words.Fetched,
+    elmp_words.Stored,
     elmp_words.Join,
     elmp_words.Leave,
 )
@@ -147,6 +158,9 @@ SECTIONS: tuple[tuple[str, tuple[type, ...]], ...] = (
     ("Of the queue", _QUEUEING),
     ("Of claims and data", (elmp.Await, elmp.Done, elmp.Taken, elmp.Superseded)),
     ("Parts of these", (elmp.Asking, elmp.Given, elmp.Seat, elmp.Own)),
+    ("Of repairs", _REPAIRING),
+    ("Parts of these", (repair.Survivor, repair.Renewal)),
+    ("Requested by hosts, reported to users", (repair.Died, repair.Repaired, repair.Expelled)),
     ("Requested by users", _LOCKING),
     ("Reported to users", _LOCKED),
     ("## Inertia", ()),
@@ -188,9 +202,10 @@ TYPES = (
     (elmp, "Entry"),
     (elmp, "Child"),
     (elmp, "Waiting"),
+    (repair, "Ballot"),
     (inertia, "Round"),
 )
-MODULES = (messages, moving_state, directory, elmp, inertia, token, group, link, nodes, handshake)
+MODULES = (messages, moving_state, directory, elmp, repair, inertia, token, group, link, nodes, handshake)
 """Where all messages are that the page must list."""
 
 

@@ -17,7 +17,7 @@ from solvent.checker.models.elmp_names import standard
 from solvent.protocols.elmp.invariants import SAFETY, Scene
 from solvent.protocols.elmp.messages import Seat
 from solvent.protocols.elmp.process import Elmp, Process
-from solvent.protocols.elmp.state import ElmpConfig, ElmpState, Idle, Out
+from solvent.protocols.elmp.state import ElmpConfig, Idle, Out
 from solvent.protocols.elmp.vocabulary import (
     Astray,
     Data,
@@ -30,13 +30,12 @@ from solvent.protocols.elmp.vocabulary import (
     Release,
     Request,
 )
-from solvent.protocols.machine import Answered, Ask, Effect, NodeId, Report, Requested, Value
+from solvent.protocols.machine import Answered, Ask, Effect, Effects, NodeId, Report, Requested, Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from solvent.checker.world import World
-    from solvent.protocols.elmp.state import ElmpStep
     from solvent.protocols.machine import Event
 
 USUAL = ElmpConfig()
@@ -59,7 +58,7 @@ class Fetch(Value, frozen=True, gc=False):
     data: Data
 
 
-class User(Elmp):
+class WithUser:
     """A process with a user that fetches the data, changes it, and releases what it was granted, some time."""
 
     #: Whether the user needs no time.
@@ -67,14 +66,15 @@ class User(Elmp):
     #: Whether it requests again what it has released.
     is_endless = False
 
-    def step(self, state: ElmpState, event: Event) -> ElmpStep:
+    def step(self, state: Any, event: Event) -> tuple[Any, Effects]:
         """Take one event; what the user does at once belongs to it."""
         if isinstance(event, Answered):
             event = Requested(event.answer)
-        state, effects = super().step(state, event)
+        take = super().step  # type: ignore[misc]
+        state, effects = take(state, event)
         todo, done = list(effects), list[Effect]()
         if self.is_endless and isinstance(event, Requested) and isinstance(event.request, Release):
-            state, effects = super().step(state, Requested(Request()))
+            state, effects = take(state, Requested(Request()))
             todo += effects
         while todo:
             effect = todo.pop(0)
@@ -83,11 +83,11 @@ class User(Elmp):
                 if isinstance(wanted, Ask):
                     done.append(wanted)
                 else:
-                    state, effects = super().step(state, Requested(wanted))
+                    state, effects = take(state, Requested(wanted))
                     todo += effects
         return state, tuple(done)
 
-    def _wants(self, effect: Effect, state: ElmpState) -> list[Any]:
+    def _wants(self, effect: Effect, state: Any) -> list[Any]:
         """Say what the user does when it is told something: at once, or by an answer."""
         outcome = effect.outcome if isinstance(effect, Report) else None
         if isinstance(outcome, Entrusted):
@@ -98,8 +98,12 @@ class User(Elmp):
         fetched = [] if data is None else [Fetched(data.version)]
         if self.is_instant:
             return [*fetched, Release(outcome.handle)]
-        is_shared = any(use.claim.is_shared for use in state.uses if use.number == outcome.use)
+        is_shared = any(use.claim.is_shared for use in getattr(state, "inner", state).uses if use.number == outcome.use)
         return [*fetched, Ask(Use(outcome.handle, data, is_changing=not is_shared))]
+
+
+class User(WithUser, Elmp):
+    """A process with a user."""
 
 
 class Instant(User):

@@ -39,6 +39,7 @@ class Desk:
         self.gathering = state.gathering
         self.departure = state.departure
         self.keeps = state.keeps
+        self.stored = state.stored
         self.timed = state.timed
         self.early = state.early
         self.sit(state.seat)
@@ -71,6 +72,7 @@ class Desk:
             self.gathering,
             self.departure,
             self.keeps,
+            self.stored,
             self.timed,
             self.early,
         )

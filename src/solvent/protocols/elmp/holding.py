@@ -133,6 +133,12 @@ class Holding(Queue):
             self.stop_timer(use.handle)
             self.report(Granted(use.handle, use.turn, use.data, sources, use.number))
 
+    def ask_again(self, use: Use) -> None:
+        """Ask those that a claim waits for, who may have forgotten it; or grant it if nobody is left."""
+        for node, number in use.awaits:
+            self.send(node, Await(number, (self.me, use.number)))
+        self.consider_granting(use)
+
     def on_await(self, message: Await) -> None:
         """Say when a claim is over; at once if it is."""
         use = self.use_of(message.use)
@@ -196,8 +202,10 @@ class Holding(Queue):
         if data is not None:
             if place.data is not None and place.data.holder not in (self.me, data.holder):
                 self.send(place.data.holder, Taken(place.data.version))
+            data = replace(data, since=(use.turn, use.number))
             place = replace(place, data=data, active=())
             self.keeps = data.version if data.holder == self.me else None
+            self.store(data)
         self.end(use, is_changed=False)
         self.pass_on(place)
 
@@ -235,7 +243,8 @@ class Holding(Queue):
         old = place.data
         if old.version != fetched.version:
             return
-        data = Data(old.version, self.me, fetched.details)
+        data = Data(old.version, self.me, fetched.details, since=(use.turn, use.number))
+        self.store(data)
         self.put(replace(place, data=data, active=()))
         self.relieve(use)
         self.put_use(replace(use, data=data, sources=()))
@@ -244,6 +253,11 @@ class Holding(Queue):
             self.send(old.holder, Taken(old.version))
         if use.handle == ENTRUSTED:
             self.end(use, is_changed=False)
+
+    def store(self, data: Data) -> None:
+        """Know the last version that was here."""
+        if data.holder == self.me and (self.stored is None or self.stored.version <= data.version):
+            self.stored = data
 
     def on_taken(self, message: Taken) -> None:
         """Hear that the data is elsewhere."""

@@ -56,7 +56,7 @@ from solvent.protocols.elmp.messages import (
     Won,
 )
 from solvent.protocols.elmp.state import Blocked, ElmpConfig, ElmpState, ElmpStep, Idle, Joining, Out, Place
-from solvent.protocols.elmp.vocabulary import Data, Fetched, Join, Leave, Release, Request, Withdraw
+from solvent.protocols.elmp.vocabulary import Data, Fetched, Join, Leave, Release, Request, Stored, Withdraw
 from solvent.protocols.machine import Event, NodeId, Received, Requested, TimerFired
 
 _OF_QUEUE = (Token, Await, Done, Superseded, Taken, Link, Unlink, Unlinked, Relink, Relinked)
@@ -90,6 +90,8 @@ class Process(Balancing):
                 self.on_release(handle, data)
             case Fetched():
                 self.on_fetched(request)
+            case Stored(data):
+                self.store(data)
             case Join(known):
                 self.on_join(known)
             case Leave():
@@ -266,7 +268,8 @@ class Elmp:
             return ElmpState(Out(), Seat(None)), ()
         keeps = self.data.version if self.data is not None and self.data.holder == self.node else None
         places = (Place(1, None, has_token=True, data=self.data),) if self.seat.parent is None else ()
-        return ElmpState(Idle(), self.seat, self.rank, places=places, keeps=keeps), ()
+        stored = self.data if keeps is not None else None
+        return ElmpState(Idle(), self.seat, self.rank, places=places, keeps=keeps, stored=stored), ()
 
     def step(self, state: ElmpState, event: Event) -> ElmpStep:
         """Take one event."""

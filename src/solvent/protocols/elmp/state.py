@@ -168,6 +168,8 @@ class ElmpState(Value, frozen=True, gc=False):
     departure: Departure | None = None
     #: The version of the data that is here and nowhere else.
     keeps: int | None = None
+    #: The last version that was here, and may still be.
+    stored: Data | None = None
     #: Handles of claims that are withdrawn if they are not granted in time.
     timed: tuple[int, ...] = ()
     #: What came too early: senders and messages, for when the exchange or the rebuilding is over.

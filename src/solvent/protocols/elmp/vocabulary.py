@@ -24,6 +24,8 @@ class Data(Value, frozen=True, gc=False):
     details: str = ""
     #: Whether the holder wants to leave and waits for somebody to fetch it.
     is_urgent: bool = False
+    #: Turn and number of the last claim of the whole that has fetched or changed all of it.
+    since: tuple[int, int] = (0, 0)
 
 
 class Claim(Value, frozen=True, gc=False):
@@ -104,6 +106,12 @@ class Fetched(Value, frozen=True, gc=False):
     details: str = ""
 
 
+class Stored(Value, frozen=True, gc=False):
+    """This version of the data is here as well; if those who have a newer one die, it is the current one."""
+
+    data: Data
+
+
 class Join(Value, frozen=True, gc=False):
     """Become one of the processes that may claim the resource, through any of them."""
 
@@ -182,5 +190,6 @@ __all__ = [
     "Release",
     "Request",
     "Source",
+    "Stored",
     "Withdraw",
 ]
