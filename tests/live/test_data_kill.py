@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 SIZE = 200_000
 KILLS = 25
+SMALL = Options(piece=10_000)
 
 
 @pytest.fixture(name="place")
@@ -34,7 +35,7 @@ def _serve(place: Hosts, host: str, prepare: Callable[[Store], Where]) -> tuple[
     """Start a process that has something, on a host."""
 
     def work(say: Callable[[str], None]) -> None:
-        say(text_from_where(prepare(place.store(host, piece=10_000))))
+        say(text_from_where(prepare(place.store(host))))
         time.sleep(3600)
 
     child = Child(work)
@@ -162,7 +163,7 @@ def test_a_copy_of_a_process_keeps_nothing_alive(place: Hosts) -> None:
 def test_a_killed_holder_is_replaced_in_the_middle_of_a_fetch(place: Hosts) -> None:
     """The rest comes from another host that has the version, and nothing is fetched twice."""
     content = random.Random(1).randbytes(20 * SIZE)
-    second = place.store("second", piece=10_000)
+    second = place.store("second")
     child, where = _serve(place, "first", lambda store: store.where(filled(store, "m", content).resource))
     second.get(where)
     other = place.store("there")
@@ -173,7 +174,7 @@ def test_a_killed_holder_is_replaced_in_the_middle_of_a_fetch(place: Hosts) -> N
         if len(seen) == 3:
             child.kill()
 
-    region = other.fetching(where, second.where("m"), on_progress=on_progress).run()
+    region = other.fetching(where, second.where("m"), options=SMALL, on_progress=on_progress).run()
     assert bytes(region.read(1)) == content
     assert [progress.done for progress in seen] == sorted({progress.done for progress in seen})
     assert seen[-1].breaks > 0
@@ -182,13 +183,13 @@ def test_a_killed_holder_is_replaced_in_the_middle_of_a_fetch(place: Hosts) -> N
 def test_a_killed_fetcher_is_continued_by_the_next(place: Hosts) -> None:
     """What has arrived stays, and the next process of the host fetches the rest."""
     content = random.Random(1).randbytes(4 * SIZE)
-    one = place.store("here", piece=10_000)
+    one = place.store("here")
     filled(one, "m", content)
     where = one.where("m")
     draw = random.Random(5)
 
     def work(say: Callable[[str], None]) -> None:
-        place.store("there").fetching(where, on_progress=lambda progress: say(str(progress.done))).run()
+        place.store("there").fetching(where, options=SMALL, on_progress=lambda progress: say(str(progress.done))).run()
 
     arrived = 0
     for _ in range(4):
@@ -199,7 +200,7 @@ def test_a_killed_fetcher_is_continued_by_the_next(place: Hosts) -> None:
         arrived = int(child.kill() or first) - 10_000
     other = place.store("there")
     seen = list[Progress]()
-    region = other.fetching(where, on_progress=seen.append).run()
+    region = other.fetching(where, options=SMALL, on_progress=seen.append).run()
     assert bytes(region.read(1)) == content
     assert not seen or seen[0].done >= arrived
 

@@ -29,7 +29,7 @@ import msgspec
 
 from solvent.errors import DataProblem, Misuse
 from solvent.live.data.extents import Extents
-from solvent.live.data.locks import is_locked, take_shortly, try_lock, unlock
+from solvent.live.data.locks import give_first_byte, is_locked, take_first_byte, try_lock, unlock
 from solvent.protocols.machine import Value
 
 if TYPE_CHECKING:
@@ -43,7 +43,9 @@ _SHEET_BYTES = 16 * 1024
 _CARD_BYTES = _FIRST + 2 * _SHEET_BYTES
 _LOOKS_MAX = 200
 #: Locks on stretches of the data are locks on the card, from here on: the data may lie in a file of the user's.
-_STRETCHES = 1 << 20
+_STRETCHES = 1 << 61
+#: And from here on, those that are being fetched.
+_FETCHED = 1 << 20
 TO_THE_END = 0
 """The length of a stretch that ends where the data ends, even if that changes."""
 
@@ -136,20 +138,28 @@ class Card:
             time.sleep(0.00001 * look)
         raise DataProblem("D206", "a card of shared memory is damaged", hint="remove the resource, and make it anew")
 
-    def change(self, how: Callable[[Sheet], Sheet]) -> Sheet:
-        """Change it, so that nobody ever sees anything but the old sheet or the new one."""
+    def change(self, how: Callable[[Sheet], Sheet], *, is_alone: bool = False) -> Sheet:
+        """Change it, so that nobody ever sees anything but the old sheet or the new one.
+
+        Who has taken all of the data is alone with the card, too, and need not wait for others that change it.
+        """
         with self._changing:
             self._go_on()
-            take_shortly(self._file, 0)
+            if is_alone:
+                return self._replace(how)
+            take_first_byte(self._file)
             try:
-                old = self.sheet()
-                new = how(old)
-                if new is not old:
-                    self._write(new)
-                    self._touch()
-                return new
+                return self._replace(how)
             finally:
-                unlock(self._file, 0, 1)
+                give_first_byte(self._file)
+
+    def _replace(self, how: Callable[[Sheet], Sheet]) -> Sheet:
+        old = self.sheet()
+        new = how(old)
+        if new is not old:
+            self._write(new)
+            self._touch()
+        return new
 
     def begin(self, sheet: Sheet) -> None:
         """Write the first sheet; whoever made the card sees to it that nobody else does."""
@@ -167,6 +177,18 @@ class Card:
         with self._changing:
             if self._file >= 0:
                 unlock(self._file, _STRETCHES + start, length)
+
+    def try_turn(self, start: int, end: int) -> bool:
+        """Take the turn to fetch a stretch, which keeps nobody from writing it."""
+        with self._changing:
+            self._go_on()
+            return try_lock(self._file, _FETCHED + start, max(1, end - start))
+
+    def end_turn(self, start: int, end: int) -> None:
+        """Let others fetch a stretch."""
+        with self._changing:
+            if self._file >= 0:
+                unlock(self._file, _FETCHED + start, max(1, end - start))
 
     def is_taken(self, start: int, length: int) -> bool:
         """Tell whether a living process has taken a part of a stretch."""

@@ -66,6 +66,8 @@ def resized(extents: Extents, size: int) -> Extents:
 def version_of(extents: Extents) -> int | None:
     """Give the version that all of a row has, or none."""
     version = extents[0].version
+    if len(extents) == 1:
+        return version
     return version if all(one.version == version for one in extents) else None
 
 

@@ -15,14 +15,14 @@ import time
 import zlib
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from solvent.errors import DataGone, DataProblem, Misuse
 from solvent.live.codec import Nonsense
 from solvent.live.data.dialling import Dialling, Lines, Unwelcome
 from solvent.live.data.extents import VOID, part, version_of
 from solvent.live.data.kept import can_have
-from solvent.live.data.wire import PIECE_BYTES_MAX, Broken, Have, Lack, Line, Want
+from solvent.live.data.wire import PIECE_BYTES, PIECE_BYTES_MAX, Broken, Lack, Line, Want
 from solvent.protocols.machine import Value
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from solvent.live.data.where import Where
     from solvent.live.data.writing import Writing
 
+_T = TypeVar("_T")
 _PAUSE_SECONDS = 0.02
 _PAUSE_SECONDS_MAX = 1.0
 
@@ -46,6 +47,8 @@ class Options(Value, frozen=True, gc=False):
     seconds_max: float = 10.0
     #: How often in a row a connection may break before anything has arrived.
     attempts_max: int = 6
+    #: How many bytes come between two looks at whether all is well: what has come is kept if the rest does not.
+    piece: int = PIECE_BYTES
     #: A stretch only; a length of 0 reaches to the end.
     offset: int = 0
     length: int = 0
@@ -75,6 +78,8 @@ class Fetch:
         first = sources[0]
         if any((one.resource, one.version, one.size) != (first.resource, first.version, first.size) for one in sources):
             raise Misuse("D106", f"the places to fetch `{first.resource}` from do not have the same version of it")
+        if not 0 < options.piece <= PIECE_BYTES_MAX:
+            raise Misuse("D102", f"a piece has 1 to {PIECE_BYTES_MAX:,} bytes")
         self.progress = Progress(0, first.size)
         self._sources = list(sources)
         self._first = first
@@ -101,17 +106,28 @@ class Fetch:
         Raises `DataGone` where nobody has it any more, and `DataProblem` where nobody can be reached.
         """
         region = self._region()
-        while True:
-            try:
-                writing = self._begin(region)
-            except DataProblem as problem:
-                if problem.code != "D203" or not self._can_wait_for(region.sheet):
-                    raise
-                continue
-            if writing is None and self._missing(region.sheet) is None:
-                return region
-            if writing is not None:
-                self._fill(writing)
+        has_turn = False
+        try:
+            while (missing := self._missing(region.sheet)) is not None:
+                self._stop_if_cancelled()
+                if region.is_busy():
+                    self._wait_for_others(region)
+                elif not self._options.length and can_have(region.sheet, self._first.version):
+                    self._act(region, partial(region.recover, self._first.version))
+                elif has_turn:
+                    self._fill_from(self._sources[0], region, missing)
+                elif region.try_turn(*self._stretch()):
+                    # Whoever had it before may have fetched the very same: look again.
+                    has_turn = True
+                elif self._is_patient(region):
+                    self._cancelled.wait(_PAUSE_SECONDS)
+                else:
+                    # Another process is at it, and nothing comes: perhaps it asks somebody that is gone.
+                    self._fill_from(self._sources[0], region, missing)
+        finally:
+            if has_turn:
+                region.end_turn(*self._stretch())
+        return region
 
     async def arrived(self) -> Region:
         """Fetch in a thread of its own; cancelled if whoever waits for it is."""
@@ -145,60 +161,52 @@ class Fetch:
                 await done
             raise
 
+    def _stretch(self) -> tuple[int, int]:
+        """Give the two ends of what is wanted."""
+        options = self._options
+        return options.offset, options.offset + options.length if options.length else self._first.size
+
     def _missing(self, sheet: Sheet) -> tuple[int, int] | None:
         """Give the first stretch that has not arrived."""
-        options = self._options
-        end = options.offset + options.length if options.length else sheet.size
-        row = part(sheet.extents, options.offset, end) if sheet.size else sheet.extents
-        self.progress = Progress(
-            sum(one.end - one.start for one in row if one.version == self._first.version),
-            end - options.offset,
-            self.progress.breaks,
-        )
-        if version_of(row) == self._first.version:
+        wanted, (start, end) = self._first, self._stretch()
+        if sheet.size != wanted.size:
+            return start, end
+        row = part(sheet.extents, start, end) if sheet.size else sheet.extents
+        others = [one for one in row if one.version != wanted.version]
+        lacking = sum(one.end - one.start for one in others)
+        self.progress = Progress(end - start - lacking, end - start, self.progress.breaks)
+        if not others:
             return None
-        others = [one for one in row if one.version != self._first.version]
         start = stop = others[0].start
         for one in others:
             if one.start == stop:
                 stop = one.end
         return start, stop
 
-    def _begin(self, region: Region) -> Writing | None:
-        """Do what is to be done before bytes are fetched; give the stretch to fetch into, if one is known by then."""
-        sheet, version = region.sheet, self._first.version
-        missing = self._missing(sheet)
-        if sheet.size != self._first.size:
-            _prepare(region, self._first.size)
-        elif missing is not None and not self._options.length and can_have(sheet, version):
-            region.recover(version)
-        elif missing is not None:
-            start, end = missing
-            # Who had it until now may have fetched the very same.
-            is_needed = partial(_has_other, version=version, start=start, end=end)
-            return region.write_if(is_needed, version, offset=start, length=end - start)
-        return None
-
-    def _can_wait_for(self, sheet: Sheet) -> bool:
-        """Wait a moment for another process of this host that writes; not if nothing has changed for a long time."""
-        self._stop_if_cancelled()
-        now = time.monotonic()
-        if self._seen[0] != sheet.stamps:
-            self._seen = (sheet.stamps, now)
+    def _wait_for_others(self, region: Region) -> None:
+        """Wait a moment for another process of this host; not if it has changed nothing for a long time."""
+        if not self._is_patient(region):
+            raise DataProblem("D203", f"`{self._first.resource}` is being written by another process of this host")
         self._cancelled.wait(_PAUSE_SECONDS)
-        return now - self._seen[1] < self._options.seconds_max
 
-    def _fill(self, writing: Writing) -> None:
+    def _is_patient(self, region: Region) -> bool:
+        """Tell whether somebody has changed something here not too long ago."""
+        now, stamps = time.monotonic(), region.sheet.stamps
+        if self._seen[0] != stamps:
+            self._seen = (stamps, now)
+        return now - self._seen[1] <= self._options.seconds_max
+
+    def _act(self, region: Region, act: Callable[[], _T]) -> _T | None:
+        """Do what needs the memory for oneself; if another process was faster, wait a moment."""
         try:
-            if self._first.form and not self._options.length:
-                writing.describe(self._first.form)
-            while not writing.is_over:
-                self._stop_if_cancelled()
-                self._fill_from(self._sources[0], writing)
-        finally:
-            writing.leave()
+            return act()
+        except DataProblem as problem:
+            if problem.code != "D203":
+                raise
+            self._wait_for_others(region)
+            return None
 
-    def _fill_from(self, source: Where, writing: Writing) -> None:
+    def _fill_from(self, source: Where, region: Region, missing: tuple[int, int]) -> None:
         """Get what this one can give; it may be nothing."""
         try:
             dialling = Dialling(self._options.seconds_max, self._stop_if_cancelled, self._watch)
@@ -209,10 +217,10 @@ class Fetch:
         except Broken as error:
             self._on_break(f"{source.address}: {error}")
             return
-        self._watch(line)
         is_in_order = False
         try:
-            is_in_order = self._receive(line, source, writing)
+            self._watch(line)
+            is_in_order = self._ask(line, source, region, missing)
         except (Broken, Nonsense) as error:
             # One that was kept from the last time may have been closed by the other side long ago.
             if not is_used or self._cancelled.is_set():
@@ -229,22 +237,46 @@ class Fetch:
         self._line = line
         self._stop_if_cancelled()
 
-    def _receive(self, line: Line, source: Where, writing: Writing) -> bool:
-        """Receive what is missing, as far as it comes; tell whether the connection is in order afterwards."""
-        options = self._options
-        offset, end = writing.start, writing.end
-        line.say_message(Want(source.resource, source.version, offset, end - offset, options.has_checksum))
-        answer = line.hear_message()
+    def _ask(self, line: Line, source: Where, region: Region, missing: tuple[int, int]) -> bool:
+        """Ask for what is missing and receive it; tell whether the connection is in order afterwards."""
+        options, (start, end) = self._options, missing
+        want = Want(source.resource, source.version, start, end - start, options.piece, options.has_checksum)
+        answer = line.ask(want)
         if isinstance(answer, Lack):
             kind = DataGone if answer.code in ("D201", "D202") else DataProblem
             self._drop(kind(answer.code, f"{source.address} has it not: {answer.reason}"))
             return True
-        if not isinstance(answer, Have) or answer.size != source.size or not 0 < answer.piece <= PIECE_BYTES_MAX:
-            raise Nonsense("another size than it should have")
+        if answer != source.size:
+            self._drop(DataGone("D201", f"{source.address} has {answer:,} bytes of it, and not {source.size:,}"))
+            return False
+        # Only now: what this host has is not given up for something that nobody has.
+        writing = self._act(region, partial(self._begin, region, start, end))
+        if writing is None:
+            return False
+        try:
+            self._receive(line, writing)
+        finally:
+            writing.leave()
+        return True
+
+    def _begin(self, region: Region, start: int, end: int) -> Writing | None:
+        """Begin to write; unless another process, that was at it until now, has fetched the very same."""
+        wanted = self._first
+        if region.size != wanted.size:
+            _prepare(region, wanted.size)
+        is_needed = partial(_has_other, version=wanted.version, start=start, end=end)
+        writing = region.write_if(is_needed, wanted.version, offset=start, length=end - start)
+        if writing is not None and wanted.form != region.sheet.form and not self._options.length:
+            writing.describe(wanted.form)
+        return writing
+
+    def _receive(self, line: Line, writing: Writing) -> None:
+        """Receive pieces into their places, and make each of them a version."""
+        options, end = self._options, writing.end
         while writing.start < end:
             # What has come over the line already would be there even after it was shut.
             self._stop_if_cancelled()
-            length = min(answer.piece, end - writing.start)
+            length = min(options.piece, end - writing.start)
             with writing.view[:length] as place:
                 is_same, checksum = line.fill_piece(place)
                 if not is_same:
@@ -257,7 +289,6 @@ class Fetch:
                 break
             writing.commit_until(writing.start + length)
         writing.commit()
-        return True
 
     def _note(self, length: int) -> None:
         self.progress = Progress(self.progress.done + length, self.progress.size, self.progress.breaks)

@@ -17,17 +17,19 @@ from solvent.errors import DataProblem
 CAN_SHARE = hasattr(fcntl, "F_OFD_SETLK")
 """Whether this system has such locks; where it has not, no process attaches to the memory of another."""
 _FLOCK = struct.Struct("hhqqi0q")
+_TAKE = _FLOCK.pack(fcntl.F_WRLCK, 0, 0, 1, 0)
+_GIVE = _FLOCK.pack(fcntl.F_UNLCK, 0, 0, 1, 0)
 _SHORT_SECONDS_MAX = 5.0
 
 
 def try_lock(file: int, start: int, length: int) -> bool:
     """Take a stretch for this open file alone; length 0 reaches to the end, wherever that comes to be."""
-    return _set(file, fcntl.F_WRLCK, start, length)
+    return _set(file, _FLOCK.pack(fcntl.F_WRLCK, 0, start, length, 0))
 
 
 def unlock(file: int, start: int, length: int) -> None:
     """Give a stretch back."""
-    _set(file, fcntl.F_UNLCK, start, length)
+    _set(file, _FLOCK.pack(fcntl.F_UNLCK, 0, start, length, 0))
 
 
 def is_locked(file: int, start: int, length: int) -> bool:
@@ -39,13 +41,13 @@ def is_locked(file: int, start: int, length: int) -> bool:
     return bool(_FLOCK.unpack(found)[0] != fcntl.F_UNLCK)
 
 
-def take_shortly(file: int, start: int) -> None:
-    """Take one byte for some microseconds, and wait for who does the same; `unlock` gives it back.
+def take_first_byte(file: int) -> None:
+    """Take the first byte for some microseconds, and wait for who does the same.
 
     Raises `DataProblem` where somebody holds it for seconds: a process that was stopped in that very moment.
     """
     pause, end = 0.00002, 0.0
-    while not try_lock(file, start, 1):
+    while not _set(file, _TAKE):
         now = time.monotonic()
         end = end or now + _SHORT_SECONDS_MAX
         if now > end:
@@ -55,14 +57,19 @@ def take_shortly(file: int, start: int) -> None:
         pause = min(2 * pause, 0.002)
 
 
-def _set(file: int, kind: int, start: int, length: int) -> bool:
+def give_first_byte(file: int) -> None:
+    """Give the first byte back."""
+    _set(file, _GIVE)
+
+
+def _set(file: int, lock: bytes) -> bool:
     if not CAN_SHARE:
         return True
     try:
-        fcntl.fcntl(file, fcntl.F_OFD_SETLK, _FLOCK.pack(kind, 0, start, length, 0))
+        fcntl.fcntl(file, fcntl.F_OFD_SETLK, lock)
     except (BlockingIOError, PermissionError):
         return False
     return True
 
 
-__all__ = ["CAN_SHARE", "is_locked", "take_shortly", "try_lock", "unlock"]
+__all__ = ["CAN_SHARE", "give_first_byte", "is_locked", "take_first_byte", "try_lock", "unlock"]

@@ -25,7 +25,7 @@ from solvent.live.data.card import TO_THE_END, Card, Sheet
 from solvent.live.data.extents import UNDER_WAY, VOID, Extent, Extents, first_other, part, version_of
 from solvent.live.data.kept import can_have, keep, newest, restore, stamped
 from solvent.live.data.memory import Memory
-from solvent.live.data.writing import Writing
+from solvent.live.data.writing import Taken, Writing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,8 +43,10 @@ class Region:
         self._memory = Memory(Path(sheet.path) if sheet.path else own, is_own=not sheet.path)
         self._files = [folder / f"{stem}.kept", folder / f"{stem}.card"]
         self._kept = self._files[0]
-        #: What this process writes just now: the two ends of each stretch.
-        self._written = list[tuple[int, int]]()
+        #: What this process writes just now.
+        self._written = list[Taken]()
+        #: And what it fetches.
+        self._turns = list[tuple[int, int]]()
         self._guard = threading.RLock()
 
     @property
@@ -81,16 +83,16 @@ class Region:
 
     def check(self, version: int, *, offset: int = 0, length: int | None = None) -> None:
         """Raise `DataGone` unless a stretch, or everything, has this version."""
+        self.stamps(version, offset=offset, length=length)
+
+    def stamps(self, version: int, *, offset: int = 0, length: int | None = None) -> Extents:
+        """Do the same, and give the stamps of the stretch: the same as before if nobody wrote it in between."""
         sheet = self.sheet
-        start, end = stretch_of(sheet, offset, length)
-        other = first_other(part(sheet.extents, start, end), version)
+        row = part(sheet.extents, *stretch_of(sheet, offset, length))
+        other = first_other(row, version)
         if other is not None:
             raise self._gone(version, other)
-
-    def stamps(self, offset: int, length: int) -> Extents:
-        """Give the versions and stamps of a stretch: the same as before if nobody wrote it in between."""
-        sheet = self.sheet
-        return part(sheet.extents, *stretch_of(sheet, offset, length))
+        return row
 
     def read(self, version: int, *, offset: int = 0, length: int | None = None) -> memoryview:
         """Give a read-only view of a version, mapped and not copied; it holds until the next one is written."""
@@ -114,40 +116,51 @@ class Region:
         if version < 0:
             raise Misuse("D101", f"{version} is no version; they count from 0")
         with self._guard:
-            start, end, locked = self._take(offset, length)
+            taken = self._take(offset, length)
             try:
-                if not is_needed(self.sheet):
-                    self._give_back(start, end, locked)
+                sheet = self.sheet
+                if not is_needed(sheet):
+                    self._give_back(taken)
                     return None
-                if self.sheet.keep_last:
-                    keep(self._card, self._memory, self._kept, start, end)
-                self._card.change(lambda sheet: stamped(sheet, start, end, UNDER_WAY))
+                if sheet.keep_last:
+                    keep(self._card, self._memory, self._kept, taken.start, taken.end)
+                self._card.change(
+                    lambda sheet: stamped(sheet, taken.start, taken.end, UNDER_WAY), is_alone=taken.is_whole
+                )
             except BaseException:
-                self._give_back(start, end, locked)
+                self._give_back(taken)
                 raise
-            return Writing(
-                self._card,
-                self._memory,
-                self._kept,
-                stretch=(start, end),
-                version=version,
-                on_end=lambda: self._give_back(start, end, locked),
-            )
+            return Writing(self._card, self._memory, self._kept, taken=taken, version=version, on_end=self._give_back)
 
     def recover(self, version: int, *, offset: int = 0, length: int | None = None) -> None:
         """Put a version together from what is here and what was kept; raise `DataGone` where that is not possible."""
         with self._guard:
-            start, end, locked = self._take(offset, length)
+            taken = self._take(offset, length)
             try:
                 sheet = self.sheet
-                stretch = None if (start, end) == (0, sheet.size) else (start, end)
+                stretch = None if taken.is_whole else (taken.start, taken.end)
                 if not can_have(sheet, version, stretch):
-                    other = first_other(part(sheet.extents, start, end), version)
+                    other = first_other(part(sheet.extents, taken.start, taken.end), version)
                     assert other is not None
                     raise self._gone(version, other, is_free=True)
                 restore(self._card, self._memory, self._kept, version, stretch)
             finally:
-                self._give_back(start, end, locked)
+                self._give_back(taken)
+
+    def try_turn(self, start: int, end: int) -> bool:
+        """Take the turn to fetch a stretch: one process of a host does, and the others wait for what it gets."""
+        with self._guard:
+            is_free = not any(one[0] < end and start < one[1] for one in self._turns)
+            if is_free and self._card.try_turn(start, end):
+                self._turns.append((start, end))
+                return True
+            return False
+
+    def end_turn(self, start: int, end: int) -> None:
+        """Let others fetch a stretch."""
+        with self._guard:
+            self._turns.remove((start, end))
+            self._card.end_turn(start, end)
 
     def flush(self) -> None:
         """Wait until a file of the user's is on its disk; memory has none."""
@@ -155,10 +168,13 @@ class Region:
 
     def remove(self) -> None:
         """Remove the memory, for all processes of this host; a file of the user's stays."""
-        self._card.change(lambda sheet: replace(sheet, is_removed=True))
-        self._memory.remove()
-        for file in self._files:
-            file.unlink(missing_ok=True)
+        with self._guard:
+            taken = self._take(0, None)
+            self._card.change(lambda sheet: replace(sheet, is_removed=True), is_alone=True)
+            self._memory.remove()
+            for file in self._files:
+                file.unlink(missing_ok=True)
+            self._give_back(taken)
 
     def close(self) -> None:
         """Let go of it; what is being written is torn then."""
@@ -170,26 +186,30 @@ class Region:
         self._memory.close()
         self._card.abandon()
 
-    def _take(self, offset: int, length: int | None) -> tuple[int, int, int]:
-        """Get the right to write a stretch, or raise `DataProblem`; give its ends, and the length to give back."""
+    def _take(self, offset: int, length: int | None) -> Taken:
+        """Get the right to write a stretch, or raise `DataProblem`."""
         while True:
             sheet = self.sheet
             start, end = stretch_of(sheet, offset, length)
-            is_whole = start == 0 and end == sheet.size
-            locked = TO_THE_END if is_whole else end - start
-            is_mine = any(one < end and start < other for one, other in self._written) or (is_whole and self._written)
-            if is_mine or not self._card.try_take(start, locked):
+            taken = Taken(start, end, start == 0 and end == sheet.size)
+            if self._is_mine(taken) or not self._card.try_take(start, taken.locked):
                 raise DataProblem("D203", f"`{self.resource}` is being written by somebody else")
             if self.sheet.size == sheet.size:
-                self._written.append((start, end))
-                return start, end, locked
+                self._written.append(taken)
+                return taken
             # Somebody had changed the size just before; an other end may be meant.
-            self._card.give_back(start, locked)
+            self._card.give_back(start, taken.locked)
 
-    def _give_back(self, start: int, end: int, locked: int) -> None:
+    def _is_mine(self, taken: Taken) -> bool:
+        """Tell whether this process has a part of it already; the system would not mind."""
+        return bool(self._written) and (
+            taken.is_whole or any(one.start < taken.end and taken.start < one.end for one in self._written)
+        )
+
+    def _give_back(self, taken: Taken) -> None:
         with self._guard:
-            self._written.remove((start, end))
-            self._card.give_back(start, locked)
+            self._written.remove(taken)
+            self._card.give_back(taken.start, taken.locked)
 
     def _gone(self, wanted: int, found: Extent, *, is_free: bool = False) -> DataProblem:
         name = f"version {wanted} of `{self.resource}`"

@@ -12,15 +12,16 @@ import zlib
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from solvent.errors import DataGone, NodeProblem, SolventError
+from solvent.errors import DataGone, Misuse, NodeProblem, SolventError
 from solvent.live.codec import Nonsense
 from solvent.live.data.dialling import IDLE_SECONDS_MAX, welcome
-from solvent.live.data.wire import PIECE_BYTES, Broken, Have, Lack, Line, Want
+from solvent.live.data.wire import PIECE_BYTES_MAX, Broken, Lack, Line, Want
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from solvent.live.addresses import Address
+    from solvent.live.data.extents import Extents
     from solvent.live.data.region import Region
     from solvent.live.handshake import Identity
 
@@ -33,9 +34,7 @@ _CLOSE_SECONDS_MAX = 5.0
 class Server:
     """Hands data to those that fetch it, until it is closed."""
 
-    def __init__(
-        self, address: Address, identity: Identity, find: Callable[[str], Region | None], *, piece: int = PIECE_BYTES
-    ) -> None:
+    def __init__(self, address: Address, identity: Identity, find: Callable[[str], Region | None]) -> None:
         host, port = address
         try:
             family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
@@ -45,7 +44,6 @@ class Server:
         self.address: Address = self._listening.getsockname()[:2]
         self._identity = identity
         self._find = find
-        self._piece = piece
         self._guard = threading.Lock()
         self._lines = dict[Line, threading.Thread]()
         self._is_closed = False
@@ -97,8 +95,8 @@ class Server:
             line.wait_at_most(_HANDSHAKE_SECONDS_MAX)
             if welcome(line, self._identity):
                 line.wait_at_most(2 * IDLE_SECONDS_MAX)
-                while isinstance(said := line.hear_message(), Want):
-                    self._serve(line, said)
+                while True:
+                    self._serve(line, line.hear_want())
         except (Broken, Nonsense):
             # Whoever fetched knows best whether that was meant; it asks again if not.
             return
@@ -108,34 +106,39 @@ class Server:
             line.close()
 
     def _serve(self, line: Line, want: Want) -> None:
+        piece = want.piece
         try:
+            if not 0 < piece <= PIECE_BYTES_MAX:
+                raise Misuse("D102", f"{piece} bytes are no piece")
             region = self._find(want.resource)
             if region is None:
                 raise DataGone("D201", f"`{want.resource}` is not here")
-            before = region.stamps(want.offset, want.length)
-            view = region.read(want.version, offset=want.offset, length=want.length)
             size = region.size
+            if want.offset + want.length > size:
+                raise DataGone("D201", f"`{want.resource}` has {size:,} bytes, and more of it are asked for")
+            stamps = region.stamps(want.version, offset=want.offset, length=want.length)
+            view = region.read(want.version, offset=want.offset, length=want.length)
         except SolventError as error:
-            line.say_message(Lack(error.code, error.message))
+            line.say_lack(Lack(error.code, error.message))
             return
-        line.say_message(Have(size, self._piece), is_more_to_come=len(view) > 0)
+        line.say_size(size, is_more_to_come=len(view) > 0)
         with view:
-            for start in range(0, len(view), self._piece):
-                with view[start : start + self._piece] as piece:
-                    checksum = zlib.crc32(piece) if want.has_checksum else 0
-                    line.send(piece)
-                is_same = _stamps_of(region, want) == before
+            for start in range(0, len(view), piece):
+                with view[start : start + piece] as part:
+                    checksum = zlib.crc32(part) if want.has_checksum else 0
+                    line.send(part)
+                is_same = _are_still(region, want, stamps)
                 line.send_trailer(is_same=is_same, checksum=checksum)
                 if not is_same:
                     return
 
 
-def _stamps_of(region: Region, want: Want) -> object:
-    """Look again: what was removed meanwhile has no stamps."""
+def _are_still(region: Region, want: Want, stamps: Extents) -> bool:
+    """Look again whether a stretch is what it was before it was sent."""
     try:
-        return region.stamps(want.offset, want.length)
+        return region.stamps(want.version, offset=want.offset, length=want.length) == stamps
     except SolventError:
-        return None
+        return False
 
 
 __all__ = ["CONNECTIONS_MAX", "Server"]

@@ -34,7 +34,7 @@ from solvent.live.data.region import Region, stretch_of
 from solvent.live.data.segments import make, opened
 from solvent.live.data.server import Server
 from solvent.live.data.where import Where
-from solvent.live.data.wire import NAME_CHARACTERS_MAX, PIECE_BYTES
+from solvent.live.data.wire import NAME_CHARACTERS_MAX
 from solvent.live.data.writing import FORM_CHARACTERS_MAX
 
 if TYPE_CHECKING:
@@ -66,7 +66,6 @@ class Store:
         told: str = "",
         folder: Path | None = None,
         bytes_max: int = BYTES_MAX,
-        piece: int = PIECE_BYTES,
     ) -> None:
         self._bytes_max = bytes_max
         self._token = secrets.token_bytes(16)
@@ -80,7 +79,7 @@ class Store:
         try:
             if address is not None:
                 identity = identity_for(run, secret, self._token)
-                self._server = Server(address, identity, self.region, piece=piece)
+                self._server = Server(address, identity, self.region)
         except BaseException:
             self._folder.leave()
             raise

@@ -1,8 +1,9 @@
 """How data is asked for and sent: a few small messages, and between them the bytes themselves.
 
     fetcher   (handshake, see `live.handshake`)
-    fetcher   Want      resource, version, a stretch of it
-    server    Have      and then pieces of the stretch, each followed by a trailer         or Lack and the reason
+    fetcher   Want      resource, version, a stretch of it, how long the pieces are to be
+    server    a head    which says how many bytes the resource has, and then the pieces, each followed by a trailer;
+                        or that a Lack comes, with the reason
     fetcher   Want      another one, over the same connection
 
 A trailer says whether the piece was that version all the time until it was sent, and has a checksum if one is wanted.
@@ -19,7 +20,7 @@ from __future__ import annotations
 
 import socket
 import struct
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
@@ -28,16 +29,19 @@ from solvent.live.handshake import HANDSHAKE_BYTES_MAX
 from solvent.protocols.machine import Message
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 PROTOCOL = "solvent-data"
 PIECE_BYTES = 8 * 1024 * 1024
 PIECE_BYTES_MAX = 256 * 1024 * 1024
-FRAME_BYTES_MAX = 64 * 1024
 NAME_CHARACTERS_MAX = 500
+_FRAME_BYTES_MAX = 64 * 1024
+_CLOSED = "the other side closed the connection"
 _LENGTH = struct.Struct("!I")
+_HEAD = struct.Struct("!BQ")
 _TRAILER = struct.Struct("!BI")
 _TIME = struct.Struct("@ll")
+_T = TypeVar("_T")
 _MORE = getattr(socket, "MSG_MORE", 0)
 
 
@@ -46,20 +50,14 @@ class Broken(Exception):
 
 
 class Want(Message, frozen=True, gc=False):
-    """A fetcher asks for a stretch of a version."""
+    """A fetcher asks for a stretch of a version, in pieces of this length; the last may be shorter."""
 
     resource: str
     version: int
     offset: int
     length: int
-    has_checksum: bool = False
-
-
-class Have(Message, frozen=True, gc=False):
-    """The server has it, of so many bytes altogether, and sends pieces of this length; the last may be shorter."""
-
-    size: int
     piece: int
+    has_checksum: bool = False
 
 
 class Lack(Message, frozen=True, gc=False):
@@ -69,10 +67,9 @@ class Lack(Message, frozen=True, gc=False):
     reason: str
 
 
-Said: TypeAlias = Want | Have | Lack
-
 _encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(Said).decode
+_want = msgspec.msgpack.Decoder(Want).decode
+_lack = msgspec.msgpack.Decoder(Lack).decode
 
 
 class Line:
@@ -81,6 +78,7 @@ class Line:
     def __init__(self, connection: socket.socket, *, seconds_max: float) -> None:
         """Give up, with `Broken`, if nothing moves for so many seconds."""
         self._socket = connection
+        self._behind = b""
         connection.settimeout(None)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _time(seconds_max))
@@ -92,33 +90,53 @@ class Line:
         # Not by `settimeout`: that would make the socket one that never blocks, and of every piece many small ones.
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _time(seconds))
 
-    def say(self, body: bytes, *, is_more_to_come: bool = False) -> None:
-        """Send a small message."""
-        self.send(framed(body), flags=_MORE if is_more_to_come else 0)
-
-    def say_message(self, said: Said, *, is_more_to_come: bool = False) -> None:
-        """Send one of the messages above."""
-        self.say(_encode(said), is_more_to_come=is_more_to_come)
-
     def hear(self, *, bytes_max: int = HANDSHAKE_BYTES_MAX) -> bytes:
-        """Receive a small message."""
-        head = bytearray(_LENGTH.size)
-        self.fill(head)
-        (length,) = _LENGTH.unpack(head)
+        """Receive a small message, with its length before it; what comes behind it is for the next time."""
+        (length,) = _LENGTH.unpack_from(self._gathered(_LENGTH.size))
         if length > bytes_max:
             raise Nonsense(f"a frame of {length} bytes, and at most {bytes_max} are allowed")
-        body = bytearray(length)
-        self.fill(body)
-        return bytes(body)
+        end = _LENGTH.size + length
+        data = self._gathered(end)
+        self._behind = data[end:]
+        return data[_LENGTH.size : end]
 
-    def hear_message(self) -> Said:
-        """Receive one of the messages above, or raise `Nonsense`."""
-        body = self.hear(bytes_max=FRAME_BYTES_MAX)
-        try:
-            said: Said = _decode(body)
-        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-            raise Nonsense(f"not a message about data: {error}") from error
-        return said
+    def _gathered(self, needed: int) -> bytes:
+        while len(self._behind) < needed:
+            try:
+                more = self._socket.recv(_FRAME_BYTES_MAX)
+            except OSError as error:
+                raise Broken(_words(error, self._seconds)) from error
+            if not more:
+                raise Broken(_CLOSED)
+            self._behind += more
+        return self._behind
+
+    def ask(self, want: Want) -> int | Lack:
+        """Ask for a stretch; give how many bytes its resource has, or why it is not to be had."""
+        self.send(framed(_encode(want)))
+        head = bytearray(_HEAD.size)
+        self.fill(head)
+        is_there, number = _HEAD.unpack(head)
+        if is_there:
+            return int(number)
+        if number > _FRAME_BYTES_MAX:
+            raise Nonsense(f"a reason of {number} bytes")
+        reason = bytearray(number)
+        self.fill(reason)
+        return _decoded(_lack, reason)
+
+    def hear_want(self) -> Want:
+        """Wait for somebody that asks for something."""
+        return _decoded(_want, self.hear(bytes_max=_FRAME_BYTES_MAX))
+
+    def say_size(self, size: int, *, is_more_to_come: bool) -> None:
+        """Answer that it is there."""
+        self.send(_HEAD.pack(1, size), flags=_MORE if is_more_to_come else 0)
+
+    def say_lack(self, lack: Lack) -> None:
+        """Answer that it is not."""
+        body = _encode(lack)
+        self.send(_HEAD.pack(0, len(body)) + body)
 
     def send(self, data: bytes | memoryview, *, flags: int = 0) -> None:
         """Send all of it."""
@@ -137,12 +155,14 @@ class Line:
 
     def fill(self, *places: bytearray | memoryview) -> None:
         """Receive as many bytes as some places in memory have room for, right into them."""
+        if self._behind:
+            raise Nonsense("more than it was asked for")
         rest: Sequence[memoryview] = [memoryview(place) for place in places if len(place)]
         try:
             while rest:
                 count = self._socket.recvmsg_into(rest, 0, socket.MSG_WAITALL)[0]
                 if not count:
-                    raise Broken("the other side closed the connection")
+                    raise Broken(_CLOSED)
                 while rest and count >= len(rest[0]):
                     count -= len(rest[0])
                     rest = rest[1:]
@@ -170,6 +190,13 @@ class Line:
         self._socket.close()
 
 
+def _decoded(decode: Callable[[bytes | bytearray], _T], body: bytes | bytearray) -> _T:
+    try:
+        return decode(body)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        raise Nonsense(f"not a message about data: {error}") from error
+
+
 def _time(seconds: float) -> bytes:
     whole = int(seconds)
     return _TIME.pack(whole, int((seconds - whole) * 1_000_000))
@@ -181,16 +208,4 @@ def _words(error: OSError, seconds: float) -> str:
     return error.strerror or str(error)
 
 
-__all__ = [
-    "FRAME_BYTES_MAX",
-    "NAME_CHARACTERS_MAX",
-    "PIECE_BYTES",
-    "PIECE_BYTES_MAX",
-    "PROTOCOL",
-    "Broken",
-    "Have",
-    "Lack",
-    "Line",
-    "Said",
-    "Want",
-]
+__all__ = ["NAME_CHARACTERS_MAX", "PIECE_BYTES", "PIECE_BYTES_MAX", "PROTOCOL", "Broken", "Lack", "Line", "Want"]

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import weakref
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from msgspec.structs import replace
 
 from solvent.errors import Misuse
 from solvent.live.data.arrays import array_of, form_of
+from solvent.live.data.card import TO_THE_END
 from solvent.live.data.extents import UNDER_WAY, VOID, whole
 from solvent.live.data.kept import put_back, stamped
 
@@ -32,6 +33,19 @@ if TYPE_CHECKING:
 FORM_CHARACTERS_MAX = 400
 
 
+class Taken(NamedTuple):
+    """A stretch that one process has to itself."""
+
+    start: int
+    end: int
+    is_whole: bool
+
+    @property
+    def locked(self) -> int:
+        """The length of the lock: who has everything also has what may be added."""
+        return TO_THE_END if self.is_whole else self.end - self.start
+
+
 class Writing:
     """What `Region.write` gives: a stretch from `start` to before `end` that will be `version`."""
 
@@ -41,18 +55,18 @@ class Writing:
         memory: Memory,
         kept: Path,
         *,
-        stretch: tuple[int, int],
+        taken: Taken,
         version: int,
-        on_end: Callable[[], None],
+        on_end: Callable[[Taken], None],
     ) -> None:
-        self.start, self.end = stretch
+        self.start, self.end, self._is_whole = taken
         self.version = version
         self.is_over = False
+        self._taken = taken
         self._card = card
         self._memory = memory
         self._kept = kept
         self._on_end = on_end
-        self._is_whole = stretch == (0, card.sheet().size)
         self._view: memoryview | None = None
         self._arrays = list[weakref.ref[Any]]()
 
@@ -112,7 +126,7 @@ class Writing:
         if ended < VOID:
             raise Misuse("D101", f"{ended} is no version; they count from 0")
         self._withdraw()
-        self._card.change(lambda sheet: stamped(sheet, self.start, self.end, ended))
+        self._card.change(lambda sheet: stamped(sheet, self.start, self.end, ended), is_alone=self._is_whole)
         self._over()
 
     def abandon(self) -> None:
@@ -158,7 +172,7 @@ class Writing:
 
     def _over(self) -> None:
         self.is_over = True
-        self._on_end()
+        self._on_end(self._taken)
 
 
-__all__ = ["FORM_CHARACTERS_MAX", "Writing"]
+__all__ = ["FORM_CHARACTERS_MAX", "Taken", "Writing"]

@@ -9,7 +9,7 @@ import pytest
 
 from solvent.errors import DataProblem
 from solvent.live.data import locks
-from solvent.live.data.locks import is_locked, take_shortly, try_lock, unlock
+from solvent.live.data.locks import give_first_byte, is_locked, take_first_byte, try_lock, unlock
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,10 +49,10 @@ def test_a_short_lock_that_is_long_is_an_error(tmp_path: Path, monkeypatch: pyte
     """Who waits for a lock that is held for microseconds does not wait for ever."""
     monkeypatch.setattr(locks, "_SHORT_SECONDS_MAX", 0.001)
     one, other = _opened(tmp_path / "f"), _opened(tmp_path / "f")
-    take_shortly(one, 0)
+    take_first_byte(one)
     with pytest.raises(DataProblem, match="card locked"):
-        take_shortly(other, 0)
-    unlock(one, 0, 1)
-    take_shortly(other, 0)
+        take_first_byte(other)
+    give_first_byte(one)
+    take_first_byte(other)
     os.close(one)
     os.close(other)

@@ -1,0 +1,246 @@
+"""Fetching data while lines break, peers are silent, bytes are damaged and others want the same."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from solvent.errors import DataGone, SolventError
+from solvent.live.data import Options, Progress
+from solvent.live.data.wire import Line
+from tests.live.data_hosts import Cutter, Hosts, filled, hosts
+from tests.live.networks import run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from solvent.live.data import Where
+
+CONTENT = bytes(range(256)) * 1024
+PIECE = 16 * 1024
+SMALL = Options(piece=PIECE)
+
+
+@pytest.fixture(name="place")
+def _place() -> Iterator[Hosts]:
+    with hosts() as some:
+        yield some
+
+
+def _code(act: Callable[[], object]) -> str:
+    with pytest.raises(SolventError) as caught:
+        act()
+    return caught.value.code
+
+
+def test_a_broken_connection_is_resumed(place: Hosts) -> None:
+    """Reset in the middle of the bytes, several times, a fetch goes on where it was and sends little twice."""
+    one, other = place.store("here"), place.store("there")
+    filled(one, "m", CONTENT)
+    cutter = Cutter(one.where("m"), [500, 40_000, 70_001, 100, 66_000])
+    fetch = other.fetching(cutter.where, options=SMALL)
+    assert bytes(fetch.run().read(1)) == CONTENT
+    assert (fetch.progress, cutter.connections) == (Progress(len(CONTENT), len(CONTENT), breaks=5), 6)
+    assert cutter.sent < len(CONTENT) + 5 * 2 * PIECE
+    cutter.close()
+
+
+@settings(max_examples=15)
+@given(st.lists(st.integers(0, 60_000), max_size=4))
+def test_wherever_it_breaks_the_right_bytes_arrive(cuts: list[int]) -> None:
+    """A connection may break at any byte, also of the handshake and of trailers."""
+    with hosts() as place:
+        one, other = place.store("here"), place.store("there")
+        filled(one, "m", CONTENT[:100_000])
+        cutter = Cutter(one.where("m"), list(cuts))
+        assert bytes(other.get(cutter.where, options=Options(piece=10_000)).read(1)) == CONTENT[:100_000]
+        cutter.close()
+
+
+def test_another_holder_goes_on_with_a_fetch(place: Hosts) -> None:
+    """What the first has sent stays; the rest comes from another host that has the same version."""
+    one, two, other = place.store("one"), place.store("two"), place.store("there")
+    filled(one, "m", CONTENT)
+    two.get(one.where("m"))
+    cutter = Cutter(one.where("m"), [100_000] + [0] * 50)
+    second = Cutter(two.where("m"), [])
+    region = other.get(cutter.where, second.where, options=SMALL)
+    assert bytes(region.read(1)) == CONTENT
+    assert 0 < cutter.sent <= 100_000
+    with one.get(one.where("m")).write(2):
+        pass
+    other.remove("m")
+    assert bytes(other.get(replace(one.where("m"), version=1), two.where("m")).read(1)) == CONTENT
+    assert _code(lambda: other.get(one.where("m"), two.where("m"))) == "D106"
+    for relay in (cutter, second):
+        relay.close()
+
+
+def test_who_cannot_be_reached_is_an_error(place: Hosts) -> None:
+    """After some attempts a fetch gives up, and what has arrived stays for the next one."""
+    one, other = place.store("here"), place.store("there")
+    filled(one, "m", CONTENT)
+    cutter = Cutter(one.where("m"), [100_000] + [0] * 50)
+    fetch = other.fetching(cutter.where, options=Options(attempts_max=2, piece=PIECE))
+    assert _code(fetch.run) == "D204"
+    assert 0 < fetch.progress.done < len(CONTENT)
+    cutter.close()
+    assert _code(lambda: other.fetching(cutter.where, options=Options(attempts_max=2)).run()) == "D204"
+    seen = list[Progress]()
+    other.fetching(one.where("m"), options=SMALL, on_progress=seen.append).run()
+    assert seen[0].done == fetch.progress.done + PIECE
+    assert seen[-1] == Progress(len(CONTENT), len(CONTENT))
+
+
+def test_what_a_host_has_is_not_given_up_for_what_nobody_has(place: Hosts) -> None:
+    """A fetch that comes to nothing leaves the version that was here before: it may be the last there is."""
+    one, other = place.store("here"), place.store("there")
+    region = filled(one, "m", CONTENT)
+    other.get(one.where("m"))
+    with region.write(2) as writing:
+        writing.resize(10)
+    gone = replace(one.where("m"), version=3)
+    nowhere = replace(one.where("m"), address="127.0.0.1:1")
+    strange = replace(one.where("m"), size=11)
+    for where, code in ((gone, "D201"), (nowhere, "D204"), (strange, "D201"), (replace(gone, token=b""), "D205")):
+        assert _code(lambda where=where: other.get(where, options=Options(attempts_max=1))) == code  # type: ignore[misc]
+    assert bytes(other.region("m").read(1)) == CONTENT  # type: ignore[union-attr]
+
+
+def test_a_silent_peer_is_given_up(place: Hosts) -> None:
+    """Somebody that accepts and says nothing more does not hold a fetch for ever."""
+    one, other = place.store("here"), place.store("there")
+    filled(one, "m", CONTENT)
+    with socket.create_server(("127.0.0.1", 0)) as deaf:
+        where = replace(one.where("m"), address=f"127.0.0.1:{deaf.getsockname()[1]}")
+        options = Options(seconds_max=0.05, attempts_max=2)
+        assert _code(lambda: other.get(where, options=options)) == "D204"
+        assert bytes(other.get(where, one.where("m"), options=options).read(1)) == CONTENT
+
+
+def _damaging(where: Where) -> Callable[[memoryview], None]:
+    """Damage the first piece that arrives."""
+    left = [1]
+
+    def damage(place: memoryview) -> None:
+        if left:
+            left.pop()
+            place[5] ^= 1
+
+    return damage
+
+
+def test_a_checksum_finds_what_was_damaged(place: Hosts, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With checksums a damaged piece is fetched again; without them nobody would notice."""
+    one, other = place.store("here"), place.store("there")
+    filled(one, "m", CONTENT)
+    real, damage = Line.fill_piece, _damaging(one.where("m"))
+
+    def fill_piece(line: Line, piece: memoryview) -> tuple[bool, int]:
+        found = real(line, piece)
+        damage(piece)
+        return found
+
+    monkeypatch.setattr(Line, "fill_piece", fill_piece)
+    fetch = other.fetching(one.where("m"), options=Options(has_checksum=True, piece=PIECE))
+    assert bytes(fetch.run().read(1)) == CONTENT
+    assert fetch.progress.breaks == 1
+
+
+def test_bytes_that_were_written_while_they_were_sent_are_not_believed(
+    place: Hosts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If somebody writes without the right to, whoever fetches gets an error and not a mixture."""
+    one, other = place.store("here"), place.store("there")
+    region = filled(one, "m", CONTENT)
+    where = one.where("m")
+    real = Line.send
+
+    def send(line: Line, data: bytes | memoryview, *, flags: int = 0) -> None:
+        real(line, data, flags=flags)
+        if len(data) == PIECE and region.version == 1:
+            with region.write(2) as writing:
+                writing.view[:] = bytes(len(CONTENT))
+
+    monkeypatch.setattr(Line, "send", send)
+    assert _code(lambda: other.get(where, options=SMALL)) == "D201"
+    with pytest.raises(DataGone):
+        other.region("m").read(1, length=1)  # type: ignore[union-attr]
+
+
+def test_many_fetch_at_once(place: Hosts) -> None:
+    """Several hosts fetch several resources at the same time, in threads that let the others go on."""
+    one = place.store("here")
+    for name in range(3):
+        filled(one, str(name), CONTENT[name:])
+    others = [place.store(f"there{number}") for number in range(4)]
+
+    async def all_at_once() -> None:
+        wanted = [(store, str(name)) for store in others for name in range(3)]
+        regions = await asyncio.gather(*[store.obtain(one.where(name), options=SMALL) for store, name in wanted])
+        for (_, name), region in zip(wanted, regions, strict=True):
+            assert bytes(region.read(1)) == CONTENT[int(name) :]
+
+    run(all_at_once())
+
+
+def test_two_processes_of_a_host_fetch_once(place: Hosts) -> None:
+    """The second waits for what the first fetches, and finds it there."""
+    one = place.store("here")
+    filled(one, "m", CONTENT)
+    cutter = Cutter(one.where("m"), [])
+    mates = [place.store("there") for _ in range(4)]
+
+    async def all_at_once() -> None:
+        for region in await asyncio.gather(*[mate.obtain(cutter.where, options=SMALL) for mate in mates]):
+            assert bytes(region.read(1)) == CONTENT
+
+    run(all_at_once())
+    assert cutter.connections == 1
+    cutter.close()
+
+
+def test_a_mate_that_gets_nothing_is_not_waited_for_without_end(place: Hosts) -> None:
+    """One that fetches from somebody that is silent has its turn, but the next one goes on without it."""
+    one, stuck, other = place.store("here"), place.store("there"), place.store("there")
+    filled(one, "m", CONTENT)
+    with socket.create_server(("127.0.0.1", 0)) as deaf:
+        where = replace(one.where("m"), address=f"127.0.0.1:{deaf.getsockname()[1]}")
+
+        async def both() -> None:
+            first = asyncio.create_task(stuck.obtain(where, options=Options(seconds_max=60)))
+            await asyncio.sleep(0.05)
+            region = await other.obtain(one.where("m"), options=Options(seconds_max=0.1))
+            assert bytes(region.read(1)) == CONTENT
+            assert not first.done()
+            first.cancel()
+            with suppress(asyncio.CancelledError):
+                await first
+
+        run(both())
+
+
+def test_a_fetch_is_cancelled_with_who_waits_for_it(place: Hosts) -> None:
+    """It stops at once, whatever it waits for, and others can write there afterwards."""
+    one, other = place.store("here"), place.store("there")
+    filled(one, "m", CONTENT)
+    with socket.create_server(("127.0.0.1", 0)) as deaf:
+        where = replace(one.where("m"), address=f"127.0.0.1:{deaf.getsockname()[1]}")
+
+        async def give_up() -> None:
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(other.obtain(where, options=Options(seconds_max=60)), 0.05)
+
+        run(give_up())
+    fetch = other.fetching(one.where("m"), options=SMALL, on_progress=lambda _: fetch.cancel())
+    assert _code(fetch.run) == "D209"
+    assert fetch.progress.done == PIECE
+    assert not other.region("m").is_busy()  # type: ignore[union-attr]
+    assert bytes(asyncio.run(other.obtain(one.where("m"))).read(1)) == CONTENT
