@@ -41,6 +41,9 @@ if TYPE_CHECKING:
     from solvent.protocols.machine import NodeId
 
 
+_SHAPELESS = (Out, Joining, Requesting, Exiting)
+
+
 def is_too_high(height: int, weight: int, slack: float) -> bool:
     """Say whether a tree of this weight should be lower."""
     return height > slack * log2(weight + 1)
@@ -67,18 +70,22 @@ def uncounted(message: Any) -> Any:
 class Balancing(Inserting):
     """A process that keeps the tree below it low."""
 
+    __slots__ = ()
+
     def on_resized(self, sender: NodeId, message: Resized) -> None:
         """Know the size of the tree below a child."""
         assert sender in self.children
         self.children[sender] = (message.height, self.children[sender][1] + message.change)
+        self.is_reshaped = True
 
     def consider_shape(self) -> None:
         """Tell the parent of a new size, or queue up for building the tree below anew if it is too high."""
-        if type(self.phase) in (Out, Joining) or self.swap is not None or self.gathering is not None:
+        # The parent of who requests or leaves may have been told already who comes instead; that one will tell it.
+        if not self.is_reshaped or type(self.phase) in _SHAPELESS:
             return
-        if type(self.phase) in (Requesting, Exiting):
-            # The parent may have been told already who comes instead; that one will tell it.
+        if self.swap is not None or self.gathering is not None:
             return
+        self.is_reshaped = False
         size = self.size()
         if is_too_high(*size, self.config.slack):
             if not self.wants("rebuild"):
@@ -139,6 +146,7 @@ class Balancing(Inserting):
             assert parent is not None
             self.send(node, Seated(parent, children))
         self.children = {node: (height, weight) for node, height, weight in mine}
+        self.is_reshaped = True
         self.end_gathering()
 
     def on_seated(self, message: Seated) -> None:
@@ -146,6 +154,7 @@ class Balancing(Inserting):
         self.parent = message.parent
         self.children = {node: (height, weight) for node, height, weight in message.children}
         self.told = self.size()
+        self.is_reshaped = True
         self.end_gathering()
 
     def end_gathering(self) -> None:

@@ -50,6 +50,8 @@ if TYPE_CHECKING:
 class Departing(Climbing):
     """A process that leaves, or whose neighbours do."""
 
+    __slots__ = ()
+
     def on_leave(self) -> None:
         """Give up all claims, and wish to leave."""
         if type(self.phase) is Out or self.departure is not None:
@@ -192,6 +194,7 @@ class Departing(Climbing):
         for one in self.queue:
             if type(one[1]) is Stand and one[1].rank < self.rank:
                 self.queue.remove(one)
+                self.is_reshaped = True
                 self.on_stand(one[0])
                 return
 
@@ -211,6 +214,7 @@ class Departing(Climbing):
             self.departure = replace(self.departure, heir=message.heir)
         if message.heir is None:
             del self.children[sender]
+            self.is_reshaped = True
         else:
             self.rename_child(sender, message.heir)
             self.phase = Blocked(message.heir)

@@ -24,6 +24,34 @@ IDLE = Idle()
 class Desk:
     """The parts of a process's state during one step."""
 
+    __slots__ = (
+        "asks",
+        "children",
+        "config",
+        "departure",
+        "early",
+        "effects",
+        "gathering",
+        "is_listed",
+        "is_reshaped",
+        "keeps",
+        "me",
+        "parent",
+        "phase",
+        "places",
+        "queue",
+        "rank",
+        "ranks",
+        "stored",
+        "swap",
+        "tail",
+        "timed",
+        "told",
+        "turns",
+        "used",
+        "uses",
+    )
+
     def __init__(self, machine: Elmp, state: ElmpState) -> None:
         self.me = machine.node
         self.config = machine.config
@@ -43,9 +71,12 @@ class Desk:
         self.timed = state.timed
         self.early = state.early
         self.sit(state.seat)
+        #: Whether the size of the tree below, or whether to tell it, may have changed in this step.
+        self.is_reshaped = False
 
     def sit(self, seat: Seat) -> None:
         """Take a seat, with all that waits there."""
+        self.is_reshaped = True
         self.parent = seat.parent
         self.children = {node: (height, weight) for node, height, weight in seat.children}
         self.told = seat.told
@@ -137,6 +168,7 @@ class Desk:
     def rename_child(self, old: NodeId, new: NodeId) -> None:
         """Let another process have a child's seat."""
         self.children[new] = self.children.pop(old)
+        self.is_reshaped = True
 
 
 __all__ = ["IDLE", "Desk"]

@@ -46,6 +46,8 @@ QueueMessage: TypeAlias = Token | Taken | Link | Unlink | Unlinked | Relink | Re
 class Holding(Queue):
     """A process that holds claims."""
 
+    __slots__ = ()
+
     # ------------------------------------------------------------------------------------------------- the token
 
     def on_token(self, message: Token) -> None:

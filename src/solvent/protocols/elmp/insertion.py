@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 class Inserting(Departing):
     """A process that joins, or helps others to."""
 
+    __slots__ = ()
+
     def on_join(self, known: NodeId) -> None:
         """Say hello to a process that is known."""
         if type(self.phase) is Out:
@@ -47,6 +49,7 @@ class Inserting(Departing):
 
     def find_seat(self, newcomer: NodeId, rank: int) -> None:
         """Take a new process for a child, or send it down to where fewest are."""
+        self.is_reshaped = True
         if len(self.children) < self.config.order:
             self.children[newcomer] = (0, 1)
             self.send(newcomer, Welcome(rank))

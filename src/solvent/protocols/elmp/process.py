@@ -68,6 +68,8 @@ SeatMessage: TypeAlias = Climb | Stand | Leaving | Enter | Adopt | Attach | Surr
 class Process(Balancing):
     """One step of a process."""
 
+    __slots__ = ()
+
     def on_event(self, event: Event) -> None:
         """Take one event."""
         match event:
@@ -200,9 +202,11 @@ class Process(Balancing):
     def settle(self) -> None:
         """Take what waits, one after the other, while there is nothing else to do."""
         while True:
-            self.consider_shape()
-            self.consider_leaving()
-            if type(self.phase) is not Idle:
+            if self.is_reshaped:
+                self.consider_shape()
+            if self.departure is not None:
+                self.consider_leaving()
+            if not self.queue or type(self.phase) is not Idle:
                 return
             first = next((one for one in self.queue if not self.must_wait(*one)), None)
             if first is None:

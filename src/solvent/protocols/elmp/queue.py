@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 class Queue(Desk):
     """A process's part of the queue."""
 
+    __slots__ = ()
+
     def place_of(self, turn: int) -> Place | None:
         """Give the place with a turn, if it is here."""
         return next((one for one in self.places if one.turn == turn), None)

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 class Climbing(Exchanging):
     """A process that makes requests and passes them on."""
 
+    __slots__ = ()
+
     def on_request(self, request: Request) -> None:
         """Queue up for a request; who has the token, and nobody waits for it, may have it at once."""
         handle = request.handle
@@ -128,6 +130,7 @@ class Climbing(Exchanging):
             if one.requester == self.me:
                 self.appended(one.turn, one.predecessor, one.next)
                 self.phase = IDLE
+                self.is_reshaped = True
 
     def on_rise(self, message: Rise) -> None:
         """Change seats with the root, or tell a child to."""
