@@ -1,0 +1,10 @@
+"""Spaces: processes that come, go and die, and share resources by name, each under a lock of its own (ELMP).
+
+Reading order: vocabulary (what users want, are told and are asked), messages, state; plan and renewal (what a repair
+makes of a resource), quorum (who may make one); desk, members, repair, machine; invariants; broken (what must not be).
+"""
+
+from solvent.protocols.handover.messages import HandoverMessage
+from solvent.protocols.handover.state import SpaceConfig, SpaceState
+
+__all__ = ["HandoverMessage", "SpaceConfig", "SpaceState"]

@@ -1,0 +1,243 @@
+"""What processes of a space say to each other.
+
+All but the messages of newcomers and of repairs belong to an epoch, and mean nothing in another one. Over a wire they
+are arrays, with their name in front.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from solvent.protocols.elmp.messages import ElmpMessage, Entry, Seat
+from solvent.protocols.elmp.state import Place, Use
+from solvent.protocols.elmp.vocabulary import Data
+from solvent.protocols.handover.vocabulary import Ballot
+from solvent.protocols.machine import Message, NodeId, Value
+
+Member: TypeAlias = tuple[NodeId, str]
+"""A process, and where it is to be found."""
+
+
+class Within(Message, frozen=True, gc=False, array_like=True, tag="w"):
+    """What processes of one epoch say to each other of one resource."""
+
+    epoch: Ballot
+    resource: str
+    message: ElmpMessage
+
+
+# ------------------------------------------------------------------------------------------------ coming and going
+
+
+class Knock(Message, frozen=True, gc=False, array_like=True):
+    """From a new process to one that it knows: let me in."""
+
+    address: str
+
+
+class Newcomer(Message, frozen=True, gc=False, array_like=True):
+    """To the founder: somebody wants to come in."""
+
+    newcomer: NodeId
+    address: str
+
+
+class Came(Message, frozen=True, gc=False, array_like=True):
+    """From the founder to all: know this process."""
+
+    epoch: Ballot
+    newcomer: NodeId
+    address: str
+
+
+class Went(Message, frozen=True, gc=False, array_like=True):
+    """From the founder to all: this process has left all resources, and is about to go."""
+
+    epoch: Ballot
+    goer: NodeId
+
+
+class Noted(Message, frozen=True, gc=False, array_like=True):
+    """To the founder: it is known that this process has come, or that it goes."""
+
+    epoch: Ballot
+    node: NodeId
+
+
+class Admitted(Message, frozen=True, gc=False, array_like=True):
+    """From the founder to a new process, when all know it: you are in, and these are, too."""
+
+    epoch: Ballot
+    members: tuple[Member, ...]
+
+
+class Stray(Message, frozen=True, gc=False, array_like=True):
+    """To a new process: this one takes no part, try another."""
+
+
+class Going(Message, frozen=True, gc=False, array_like=True):
+    """To the founder: this process has left all resources, and wants to go."""
+
+    epoch: Ballot
+
+
+class Farewell(Message, frozen=True, gc=False, array_like=True):
+    """From the founder, when all know it: go."""
+
+    epoch: Ballot
+
+
+# -------------------------------------------------------------------------------------------------------- repairs
+
+
+class Alarm(Message, frozen=True, gc=False, array_like=True):
+    """To the process that is to see to it: these are dead, or seem to be."""
+
+    epoch: Ballot
+    dead: tuple[NodeId, ...]
+    suspects: tuple[NodeId, ...]
+
+
+class Charge(Message, frozen=True, gc=False, array_like=True):
+    """Make a repair: the founder wants to go, or who was to make it cannot."""
+
+
+class Muster(Message, frozen=True, gc=False, array_like=True):
+    """Stop, and say what you have; `address` is where the sender is to be found."""
+
+    ballot: Ballot
+    address: str
+
+
+class Survivor(Value, frozen=True, gc=False):
+    """What a process has of one resource that counts across epochs."""
+
+    node: NodeId
+    #: Zero: it was about to take part.
+    rank: int
+    places: tuple[Place, ...] = ()
+    uses: tuple[Use, ...] = ()
+    stored: Data | None = None
+
+
+class Attendance(Value, frozen=True, gc=False):
+    """What a process has that counts across epochs."""
+
+    node: NodeId
+    #: The epoch that it lives in, and who took part in it, as far as it knows.
+    epoch: Ballot
+    members: tuple[Member, ...]
+    #: Whether it has a vote: it has been let in, and does not go.
+    is_voter: bool
+    #: A later epoch that it has agreed to and has not heard more of, and who is to take part in that.
+    agreed: Ballot | None = None
+    agreed_members: tuple[NodeId, ...] = ()
+    #: Who is dead for certain.
+    dead: tuple[NodeId, ...] = ()
+    parts: tuple[tuple[str, Survivor], ...] = ()
+    #: Data that is at hand.
+    found: tuple[tuple[str, Data], ...] = ()
+
+
+class Present(Message, frozen=True, gc=False, array_like=True):
+    """The answer to a muster."""
+
+    ballot: Ballot
+    attendance: Attendance
+
+
+class Refused(Message, frozen=True, gc=False, array_like=True):
+    """The other answer, to a muster or a renewal: this process has answered a later muster."""
+
+    ballot: Ballot
+
+
+class Renewal(Value, frozen=True, gc=False):
+    """What a process has of one resource in the new epoch, besides what it knows itself."""
+
+    seat: Seat
+    rank: int
+    places: tuple[Place, ...]
+    #: All claims that were let in and are not over, or were changes not fetched yet.
+    entries: tuple[Entry, ...]
+    data: Data | None
+    #: The turn of the place that gets the new token, if that is here.
+    token: int = 0
+    is_new_token: bool = False
+
+
+class Renew(Message, frozen=True, gc=False, array_like=True):
+    """What is to be from now on, if all agree: who takes part, and this process's part of each resource."""
+
+    ballot: Ballot
+    members: tuple[Member, ...]
+    renewals: tuple[tuple[str, Renewal], ...]
+
+
+class Agreed(Message, frozen=True, gc=False, array_like=True):
+    """The answer to a renewal."""
+
+    ballot: Ballot
+
+
+class Proceed(Message, frozen=True, gc=False, array_like=True):
+    """All have agreed: go on."""
+
+    ballot: Ballot
+
+
+class Fenced(Message, frozen=True, gc=False, array_like=True):
+    """To a process that was taken for dead: the others went on without you, in this epoch."""
+
+    epoch: Ballot
+
+
+HandoverMessage: TypeAlias = (
+    Within
+    | Knock
+    | Newcomer
+    | Came
+    | Went
+    | Noted
+    | Admitted
+    | Stray
+    | Going
+    | Farewell
+    | Alarm
+    | Charge
+    | Muster
+    | Present
+    | Refused
+    | Renew
+    | Agreed
+    | Proceed
+    | Fenced
+)
+"""All that may come over a wire."""
+
+__all__ = [
+    "Admitted",
+    "Agreed",
+    "Alarm",
+    "Attendance",
+    "Came",
+    "Charge",
+    "Farewell",
+    "Fenced",
+    "Going",
+    "HandoverMessage",
+    "Knock",
+    "Member",
+    "Muster",
+    "Newcomer",
+    "Noted",
+    "Present",
+    "Proceed",
+    "Refused",
+    "Renew",
+    "Renewal",
+    "Stray",
+    "Survivor",
+    "Went",
+    "Within",
+]

@@ -1,0 +1,113 @@
+"""What one process of a space knows, and how it is set up.
+
+What changes with every message of a lock, `resources`, lies apart from what changes when processes come, go and die.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any, TypeAlias
+
+from immutables import Map
+
+from solvent.protocols.elmp.state import ElmpConfig, ElmpState
+from solvent.protocols.handover.messages import Attendance, Renew
+from solvent.protocols.handover.vocabulary import Ballot
+from solvent.protocols.machine import NodeId, Step, Value
+
+
+class Role(IntEnum):
+    """How far a process has come in its life."""
+
+    OUTSIDE = 0
+    #: Has said whom it turns to, and is not let in yet.
+    ENTERING = 1
+    INSIDE = 2
+    #: Has left, or was expelled: names are never used again.
+    OVER = 3
+
+
+class Mustering(Value, frozen=True, gc=False):
+    """A repair that this process makes."""
+
+    ballot: Ballot
+    #: Who was mustered.
+    asked: frozenset[NodeId]
+    attendances: Map[NodeId, Attendance] = Map()
+    #: Whose agreement is still to come, once the renewal has been said; none: it has not.
+    agreeing: frozenset[NodeId] | None = None
+
+
+NOBODY: Ballot = (-1, NodeId(-1))
+"""The epoch of who takes no part."""
+
+
+class Standing(Value, frozen=True, gc=False):
+    """What a process knows of the others."""
+
+    role: Role
+    epoch: Ballot = NOBODY
+    #: The last ballot that was answered; while it is not the epoch, the process has stopped.
+    promised: Ballot = NOBODY
+    #: Who takes part, and where; who is dead for certain, of these; who seems to be.
+    members: Map[NodeId, str] = Map()
+    dead: frozenset[NodeId] = frozenset()
+    suspects: frozenset[NodeId] = frozenset()
+    #: A newcomer's: whom it turned to.
+    contact: NodeId | None = None
+    #: New processes that turned to this one and are not known to be in, and where they are.
+    knocks: Map[NodeId, str] = Map()
+    #: The founder's: who has not noted yet that one comes or goes.
+    noting: Map[NodeId, frozenset[NodeId]] = Map()
+    #: Who comes or goes, of these, is about to go.
+    goers: frozenset[NodeId] = frozenset()
+    #: Whether this process wants to go, and whether it has said that it has left all resources.
+    is_going: bool = False
+    has_resigned: bool = False
+    mustering: Mustering | None = None
+    #: Whether the application has been asked what data it has, and has not answered.
+    is_asked: bool = False
+    #: What this process has agreed to and is not yet to do.
+    agreed: Renew | None = None
+    #: Messages of the epoch to come, with their senders; and what users wanted and timers did while it had stopped.
+    early: tuple[tuple[NodeId, Any], ...] = ()
+    wishes: tuple[Any, ...] = ()
+    watched: tuple[NodeId, ...] = ()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it takes part, and no repair is under way."""
+        return self.promised == self.epoch and self.role == Role.INSIDE
+
+    @property
+    def founder(self) -> NodeId:
+        """Who made the epoch."""
+        return self.epoch[1]
+
+
+class SpaceState(Value, frozen=True, gc=False):
+    """One process."""
+
+    standing: Standing
+    #: What it knows of each resource that it takes part in, or did.
+    resources: Map[str, ElmpState] = Map()
+
+
+SpaceStep: TypeAlias = Step[SpaceState]
+
+
+class SpaceConfig(Value, frozen=True, gc=False):
+    """How a space is kept."""
+
+    #: How the locks are kept.
+    locks: ElmpConfig = ElmpConfig()
+    #: Whether a repair without those that are only silent takes more than half of all. If not, a cut network
+    #: becomes two spaces.
+    needs_majority: bool = True
+    #: Whether applications are asked what data they have.
+    asks_inventory: bool = True
+    #: How many others each process watches.
+    watched: int = 2
+
+
+__all__ = ["NOBODY", "Mustering", "Role", "SpaceConfig", "SpaceState", "SpaceStep", "Standing"]
