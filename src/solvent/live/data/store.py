@@ -146,6 +146,16 @@ class Store:
             keep_last=sheet.keep_last,
         )
 
+    @property
+    def folder(self) -> Folder:
+        """The folder that the processes of this host share."""
+        return self._folder
+
+    @property
+    def place(self) -> tuple[str, str, bytes]:
+        """Where this store is: the host, the address for other hosts, and the token to show there."""
+        return self._folder.host, self._told, self._token
+
     def is_here(self, where: Where) -> bool:
         """Tell whether data is in the memory of this host, so that attaching to it is enough."""
         return where.host == self._folder.host
