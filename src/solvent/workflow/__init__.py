@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from solvent.workflow.model import Workflow
     from solvent.workflow.python import attempt, hocl, http, service, shell, workflow
     from solvent.workflow.python_files import load_python
+    from solvent.workflow.sharing import resource
 
 _HOMES = {
     "solvent.workflow.flow": (
@@ -46,6 +47,7 @@ _HOMES = {
     "solvent.workflow.model": "Workflow",
     "solvent.workflow.python": "attempt hocl http service shell workflow",
     "solvent.workflow.python_files": "load_python",
+    "solvent.workflow.sharing": "resource",
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
 
@@ -83,6 +85,7 @@ __all__ = [
     "locked",
     "milestone",
     "repeat",
+    "resource",
     "section",
     "sends",
     "service",

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from solvent.errors import WorkflowProblem
 from solvent.workflow.collecting import DICT, ITEM, LIST, SAME, TUPLE
 from solvent.workflow.control import Control
-from solvent.workflow.model import Alternative, Argument, Each, Result, Service, Task, Value, Workflow
+from solvent.workflow.model import Alternative, Argument, Claim, Each, Resource, Result, Service, Task, Value, Workflow
 from solvent.workflow.steps import HINT_PLAIN, Place, Start, Step, caller_place, demands_of, line_span, problem
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 Trigger = Literal["failure", "timeout", "condition"]
 """What makes a stand-in take over."""
 
+_GATHERING = (DICT, ITEM, LIST, SAME, TUPLE)
 _CURRENT: ContextVar[Builder | None] = ContextVar("solvent_builder", default=None)
 
 
@@ -54,6 +55,7 @@ class Builder:
         patterns: Mapping[str, str] | None = None,
     ) -> None:
         self.name = name
+        self.resources: dict[str, Resource] = {}
         self.inputs = dict(inputs)
         self.origin = origin
         self.locks = dict(locks or {})
@@ -116,6 +118,8 @@ class Builder:
         """Add a call of a service and give the step that stands for its result."""
         given = tuple([self.argument(value) for value in arguments])
         named = {key: self.argument(value) for key, value in (keywords or {}).items()}
+        if service in _GATHERING and any(isinstance(one, Claim) for one in given):
+            raise problem("W162", "a resource is an argument by itself, not a part of one, and stands in for nothing")
         join, asked = demands_of([*arguments, *(keywords or {}).values(), *after])
         earlier = [self.task_of(step, "`after`") for step in after if not isinstance(self._own_start(step), Start)]
         if join is not None:
@@ -285,6 +289,7 @@ class Builder:
             results,
             self.locks,
             self.patterns,
+            tuple(self.resources.values()),
         )
 
     def _result(self, step: Any) -> str:

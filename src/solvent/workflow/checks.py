@@ -11,9 +11,12 @@
     W137  words of control flow that        W138  an alternative that control flow cannot have
           contradict each other             W139  a lock that is only taken or only given back
     W144  a task that can never start       W145  a loop that is never left
+    W160  an unknown resource               W161  a resource that is not described well
+    W162  a resource that a call cannot have like this
 
 Every check is linear in the size of the workflow, but for choices, where there is a limit. Cycles are in `cycles`,
-alternatives in `alternatives`, words of control flow in `control_checks`, where it leads in `soundness`.
+alternatives in `alternatives`, words of control flow in `control_checks`, where it leads in `soundness`, resources in
+`resource_checks`.
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ from solvent.workflow.cycles import cycles_of
 from solvent.workflow.inner import input_problems
 from solvent.workflow.model import Each, Input, Result, Value, Workflow
 from solvent.workflow.paths import paths_of
+from solvent.workflow.resource_checks import check_resources, mistaken
 from solvent.workflow.soundness import check_soundness
 
 if TYPE_CHECKING:
@@ -52,10 +56,11 @@ def check(workflow: Workflow, places: Mapping[Key, Span] | None = None) -> list[
     tasks = {task.name: task for task in workflow.tasks}
     services = {service.name for service in workflow.services}
     for task in workflow.tasks:
-        _check_task(task, tasks, services, workflow.inputs, report)
+        _check_task(task, tasks, services, workflow, report)
     for name in workflow.results:
-        if name not in tasks:
+        if name not in tasks and not mistaken(workflow, name, "`results` names", ("result", name), report):
             report.unknown("W121", f"`results` names `{name}`, which is no task", ("result", name), name, tasks)
+    check_resources(workflow, report)
     _check_inner(workflow, report)
     paths = paths_of(workflow) if workflow.is_controlled else None
     check_controls(workflow, tasks, paths, report)
@@ -102,6 +107,7 @@ def _check_names(workflow: Workflow, report: Report) -> None:
         ("task", workflow.tasks),
         ("service", workflow.services),
         ("alternative", workflow.alternatives),
+        ("resource", workflow.resources),
     )
     for part, items in parts:
         seen: set[str] = set()
@@ -135,9 +141,10 @@ _TARGETS = {
 
 
 def _check_task(
-    task: Task, tasks: Mapping[str, Task], services: Collection[str], inputs: Collection[str], report: Report
+    task: Task, tasks: Mapping[str, Task], services: Collection[str], workflow: Workflow, report: Report
 ) -> None:
     key: Key = ("task", task.name)
+    inputs = workflow.inputs
     if task.service not in services:
         report.unknown(
             "W123", f"`{task.name}` calls `{task.service}`, which is no service", key, task.service, services
@@ -145,11 +152,13 @@ def _check_task(
     for source in task.sources:
         if source not in tasks:
             does = "waits for" if source in task.after else "takes from"
-            report.unknown("W121", f"`{task.name}` {does} `{source}`, which is no task", key, source, tasks)
+            if not mistaken(workflow, source, f"`{task.name}` {does}", key, report):
+                report.unknown("W121", f"`{task.name}` {does} `{source}`, which is no task", key, source, tasks)
     for slot in task.slots:
         if isinstance(slot, Input) and slot.name not in inputs:
-            message = f"`{task.name}` takes the input `{slot.name}`, which the workflow does not have"
-            report.unknown("W122", message, key, slot.name, inputs)
+            if not mistaken(workflow, slot.name, f"`{task.name}` takes the input", key, report):
+                message = f"`{task.name}` takes the input `{slot.name}`, which the workflow does not have"
+                report.unknown("W122", message, key, slot.name, inputs)
         elif isinstance(slot, Result) and slot.item is not None and slot.item < 1:
             report.add("W125", f"`{task.name}` takes item {slot.item} of `{slot.task}`; items count from 1", key)
     if task.each is not None:

@@ -23,7 +23,7 @@ from solvent.source import Source
 from solvent.workflow.controlled import Gates
 from solvent.workflow.functions import FUNCTIONS, molecule_of
 from solvent.workflow.libraries import Library, library_of
-from solvent.workflow.model import REQUIRED, Alternative, Argument, Each, Input, Result, Task, Value, Workflow
+from solvent.workflow.model import REQUIRED, Alternative, Argument, Claim, Each, Input, Result, Task, Value, Workflow
 from solvent.workflow.starting import Needs, start_rule
 
 if TYPE_CHECKING:
@@ -198,6 +198,9 @@ class _Maker:
             if slot.item is not None:
                 return Symbol("FILTER"), task_symbol(slot.task), slot.item
             return Symbol("FROM"), task_symbol(slot.task)
+        if isinstance(slot, Claim):
+            # For people to read: the call finds what it claims by the place of the argument.
+            return Symbol("VALUE"), (Symbol("RESOURCE"), slot.resource, Symbol(slot.mode.upper()))
         if not isinstance(slot, Value | Input):
             # Nobody but tasks that join by patterns can ask who arrived.
             return Symbol("VALUE"), molecule_of(None)

@@ -17,7 +17,8 @@ from typing import Any, Literal
 import msgspec
 
 from solvent.workflow.control import Control  # noqa: TC001 - msgspec looks at the types
-from solvent.workflow.slots import Argument, Arrived, Input, Result, Signalled, Value
+from solvent.workflow.resources import Resource
+from solvent.workflow.slots import Argument, Arrived, Claim, Input, Result, Signalled, Value
 
 
 class Each(msgspec.Struct, frozen=True):
@@ -90,6 +91,11 @@ class Task(msgspec.Struct, frozen=True, omit_defaults=True):
         return (*self.arguments, *self.keywords.values())
 
     @property
+    def claims(self) -> tuple[Claim, ...]:
+        """The resources that a call of it has while it runs."""
+        return tuple(slot for slot in self.slots if isinstance(slot, Claim))
+
+    @property
     def back(self) -> str | None:
         """The task that it goes back to, if it does."""
         return None if self.control is None or self.control.again is None else self.control.again.task
@@ -148,10 +154,16 @@ class Workflow(msgspec.Struct, frozen=True, omit_defaults=True):
     """How many tasks may hold a lock at the same time; one if it is not named here."""
     patterns: dict[str, str] = {}
     """Rule libraries of the user's own, by the names that tasks join by: `{"majority": "majority.hocl"}`."""
+    resources: tuple[Resource, ...] = ()
+    """Data that tasks change in place, one after the other, instead of passing it on as results."""
 
     def task(self, name: str) -> Task:
         """Give the task of a name."""
         return next(task for task in self.tasks if task.name == name)
+
+    def resource(self, name: str) -> Resource | None:
+        """Give the resource of a name."""
+        return next((resource for resource in self.resources if resource.name == name), None)
 
     def service(self, name: str) -> Service | None:
         """Give the service of a name."""
@@ -226,6 +238,6 @@ def wakers_of(workflow: Workflow) -> dict[str, tuple[str, ...]]:
 
 
 __all__ = [
-    "REQUIRED", "Alternative", "Argument", "Arrived", "Each", "Input", "Policy", "Result", "Service", "Signalled",
-    "Task", "Value", "Workflow", "wakers_of",
+    "REQUIRED", "Alternative", "Argument", "Arrived", "Claim", "Each", "Input", "Policy", "Resource", "Result",
+    "Service", "Signalled", "Task", "Value", "Workflow", "wakers_of",
 ]  # fmt: skip

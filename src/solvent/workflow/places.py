@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from solvent.workflow.model import Workflow
 
-Part: TypeAlias = Literal["task", "service", "alternative", "condition", "input", "result", "route"]
+Part: TypeAlias = Literal["task", "service", "alternative", "condition", "input", "result", "route", "resource"]
 Key: TypeAlias = tuple[Part, str]
 Path: TypeAlias = tuple[str | int, ...]
 """A way down into a file: keys and positions."""
@@ -30,7 +30,7 @@ def route_key(task: str, to: str) -> Key:
 
 
 class Places(Mapping[Key, Span]):
-    """The spans of tasks, services, alternatives, inputs, results and routes, found when first asked for."""
+    """The spans of tasks, services, alternatives, inputs, results, routes and resources, found when first asked for."""
 
     __slots__ = ("_find", "_found")
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from solvent.workflow.files.control import BESIDE_JOIN, JOINS, SIGNAL_KEYS, SPLITS
 from solvent.workflow.files.reading import CAUSES
+from solvent.workflow.files.resources import CLAIM_KEYS, MODES
 from solvent.workflow.files.services import ABOVE_ZERO, COUNTS, KINDS
 
 _TEXT: dict[str, Any] = {"type": "string", "minLength": 1}
@@ -66,6 +67,7 @@ def workflow_schema() -> dict[str, Any]:
                 "items": {"$ref": "#/$defs/alternative"},
             },
             "results": _described("The tasks whose results are the workflow's.", _NAMES),
+            "resources": _mapping_of("resource", "Data that tasks change in place, one after the other."),
             "locks": _described(
                 "How many tasks may hold a lock at the same time; one if it is not named here.",
                 {"type": ["object", "null"], "additionalProperties": _COUNT},
@@ -83,6 +85,7 @@ def workflow_schema() -> dict[str, Any]:
             "names": {"anyOf": [_TEXT, {"type": "array", "items": _NAME}, {"type": "null"}]},
             "service": _service(),
             "task": _task(),
+            "resource": _resource(),
             "argument": _argument(),
             "each": _each(),
             "alternative": _alternative(),
@@ -155,6 +158,28 @@ def _task() -> dict[str, Any]:
             **_afterwards(),
         },
         "not": {"required": ["in", "from"]},
+    }
+
+
+def _resource() -> dict[str, Any]:
+    given = {"type": "string", "pattern": r"^\$."}
+    number = {"anyOf": [_COUNT, given]}
+    path = {"anyOf": [_TEXT, _NOTHING]}
+    shape = {"anyOf": [number, {"type": "array", "items": number, "minItems": 1}, _NOTHING]}
+    return {
+        "description": "An array, so many bytes, or a file. Numbers and paths may be inputs: $n.",
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {
+            "shape": _described("The lengths of an array.", shape),
+            "dtype": _described("The type of its items, as NumPy calls it; float64 if not given.", path),
+            "size": _described("How many bytes it has, if it is no array.", {"anyOf": [number, _NOTHING]}),
+            "file": _described("The file whose bytes it is, changed in place.", path),
+            "save": _described("Where it is written when the run has ended: .npy, or the bytes.", path),
+            "undo": _described("false: no copy is kept of what a call is about to change.", _FLAG),
+        },
+        "anyOf": [{"required": [key]} for key in ("shape", "size", "file")],
+        "not": {"required": ["shape", "size"]},
     }
 
 
@@ -285,13 +310,30 @@ def _argument() -> dict[str, Any]:
         "additionalProperties": False,
         "properties": {"from": _NAME, "item": {"type": ["integer", "null"], "minimum": 1}},
     }
+    claim = {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": dict(
+            zip(
+                CLAIM_KEYS,
+                (
+                    _NAME,
+                    {"enum": [*MODES, None]},
+                    {"type": ["integer", "null"], "minimum": 0},
+                    {"anyOf": [_COUNT, _NOTHING]},
+                ),
+                strict=True,
+            )
+        ),
+    }
     return {
         "description": (
-            'A constant, "$input", {from: task}, {from: task, item: 3}, {arrived: one}, {arrived: all} or '
-            '{signal: value}; "$$" is a dollar.'
+            'A constant, "$input", {from: task}, {from: task, item: 3}, {arrived: one}, {arrived: all}, '
+            '{signal: value}, {resource: name} or {resource: name, mode: read, offset: 0, length: 9}; "$$" is a dollar.'
         ),
         "if": {"type": "object", "required": ["from"]},
         "then": result,
+        "else": {"if": {"type": "object", "required": ["resource"]}, "then": claim},
         "not": {"anyOf": [{"const": "$"}, _other_than("arrived", ["one", "all"]), _other_than("signal", ["value"])]},
     }
 

@@ -39,7 +39,32 @@ class Signalled(msgspec.Struct, frozen=True, tag="signalled", tag_field="is"):
     """What came with the signal that the task waits for."""
 
 
-Argument = Value | Input | Result | Arrived | Signalled
+class Claim(msgspec.Struct, frozen=True, tag="resource", tag_field="is"):
+    """A resource of the workflow, which the call has while it runs.
+
+    To write, the call has it alone; to read, beside others that read. A stretch of it counts rows of an array and bytes
+    of anything else; without a length it goes to the end.
+    """
+
+    resource: str
+    mode: Literal["write", "read"] = "write"
+    offset: int = 0
+    length: int | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of the resource is meant."""
+        return self.offset == 0 and self.length is None
+
+    def conflicts(self, other: Claim) -> bool:
+        """Tell whether the two cannot be had at the same time."""
+        if self.resource != other.resource or (self.mode == "read" and other.mode == "read"):
+            return False
+        first, second = sorted((self, other), key=lambda claim: claim.offset)
+        return first.length is None or first.offset + first.length > second.offset
+
+
+Argument = Value | Input | Result | Arrived | Signalled | Claim
 """Where an argument of a call comes from."""
 
-__all__ = ["Argument", "Arrived", "Input", "Result", "Signalled", "Value"]
+__all__ = ["Argument", "Arrived", "Claim", "Input", "Result", "Signalled", "Value"]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, get_args, get_origin
 
 from solvent.errors import WorkflowProblem
 from solvent.source import Source, Span
-from solvent.workflow.model import Arrived, Input, Result, Signalled
+from solvent.workflow.model import Arrived, Claim, Input, Result, Signalled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
     from solvent.workflow.building import Builder
 
-_OWN = tuple(f"solvent.workflow.{name}" for name in ("building", "callables", "flow", "lists", "python", "steps"))
+_OWN = tuple(
+    f"solvent.workflow.{name}" for name in ("building", "callables", "flow", "lists", "python", "sharing", "steps")
+)
 
 
 Place: TypeAlias = tuple[str, int]
@@ -103,7 +105,7 @@ class Step:
     def __init__(
         self,
         builder: Builder,
-        argument: Input | Result | Arrived | Signalled,
+        argument: Input | Result | Arrived | Signalled | Claim,
         function: Callable[..., Any] | None = None,
     ) -> None:
         self.builder = builder

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from solvent.workflow.cycles import components_of
-from solvent.workflow.drawing.marks import Marks, marks_of, predicate, way_back, ways_of
+from solvent.workflow.drawing.marks import Marks, claimed, marks_of, predicate, way_back, ways_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -99,7 +99,7 @@ def _controlled(
     workflow: Workflow, number: Mapping[str, int], links: Iterable[Link]
 ) -> tuple[tuple[Link, ...], dict[Link, str], tuple[Marks, ...]]:
     """Collect whom tasks cancel, the conditions of links, and the marks of tasks."""
-    if not workflow.is_controlled:
+    if not workflow.is_controlled and not workflow.resources:
         return (), {}, (Marks(),) * len(number)
     onward = workflow.destinations
     taken = [0] * len(number)
@@ -115,6 +115,8 @@ def _controlled(
             ways = ways_of(task.control, onward[task.name])
             labels |= {(at, number[name]): label for name, label in ways.items() if name in number}
             marks[at] = marks_of(task.control, taken[at], workflow.locks)
+        if task.claims:
+            marks[number[task.name]] = claimed(marks[number[task.name]], task.claims)
     return tuple(cancels), labels, tuple(marks)
 
 

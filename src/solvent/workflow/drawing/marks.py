@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from solvent.workflow.control import Control, Many, Test
-    from solvent.workflow.slots import Argument
+    from solvent.workflow.slots import Argument, Claim
 
 LETTERS_MAX = 32
 """Longer words are cut."""
@@ -65,6 +65,22 @@ def marks_of(control: Control | None, sources_count: int, locks: Mapping[str, in
         cancels=cut(f"✗ cancels {', '.join(control.cancels)}") if control.cancels else "",
         split=_split(control),
     )
+
+
+def claimed(marks: Marks, claims: Sequence[Claim]) -> Marks:
+    """Add the resources that a task has while it runs."""
+    does = {
+        "writes": [one for one in claims if one.mode == "write"],
+        "reads": [one for one in claims if one.mode == "read"],
+    }
+    notes = [f"{word} {', '.join(map(_stretch, found))}" for word, found in does.items() if found]
+    return msgspec.structs.replace(marks, notes=(*(cut(note) for note in notes), *marks.notes))
+
+
+def _stretch(claim: Claim) -> str:
+    if claim.is_whole:
+        return claim.resource
+    return f"{claim.resource}[{claim.offset}:{'' if claim.length is None else claim.offset + claim.length}]"
 
 
 def _join(control: Control, sources_count: int) -> str:
@@ -169,4 +185,15 @@ def cut(text: str, letters: int = LETTERS_MAX) -> str:
     return text if len(text) <= letters else f"{text[: letters - 1]}…"
 
 
-__all__ = ["LETTERS_MAX", "NO_MARKS", "Marks", "condition", "cut", "marks_of", "predicate", "way_back", "ways_of"]
+__all__ = [
+    "LETTERS_MAX",
+    "NO_MARKS",
+    "Marks",
+    "claimed",
+    "condition",
+    "cut",
+    "marks_of",
+    "predicate",
+    "way_back",
+    "ways_of",
+]

@@ -7,6 +7,7 @@ A file is a mapping; `docs/reference/workflow.schema.json` says which. An argume
     {from: T1, item: 3}       its third item
     {arrived: one}            what started the task, whoever sent it; {arrived: all}: the list of all that arrived
     {signal: value}           what came with the signal that the task waits for
+    {resource: grid}          a resource, which the call has alone, or beside others: {resource: grid, mode: read}
     {input: x}, {value: 3}    the same as "$x" and 3, for names and constants that look like something else
 
 The first thing that is wrong is raised as a `WorkflowProblem` with its place. Whether names mean anything is not asked
@@ -22,6 +23,7 @@ import msgspec
 from solvent.errors import WorkflowProblem
 from solvent.hocl.nearest import nearest
 from solvent.workflow.files.control import CONTROL_KEYS, read_control, read_locks, read_patterns
+from solvent.workflow.files.resources import read_claim, read_resources
 from solvent.workflow.files.services import read_service
 from solvent.workflow.model import REQUIRED, Alternative, Each, Task, Workflow
 from solvent.workflow.places import Key, Loaded, Places, route_key
@@ -35,7 +37,9 @@ if TYPE_CHECKING:
     from solvent.workflow.model import Service
     from solvent.workflow.places import Path
 
-WORKFLOW_KEYS = ("workflow", "inputs", "services", "tasks", "alternatives", "results", "locks", "patterns")
+WORKFLOW_KEYS = (
+    "workflow", "inputs", "services", "tasks", "alternatives", "results", "locks", "patterns", "resources",
+)  # fmt: skip
 TASK_KEYS = ("service", "in", "from", "with", "each", "after", *CONTROL_KEYS)
 ALTERNATIVE_KEYS = ("name", "exits", "on", "when", "predicate", "also", "watch")
 CAUSES = ("failure", "timeout", "condition")
@@ -52,6 +56,7 @@ def _places(workflow: Workflow, tree: Tree) -> dict[Key, Span]:
     paths: dict[Key, Path] = {}
     paths |= {("input", name): ("inputs", name) for name in workflow.inputs}
     paths |= {("service", one.name): ("services", one.name) for one in workflow.services}
+    paths |= {("resource", one.name): ("resources", one.name) for one in workflow.resources}
     paths |= {("task", one.name): ("tasks", one.name) for one in workflow.tasks}
     paths |= {("alternative", one.name): ("alternatives", at) for at, one in enumerate(workflow.alternatives)}
     judging = [(at, one.name) for at, one in enumerate(workflow.alternatives) if one.when is not None]
@@ -102,6 +107,7 @@ class Reader:
             results=self.names(found.get("results"), (*path, "results"), "`results`"),
             locks=read_locks(self, found.get("locks"), (*path, "locks")),
             patterns=patterns,
+            resources=read_resources(self, found.get("resources"), (*path, "resources")),
         )
 
     def _inputs(self, data: Any, path: Path) -> dict[str, Any]:
@@ -163,6 +169,8 @@ class Reader:
         if isinstance(data, dict):
             if "from" in data:
                 return self._result(data, path)
+            if "resource" in data:
+                return read_claim(self, data, path)
             if len(data) == 1:
                 ((key, given),) = data.items()
                 return self._single(key, given, data, path)

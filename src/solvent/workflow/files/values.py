@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from solvent.errors import WorkflowProblem
-from solvent.workflow.slots import Arrived, Input, Result, Signalled, Value
+from solvent.workflow.files.resources import plain_claim
+from solvent.workflow.slots import Arrived, Claim, Input, Result, Signalled, Value
 
 if TYPE_CHECKING:
     from solvent.workflow.slots import Argument
 
 _ALONE = ({"input"}, {"value"}, {"arrived"}, {"signal"})
 """The keys that make a mapping of one entry an argument of another kind than a constant."""
+_STRONG = frozenset(("from", "resource"))
+"""The keys that make any mapping one."""
 
 
 def plain_argument(argument: Argument) -> Any:
@@ -25,11 +28,13 @@ def plain_argument(argument: Argument) -> Any:
             return {"arrived": argument.which}
         case Signalled():
             return {"signal": "value"}
+        case Claim():
+            return plain_claim(argument)
         case Value():
             value = plain_value(argument.value)
             if isinstance(value, str) and value.startswith("$"):
                 return f"${value}"
-            looks_like_more = isinstance(value, dict) and ("from" in value or set(value) in _ALONE)
+            looks_like_more = isinstance(value, dict) and (not _STRONG.isdisjoint(value) or set(value) in _ALONE)
             return {"value": value} if looks_like_more else value
 
 

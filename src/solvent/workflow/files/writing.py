@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.workflow.files.control_writing import plain_control
 from solvent.workflow.files.reading import all_results
+from solvent.workflow.files.resources import plain_resource
 from solvent.workflow.files.values import name_of_function, plain_argument, plain_value, unsayable
 from solvent.workflow.model import REQUIRED, Each, Policy, Result, Workflow
 
@@ -35,7 +36,7 @@ def write_yaml(workflow: Workflow) -> str:
     if "inputs" in data:
         lines.append(f"inputs: {_flow(data['inputs'])}")
     lines += [f"{part}: {_flow(data[part])}" for part in ("locks", "patterns") if part in data]
-    for part in ("services", "tasks"):
+    for part in ("resources", "services", "tasks"):
         if part in data:
             lines.append(f"{part}:")
             lines += [f"  {_key(name)}: {_flow(value)}" for name, value in data[part].items()]
@@ -66,6 +67,8 @@ def plain_workflow(workflow: Workflow) -> dict[str, Any]:
         found["locks"] = dict(workflow.locks)
     if workflow.patterns:
         found["patterns"] = dict(workflow.patterns)
+    if workflow.resources:
+        found["resources"] = _by_name("resources", ((one.name, plain_resource(one)) for one in workflow.resources))
     if workflow.services:
         found["services"] = _by_name("services", ((one.name, _service(one)) for one in workflow.services))
     found["tasks"] = _by_name("tasks", ((one.name, _task(one)) for one in workflow.tasks))

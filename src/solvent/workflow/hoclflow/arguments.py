@@ -2,16 +2,26 @@
 
 x, INPUT : "x y"       an input              T1, RESULT : "t 1", FILTER : (T1 : 3)       a result, or an item of it
 3, VALUE : RED         a constant            ARRIVED, ARRIVED : ALL, SIGNALLED           what started the task
+RESOURCE : grid        a resource            RESOURCE : grid : READ : 0 : 10             ten rows of it, to read
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from solvent.chemistry.printer import print_string
 from solvent.chemistry.syntax import ListNode, Literal, Name, TupleNode
-from solvent.workflow.hoclflow.values import ValueReader, is_name, is_symbol, print_task_name, print_value
-from solvent.workflow.model import Arrived, Input, Result, Signalled, Value
+from solvent.workflow.hoclflow.values import (
+    ValueReader,
+    is_name,
+    is_symbol,
+    print_plain_name,
+    print_task_name,
+    print_value,
+)
+from solvent.workflow.model import Arrived, Claim, Input, Result, Signalled, Value
 
 if TYPE_CHECKING:
     from solvent.chemistry.syntax import Node
@@ -36,6 +46,17 @@ def print_argument(argument: Argument, *, in_order: bool) -> str:
             return "ARRIVED"
         case Signalled():
             return "SIGNALLED"
+        case Claim():
+            return _print_claim(argument)
+
+
+def _print_claim(claim: Claim) -> str:
+    parts = ["RESOURCE", print_plain_name(claim.resource)]
+    if claim.mode == "read":
+        parts.append("READ")
+    if not claim.is_whole:
+        parts += [str(claim.offset), *([] if claim.length is None else [str(claim.length)])]
+    return f"({' : '.join(parts)})"
 
 
 class ArgumentReader(ValueReader):
@@ -46,6 +67,8 @@ class ArgumentReader(ValueReader):
         if isinstance(node, Name):
             return Input(node.text)
         if isinstance(node, TupleNode):
+            if self.word(node.parts[0]) == "RESOURCE":
+                return self._claim(node)
             first, rest = self.pair(node, "an argument")
             match self.word(first):
                 case "INPUT":
@@ -68,6 +91,16 @@ class ArgumentReader(ValueReader):
             case str(word) if in_order and word != "NULL":
                 return Result(word)
         return Value(self.value(node))
+
+    def _claim(self, node: TupleNode) -> Claim:
+        """Read a claim: `RESOURCE : grid`, and behind it `READ`, where it begins and how long it is."""
+        name, *others = node.parts[1:]
+        is_read = bool(others) and self.word(others[0]) == "READ"
+        numbers = [one.value for one in others[is_read:] if isinstance(one, Literal) and type(one.value) is int]
+        if len(numbers) != len(others) - is_read or len(numbers) > 2:
+            self.fail(node, "a claim is written `RESOURCE : grid`, `RESOURCE : grid : READ : 0 : 10`")
+        claim = Claim(self.name(name, "a resource"), "read" if is_read else "write")
+        return replace(claim, **dict(zip(("offset", "length"), numbers, strict=False)))
 
     def filter(self, node: Node) -> Result:
         """Read an item of a result."""

@@ -15,7 +15,8 @@ from solvent.workflow.files.services import COUNTS, KINDS, POLICY_KEYS
 from solvent.workflow.hoclflow.alternatives import AlternativeReader
 from solvent.workflow.hoclflow.bonds import check_destinations
 from solvent.workflow.hoclflow.control import CONTROL_WORDS, ControlReader
-from solvent.workflow.model import REQUIRED, Argument, Each, Policy, Result, Service, Task, Workflow
+from solvent.workflow.hoclflow.resources import ResourceReader
+from solvent.workflow.model import REQUIRED, Argument, Each, Policy, Resource, Result, Service, Task, Workflow
 from solvent.workflow.places import Key, Loaded
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from solvent.source import Source, Span
 
 _TASK_WORDS = ("SRC", "SRV", "IN", "DST", "ARG", "WITH", "EACH", "AFTER", *CONTROL_WORDS)
-_TOP_WORDS = ("WORKFLOW", "SERVICE", "INPUT", "RESULTS", "LOCKS", "PATTERNS")
+_TOP_WORDS = ("WORKFLOW", "SERVICE", "INPUT", "RESULTS", "LOCKS", "PATTERNS", "RESOURCES")
 _SERVICE_WORDS = tuple(word.upper() for word in (*KINDS, "method", "options", *POLICY_KEYS))
 
 
@@ -57,7 +58,7 @@ def read(source: Source, *, name: str = "workflow") -> Loaded:
     return Loaded(workflow, reader.places)
 
 
-class Reader(ControlReader, AlternativeReader):
+class Reader(ControlReader, AlternativeReader, ResourceReader):
     """Reads one text."""
 
     def __init__(self, source: Source) -> None:
@@ -69,6 +70,7 @@ class Reader(ControlReader, AlternativeReader):
         """Read a workflow: the whole text, or one inside a service."""
         tasks: list[Task] = []
         services: list[Service] = []
+        resources: list[Resource] = []
         inputs: dict[str, Any] = {}
         results: tuple[str, ...] = ()
         limits: dict[str, dict[str, Any]] = {"LOCKS": {}, "PATTERNS": {}}
@@ -90,6 +92,10 @@ class Reader(ControlReader, AlternativeReader):
                     self.places |= {("result", result): self.span(rest) for result in results}
                 case ("LOCKS" | "PATTERNS") as word:
                     limits[word] = self._named(rest, word, int if word == "LOCKS" else str)
+                case "RESOURCES":
+                    for resource, place in self.resources(rest):
+                        self._place("resource", resource.name, place)
+                        resources.append(resource)
                 case _:
                     tasks.append(self._task(first, rest))
         known = {task.name: task for task in tasks}
@@ -97,8 +103,9 @@ class Reader(ControlReader, AlternativeReader):
         for alternative, rule in zip(alternatives, rules, strict=True):
             self._place("alternative", alternative.name, rule)
         workflow = Workflow(
-            name, tuple(tasks), tuple(services), alternatives, inputs, results, limits["LOCKS"], limits["PATTERNS"]
-        )
+            name, tuple(tasks), tuple(services), alternatives, inputs, results,
+            limits["LOCKS"], limits["PATTERNS"], tuple(resources),
+        )  # fmt: skip
         check_destinations(workflow, self._destinations, self)
         return workflow
 

@@ -12,6 +12,7 @@ from solvent.workflow.hoclflow.arguments import print_argument
 from solvent.workflow.hoclflow.bonds import Bonds
 from solvent.workflow.hoclflow.conditions import common_condition
 from solvent.workflow.hoclflow.control import print_control
+from solvent.workflow.hoclflow.resources import print_resource
 from solvent.workflow.hoclflow.values import (
     is_name,
     print_list,
@@ -45,6 +46,8 @@ def _solution(workflow: Workflow, margin: str) -> str:
     if workflow.patterns:
         paths = (f"{print_plain_name(name)} : {print_string(path)}" for name, path in workflow.patterns.items())
         molecules.append(f"PATTERNS : <{', '.join(paths)}>")
+    if workflow.resources:
+        molecules.append(f"RESOURCES : <{', '.join(map(print_resource, workflow.resources))}>")
     molecules += [f"SERVICE : {print_plain_name(one.name)} : {_service(one, margin)}" for one in workflow.services]
     molecules += [f"{print_task_name(one.name)} : {_task(one, bonds)}" for one in workflow.tasks]
     molecules += [_rule(one, bonds, margin) for one in workflow.alternatives]
@@ -59,6 +62,7 @@ def _check_names(workflow: Workflow) -> None:
         ("tasks", workflow.tasks),
         ("services", workflow.services),
         ("alternatives", workflow.alternatives),
+        ("resources", workflow.resources),
     ):
         seen: set[str] = set()
         for one in parts:
