@@ -99,6 +99,11 @@ class Frames:
         self._kept = bytearray()
         self._needed = _LENGTH.size
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no part of a frame is kept."""
+        return not self._kept
+
     def feed(self, data: bytes) -> Iterator[memoryview]:
         """Take some bytes and give the bodies that are complete; raise `Nonsense` where one would be too long."""
         kept = self._kept

@@ -1,0 +1,301 @@
+"""Who works: one mutex, at most one worker, and a deputy for when there is none.
+
+One mutex guards the machine, so steps never interleave. A thread that wants something makes the step itself. A thread
+that waits for something becomes the *worker*: it waits for the connections and the clock, and makes the steps that come
+of them, until what it waits for has happened. So what comes for it costs no switch from one thread to another. Others
+that wait meanwhile are woken by it, and one of them is the next worker.
+
+While nobody waits, a *deputy*, a thread of the host's own, does the work, so that a process that computes still serves
+others. It must not run for a message that a worker takes anyway; therefore it waits for something else: a second poll,
+in which the first one lies and is switched off while there is a worker. To switch it costs one system call and wakes
+nobody.
+"""
+
+from __future__ import annotations
+
+import select
+import threading
+import time
+from threading import get_ident
+from typing import TYPE_CHECKING, Any
+
+from solvent.errors import Misuse
+from solvent.live.direct.bell import Bell
+from solvent.live.direct.clock import NEVER
+from solvent.live.direct.shield import SHIELD
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from solvent.live.direct.board import Board
+    from solvent.live.direct.steps import Steps
+
+EVENTS_MAX = 64
+"""Connections looked at in one turn."""
+_ARMED = getattr(select, "EPOLLIN", 0) | getattr(select, "EPOLLONESHOT", 0)
+_IDLE_SECONDS = 0.05
+"""How often the deputy looks at the clock while somebody else works."""
+
+
+class Waiting:
+    """A thread that waits while another one works."""
+
+    __slots__ = ("gate", "is_done")
+
+    def __init__(self, is_done: Callable[[], bool]) -> None:
+        self.is_done = is_done
+        self.gate = threading.Semaphore(0)
+
+
+class Working:
+    """The threads of one host."""
+
+    def __init__(self, board: Board, steps: Steps[Any], on_end: Callable[[BaseException | None], None]) -> None:
+        """`on_end` is called once, with the mutex, when it is over: for a reason, or because it is wanted."""
+        self.is_running = False
+        self.fault: BaseException | None = None
+        self.mutex = threading.Lock()
+        self._board = board
+        self._steps = steps
+        self._on_end = on_end
+        #: The thread that is in a turn.
+        self._owner = 0
+        #: The thread that waits for the connections.
+        self._worker = 0
+        self._waiting = list[Waiting]()
+        #: Until when the worker, and the deputy, sleep if nothing comes.
+        self._worker_until = NEVER
+        self._deputy_until = NEVER
+        self._deputy: threading.Thread | None = None
+        self._doze = select.epoll()
+        self._bell = Bell()
+        self._alarm = Bell()
+
+    # ---------------------------------------------------------------------------------------- beginning and end
+
+    def start(self) -> None:
+        """Make the machine's first step, and have a deputy from then on."""
+        board = self._board
+        board.lines[self._bell.fileno()] = self._bell
+        board.poll.register(self._bell, select.EPOLLIN)
+        self._doze.register(board.poll.fileno(), _ARMED)
+        self._doze.register(self._alarm, select.EPOLLIN)
+        self.is_running = True
+        self.in_turn(self._steps.start)
+        self._deputy = threading.Thread(target=self._stand_in, name="solvent-deputy", daemon=True)
+        self._deputy.start()
+
+    def check(self) -> None:
+        """Raise what ended it, if it is over."""
+        if self.is_running:
+            return
+        if self.fault is not None:
+            raise self.fault
+        raise Misuse("P351", "the node is closed, or has not been started")
+
+    def end(self, fault: BaseException | None) -> None:
+        """Be over; the caller has the mutex."""
+        if self.is_running:
+            self.is_running = False
+            self.fault = fault
+            self._bell.ring()
+            self._alarm.ring()
+            for waiting in self._waiting:
+                waiting.gate.release()
+            self._on_end(fault)
+
+    def join(self, seconds: float) -> None:
+        """Wait until the deputy is gone."""
+        deputy = self._deputy
+        if deputy is not None and deputy.ident != get_ident():
+            deputy.join(seconds)
+
+    def abandon(self, fault: BaseException) -> None:
+        """Be over, in a copy of the process, in which there are no other threads."""
+        self.mutex = threading.Lock()
+        self.is_running = False
+        self.fault = fault
+        self._owner = self._worker = 0
+        self._waiting.clear()
+        self._deputy = None
+        self._doze.close()
+
+    # ---------------------------------------------------------------------------------------------------- turns
+
+    def is_mine(self) -> bool:
+        """Whether this thread is in a turn: somebody calls who was told something."""
+        return self._owner == get_ident()
+
+    def in_turn(self, what: Callable[..., None], *arguments: Any) -> None:
+        """Do something to the machine."""
+        me = get_ident()
+        is_main = me == SHIELD.main
+        if is_main:
+            SHIELD.depth += 1
+        try:
+            with self.mutex:
+                self.check()
+                self._owner = me
+                self._board.now = time.monotonic()
+                try:
+                    what(*arguments)
+                    self._steps.finish()
+                except BaseException as fault:
+                    self.end(fault)
+                    raise
+                finally:
+                    self._owner = 0
+                if self._waiting:
+                    self._wake_waiting()
+                self._alert()
+        finally:
+            if is_main:
+                SHIELD.lower()
+
+    def _turn(self, me: int, events: list[tuple[int, int]]) -> bool:
+        """Make the steps that the connections and the clock bring; the caller has the mutex.
+
+        Tells whether the host goes on.
+        """
+        board = self._board
+        self._owner = me
+        board.now = now = time.monotonic()
+        try:
+            if events:
+                board.take(events)
+            if board.clock.next_at() <= now:
+                for name, due in board.clock.due(now):
+                    due(name)
+            self._steps.finish()
+        except BaseException as fault:  # noqa: BLE001 - everybody who waits gets it
+            self.end(fault)
+            return False
+        finally:
+            self._owner = 0
+        if self._waiting:
+            self._wake_waiting()
+        return True
+
+    def _wake_waiting(self) -> None:
+        """Wake those for whom something has happened."""
+        for waiting in self._waiting:
+            if waiting.is_done():
+                waiting.gate.release()
+
+    def _alert(self) -> None:
+        """Wake whoever works next if it would sleep too long."""
+        at = self._next_at()
+        if self._worker:
+            if at < self._worker_until:
+                self._worker_until = at
+                self._bell.ring()
+        elif at < self._deputy_until:
+            self._deputy_until = at
+            self._alarm.ring()
+
+    def _next_at(self) -> float:
+        return 0.0 if self._steps.own else self._board.clock.next_at()
+
+    # --------------------------------------------------------------------------------------------------- waiting
+
+    def wait(self, is_done: Callable[[], bool], timeout: float | None) -> bool:
+        """Work, or wait for who works, until something is done; tell whether it is."""
+        me = get_ident()
+        end = NEVER if timeout is None else time.monotonic() + timeout
+        is_main = me == SHIELD.main
+        if is_main:
+            SHIELD.depth += 1
+        try:
+            with self.mutex:
+                try:
+                    while True:
+                        self.check()
+                        if is_done():
+                            return True
+                        if time.monotonic() >= end:
+                            return False
+                        if self._worker:
+                            self._wait_behind(is_done, end, is_main=is_main)
+                        else:
+                            self._worker = me
+                            self._doze.modify(self._board.poll.fileno(), 0)
+                            self._work(is_done, end, is_main=is_main)
+                finally:
+                    self._pass_on(me)
+        finally:
+            if is_main:
+                SHIELD.lower()
+
+    def _work(self, is_done: Callable[[], bool], end: float, *, is_main: bool) -> None:
+        """Work as the only one until something is done; the mutex is free while nothing comes."""
+        poll, mutex, me = self._board.poll.poll, self.mutex, self._worker
+        while True:
+            until = min(self._next_at(), end)
+            self._worker_until = until
+            seconds = -1.0 if until == NEVER else max(0.0, until - time.monotonic())
+            mutex.release()
+            try:
+                try:
+                    if is_main:
+                        SHIELD.lower()
+                    events = poll(seconds, EVENTS_MAX)
+                finally:
+                    if is_main:
+                        SHIELD.depth += 1
+            finally:
+                mutex.acquire()
+            if not self.is_running or not self._turn(me, events) or is_done() or self._board.now >= end:
+                return
+
+    def _wait_behind(self, is_done: Callable[[], bool], end: float, *, is_main: bool) -> None:
+        """Wait until the worker says that it is done, or there is none any more."""
+        waiting = Waiting(is_done)
+        self._waiting.append(waiting)
+        self.mutex.release()
+        try:
+            try:
+                if is_main:
+                    SHIELD.lower()
+                waiting.gate.acquire(timeout=None if end == NEVER else max(0.0, end - time.monotonic()))
+            finally:
+                if is_main:
+                    SHIELD.depth += 1
+        finally:
+            self.mutex.acquire()
+            self._waiting.remove(waiting)
+
+    def _pass_on(self, me: int) -> None:
+        """Have somebody else work, if this thread did or was to."""
+        if self._worker == me:
+            self._worker = 0
+        if self._worker or not self.is_running:
+            return
+        if self._waiting:
+            self._waiting[0].gate.release()
+            return
+        self._doze.modify(self._board.poll.fileno(), _ARMED)
+        self._alert()
+
+    # ---------------------------------------------------------------------------------------------- the deputy
+
+    def _stand_in(self) -> None:
+        """Work while nobody waits; the deputy's whole life."""
+        me, seconds = get_ident(), 0.0
+        while True:
+            self._doze.poll(seconds)
+            with self.mutex:
+                if not self.is_running:
+                    return
+                self._alarm.on_event(0)
+                if not self._worker:
+                    if not self._turn(me, self._board.poll.poll(0, EVENTS_MAX)):
+                        return
+                    self._doze.modify(self._board.poll.fileno(), _ARMED)
+                at = self._next_at()
+                if self._worker and at != NEVER:
+                    at = max(at, time.monotonic() + _IDLE_SECONDS)
+                self._deputy_until = at
+                seconds = -1.0 if at == NEVER else max(0.0, at - time.monotonic())
+
+
+__all__ = ["EVENTS_MAX", "Waiting", "Working"]
