@@ -121,6 +121,10 @@ class DirectHost(Generic[State]):
             raise Misuse("P350", "whoever is told something must not wait: the node stands still meanwhile")
         return self._working.wait(is_done, timeout)
 
+    def wake(self) -> None:
+        """Have those that wait look whether what they wait for has happened, outside the machine."""
+        self._call(lambda: None)
+
     def watch(self, peers: Iterable[NodeId], *, patience: float = PATIENCE_SECONDS) -> None:
         """Keep a line to these nodes, and no others, and tell the application which are lost."""
         self._call(lambda: self._board.watch(peers, patience))

@@ -62,6 +62,8 @@ class Working:
         self._owner = 0
         #: The thread that waits for the connections.
         self._worker = 0
+        #: What it waits for.
+        self._worker_is_done: Callable[[], bool] = lambda: False
         self._waiting = list[Waiting]()
         #: Until when the worker, and the deputy, sleep if nothing comes.
         self._worker_until = NEVER
@@ -186,7 +188,8 @@ class Working:
         """Wake whoever works next if it would sleep too long."""
         at = self._next_at()
         if self._worker:
-            if at < self._worker_until:
+            # Another thread may have brought about what it waits for, and nothing come over a connection.
+            if at < self._worker_until or self._worker_is_done():
                 self._worker_until = at
                 self._bell.ring()
         elif at < self._deputy_until:
@@ -218,6 +221,7 @@ class Working:
                             self._wait_behind(is_done, end, is_main=is_main)
                         else:
                             self._worker = me
+                            self._worker_is_done = is_done
                             self._doze.modify(self._board.poll.fileno(), 0)
                             self._work(is_done, end, is_main=is_main)
                 finally:
