@@ -10,6 +10,7 @@
     │   └── LockLost            N201  the lock was taken away
     ├── DataProblem           D2xx  data cannot be handed over        exit code 1
     │   └── DataGone            D201  the version is not there any more
+    ├── SpaceProblem          S2xx  no part is taken in a space       exit code 1
     ├── Misuse                H3xx  Solvent was called wrongly        exit code 2
     ├── ReactionFailed        H4xx  a product could not be computed   exit code 1
     ├── WorkflowFailed        W2xx  a task of a workflow failed       exit code 1
@@ -115,6 +116,12 @@ class DataProblem(SolventError):
 
 class DataGone(DataProblem):
     """The version that is wanted is not there: it was replaced by another, torn, or went with its last holder."""
+
+
+class SpaceProblem(SolventError):
+    """A process cannot enter a space, or takes no part in it any more."""
+
+    exit_code = 1
 
 
 class ReactionFailed(SolventError):

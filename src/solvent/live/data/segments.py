@@ -7,6 +7,7 @@ next one that makes it clears away.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -20,8 +21,8 @@ from solvent.live.data.region import Region
 
 def make(folder: Path, stem: str, sheet: Sheet, *, size: int | None) -> None:
     """Make the files of a resource; without a size, it is as long as the user's file."""
-    for suffix in ("card", "data", "kept"):
-        (folder / f"{stem}.{suffix}").unlink(missing_ok=True)
+    for left in folder.glob(f"{stem}.*"):
+        left.unlink()
     own = folder / f"{stem}.data"
     path = Path(sheet.path) if sheet.path else own
     is_new = not sheet.path or (size is not None and not path.exists())
@@ -64,4 +65,18 @@ def opened(folder: Path, stem: str) -> Region | None:
         raise
 
 
-__all__ = ["make", "opened"]
+def names_in(folder: Path) -> list[str]:
+    """Give the names of the resources that are there."""
+    names = []
+    for path in folder.glob("*.card"):
+        with suppress(FileNotFoundError, DataProblem):
+            card = Card(path)
+            try:
+                if card.is_finished() and not (sheet := card.sheet()).is_removed:
+                    names.append(sheet.resource)
+            finally:
+                card.close()
+    return sorted(names)
+
+
+__all__ = ["make", "names_in", "opened"]

@@ -31,7 +31,7 @@ from solvent.live.data.fetch import Fetch, Options, Progress
 from solvent.live.data.folder import Folder, sweep
 from solvent.live.data.kept import can_have
 from solvent.live.data.region import Region, stretch_of
-from solvent.live.data.segments import make, opened
+from solvent.live.data.segments import make, names_in, opened
 from solvent.live.data.server import Server
 from solvent.live.data.where import Where
 from solvent.live.data.wire import NAME_CHARACTERS_MAX
@@ -123,6 +123,12 @@ class Store:
             if region is not None:
                 self._regions[resource] = region
             return region
+
+    def names(self) -> list[str]:
+        """Give the names of all resources that are on this host, whoever made them."""
+        with self._guard:
+            self._go_on()
+            return names_in(self._folder.path)
 
     def where(self, resource: str, *, offset: int = 0, length: int | None = None) -> Where:
         """Say where the version is that this host has, of everything or of a stretch."""
