@@ -1,0 +1,121 @@
+"""Where peers run: sites of hosts, links between them, and how long things take on these.
+
+A host has a link of its own up to its site and one down from it, and a site has the same to the backbone, so what is
+sent does not hinder what is received. Times are those of SimGrid's model, with its factors of the time of the paper (P.
+Velho and A. Legrand, "Accuracy study and improvement of network simulation in the SimGrid framework", 2009): a transfer
+first waits for the latency of its way, times 10.4, and then has its share of each link's bandwidth, times 0.92.
+
+`xml_of` writes a platform for SimGrid itself.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LATENCY_FACTOR = 10.4
+BANDWIDTH_FACTOR = 0.92
+_GIGABIT = 125e6
+
+
+class Route(NamedTuple):
+    """The way from one host to another: seconds of latency, and the links on it, by number."""
+
+    latency: float
+    links: tuple[int, ...]
+
+
+class Platform(NamedTuple):
+    """Sites of hosts, all of them alike. Latencies in seconds, without the factor; bandwidths in bytes a second."""
+
+    name: str
+    says: str
+    sites: int
+    #: Between two hosts of a site, and between two of different sites.
+    latency_within: float
+    latency_between: float
+    #: Of a host's link, and of a site's.
+    bandwidth: float = _GIGABIT
+    bandwidth_of_site: float = 10 * _GIGABIT
+
+    def site_of(self, host: int) -> int:
+        """Deal hosts to sites in turn."""
+        return host % self.sites
+
+    def route(self, sender: int, to: int) -> Route:
+        """Give the way between two hosts. Each host and each site has a link up (even) and one down (odd)."""
+        up, down = 2 * (sender + self.sites), 2 * (to + self.sites) + 1
+        here, there = self.site_of(sender), self.site_of(to)
+        if here == there:
+            return Route(self.latency_within, (up, down))
+        return Route(self.latency_between, (up, 2 * here, 2 * there + 1, down))
+
+    def capacity(self, link: int) -> float:
+        """Give what a link carries in a second, with the model's factor."""
+        is_of_site = link < 2 * self.sites
+        return BANDWIDTH_FACTOR * (self.bandwidth_of_site if is_of_site else self.bandwidth)
+
+    def seconds_for(self, size: float) -> float:
+        """Give how long a transfer takes that has its way for itself, after its latency."""
+        return size / (BANDWIDTH_FACTOR * min(self.bandwidth, self.bandwidth_of_site))
+
+    def latency_mean(self) -> float:
+        """Give the mean latency between two hosts drawn at random, of a platform with many."""
+        return self.latency_within / self.sites + self.latency_between * (self.sites - 1) / self.sites
+
+
+PLATFORMS = {
+    one.name: one
+    for one in (
+        Platform("grid5000", "nine sites: 0.1 ms in a site, 2.3 ms between two", 9, 1e-4, 2.3e-3),
+        Platform("site", "one site: 0.1 ms", 1, 1e-4, 1e-4),
+        Platform("file", "nine sites as in SimGrid's file of the time: 0.3 ms in a site, 1 ms between", 9, 3e-4, 1e-3),
+    )
+}
+
+
+def xml_of(platform: Platform, hosts: int) -> str:
+    """Write a platform with so many hosts, named `host-0` and so on, for SimGrid."""
+    # A site without a host cannot be said in a file, and is nowhere on the way.
+    sites = min(platform.sites, hosts)
+    lines = [
+        "<?xml version='1.0'?>",
+        '<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">',
+        '<platform version="4.1">',
+        '<zone id="grid" routing="Full">',
+        *_sites(platform, sites, hosts),
+        *_backbone(platform, sites),
+        "</zone>",
+        "</platform>",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _sites(platform: Platform, sites: int, hosts: int) -> Iterator[str]:
+    for site in range(sites):
+        numbers = ",".join(str(host) for host in range(hosts) if platform.site_of(host) == site)
+        yield (
+            f'<cluster id="site-{site}" prefix="host-" suffix="" radical="{numbers}" speed="1Gf" '
+            f'bw="{platform.bandwidth:.0f}Bps" lat="{platform.latency_within / 2:.9f}s" '
+            f'sharing_policy="SPLITDUPLEX" router_id="router-{site}"/>'
+        )
+
+
+def _backbone(platform: Platform, sites: int) -> Iterator[str]:
+    latency = (platform.latency_between - platform.latency_within) / 2
+    for site in range(sites):
+        yield (
+            f'<link id="out-{site}" bandwidth="{platform.bandwidth_of_site:.0f}Bps" latency="{latency:.9f}s" '
+            'sharing_policy="SPLITDUPLEX"/>'
+        )
+    for here in range(sites):
+        for there in range(here + 1, sites):
+            yield (
+                f'<zoneRoute src="site-{here}" dst="site-{there}" gw_src="router-{here}" gw_dst="router-{there}">'
+                f'<link_ctn id="out-{here}" direction="UP"/><link_ctn id="out-{there}" direction="DOWN"/></zoneRoute>'
+            )
+
+
+__all__ = ["BANDWIDTH_FACTOR", "LATENCY_FACTOR", "PLATFORMS", "Platform", "Route", "xml_of"]
