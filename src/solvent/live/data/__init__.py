@@ -3,8 +3,9 @@
 Nothing here knows of locks. Somebody else decides who may write and who comes next, and carries a `Where` to it.
 
 Reading order: extents (which version each stretch has), locks, card (what all processes of a host know about a
-resource), memory (its bytes), arrays, kept (the version before), writing, region; folder (who is alive, and what the
-dead left), segments, where; wire, dialling, server, fetch (between hosts); store (all of it, for one process).
+resource), draft (changes that nobody sees), memory (its bytes), arrays, kept (a copy of the version before), writing,
+redo and drafting (how a draft becomes a version), region; folder (who is alive, and what the dead left), segments,
+where; wire, dialling, server, fetch (between hosts); store (all of it, for one process).
 """
 
 from solvent.live.data.extents import VOID

@@ -50,6 +50,18 @@ TO_THE_END = 0
 """The length of a stretch that ends where the data ends, even if that changes."""
 
 
+class Redo(Value, frozen=True, gc=False, array_like=True):
+    """A stretch that is a version as soon as what was noted down is done to it; see `redo`."""
+
+    start: int
+    end: int
+    #: How many bytes the resource has then.
+    size: int
+    version: int
+    #: What the bytes are then; nothing if that stays as it is.
+    form: str | None = None
+
+
 class Sheet(Value, frozen=True, gc=False, forbid_unknown_fields=True):
     """What a card says."""
 
@@ -63,6 +75,7 @@ class Sheet(Value, frozen=True, gc=False, forbid_unknown_fields=True):
     #: Whether what is going to be overwritten is copied first, and what of it is kept now.
     keep_last: bool = False
     kept: Extents = ()
+    redo: tuple[Redo, ...] = ()
     #: What the bytes are, for those that read them: opaque here.
     form: str = ""
     #: The file of the user's that has the bytes; if empty, they are beside the card.
@@ -225,4 +238,4 @@ def _closed() -> Misuse:
     return Misuse("D103", "this memory was let go of")
 
 
-__all__ = ["TO_THE_END", "Card", "Sheet"]
+__all__ = ["TO_THE_END", "Card", "Redo", "Sheet"]

@@ -265,7 +265,7 @@ class Fetch:
         if region.size != wanted.size:
             _prepare(region, wanted.size)
         is_needed = partial(_has_other, version=wanted.version, start=start, end=end)
-        writing = region.write_if(is_needed, wanted.version, offset=start, length=end - start)
+        writing = region.write_if(is_needed, wanted.version, offset=start, length=end - start, is_kept=False)
         if writing is not None and wanted.form != region.sheet.form and not self._options.length:
             writing.describe(wanted.form)
         return writing
@@ -320,7 +320,7 @@ class Fetch:
 
 def _prepare(region: Region, size: int) -> None:
     """Make room for a version of another size; what was there is void then, but for what is kept."""
-    writing = region.write_if(lambda sheet: sheet.size != size, 0)
+    writing = region.write_if(lambda sheet: sheet.size != size, 0, is_kept=False)
     if writing is not None:
         with writing:
             writing.resize(size)

@@ -1,8 +1,8 @@
-"""The last version, kept beside the one that is being written.
+"""The last version, copied before it is overwritten: the way to keep it where no drafts can be made.
 
 What is going to be overwritten is copied to a file of its own first, so that a process that dies while it writes takes
-nothing along but its own work. The copy costs memory and time in proportion to the stretch that is written, which is
-why it is made for those resources only whose users ask for it.
+nothing along but its own work. The copy costs memory and time in proportion to the stretch that is written; a draft
+costs them in proportion to what is changed.
 """
 
 from __future__ import annotations

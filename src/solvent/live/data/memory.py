@@ -18,6 +18,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from solvent.errors import DataProblem, Misuse
+from solvent.live.data.draft import Draft
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,6 +33,7 @@ class Memory:
         self.is_own = is_own
         self._path = path
         self._map: mmap.mmap | None = None
+        self._draft: Draft | None = None
         flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT | os.O_EXCL if is_new else 0) | (os.O_NOFOLLOW if is_own else 0)
         try:
             self._file = os.open(path, flags, 0o600)
@@ -98,6 +100,24 @@ class Memory:
             self._map = mmap.mmap(self._file, length)
         return memoryview(self._map)[start:end]
 
+    def draft(self, start: int, end: int, *, is_whole: bool) -> Draft:
+        """Give a draft of a stretch; raise `OSError` where the system does not allow it."""
+        draft = self._draft
+        if is_whole and draft is not None and draft.end == end:
+            draft.forget()
+            return draft
+        made = Draft(self._file, start, end)
+        if is_whole:
+            self._draft = made
+        return made
+
+    def end_draft(self, draft: Draft, *, is_forgotten: bool) -> None:
+        """Take a draft back; that of everything is kept for the next time."""
+        if draft is not self._draft:
+            draft.close()
+        elif is_forgotten:
+            draft.forget()
+
     def flush(self) -> None:
         """Have the system write to the disk what it has not yet written of a file of the user's."""
         if self._map is not None:
@@ -133,6 +153,9 @@ class Memory:
 
     def close(self) -> None:
         """Let go of the file; views that somebody still has stay."""
+        if self._draft is not None:
+            self._draft.close()
+            self._draft = None
         if self._map is not None:
             with suppress(BufferError):
                 self._map.close()

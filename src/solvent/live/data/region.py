@@ -6,14 +6,16 @@ go wrong is noticed:
 * While a stretch is written, the card says so, and the process has it locked. The version is put on the card when the
   writing is done. A process that dies in between leaves a stretch that is under way, and a lock that is free: it is
   *torn*, and nobody gets it as any version.
-* If the resource keeps its last version (`keep_last`), what is going to be overwritten is copied first, and a torn
-  stretch is put right from the copy. That costs the memory of a second copy, and the time to make it.
+* If the resource keeps its last version (`keep_last`), it is written as a draft, and what was changed gets to the
+  others' bytes when the writing is done: a process that dies leaves the version before. Where the system cannot tell
+  what was changed, what is going to be overwritten is copied first, and a torn stretch is put right from the copy.
 * Two that write the same stretch at the same time are an error for the second.
 """
 
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,9 +24,12 @@ from msgspec.structs import replace
 from solvent.errors import DataGone, DataProblem, Misuse
 from solvent.live.data.arrays import array_of
 from solvent.live.data.card import TO_THE_END, Card, Sheet
+from solvent.live.data.draft import can_draft
+from solvent.live.data.drafting import Drafting
 from solvent.live.data.extents import UNDER_WAY, VOID, Extent, Extents, first_other, part, version_of
 from solvent.live.data.kept import can_have, keep, newest, restore, stamped
 from solvent.live.data.memory import Memory
+from solvent.live.data.redo import Notes, finish
 from solvent.live.data.writing import Taken, Writing
 
 if TYPE_CHECKING:
@@ -41,8 +46,9 @@ class Region:
         self.birth = sheet.birth
         self._card = card
         self._memory = Memory(Path(sheet.path) if sheet.path else own, is_own=not sheet.path)
-        self._files = [folder / f"{stem}.kept", folder / f"{stem}.card"]
-        self._kept = self._files[0]
+        self._kept = folder / f"{stem}.kept"
+        self._notes = Notes(folder, stem)
+        self._path = folder / f"{stem}.card"
         #: What this process writes just now.
         self._written = list[Taken]()
         #: And what it fetches.
@@ -55,7 +61,23 @@ class Region:
         sheet = self._card.sheet()
         if sheet.is_removed:
             raise DataGone("D201", f"`{self.resource}` was removed")
-        return sheet
+        return self._mended(sheet) if sheet.redo else sheet
+
+    def _mended(self, sheet: Sheet) -> Sheet:
+        """Do what was noted down by a process that died before it could do it."""
+        with self._guard:
+            for entry in sheet.redo:
+                taken = Taken(entry.start, entry.end, (entry.start, entry.end) == (0, sheet.size))
+                if self._is_mine(taken) or not self._card.try_take(taken.start, taken.locked):
+                    continue
+                try:
+                    if entry in self._card.sheet().redo:
+                        self._notes.repeat(entry.start, self._memory)
+                        finish(self._card, self._memory, entry, is_alone=taken.is_whole)
+                        self._notes.clear(entry.start)
+                finally:
+                    self._card.give_back(taken.start, taken.locked)
+            return self._card.sheet()
 
     @property
     def size(self) -> int:
@@ -109,32 +131,48 @@ class Region:
 
     def write(self, version: int, *, offset: int = 0, length: int | None = None) -> Writing:
         """Begin to write what will be `version`: everything, or a stretch."""
-        writing = self.write_if(lambda _: True, version, offset=offset, length=length)
+        writing = self.write_if(None, version, offset=offset, length=length)
         assert writing is not None
         return writing
 
     def write_if(
-        self, is_needed: Callable[[Sheet], bool], version: int, *, offset: int = 0, length: int | None = None
+        self,
+        is_needed: Callable[[Sheet], bool] | None,
+        version: int,
+        *,
+        offset: int = 0,
+        length: int | None = None,
+        is_kept: bool = True,
     ) -> Writing | None:
-        """Begin to write, unless that is not needed any more when nobody else writes."""
+        """Begin to write, unless it turns out not to be needed when nobody else writes.
+
+        Where something newer takes the place of what is here, that need not be kept, whatever the resource demands.
+        """
         if version < 0:
             raise Misuse("D101", f"{version} is no version; they count from 0")
         with self._guard:
             taken = self._take(offset, length)
             try:
                 sheet = self.sheet
-                if not is_needed(sheet):
-                    self._give_back(taken)
-                    return None
-                if sheet.keep_last:
-                    keep(self._card, self._memory, self._kept, taken.start, taken.end)
-                self._card.change(
-                    lambda sheet: stamped(sheet, taken.start, taken.end, UNDER_WAY), is_alone=taken.is_whole
-                )
+                if is_needed is None or is_needed(sheet):
+                    return self._begun(taken, version, is_kept=is_kept and sheet.keep_last)
             except BaseException:
                 self._give_back(taken)
                 raise
-            return Writing(self._card, self._memory, self._kept, taken=taken, version=version, on_end=self._give_back)
+            self._give_back(taken)
+            return None
+
+    def _begun(self, taken: Taken, version: int, *, is_kept: bool) -> Writing:
+        if is_kept and can_draft():
+            # More than the system allows a process to have is kept as it is where no drafts can be made.
+            with suppress(OSError):
+                return Drafting(
+                    self._card, self._memory, self._notes, taken=taken, version=version, on_end=self._give_back
+                )
+        if is_kept:
+            keep(self._card, self._memory, self._kept, taken.start, taken.end)
+        self._card.change(lambda sheet: stamped(sheet, taken.start, taken.end, UNDER_WAY), is_alone=taken.is_whole)
+        return Writing(self._card, self._memory, self._kept, taken=taken, version=version, on_end=self._give_back)
 
     def recover(self, version: int, *, offset: int = 0, length: int | None = None) -> None:
         """Put a version together from what is here and what was kept; raise `DataGone` where that is not possible."""
@@ -176,18 +214,20 @@ class Region:
             taken = self._take(0, None)
             self._card.change(lambda sheet: replace(sheet, is_removed=True), is_alone=True)
             self._memory.remove()
-            for file in self._files:
+            for file in (self._kept, *self._notes.files(), self._path):
                 file.unlink(missing_ok=True)
             self._give_back(taken)
 
     def close(self) -> None:
         """Let go of it; what is being written is torn then."""
         self._memory.close()
+        self._notes.close()
         self._card.close()
 
     def abandon(self) -> None:
         """Let go of it in a copy of the process."""
         self._memory.close()
+        self._notes.close()
         self._card.abandon()
 
     def _take(self, offset: int, length: int | None) -> Taken:

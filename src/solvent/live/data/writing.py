@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-    from solvent.live.data.card import Card
+    from solvent.live.data.card import Card, Sheet
     from solvent.live.data.memory import Memory
 
 FORM_CHARACTERS_MAX = 400
@@ -68,6 +68,8 @@ class Writing:
         self._kept = kept
         self._on_end = on_end
         self._view: memoryview | None = None
+        #: What the bytes are going to be, if that was said.
+        self._form: str | None = None
         self._arrays = list[weakref.ref[Any]]()
 
     @property
@@ -75,16 +77,16 @@ class Writing:
         """The bytes, mapped and not copied, to be changed as long as this writing goes on."""
         self._go_on()
         if self._view is None:
-            self._view = self._memory.view(self.start, self.end)
+            self._view = self._mapped()
         return self._view
 
     def array(self, dtype: Any = None, shape: Any = None) -> Any:
         """Give a NumPy array over the bytes; without a type, the one that was last written here."""
-        array = array_of(self.view, self._card.sheet().form, dtype, shape)
+        known = self._card.sheet().form if self._form is None else self._form
+        array = array_of(self.view, known, dtype, shape)
         self._arrays.append(weakref.ref(array))
         if self._is_whole and dtype is not None:
-            form = form_of(array)
-            self._card.change(lambda sheet: sheet if sheet.form == form else replace(sheet, form=form))
+            self._form = form_of(array)
         return array
 
     def resize(self, size: int) -> None:
@@ -95,21 +97,15 @@ class Writing:
         if size < 0:
             raise Misuse("D102", f"{size} bytes is no size")
         self._withdraw()
-        old = self._card.sheet().size
-        self._memory.resize(old, size)
-        self._card.change(
-            lambda sheet: replace(
-                sheet, size=size, stamps=sheet.stamps + 1, extents=whole(size, UNDER_WAY, sheet.stamps + 1)
-            )
-        )
+        self._to_size(size)
         self.end = size
 
     def describe(self, form: str) -> None:
-        """Say what the bytes are, for those that read them."""
+        """Say what the bytes are, for those that read the version that is made here."""
         self._go_on()
         if len(form) > FORM_CHARACTERS_MAX:
             raise Misuse("D102", f"a form has at most {FORM_CHARACTERS_MAX} characters")
-        self._card.change(lambda sheet: replace(sheet, form=form))
+        self._form = form
 
     def commit_until(self, place: int) -> None:
         """Make a version of the first part, and go on with the rest."""
@@ -121,12 +117,9 @@ class Writing:
 
     def commit(self, version: int | None = None) -> None:
         """Make a version of it: the one that was said at the beginning, or another."""
-        self._go_on()
-        ended = self.version if version is None else version
-        if ended < VOID:
-            raise Misuse("D101", f"{ended} is no version; they count from 0")
+        ended = self._ended(version)
         self._withdraw()
-        self._card.change(lambda sheet: stamped(sheet, self.start, self.end, ended), is_alone=self._is_whole)
+        self._mark(ended)
         self._over()
 
     def abandon(self) -> None:
@@ -158,6 +151,37 @@ class Writing:
     def _go_on(self) -> None:
         if self.is_over:
             raise Misuse("D103", "this writing is over; begin another one")
+
+    def _ended(self, version: int | None) -> int:
+        """Give the version that is made."""
+        self._go_on()
+        ended = self.version if version is None else version
+        if ended < VOID:
+            raise Misuse("D101", f"{ended} is no version; they count from 0")
+        return ended
+
+    def _mark(self, version: int) -> None:
+        """Put the version on the card."""
+        form = self._form
+
+        def done(sheet: Sheet) -> Sheet:
+            marked = stamped(sheet, self.start, self.end, version)
+            return marked if form is None else replace(marked, form=form)
+
+        self._card.change(done, is_alone=self._is_whole)
+
+    def _mapped(self) -> memoryview:
+        """Map the bytes."""
+        return self._memory.view(self.start, self.end)
+
+    def _to_size(self, size: int) -> None:
+        """See to it that there are so many bytes."""
+        self._memory.resize(self._card.sheet().size, size)
+        self._card.change(
+            lambda sheet: replace(
+                sheet, size=size, stamps=sheet.stamps + 1, extents=whole(size, UNDER_WAY, sheet.stamps + 1)
+            )
+        )
 
     def _withdraw(self) -> None:
         if self._view is not None:

@@ -1,4 +1,4 @@
-"""The kept copy: what it saves, and what it cannot save."""
+"""The kept copy, made where no drafts can be: what it saves, and what it cannot save."""
 
 from __future__ import annotations
 
@@ -9,11 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from solvent.errors import DataGone
+from solvent.live.data import region as region_module
 from solvent.live.data.memory import Memory
 from tests.unit.live.data.regions import attached, die, made
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _no_drafts() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(region_module, "can_draft", lambda: False)
+        yield
 
 
 def _write(region: object, version: int, **stretch: int) -> None:

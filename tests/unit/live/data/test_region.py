@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from solvent.errors import DataGone, DataProblem, Misuse, SolventError
+from solvent.live.data import region as region_module
 from tests.unit.live.data.regions import attached, die, made
 
 if TYPE_CHECKING:
@@ -169,6 +170,7 @@ def test_a_write_that_cannot_begin_leaves_nothing_locked(tmp_path: Path, monkeyp
     def full(*_: object) -> None:
         raise DataProblem("D211", "no room")
 
+    monkeypatch.setattr(region_module, "can_draft", lambda: False)
     monkeypatch.setattr(one._memory, "copy_out", full)
     assert _code(lambda: one.write(1)) == "D211"
     assert (other.version, other.is_busy(), one.is_busy()) == (0, False, False)

@@ -1,0 +1,141 @@
+"""A draft: the bytes of a stretch, to be changed where nobody else sees it.
+
+It is a private mapping of the file. Until a page is written it is the page of the file; the first write to it gives
+the process a copy of its own. So the version that is in the file stays there, however the process ends, and what a
+draft costs grows with the pages that are changed and not with the size of the resource.
+
+Which pages those are is asked of the kernel: it says of each page of a process whether it still is one of a file.
+From Linux 6.7 on one call names those that are not, and skips what was never touched; before that, the table of all
+pages is read, at eight bytes for each. Where there is neither, `can_draft` says so.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import mmap
+import os
+import struct
+from array import array
+from contextlib import suppress
+from functools import cache
+
+_PAGEMAP = "/proc/self/pagemap"
+#: `PAGEMAP_SCAN` of the kernel's `fs.h`, and its argument.
+_SCAN = 0xC0606610
+_SCAN_ARGUMENT = struct.Struct("=12Q")
+_WALK_END = struct.Struct("=32xQ")
+_FILE, _PRESENT, _SWAPPED = 1 << 2, 1 << 3, 1 << 4
+_RUNS_AT_ONCE = 512
+#: The same in the highest byte of an entry of the table: there or swapped out, and not of a file.
+_OWN = bytes(bool(byte & 0xC0) and not byte & 0x20 for byte in range(256))
+_NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000)
+
+
+class Draft:
+    """A stretch from `start` to before `end` of a file, mapped for one writing after the other."""
+
+    def __init__(self, file: int, start: int, end: int) -> None:
+        """Map it; the file must have all of it. Raises `OSError` where the system does not allow it."""
+        import ctypes
+
+        self.start, self.end = start, end
+        self._first = start // mmap.PAGESIZE * mmap.PAGESIZE
+        length = max(1, end - self._first)
+        self._map = mmap.mmap(file, length, flags=mmap.MAP_PRIVATE | _NO_RESERVE, offset=self._first)
+        self._address = ctypes.addressof(ctypes.c_char.from_buffer(self._map))
+
+    def view(self, start: int, end: int) -> memoryview:
+        """Give a writable view of a part."""
+        return memoryview(self._map)[start - self._first : end - self._first]
+
+    def changed(self, end: int) -> list[tuple[int, int]]:
+        """Give the runs of bytes before `end` that may have been changed: whole pages, cut at the draft's ends."""
+        length = -(-len(self._map) // mmap.PAGESIZE) * mmap.PAGESIZE
+        shift = self._first - self._address
+        runs = _own_pages(self._address, self._address + length)
+        cut = [(max(first + shift, self.start), min(last + shift, end)) for first, last in runs]
+        return [(first, last) for first, last in cut if first < last]
+
+    def forget(self) -> None:
+        """Drop what was changed: the bytes are those of the file again."""
+        self._map.madvise(mmap.MADV_DONTNEED)
+
+    def close(self) -> None:
+        """Let go of it; views that somebody still has stay."""
+        with suppress(BufferError):
+            self._map.close()
+
+
+@cache
+def can_draft() -> bool:
+    """Tell whether this system says which pages of a mapping were changed: try it out."""
+    if not hasattr(mmap, "MADV_DONTNEED") or not hasattr(os, "memfd_create"):
+        return False
+    page = mmap.PAGESIZE
+    try:
+        file = os.memfd_create("solvent-draft")
+        try:
+            os.ftruncate(file, 4 * page)
+            draft = Draft(file, 0, 4 * page)
+            before = draft.view(page, 2 * page)[0]
+            draft.view(2 * page, 3 * page)[5] = before + 1
+            found = draft.changed(4 * page)
+            draft.close()
+        finally:
+            os.close(file)
+    except (OSError, ImportError):
+        return False
+    return found == [(2 * page, 3 * page)]
+
+
+def _own_pages(start: int, end: int) -> list[tuple[int, int]]:
+    """Give the runs of pages between two addresses that are this process's own."""
+    with suppress(OSError):
+        return _scanned(start, end)
+    return _looked_up(start, end)
+
+
+def _scanned(start: int, end: int) -> list[tuple[int, int]]:
+    found = array("Q", bytes(24 * _RUNS_AT_ONCE))
+    place, _ = found.buffer_info()
+    runs = list[tuple[int, int]]()
+    file = _pagemap()
+    while start < end:
+        wanted = (0, _FILE, _FILE, _PRESENT | _SWAPPED, _PRESENT)
+        argument = bytearray(_SCAN_ARGUMENT.pack(96, 0, start, end, 0, place, _RUNS_AT_ONCE, *wanted))
+        count = fcntl.ioctl(file, _SCAN, argument, True)
+        runs.extend((found[3 * number], found[3 * number + 1]) for number in range(count))
+        (start,) = _WALK_END.unpack_from(argument)
+    return runs
+
+
+def _looked_up(start: int, end: int) -> list[tuple[int, int]]:
+    page = mmap.PAGESIZE
+    table = os.pread(_pagemap(), (end - start) // page * 8, start // page * 8)
+    own = table[7::8].translate(_OWN)
+    if len(own) < (end - start) // page:
+        raise OSError("the table of pages is too short")
+    runs = list[tuple[int, int]]()
+    last = 0
+    while (first := own.find(1, last)) >= 0:
+        last = own.find(0, first)
+        last = len(own) if last < 0 else last
+        runs.append((start + first * page, start + last * page))
+    return runs
+
+
+@cache
+def _pagemap() -> int:
+    return os.open(_PAGEMAP, os.O_RDONLY | os.O_CLOEXEC)
+
+
+def _forget_pagemap() -> None:
+    """Close what a copy of the process inherited: it would show the pages of its parent."""
+    if _pagemap.cache_info().currsize:
+        os.close(_pagemap())
+        _pagemap.cache_clear()
+
+
+os.register_at_fork(after_in_child=_forget_pagemap)
+
+__all__ = ["Draft", "can_draft"]

@@ -1,0 +1,97 @@
+"""A writing that keeps the version before until the next one is made.
+
+The bytes are changed in a draft, and the changes are done to the file when the writing ends with a version. Everybody
+else has the version before until then, and so has whoever comes after a process that died while it wrote.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from solvent.live.data.card import Redo
+from solvent.live.data.redo import copy, finish, noted
+from solvent.live.data.writing import Writing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from solvent.live.data.card import Card
+    from solvent.live.data.memory import Memory
+    from solvent.live.data.redo import Notes
+    from solvent.live.data.writing import Taken
+
+_FORGOTTEN_BYTES = 1 << 20
+
+
+class Drafting(Writing):
+    """What `Region.write` gives where the last version is kept."""
+
+    def __init__(
+        self,
+        card: Card,
+        memory: Memory,
+        notes: Notes,
+        *,
+        taken: Taken,
+        version: int,
+        on_end: Callable[[Taken], None],
+    ) -> None:
+        super().__init__(card, memory, notes.path(taken.start), taken=taken, version=version, on_end=on_end)
+        self._notes = notes
+        self._draft = memory.draft(taken.start, taken.end, is_whole=taken.is_whole)
+        #: How far the bytes of the draft have ever reached.
+        self._most = taken.end
+
+    def commit(self, version: int | None = None) -> None:
+        """Make a version of it: note the changes down, do them, and say so."""
+        ended = self._ended(version)
+        self._withdraw()
+        runs = self._draft.changed(self.end)
+        end = self._taken.end
+        if not runs and self.end == end:
+            self._mark(ended)
+        else:
+            self._notes.write(self._draft, runs)
+            entry = Redo(self.start, end, self.end, ended, self._form)
+            self._card.change(lambda sheet: noted(sheet, entry), is_alone=self._is_whole)
+            copy(self._draft, runs, self._memory)
+            finish(self._card, self._memory, entry, is_alone=self._is_whole)
+            self._notes.clear(self.start)
+        self._over(sum(last - first for first, last in runs))
+
+    def abandon(self) -> None:
+        """End without a version: what was there is still there."""
+        self.leave()
+
+    def leave(self) -> None:
+        """End without a version: what was there is still there."""
+        if not self.is_over:
+            self._withdraw()
+            if self._most > self._taken.end:
+                self._memory.resize(self._most, self._taken.end)
+            self._over(_FORGOTTEN_BYTES + 1)
+
+    def _over(self, changed: int = 0) -> None:
+        # The next draft forgets what this one changed; but much of it is better given back now.
+        self._memory.end_draft(self._draft, is_forgotten=changed > _FORGOTTEN_BYTES)
+        super()._over()
+
+    def _mapped(self) -> memoryview:
+        return self._draft.view(self.start, self.end) if self.end else memoryview(bytearray())
+
+    def _to_size(self, size: int) -> None:
+        if size > self._draft.end:
+            old, runs = self._draft, self._draft.changed(self.end)
+            self._memory.reserve(size)
+            self._draft = self._memory.draft(0, size, is_whole=True)
+            for first, last in runs:
+                with self._draft.view(first, last) as place, old.view(first, last) as view:
+                    place[:] = view
+            old.close()
+        elif size > self.end:
+            with self._draft.view(self.end, min(size, self._most)) as view:
+                view[:] = bytes(len(view))
+        self._most = max(self._most, size)
+
+
+__all__ = ["Drafting"]
