@@ -6,6 +6,9 @@ A call is what the caller wanted; an attempt is one try. How an attempt is carri
 service's kind: it gets the attempt and must lead it to `settle`, now or later, from any thread. It says `begin` when
 the service really begins (time in a queue is no time of the service) and `on_stop` how the running call is ended.
 
+A call that claims resources waits for its turn first (`turns`), and its time counts from when it has them (`begun`).
+Its outcome is sealed before what it has changed is handed on: what is handed on is never said to have failed.
+
 An attempt is stopped by its time-out, by silence, or because the call is cancelled. If its kind `waits`, the outcome
 is reported when the call has really ended (a process group is dead); otherwise at once (a thread cannot be ended).
 """
@@ -19,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from solvent.services.failure import Failure, failure_of
+from solvent.services.lending import claims_among
 from solvent.services.threads import ThreadJob, report_fault
 
 if TYPE_CHECKING:
@@ -27,6 +31,7 @@ if TYPE_CHECKING:
     from solvent.services.clock import Clock, Timer
     from solvent.services.failure import Done, Kind
     from solvent.services.gate import Gate
+    from solvent.services.turns import Turns
     from solvent.workflow.model import Service
 
 DOUBLINGS_MAX = 60
@@ -40,7 +45,9 @@ def cancelled_failure() -> Failure:
 class Attempt(ThreadJob):
     """One try of a call; the part of it that a kind of service sees."""
 
-    __slots__ = ("_beat_at", "_call", "_cell", "_doom", "_stopper", "_timers", "_waits", "clock", "number", "task")
+    __slots__ = (
+        "_beat_at", "_call", "_cell", "_doom", "_is_sealed", "_stopper", "_timers", "_waits", "clock", "number", "task",
+    )  # fmt: skip
 
     def __init__(self, call: Call, clock: Clock, number: int) -> None:
         super().__init__(_no_function, call.arguments, call.keywords)
@@ -50,6 +57,7 @@ class Attempt(ThreadJob):
         self._call = call
         self._cell = [call]
         self._doom: Failure | None = None
+        self._is_sealed = False
         self._stopper: Callable[[], None] | None = None
         self._waits = False
         self._timers: tuple[Timer, ...] = ()
@@ -61,7 +69,12 @@ class Attempt(ThreadJob):
         return self._call.service
 
     def begin(self) -> None:
-        """Note that the service begins: from now on its time counts."""
+        """Note that the service begins: from now on its time counts, unless it has to wait for resources."""
+        if not self._call.claims:
+            self.begun()
+
+    def begun(self) -> None:
+        """Note that the service has all it needs."""
         policy = self._call.service.policy
         self._beat_at = monotonic()
         timers = []
@@ -98,6 +111,12 @@ class Attempt(ThreadJob):
         """Take a sign of life."""
         self._beat_at = monotonic()
 
+    def seal(self) -> bool:
+        """Let the outcome count for good, unless the attempt was stopped or has failed."""
+        with self._call.lock:
+            self._is_sealed = not self.over and bool(self._cell)
+            return self._is_sealed
+
     def on_stop(self, stopper: Callable[[], None], *, waits: bool = False) -> None:
         """Say how the running call is ended; `waits` if its end is then to be waited for."""
         with self._call.lock:
@@ -110,7 +129,7 @@ class Attempt(ThreadJob):
     def stop(self, kind: Kind, text: str) -> None:
         """End the attempt from outside."""
         with self._call.lock:
-            if self.over:
+            if self.over or self._is_sealed:
                 return
             self.over = True
             self._doom = Failure(kind, text)
@@ -174,8 +193,8 @@ class Call:
     """A call and its attempts; also the handle by which it is cancelled."""
 
     __slots__ = (
-        "_attempt", "_cell", "_clock", "_forget", "_gate", "_launch", "_timer",
-        "arguments", "attempts", "keywords", "lock", "over", "service", "task",
+        "_attempt", "_cell", "_clock", "_forget", "_gate", "_launch", "_timer", "_turns",
+        "arguments", "attempts", "claims", "keywords", "lock", "over", "service", "task",
     )  # fmt: skip
 
     def __init__(
@@ -190,17 +209,20 @@ class Call:
         gate: Gate | None,
         clock: Clock,
         forget: Callable[[Call], None],
+        turns: Turns | None = None,
     ) -> None:
         self.service = service
         self.task = task
         self.arguments = arguments
         self.keywords = keywords
+        self.claims = () if turns is None else claims_among((*arguments, *keywords.values()))
         self.attempts = 0
         self.over = False
         self.lock = threading.Lock()
         self._cell = [done]
         self._launch = launch
         self._gate = gate
+        self._turns = turns if self.claims else None
         self._clock = clock
         self._forget = forget
         self._attempt: Attempt | None = None
@@ -214,6 +236,13 @@ class Call:
             self._gate.enter(self)
 
     def launch(self) -> None:
+        """Make the next attempt, as soon as it has what it claims."""
+        if self._turns is None:
+            self.proceed()
+        else:
+            self._turns.enter(self)
+
+    def proceed(self) -> None:
         """Make the next attempt now."""
         with self.lock:
             self._timer = None
@@ -222,8 +251,7 @@ class Call:
                 self.attempts += 1
                 attempt = self._attempt = Attempt(self, self._clock, self.attempts)
         if attempt is None:
-            if self._gate is not None:
-                self._gate.leave()
+            self._leave()
             return
         try:
             self._launch(attempt)
@@ -243,11 +271,12 @@ class Call:
             attempt.stop("CANCELLED", "cancelled")
         else:
             self._finish(None, cancelled_failure())
+            if self._turns is not None:
+                self._turns.look()
 
     def end_attempt(self, value: Any, failure: Failure | None) -> None:
         """Take an attempt's outcome: report it, or try again after a pause."""
-        if self._gate is not None:
-            self._gate.leave()
+        self._leave()
         policy = self.service.policy
         if failure is None or failure.kind == "CANCELLED" or self.attempts > policy.retries:
             self._finish(value, failure)
@@ -259,6 +288,12 @@ class Call:
                 self._timer = self._clock.after(pause, self.enter)
                 return
         self._finish(None, cancelled_failure())
+
+    def _leave(self) -> None:
+        if self._turns is not None:
+            self._turns.leave(self)
+        if self._gate is not None:
+            self._gate.leave()
 
     def _finish(self, value: Any, failure: Failure | None) -> None:
         try:

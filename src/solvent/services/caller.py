@@ -30,6 +30,7 @@ from solvent.services.loop import Loop
 from solvent.services.python import awaiting, function_of, is_asynchronous
 from solvent.services.replay import make_replay
 from solvent.services.threads import Single, Threads
+from solvent.services.turns import Turns
 from solvent.workflow.model import Policy
 
 Kept = TypeVar("Kept")
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
     from solvent.services.call import Attempt
     from solvent.services.failure import Done
+    from solvent.services.lending import Lender
     from solvent.services.processes import Processes
     from solvent.workflow.model import Service
 
@@ -69,8 +71,10 @@ class Caller:
         processes: bool | Processes = False,
         folder: Path | None = None,
         makers: Mapping[str, Maker] = {},
+        lender: Lender | None = None,
     ) -> None:
         self.folder = folder
+        self.lender = lender
         self.executor = executor
         self.clock = Clock()
         self.loop = Loop()
@@ -80,6 +84,7 @@ class Caller:
         self._owns_processes = processes is True
         self._makers: dict[str, Maker] = {**_MAKERS, **makers}
         self._kept: dict[str, Any] = {}
+        self._turns = Turns()
         self._live: set[Call] = set()
         self._quiet = threading.Condition()
         self._closed = False
@@ -141,7 +146,7 @@ class Caller:
 
     def _make_starter(self, service: Service) -> Starter:
         """Make the way to start calls of a service: the short one where nothing but a function is asked for."""
-        if self._makers.get(service.kind) is make_python:
+        if self._makers.get(service.kind) is make_python and not self.lends_to(service):
             function = function_of(service, self.folder)
             if service.policy == Policy() and self.executor is None and not is_asynchronous(function):
                 return self._direct(function) if self.processes is None else self._sent(service.name, function)
@@ -149,6 +154,10 @@ class Caller:
         if maker is None:
             raise WorkflowProblem("W175", f"service `{service.name}`: nobody here can call the kind `{service.kind}`")
         return self._guarded(service, maker(service, self))
+
+    def lends_to(self, service: Service) -> bool:
+        """Tell whether calls of a service may claim resources."""
+        return self.lender is not None and service.name in self.lender.services
 
     def _direct(self, function: Callable[..., Any]) -> Starter:
         threads = self.threads
@@ -177,11 +186,12 @@ class Caller:
     def _guarded(self, service: Service, launch: Launch) -> Starter:
         policy = service.policy
         gate = Gate(policy, self.clock) if policy.concurrency or policy.rate else None
+        turns = self._turns if self.lends_to(service) else None
 
         def start(task: str, arguments: list[Any], keywords: dict[str, Any], done: Done) -> Handle:
             call = Call(
                 service, task, arguments, keywords, done,
-                launch=launch, gate=gate, clock=self.clock, forget=self._forget,
+                launch=launch, gate=gate, clock=self.clock, forget=self._forget, turns=turns,
             )  # fmt: skip
             self._live.add(call)
             call.enter()
@@ -199,13 +209,16 @@ class Caller:
 def make_python(service: Service, caller: Caller) -> Launch:
     """Make the launch of a Python function."""
     function = function_of(service, caller.folder)
+    lender = caller.lender if caller.lends_to(service) else None
     if is_asynchronous(function):
-        work = awaiting(function)
+        work = awaiting(function if lender is None else lender.lent_awaited(function))
         return lambda attempt: caller.loop.run(attempt, work)
+    if lender is not None:
+        function = lender.lent(service.name, function)
     if caller.executor is not None:
         from solvent.services.executors import in_executor
 
-        return in_executor(service, function, caller.executor)
+        return in_executor(service, function, caller.executor, lends=lender is not None)
     if caller.processes is not None:
         return in_processes(caller.processes, service.name, function)
     return caller.in_threads(function)

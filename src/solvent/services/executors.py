@@ -32,11 +32,19 @@ Outcome: TypeAlias = tuple[Any, Failure | None]
 Answer: TypeAlias = tuple[bytes | None, str, str]
 
 
-def in_executor(service: Service, function: Callable[..., Any], executor: Executor) -> Callable[[Attempt], None]:
-    """Make a launch that runs a function in an executor."""
+def in_executor(
+    service: Service, function: Callable[..., Any], executor: Executor, *, lends: bool = False
+) -> Callable[[Attempt], None]:
+    """Make a launch that runs a function in an executor; only to threads of this process can resources be lent."""
     submit: Callable[[Attempt], Future[Any]]
     if isinstance(executor, ThreadPoolExecutor):
         submit = _near(function, executor)
+    elif lends:
+        raise WorkflowProblem(
+            "W163",
+            f"service `{service.name}`: resources do not get through a {type(executor).__name__}",
+            hint="use Solvent's own threads or worker processes",
+        )
     elif service.policy.heartbeat is None:
         submit = _far(pack_function(service.name, function, is_far=True), executor)
     else:

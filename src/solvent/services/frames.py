@@ -6,6 +6,8 @@ worker to main    HELLO     the worker is ready
                   RESULT    a call's result                          number: the call's
                   ERROR     why it has none                          number: the call's
                   BEAT      the running call is alive                number: the call's
+                  BEGUN     the running call has all it needs        number: the call's
+                  SEAL      does the call's outcome count?           number: the call's
                   RETURNED  a call that was not begun                number: the call's, or 0 after the last
 """
 
@@ -13,7 +15,10 @@ from __future__ import annotations
 
 import struct
 
-FUNCTION, CALL, HELLO, RESULT, ERROR, BEAT, RETURNED = range(7)
+FUNCTION, CALL, HELLO, RESULT, ERROR, BEAT, RETURNED, BEGUN, SEAL = range(9)
+
+SEALED = b"!"
+"""On the pipe by which calls are asked back: the outcome of the running call counts."""
 
 _HEADER = struct.Struct("!BQQ")
 _LENGTH = _HEADER.size
@@ -54,4 +59,7 @@ class Frames:
         return found
 
 
-__all__ = ["BEAT", "CALL", "CHUNK", "ERROR", "FUNCTION", "HELLO", "RESULT", "RETURNED", "Frames", "frame"]
+__all__ = [
+    "BEAT", "BEGUN", "CALL", "CHUNK", "ERROR", "FUNCTION", "HELLO", "RESULT", "RETURNED", "SEAL",
+    "SEALED", "Frames", "frame",
+]  # fmt: skip

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.errors import WorkflowProblem
 from solvent.services.failure import Failure, cause_of
-from solvent.services.frames import BEAT, ERROR, HELLO, RESULT, RETURNED
+from solvent.services.frames import BEAT, BEGUN, ERROR, HELLO, RESULT, RETURNED, SEAL
 from solvent.services.shipping import pack_function, refuse_workers_of_workers
 from solvent.services.threads import report_fault
 from solvent.services.workers import Parcel, WorkerProcess
@@ -232,9 +232,9 @@ class Processes:
         for kind, number, payload in frames:
             if kind in {RESULT, ERROR}:
                 self._end_call(worker, number, kind, payload)
-            elif kind == BEAT:
+            elif kind in {BEAT, BEGUN, SEAL}:
                 if worker.given and worker.given[0].number == number:
-                    worker.given[0].target.beat()
+                    _tell_of(worker, kind)
             elif kind == HELLO:
                 worker.is_ready = True
                 self._stillborn = 0
@@ -323,6 +323,17 @@ class Processes:
         self._selector.close()
         self._wake_out.close()
         self._wake_in.close()
+
+
+def _tell_of(worker: WorkerProcess, kind: int) -> None:
+    """Pass on what the running call of a worker says or asks."""
+    target = worker.given[0].target
+    if kind == BEAT:
+        target.beat()
+    elif kind == BEGUN:
+        target.begun()
+    elif target.seal():
+        worker.confirm()
 
 
 def _load_of(worker: WorkerProcess) -> int:

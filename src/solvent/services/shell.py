@@ -31,8 +31,10 @@ from typing import TYPE_CHECKING, Any
 from solvent.errors import WorkflowProblem
 from solvent.services.command import GRACE_SECONDS, Command
 from solvent.services.failure import cause_of, one_line
+from solvent.services.lending import claims_among
 from solvent.services.output import End, TooMuch, Whole
 from solvent.services.placeholders import NoArgument, command_of, fill, text_of
+from solvent.services.signs import begun, sealed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,8 +54,19 @@ def make_shell(service: Service, caller: Caller) -> Callable[[Attempt], None]:
     _check(service)
     threads = caller.threads
 
+    def run(attempt: Attempt) -> Any:
+        if caller.lender is None or not claims_among((*attempt.arguments, *attempt.keywords.values())):
+            return _Run(service, attempt, caller).result()
+        with caller.lender.paths(attempt.arguments, attempt.keywords) as loan:
+            attempt.arguments, attempt.keywords = loan.arguments, loan.keywords
+            begun()
+            result = _Run(service, attempt, caller).result()
+            if sealed():
+                loan.keep()
+        return result
+
     def launch(attempt: Attempt) -> None:
-        attempt.function = lambda *_arguments, **_keywords: _Run(service, attempt, caller).result()
+        attempt.function = lambda *_arguments, **_keywords: run(attempt)
         threads.put(attempt)
 
     return launch

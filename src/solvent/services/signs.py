@@ -4,6 +4,10 @@
 `cancelled()` says whether anybody still wants the result; a function in a thread cannot be stopped from outside, so
 a long one should ask now and then. Outside of a call the first does nothing and the second is false.
 
+`begun()` and `sealed()` are for those that lend resources to a function. The first says that the function has all it
+needs: what came before was waiting, and is no time of the service. The second asks, when the function has ended,
+whether its outcome counts; from then on it does, and nobody can cancel it any more.
+
 The current call is held by a context variable: each worker thread has its own context, and so has each asynchronous
 task, although these share a thread.
 """
@@ -24,6 +28,12 @@ class Job(Protocol):
     def beat(self) -> None:
         """Take a sign of life."""
 
+    def begun(self) -> None:
+        """Learn that the function has all it needs."""
+
+    def seal(self) -> bool:
+        """Tell whether the outcome counts; if so, it counts for good."""
+
 
 CURRENT: ContextVar[Job | None] = ContextVar("solvent_call", default=None)
 
@@ -41,4 +51,17 @@ def cancelled() -> bool:
     return job is not None and job.over
 
 
-__all__ = ["CURRENT", "Job", "cancelled", "heartbeat"]
+def begun() -> None:
+    """Say that the running function has all it needs, and its time begins."""
+    job = CURRENT.get()
+    if job is not None:
+        job.begun()
+
+
+def sealed() -> bool:
+    """Ask whether the outcome of the function counts; if so, it counts for good."""
+    job = CURRENT.get()
+    return job is None or job.seal()
+
+
+__all__ = ["CURRENT", "Job", "begun", "cancelled", "heartbeat", "sealed"]

@@ -75,6 +75,13 @@ class ThreadJob:
     def beat(self) -> None:
         """Take a sign of life."""
 
+    def begun(self) -> None:
+        """Learn that the function has all it needs."""
+
+    def seal(self) -> bool:
+        """Tell whether the outcome counts."""
+        return not self.over
+
     def settle(self, value: Any, failure: Failure | None) -> None:
         """Take the outcome."""
         raise NotImplementedError

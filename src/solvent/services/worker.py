@@ -2,8 +2,9 @@
 
 The main thread reads calls and runs them. A second thread sleeps on a control pipe. When the main process asks for
 calls back (another worker has nothing to do), it takes those that are not begun, also out of the pipe, and returns
-them, even while a long call is running. When the pipe ends, the main process is gone, and the second thread ends this
-process with all that it has started, whatever it is doing.
+them, even while a long call is running. The answer to a call that asks whether its outcome counts comes the same way:
+yes, or nothing, since a worker whose call nobody wants any more is killed. When the pipe ends, the main process is
+gone, and the second thread ends this process with all that it has started, whatever it is doing.
 """
 
 from __future__ import annotations
@@ -17,7 +18,20 @@ import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from solvent.services.frames import BEAT, CHUNK, ERROR, FUNCTION, HELLO, RESULT, RETURNED, Frames, frame
+from solvent.services.frames import (
+    BEAT,
+    BEGUN,
+    CHUNK,
+    ERROR,
+    FUNCTION,
+    HELLO,
+    RESULT,
+    RETURNED,
+    SEAL,
+    SEALED,
+    Frames,
+    frame,
+)
 from solvent.services.shipping import unpack_function
 from solvent.services.signs import CURRENT
 
@@ -39,6 +53,7 @@ class Worker:
         self._running = 0
         self._reading = threading.Lock()
         self._writing = threading.Lock()
+        self._sealed = threading.Event()
 
     def serve(self) -> None:
         """Run calls until the main process has no more."""
@@ -59,6 +74,16 @@ class Worker:
     def beat(self) -> None:
         """Pass a sign of life on."""
         self._send(frame(BEAT, self._running))
+
+    def begun(self) -> None:
+        """Say that the running call has all it needs."""
+        self._send(frame(BEGUN, self._running))
+
+    def seal(self) -> bool:
+        """Ask whether the outcome of the running call counts; if not, this process is killed while it waits."""
+        self._sealed.clear()
+        self._send(frame(SEAL, self._running))
+        return self._sealed.wait()
 
     def _run(self, number: int, payload: bytes) -> bytes:
         try:
@@ -96,8 +121,11 @@ class Worker:
         return bool(data)
 
     def _watch(self) -> None:
-        while os.read(self._control, 1):
-            self._give_back()
+        while wish := os.read(self._control, 1):
+            if wish == SEALED:
+                self._sealed.set()
+            else:
+                self._give_back()
         os.killpg(0, signal.SIGKILL)
 
     def _give_back(self) -> None:

@@ -15,7 +15,7 @@ from collections import deque
 from time import monotonic
 from typing import Any
 
-from solvent.services.frames import CALL, CHUNK, FUNCTION, Frames, frame
+from solvent.services.frames import CALL, CHUNK, FUNCTION, SEALED, Frames, frame
 
 _START = "import sys; sys.path[:] = sys.argv[4:]; del sys.argv[4:]; from solvent.services.worker import main; main()"
 
@@ -112,6 +112,11 @@ class WorkerProcess:
         # An error means it is dead, which its other pipe will say.
         with contextlib.suppress(OSError):
             os.write(self.control, b"?")
+
+    def confirm(self) -> None:
+        """Say that the outcome of its call counts."""
+        with contextlib.suppress(OSError):
+            os.write(self.control, SEALED)
 
     def kill(self) -> None:
         """Kill it and all that it has started."""
