@@ -9,7 +9,7 @@ from solvent.checker.models.elmp import BROKEN, LARGE, MODELS
 
 COUNTS = {
     "requests-4": 8_221,
-    "requests-seldom-4": 2_572,
+    "requests-seldom-4": 1_871,
     "use-takes-time": 3_883,
     "departures-4": 10_067,
     "insertions-4": 1_396,
@@ -26,16 +26,16 @@ COUNTS = {
     "endless-insertion": 454,
 }
 COUNTS_LONG = {
-    "parts-data-leaving": 8_304,
-    "requests-again": 4_999,
-    "patience": 4_893,
-    "leaving-the-queue": 8_351,
+    "parts-data-leaving": 8_768,
+    "requests-again": 6_131,
+    "patience": 5_583,
+    "leaving-the-queue": 8_785,
     "requests-5": 18_101,
     "departures-5": 20_368,
     "rebuilding-leaving": 28_495,
-    "withdrawals": 18_989,
+    "withdrawals": 20_603,
     "mixed-4": 149_517,
-    "mixed-seldom-4": 91_481,
+    "mixed-seldom-4": 98_372,
 }
 COUNTS_LARGE = {
     "requests-6": 199_843,

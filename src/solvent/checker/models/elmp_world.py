@@ -17,7 +17,7 @@ from solvent.checker.models.elmp_names import standard
 from solvent.protocols.elmp.invariants import SAFETY, Scene
 from solvent.protocols.elmp.messages import Seat
 from solvent.protocols.elmp.process import Elmp, Process
-from solvent.protocols.elmp.state import ElmpConfig, Idle, Out
+from solvent.protocols.elmp.state import ElmpConfig, ElmpState, Idle, Out, Requesting
 from solvent.protocols.elmp.vocabulary import (
     Astray,
     Data,
@@ -165,9 +165,14 @@ def is_settled(world: World) -> bool:
     return (
         world.is_quiet
         and not world.requests
-        and all(type(state.phase) in (Idle, Out) and state.departure is None for state in world.states)
+        and all(_is_idle(state) and state.departure is None for state in world.states)
         and not any(one.handle is not None for state in world.states for one in (*state.places, *state.uses))
     )
+
+
+def _is_idle(state: ElmpState) -> bool:
+    """Whether a process has nothing to do; one that need not know its place may never hear of it."""
+    return type(state.phase) in (Idle, Out) or (type(state.phase) is Requesting and state.phase.can_wait)
 
 
 # ---------------------------------------------------------------------------------------------------------- worlds

@@ -109,6 +109,8 @@ class Balancing(Inserting):
         self.queue = kept if is_top else [(sender, uncounted(message)) for sender, message in kept]
         self.reset_departure()
         self.gathering = Gathering(frozenset(self.children), () if is_top else (self.me,), is_top)
+        # Who is told to gather begins its request again unless it has heard of its place.
+        self.tell_last()
         for node in sorted(self.children):
             self.send(node, Gather())
 

@@ -25,8 +25,9 @@ class Desk:
     """The parts of a process's state during one step."""
 
     __slots__ = (
+        "_children",
+        "_seat",
         "asks",
-        "children",
         "config",
         "departure",
         "early",
@@ -48,6 +49,7 @@ class Desk:
         "timed",
         "told",
         "turns",
+        "untold",
         "used",
         "uses",
     )
@@ -77,16 +79,19 @@ class Desk:
     def sit(self, seat: Seat) -> None:
         """Take a seat, with all that waits there."""
         self.is_reshaped = True
+        self._seat = seat
+        self._children: dict[NodeId, tuple[int, int]] | None = None
         self.parent = seat.parent
-        self.children = {node: (height, weight) for node, height, weight in seat.children}
         self.told = seat.told
         self.queue = list(seat.queue)
-        self.ranks, self.turns, self.tail = seat.ranks, seat.turns, seat.tail
+        self.ranks, self.turns, self.tail, self.untold = seat.ranks, seat.turns, seat.tail, seat.untold
 
     def seat(self, *, queue: list[Waiting]) -> Seat:
         """Give the seat as it is, but for what waits."""
-        children = tuple(sorted((node, *size) for node, size in self.children.items()))
-        return Seat(self.parent, children, self.told, tuple(queue), self.ranks, self.turns, self.tail)
+        children = self._seat.children
+        if self._children is not None:
+            children = tuple(sorted([(node, *size) for node, size in self._children.items()]))
+        return Seat(self.parent, children, self.told, tuple(queue), self.ranks, self.turns, self.tail, self.untold)
 
     def state(self) -> ElmpState:
         """Put the parts together again."""
@@ -111,6 +116,33 @@ class Desk:
     def finish(self) -> tuple[ElmpState, Effects]:
         """Give the step that was made."""
         return self.state(), tuple(self.effects)
+
+    # -------------------------------------------------------------------------------------------------- children
+
+    @property
+    def children(self) -> dict[NodeId, tuple[int, int]]:
+        """Give the children with the sizes of the trees below them; most steps do without."""
+        if self._children is None:
+            self._children = {node: (height, weight) for node, height, weight in self._seat.children}
+        return self._children
+
+    @children.setter
+    def children(self, children: dict[NodeId, tuple[int, int]]) -> None:
+        self._children = children
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether there are no children."""
+        return not (self._seat.children if self._children is None else self._children)
+
+    def has_child(self, node: NodeId) -> bool:
+        """Say whether a process is a child."""
+        if self._children is not None:
+            return node in self._children
+        for one in self._seat.children:  # noqa: SIM110 - half as long as `any`
+            if one[0] == node:
+                return True
+        return False
 
     # ------------------------------------------------------------------------------------------------- questions
 

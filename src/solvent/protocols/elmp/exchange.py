@@ -42,6 +42,8 @@ class Exchanging(Holding):
         upper = next((message for _, message in self.early if type(message) is Upper), None)
         self.early = tuple(one for one in self.early if one[1] is not upper)
         self.swap = Swap(other, is_upper, frozenset(children), upper=upper)
+        # Only who has the seat now can be asked for news.
+        self.tell_last()
         # Whoever was to be the heir is a child of another now.
         self.reset_departure()
         for node in children:

@@ -52,9 +52,11 @@ class Holding(Queue):
 
     def on_token(self, message: Token) -> None:
         """Let the claim in, or if it was withdrawn let the token rest or pass it on."""
-        uses = {one.number for one in self.uses}
-        active = tuple(one for one in message.active if one[0] != self.me or one[1] in uses)
-        self.is_listed = any(one[0] == self.me for one in active)
+        active = message.active
+        if active:
+            uses = {one.number for one in self.uses}
+            active = tuple(one for one in active if one[0] != self.me or one[1] in uses)
+        self.is_listed = bool(active) and any(one[0] == self.me for one in active)
         place = replace(self.known(message.turn), predecessor=None, has_token=True, data=message.data, active=active)
         if place.handle is None:
             self.pass_on(place)
@@ -74,8 +76,8 @@ class Holding(Queue):
     def wait(self, place: Place, handle: int, claim: Claim) -> Use:
         """Ask those who have a claim that excludes this one to say when it is over."""
         self.used += 1
-        earlier = tuple(one for one in place.active if one[2].excludes(claim))
-        awaits = tuple((node, number) for node, number, _ in earlier)
+        earlier = tuple(one for one in place.active if one[2].excludes(claim)) if place.active else ()
+        awaits = tuple((node, number) for node, number, _ in earlier) if earlier else ()
         use = Use(self.used, handle, claim, place.turn, place.data, earlier=earlier, awaits=awaits)
         self.put_use(use)
         for node, number in awaits:
@@ -91,7 +93,8 @@ class Holding(Queue):
                 self.consider_granting(self.wait(place, ENTRUSTED, WHOLE))
             return
         self.remove(place.turn)
-        self.uses = tuple(one for one in self.uses if one.handle != ENTRUSTED)
+        if self.uses:
+            self.uses = tuple(one for one in self.uses if one.handle != ENTRUSTED)
         if self.departure is not None and data is not None and (data.holder == self.me or self.uses):
             data = replace(data, is_urgent=True)
             self.departure = replace(self.departure, is_entrusted=True)
@@ -107,7 +110,11 @@ class Holding(Queue):
 
     def put_use(self, use: Use) -> None:
         """Keep a claim as it is now."""
-        self.uses = (*(one for one in self.uses if one.number != use.number), use)
+        uses, number = self.uses, use.number
+        if not uses or (len(uses) == 1 and uses[0].number == number):
+            self.uses = (use,)
+        else:
+            self.uses = (*(one for one in uses if one.number != number), use)
 
     def use_of(self, number: int) -> Use | None:
         """Give the claim with a number, if it is here."""
@@ -115,14 +122,17 @@ class Holding(Queue):
 
     def claim(self, handle: int) -> Use | None:
         """Give a user's claim that was let in."""
-        return next((one for one in self.uses if one.handle == handle), None)
+        for one in self.uses:
+            if one.handle == handle:
+                return one
+        return None
 
     def consider_granting(self, use: Use) -> None:
         """Grant a claim that waits for nobody."""
         if use.awaits or use.is_held or use.handle is None:
             return
         # Who has changed a part since has relieved who had changed it before.
-        sources = tuple(
+        sources = use.sources and tuple(
             one
             for place, one in enumerate(use.sources, 1)
             if not any(_covers(later, one) for later in use.sources[place:])
@@ -194,22 +204,27 @@ class Holding(Queue):
         use = self.claim(handle)
         if use is None or not use.is_held:
             return
+        if use.claim.is_plain:
+            self.release_whole(use, data)
+        else:
+            self.end(use, is_changed=data is not None and not use.claim.is_shared)
         if data is not None:
             self.relieve(use)
-        if not use.claim.is_plain:
-            self.end(use, is_changed=data is not None and not use.claim.is_shared)
-            return
+
+    def release_whole(self, use: Use, data: Data | None) -> None:
+        """Let a claim be over that has kept the token; that goes first, since somebody waits for it."""
         place = self.place_of(use.turn)
         assert place is not None
+        old = place.data
         if data is not None:
-            if place.data is not None and place.data.holder not in (self.me, data.holder):
-                self.send(place.data.holder, Taken(place.data.version))
             data = replace(data, since=(use.turn, use.number))
             place = replace(place, data=data, active=())
             self.keeps = data.version if data.holder == self.me else None
             self.store(data)
         self.end(use, is_changed=False)
         self.pass_on(place)
+        if data is not None and old is not None and old.holder not in (self.me, data.holder):
+            self.send(old.holder, Taken(old.version))
 
     def on_withdraw(self, handle: int) -> None:
         """Give up a claim, whether it waits for its turn, for others, or is held."""

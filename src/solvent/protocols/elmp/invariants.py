@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from solvent.protocols.elmp.balance import is_too_high
 from solvent.protocols.elmp.messages import (
     Agreed,
@@ -111,7 +113,13 @@ def nobody_is_overtaken_by_what_it_excludes(scene: Scene) -> str | None:
 
 
 def _places(scene: Scene) -> dict[Ref, Place]:
-    return {(NodeId(node), place.turn): place for node, state in enumerate(scene.states) for place in state.places}
+    """Give all places; also of who has not been told of it, as far as the root knows it."""
+    places = {(NodeId(node), place.turn): place for node, state in enumerate(scene.states) for place in state.places}
+    for one in [state.seat.untold for state in scene.states]:
+        if one is not None and (one.requester, 0) in places:
+            place = places.pop((one.requester, 0))
+            places[one.requester, one.turn] = replace(place, turn=one.turn, predecessor=one.predecessor)
+    return places
 
 
 def _first(scene: Scene) -> Ref | None:

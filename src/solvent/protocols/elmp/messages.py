@@ -33,10 +33,15 @@ class Asking(Value, frozen=True, gc=False):
     number: int
     #: The requester and who passed it on, in order; they are held for it.
     path: tuple[NodeId, ...]
+    #: Whether the requester need not hear of its place before somebody comes after it.
+    can_wait: bool = False
 
 
 class Climb(Message, frozen=True, gc=False):
-    """Requests on their way to the root, in the order in which they are to be in the queue."""
+    """Requests on their way to the root, in the order in which they are to be in the queue.
+
+    None: the sender could wait to hear of its place, and cannot any more.
+    """
 
     requests: tuple[Asking, ...]
 
@@ -95,6 +100,19 @@ Waiting: TypeAlias = tuple[NodeId, Climb | Stand | Leaving | Enter | Adopt | Att
 # --------------------------------------------------------------------------------------------- exchange of seats
 
 
+class Given(Value, frozen=True, gc=False):
+    """A place in the queue for a request."""
+
+    requester: NodeId
+    number: int
+    path: tuple[NodeId, ...]
+    turn: int
+    #: Who gets the token before.
+    predecessor: Ref
+    #: Who gets it next, if that is known already.
+    next: Ref | None = None
+
+
 class Seat(Value, frozen=True, gc=False):
     """A place in the tree."""
 
@@ -108,19 +126,8 @@ class Seat(Value, frozen=True, gc=False):
     ranks: int = 0
     turns: int = 0
     tail: Ref | None = None
-
-
-class Given(Value, frozen=True, gc=False):
-    """A place in the queue for a request."""
-
-    requester: NodeId
-    number: int
-    path: tuple[NodeId, ...]
-    turn: int
-    #: Who gets the token before.
-    predecessor: Ref
-    #: Who gets it next, if that is known already.
-    next: Ref | None = None
+    #: The root's: the last place, if its process has not been told of it.
+    untold: Given | None = None
 
 
 class Won(Message, frozen=True, gc=False):
@@ -311,44 +318,12 @@ class Relinked(Message, frozen=True, gc=False):
     turn: int
 
 
-ElmpMessage: TypeAlias = (
-    Climb
-    | Stand
-    | Leaving
-    | Enter
-    | Adopt
-    | Attach
-    | Surrender
-    | Won
-    | Rise
-    | Exchange
-    | Follow
-    | Followed
-    | Upper
-    | Lower
-    | Freed
-    | Standing
-    | Agreed
-    | Settled
-    | Hello
-    | Ranked
-    | Welcome
-    | Unknown
-    | Resized
-    | Gather
-    | Gathered
-    | Seated
-    | Token
-    | Await
-    | Done
-    | Superseded
-    | Taken
-    | Link
-    | Unlink
-    | Unlinked
-    | Relink
-    | Relinked
-)
+_OfRequests: TypeAlias = Climb | Won | Rise | Freed | Follow | Followed | Upper | Lower
+_OfDepartures: TypeAlias = Stand | Standing | Leaving | Agreed | Exchange | Settled | Surrender
+_OfInsertions: TypeAlias = Hello | Enter | Adopt | Attach | Ranked | Welcome | Unknown
+_OfShape: TypeAlias = Resized | Gather | Gathered | Seated
+_OfQueue: TypeAlias = Token | Link | Unlink | Unlinked | Relink | Relinked | Await | Done | Taken | Superseded
+ElmpMessage: TypeAlias = _OfRequests | _OfDepartures | _OfInsertions | _OfShape | _OfQueue
 """All that may come over a wire."""
 
 __all__ = [

@@ -59,8 +59,9 @@ from solvent.protocols.elmp.state import Blocked, ElmpConfig, ElmpState, ElmpSte
 from solvent.protocols.elmp.vocabulary import Data, Fetched, Join, Leave, Release, Request, Stored, Withdraw
 from solvent.protocols.machine import Event, NodeId, Received, Requested, TimerFired
 
-_OF_QUEUE = (Token, Await, Done, Superseded, Taken, Link, Unlink, Unlinked, Relink, Relinked)
-_OF_SEAT = (Climb, Stand, Leaving, Enter, Adopt, Attach, Surrender, Resized)
+_OF_QUEUE = frozenset((Token, Await, Done, Superseded, Taken, Link, Unlink, Unlinked, Relink, Relinked))
+_OF_SEAT = frozenset((Climb, Stand, Leaving, Enter, Adopt, Attach, Surrender, Resized))
+_FROM_CHILDREN = frozenset((Climb, Leaving, Resized))
 _TO_NEWCOMERS = (Ranked, Welcome, Unknown)
 SeatMessage: TypeAlias = Climb | Stand | Leaving | Enter | Adopt | Attach | Surrender | Resized
 
@@ -72,13 +73,14 @@ class Process(Balancing):
 
     def on_event(self, event: Event) -> None:
         """Take one event."""
-        match event:
-            case Received(sender, message):
-                self.on_message(sender, message)
-            case Requested(request):
-                self.on_requested(request)
-            case TimerFired(name):
-                self.on_timer(name)
+        # Questions of type are asked in the quickest way here and below: every message passes them.
+        kind = type(event)
+        if kind is Received:
+            self.on_message(event.sender, event.message)  # type: ignore[union-attr]
+        elif kind is Requested:
+            self.on_requested(event.request)  # type: ignore[union-attr]
+        elif kind is TimerFired:
+            self.on_timer(event.name)  # type: ignore[union-attr]
         self.settle()
 
     def on_requested(self, request: Any) -> None:
@@ -103,15 +105,16 @@ class Process(Balancing):
 
     def on_message(self, sender: NodeId, message: Any) -> None:
         """Take a message, or keep it for later."""
-        if isinstance(message, _OF_QUEUE):
+        kind = type(message)
+        if kind in _OF_QUEUE:
             self.on_queue_message(message)
         elif type(self.phase) is Out or type(self.phase) is Joining:
             self.on_outside(sender, message)
-        elif isinstance(message, Hello):
+        elif kind is Hello:
             self.on_message(sender, Enter(sender))
         elif self.gathering is not None and not self.is_for_gathering(sender, message):
             return
-        elif isinstance(message, _OF_SEAT):
+        elif kind in _OF_SEAT:
             self.on_seat_message(sender, message)
         else:
             self.on_answer(sender, message)
@@ -147,12 +150,14 @@ class Process(Balancing):
         if self.swap is not None and sender == self.swap.other and isinstance(message, Resized):
             # Of the lower seat, when its occupant still was a child: what it told goes with the seats.
             return
-        is_strange = isinstance(message, Climb | Leaving | Resized) and sender not in self.children
+        is_strange = type(message) in _FROM_CHILDREN and not self.has_child(sender)
         if is_strange or (self.swap is not None and sender not in self.swap.waiting):
             # From a child of the seat that this process is going to have, perhaps without having heard of it yet.
             self.early += ((sender, message),)
         elif isinstance(message, Resized):
             self.on_resized(sender, message)
+        elif isinstance(message, Climb) and not message.requests:
+            self.on_impatience(sender)
         else:
             self.queue.append((sender, message))
             self.consider_standing()
@@ -206,7 +211,10 @@ class Process(Balancing):
                 self.consider_shape()
             if self.departure is not None:
                 self.consider_leaving()
-            if not self.queue or type(self.phase) is not Idle:
+            if type(self.phase) is not Idle:
+                self.consider_waiting()
+                return
+            if not self.queue:
                 return
             first = next((one for one in self.queue if not self.must_wait(*one)), None)
             if first is None:

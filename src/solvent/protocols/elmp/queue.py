@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from solvent.protocols.elmp.desk import Desk
-from solvent.protocols.elmp.messages import Link, Ref, Relink, Relinked, Unlink, Unlinked
+from solvent.protocols.elmp.messages import Link, Ref, Relink, Relinked, Unlink, Unlinked, Won
 from solvent.protocols.elmp.vocabulary import Queued
 
 if TYPE_CHECKING:
@@ -39,16 +39,22 @@ class Queue(Desk):
 
     def place_of(self, turn: int) -> Place | None:
         """Give the place with a turn, if it is here."""
-        return next((one for one in self.places if one.turn == turn), None)
+        for one in self.places:
+            if one.turn == turn:
+                return one
+        return None
 
     def put(self, place: Place) -> None:
         """Keep a place as it is now."""
-        kept = [one for one in self.places if one.turn != place.turn]
-        self.places = tuple(sorted([*kept, place], key=_by_turn)) if kept else (place,)
+        places, turn = self.places, place.turn
+        if not places or (len(places) == 1 and places[0].turn == turn):
+            self.places = (place,)
+        else:
+            self.places = tuple(sorted([place, *(one for one in places if one.turn != turn)], key=_by_turn))
 
     def remove(self, turn: int) -> None:
         """Have a place no longer."""
-        self.places = tuple(one for one in self.places if one.turn != turn)
+        self.places = tuple([one for one in self.places if one.turn != turn])
 
     def known(self, turn: int) -> Place:
         """Give the place with a turn; if nobody has told of it yet, it is that of the request under way."""
@@ -72,8 +78,16 @@ class Queue(Desk):
         (to, turn), self.tail = self.tail, last
         if to == self.me:
             self.on_link(Link(turn, first))
+        elif self.untold is not None:
+            self.tell_last(first)
         else:
             self.send(to, Link(turn, first))
+
+    def tell_last(self, after: Ref | None = None) -> None:
+        """Tell the process that has the last place of it, and who comes after it if that is known."""
+        if self.untold is not None:
+            self.send(self.untold.requester, Won((replace(self.untold, next=after),)))
+            self.untold = None
 
     def on_link(self, message: Link) -> None:
         """Know who comes next; if the token rests here, it goes there."""

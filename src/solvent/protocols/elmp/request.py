@@ -8,7 +8,7 @@ the good news on, learns by it who its child is from now on (E3). The old root f
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -22,6 +22,13 @@ from solvent.protocols.machine import SetTimer
 
 if TYPE_CHECKING:
     from solvent.protocols.machine import NodeId
+
+
+def hastened(message: Any) -> Any:
+    """Give requests whose makers cannot wait to hear of their places."""
+    if not isinstance(message, Climb):
+        return message
+    return Climb(tuple(replace(one, can_wait=False) for one in message.requests))
 
 
 class Climbing(Exchanging):
@@ -74,8 +81,24 @@ class Climbing(Exchanging):
     def climb(self) -> None:
         """Send the request up."""
         assert self.parent is not None
-        self.phase = Requesting(self.asks)
-        self.send(self.parent, Climb((Asking(self.me, self.asks, (self.me,)),)))
+        # A leaf with nothing else to do; if the root changes seats each time, it hears of its place anyway.
+        is_free = self.is_leaf and not self.queue and self.departure is None
+        can_wait = is_free and self.config.exchange_every > 1
+        self.phase = Requesting(self.asks, can_wait)
+        self.send(self.parent, Climb((Asking(self.me, self.asks, (self.me,), can_wait),)))
+
+    def consider_waiting(self) -> None:
+        """Ask the root for news if there is something else to do meanwhile."""
+        if type(self.phase) is Requesting and self.phase.can_wait and (self.queue or self.departure):
+            assert self.parent is not None
+            self.phase = Requesting(self.phase.number)
+            self.send(self.parent, Climb(()))
+
+    def on_impatience(self, sender: NodeId) -> None:
+        """Tell a child of its place; if its request still waits here, it will be told in time."""
+        if self.untold is not None and self.untold.requester == sender:
+            self.tell_last()
+        self.queue = [(node, hastened(message) if node == sender else message) for node, message in self.queue]
 
     def on_climb(self, message: Climb) -> None:
         """Take all requests that wait together, and pass them on; or at the root put them into the queue."""
@@ -102,6 +125,9 @@ class Climbing(Exchanging):
         ]
         self.append(refs[0], refs[-1])
         if first // every == self.turns // every:
+            if requests[-1].can_wait and len(requests[-1].path) == 1:
+                # It will hear of its place together with who comes after it: one message instead of two.
+                self.untold = given.pop()
             self.send_down(given)
             return
         *others, last = given
@@ -124,8 +150,9 @@ class Climbing(Exchanging):
     def on_won(self, message: Won) -> None:
         """Know one's own place in the queue, or pass the news on and be held for these requests no longer."""
         below = [one for one in message.places if one.requester != self.me]
-        self.send_down(below)
-        self.let_go({(one.requester, one.number) for one in below})
+        if below:
+            self.send_down(below)
+            self.let_go({(one.requester, one.number) for one in below})
         for one in message.places:
             if one.requester == self.me:
                 self.appended(one.turn, one.predecessor, one.next)
@@ -137,6 +164,7 @@ class Climbing(Exchanging):
         place, root = message.place, message.root
         if place.requester == self.me:
             self.appended(place.turn, place.predecessor, place.next)
+            self.phase = Requesting(place.number)
             self.begin_swap(root, is_upper=False)
             return
         self.rename_child(place.requester, root)

@@ -34,9 +34,11 @@ class Idle(Value, frozen=True, gc=False):
 
 
 class Requesting(Value, frozen=True, gc=False):
-    """Its own request is on its way to the root."""
+    """Its own request is on its way to the root, or the root has told nobody yet."""
 
     number: int
+    #: Whether it need not hear of its place before somebody comes after it.
+    can_wait: bool = False
 
 
 class Busy(Value, frozen=True, gc=False):

@@ -15,12 +15,14 @@ from solvent.protocols.elmp.messages import (
     Climb,
     Gather,
     Gathered,
+    Given,
     Leaving,
     Own,
     Resized,
     Seat,
     Seated,
     Stand,
+    Won,
 )
 from solvent.protocols.elmp.state import Blocked, Busy, Departure, ElmpConfig, Exiting, Gathering, Idle, Requesting
 from solvent.protocols.elmp.vocabulary import Join, Request
@@ -71,6 +73,15 @@ def test_scapegoat_gathers_who_is_below() -> None:
     before = replace(inner(), seat=Seat(A, (child(C, 1, 2),), (2, 3)))
     state, effects = taken(B, before, Received(C, Resized(2, 1)))
     assert (state.phase, sent(effects)) == (Busy(((B, 0),)), [(C, Gather())])
+
+
+def test_scapegoat_tells_of_a_place_before_it_gathers() -> None:
+    """Who has a place and has not heard of it would begin its request again."""
+    given = Given(C, 1, (C,), 3, (A, 2))
+    before = root(child(B, 2, 3), child(C))
+    before = replace(before, seat=replace(before.seat, untold=given, tail=(C, 3)))
+    _, effects = taken(A, before, Received(B, Resized(3, 1)))
+    assert sent(effects) == [(C, Won((given,))), (B, Gather()), (C, Gather())]
 
 
 def test_gathered_ones_get_new_seats() -> None:

@@ -13,6 +13,7 @@ from solvent.protocols.elmp.messages import (
     Follow,
     Followed,
     Freed,
+    Given,
     Leaving,
     Lower,
     Own,
@@ -20,9 +21,11 @@ from solvent.protocols.elmp.messages import (
     Seat,
     Settled,
     Stand,
+    Standing,
     Upper,
+    Won,
 )
-from solvent.protocols.elmp.state import Blocked, Busy, Exiting, Idle, Phase, Requesting, Swap
+from solvent.protocols.elmp.state import Blocked, Busy, Departure, Exiting, Idle, Phase, Requesting, Swap
 from solvent.protocols.machine import NodeId, Received
 from tests.unit.protocols.elmp.acting import A, B, C, D, E, child, inner, leaf, root, sent, taken
 
@@ -56,6 +59,15 @@ def test_seat_is_handed_down_when_all_children_follow() -> None:
     assert sent(effects) == []
     _, effects = taken(B, state, Received(D, Followed()))
     assert sent(effects) == [(E, Upper(Seat(A, (child(C), child(D)), (1, 3), ((D, OF_D),))))]
+
+
+def test_place_is_told_before_the_root_gives_its_seat_up() -> None:
+    """Who has not heard of its place would ask the next root in vain, before that one sits."""
+    given = Given(C, 1, (C,), 3, (A, 2))
+    before = root(child(B), child(C), tail=(C, 3), departure=Departure(B))
+    before = replace(before, seat=replace(before.seat, untold=given))
+    state, effects = taken(A, before, Received(B, Standing()))
+    assert (state.seat.untold, sent(effects)) == (None, [(B, Exchange()), (C, Won((given,))), (C, Follow(B))])
 
 
 def test_new_children_may_be_early() -> None:

@@ -190,7 +190,7 @@ def test_other_versions_mean_nothing() -> None:
 def test_new_version_is_kept_until_it_is_taken() -> None:
     """Who changed the data keeps it until somebody says that it has it; the former holder may forget it."""
     state, effects = taken(B, holding(data=Data(4, A)), Requested(Release(0, Data(5, B))))
-    assert (state.keeps, sent(effects)) == (5, [(A, Taken(4)), (C, Token(3, Data(5, B, since=(2, 1))))])
+    assert (state.keeps, sent(effects)) == (5, [(C, Token(3, Data(5, B, since=(2, 1)))), (A, Taken(4))])
     state, _ = taken(B, state, Received(C, Taken(5)))
     assert state.keeps is None
 

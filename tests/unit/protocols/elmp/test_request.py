@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from solvent.protocols.elmp.messages import Asking, Climb, Follow, Freed, Given, Link, Rise, Token, Won
 from solvent.protocols.elmp.state import Busy, Departure, ElmpConfig, Idle, Place, Requesting, Use
-from solvent.protocols.elmp.vocabulary import WHOLE, Dropped, Granted, Queued, Release, Request
+from solvent.protocols.elmp.vocabulary import WHOLE, Dropped, Granted, Leave, Queued, Release, Request
 from solvent.protocols.machine import Received, Requested
 from tests.unit.protocols.elmp.acting import A, B, C, Company, D, child, inner, leaf, root, sent, taken, told
 
 SELDOM = ElmpConfig(exchange_every=100)
 OF_C = Asking(C, 1, (C,))
 OF_D = Asking(D, 4, (D,))
+WAITING_C = Asking(C, 1, (C,), can_wait=True)
 
 
 def test_request_goes_to_the_parent() -> None:
@@ -129,3 +132,59 @@ def test_everybody_is_served_in_the_order_of_the_root() -> None:
     grants = [(node, told.turn) for node, told in company.told if isinstance(told, Granted)]
     assert sorted(node for node, _ in grants) == list(range(7))
     assert [turn for _, turn in grants] == sorted(turn for _, turn in grants)
+
+
+def test_leaf_can_wait_for_news() -> None:
+    """A leaf with nothing else to do need not hear of its place at once, unless seats are changed each time."""
+    state, effects = taken(C, leaf(B), Requested(Request()), config=SELDOM)
+    assert (state.phase, sent(effects)) == (Requesting(1, can_wait=True), [(B, Climb((WAITING_C,)))])
+
+
+def test_root_tells_a_child_that_can_wait_when_somebody_comes_after_it() -> None:
+    """One message tells a place and who comes next, instead of two."""
+    before = root(child(B), child(C), tail=(D, 2))
+    state, effects = taken(A, before, Received(C, Climb((WAITING_C,))), config=SELDOM)
+    given = Given(C, 1, (C,), 3, (D, 2))
+    assert (state.seat.untold, sent(effects)) == (given, [(D, Link(2, (C, 3)))])
+    state, effects = taken(A, state, Received(B, Climb((Asking(B, 1, (B,)),))), config=SELDOM)
+    assert state.seat.untold is None
+    assert sent(effects) == [(C, Won((replace(given, next=(B, 4)),))), (B, Won((Given(B, 1, (B,), 4, (C, 3)),)))]
+
+
+def test_those_further_down_are_told_at_once() -> None:
+    """Somebody else is held for a request that came by another process."""
+    before = root(child(B, 1, 2), tail=(D, 2))
+    asking = replace(WAITING_C, path=(C, B))
+    state, effects = taken(A, before, Received(B, Climb((asking,))), config=SELDOM)
+    assert (state.seat.untold, sent(effects)[1]) == (None, (B, Won((Given(C, 1, (C, B), 3, (D, 2)),))))
+
+
+def test_requester_that_has_something_else_to_do_asks_for_news_once() -> None:
+    """What comes to a process that waits for news makes it impatient."""
+    before = leaf(B, phase=Requesting(1, can_wait=True), places=(Place(0, 0),), asks=1)
+    state, effects = taken(C, before, Requested(Request(7)), Requested(Request(8)), config=SELDOM)
+    assert (state.phase, sent(effects)) == (Requesting(1), [(B, Climb(()))])
+    _, effects = taken(C, before, Requested(Leave()), config=SELDOM)
+    assert sent(effects) == [(B, Climb(()))]
+
+
+def test_root_tells_who_is_impatient() -> None:
+    """A child that asks hears of its place; one that has heard already is not told again."""
+    given = Given(C, 1, (C,), 3, (D, 2))
+    before = root(child(B), child(C), tail=(C, 3))
+    before = replace(before, seat=replace(before.seat, untold=given))
+    state, effects = taken(A, before, Received(B, Climb(())), Received(C, Climb(())), Received(C, Climb(())))
+    assert (state.seat.untold, sent(effects)) == (None, [(C, Won((given,)))])
+
+
+def test_request_of_who_is_impatient_may_still_wait_in_the_queue() -> None:
+    """It is told in time when its request is taken, and nobody else's is hastened."""
+    of_d = Asking(D, 4, (D,), can_wait=True)
+    state, _ = taken(
+        B,
+        inner(phase=Busy(((A, 9),))),
+        Received(C, Climb((WAITING_C,))),
+        Received(D, Climb((of_d,))),
+        Received(C, Climb(())),
+    )
+    assert state.seat.queue == ((C, Climb((OF_C,))), (D, Climb((of_d,))))
