@@ -1,7 +1,12 @@
-"""Wakes a thread that waits for connections."""
+"""What a thread can wait for beside connections: somebody rings, or a time comes that can be put off again and again.
+
+Python has no timers that a thread can wait for and another put off before 3.13; so the system is asked for one
+directly. These calls do not let go of the interpreter: they are over before another thread could begin.
+"""
 
 from __future__ import annotations
 
+import ctypes
 import os
 from contextlib import suppress
 
@@ -34,4 +39,49 @@ class Bell:
         os.close(self._number)
 
 
-__all__ = ["Bell"]
+class _Times(ctypes.Structure):
+    """What the system wants to know: every how many seconds, and in how many at first."""
+
+    _fields_ = (
+        ("every", ctypes.c_long),
+        ("every_ns", ctypes.c_long),
+        ("first", ctypes.c_long),
+        ("first_ns", ctypes.c_long),
+    )
+
+
+_MONOTONIC = 1
+_STOPPED = _Times(0, 0, 0, 0)
+
+
+class Timer:
+    """Rings after a fixed time, unless that is put off or stopped."""
+
+    def __init__(self, nanoseconds: int) -> None:
+        system = ctypes.PyDLL(None)
+        self._number = system.timerfd_create(_MONOTONIC, os.O_NONBLOCK | os.O_CLOEXEC)
+        if self._number < 0:
+            raise OSError("the system has no more timers")
+        self._set = system.timerfd_settime
+        # Kept: the references do not keep what they refer to.
+        self._times = _Times(0, 0, 0, nanoseconds)
+        self._start, self._stop = ctypes.byref(self._times), ctypes.byref(_STOPPED)
+
+    def fileno(self) -> int:
+        """Give what to wait for."""
+        return self._number
+
+    def start(self) -> None:
+        """Ring after the time, counted from now."""
+        self._set(self._number, 0, self._start, None)
+
+    def stop(self) -> None:
+        """Do not ring, and be silent if it has rung."""
+        self._set(self._number, 0, self._stop, None)
+
+    def __del__(self) -> None:
+        if self._number >= 0:
+            os.close(self._number)
+
+
+__all__ = ["Bell", "Timer"]

@@ -6,13 +6,16 @@ of them, until what it waits for has happened. So what comes for it costs no swi
 that wait meanwhile are woken by it, and one of them is the next worker.
 
 While nobody waits, a *deputy*, a thread of the host's own, does the work, so that a process that computes still serves
-others. It must not run for a message that a worker takes anyway; therefore it waits for something else: a second poll,
-in which the first one lies and is switched off while there is a worker. To switch it costs one system call and wakes
-nobody.
+others. It must not run for a message that a worker takes anyway, nor while a thread that has just got what it waited
+for is about to wait again: two threads that want the interpreter for each message would cost more than the message.
+Therefore it waits for something else: a timer that every worker starts when it leaves and the next one stops, which
+wakes nobody. Only if that rings the deputy waits for the connections, through a second poll in which theirs lies, and
+which is switched off as soon as somebody waits.
 """
 
 from __future__ import annotations
 
+import os
 import select
 import threading
 import time
@@ -20,7 +23,7 @@ from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from solvent.errors import Misuse
-from solvent.live.direct.bell import Bell
+from solvent.live.direct.bell import Bell, Timer
 from solvent.live.direct.clock import NEVER
 from solvent.live.direct.shield import SHIELD
 
@@ -33,6 +36,9 @@ if TYPE_CHECKING:
 EVENTS_MAX = 64
 """Connections looked at in one turn."""
 _ARMED = getattr(select, "EPOLLIN", 0) | getattr(select, "EPOLLONESHOT", 0)
+GRACE_NANOSECONDS = 2_000_000
+"""How long nobody may work before the deputy does; timers that ring before the system looks at its clock anyway are
+dear to set."""
 _IDLE_SECONDS = 0.05
 """How often the deputy looks at the clock while somebody else works."""
 
@@ -70,8 +76,11 @@ class Working:
         self._deputy_until = NEVER
         self._deputy: threading.Thread | None = None
         self._doze = select.epoll()
+        #: Whether the deputy is woken by what comes.
+        self._is_armed = True
         self._bell = Bell()
         self._alarm = Bell()
+        self._grace = Timer(GRACE_NANOSECONDS)
 
     # ---------------------------------------------------------------------------------------- beginning and end
 
@@ -82,6 +91,7 @@ class Working:
         board.poll.register(self._bell, select.EPOLLIN)
         self._doze.register(board.poll.fileno(), _ARMED)
         self._doze.register(self._alarm, select.EPOLLIN)
+        self._doze.register(self._grace, select.EPOLLIN)
         self.is_running = True
         self.in_turn(self._steps.start)
         self._deputy = threading.Thread(target=self._stand_in, name="solvent-deputy", daemon=True)
@@ -211,6 +221,11 @@ class Working:
         try:
             with self.mutex:
                 try:
+                    self.check()
+                    if is_done():
+                        # Whoever gets at once what it wants, again and again, gives others the chance to want it, too.
+                        os.sched_yield()
+                        return True
                     while True:
                         self.check()
                         if is_done():
@@ -277,7 +292,8 @@ class Working:
         if self._waiting:
             self._waiting[0].gate.release()
             return
-        self._doze.modify(self._board.poll.fileno(), _ARMED)
+        if not self._is_armed:
+            self._grace.start()
         self._alert()
 
     # ---------------------------------------------------------------------------------------------- the deputy
@@ -292,8 +308,10 @@ class Working:
                     return
                 self._alarm.on_event(0)
                 if not self._worker:
+                    self._grace.stop()
                     if not self._turn(me, self._board.poll.poll(0, EVENTS_MAX)):
                         return
+                    self._is_armed = True
                     self._doze.modify(self._board.poll.fileno(), _ARMED)
                 at = self._next_at()
                 if self._worker and at != NEVER:
