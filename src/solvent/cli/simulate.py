@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 PROTOCOLS = {
     "capture": "solvent.cli.simulate_capture",
+    "handover": "solvent.cli.simulate_handover",
     "token": "solvent.cli.simulate_token",
 }
 _SEED_BITS = 32

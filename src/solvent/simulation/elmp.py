@@ -230,30 +230,59 @@ def machines_of(setup: Setup) -> list[Elmp]:
     return found + [Elmp(NodeId(setup.processes + node), config) for node in range(_outside(setup))]
 
 
-class Fit(msgspec.Struct, frozen=True):
-    """How well counts fit a line over the logarithm of n, and one over n: the root of the mean square of what is left.
+class Line(msgspec.Struct, frozen=True):
+    """The line that is nearest to some points, and the root of the mean square of what is left over."""
 
-    Also the slope over the logarithm: how many messages more when n doubles.
-    """
-
-    logarithm: float
-    line: float
+    at_zero: float
     slope: float
+    left: float
+
+
+class Fit(msgspec.Struct, frozen=True):
+    """How well counts fit a line over the logarithm of n, and one over n."""
+
+    #: Over the logarithm; its slope says how many messages more there are when n doubles.
+    over_log: Line
+    over_n: Line
+
+    @property
+    def logarithm(self) -> float:
+        """What the line over the logarithm leaves over."""
+        return self.over_log.left
+
+    @property
+    def line(self) -> float:
+        """What the line over n leaves over."""
+        return self.over_n.left
+
+    @property
+    def slope(self) -> float:
+        """How many messages more when n doubles."""
+        return self.over_log.slope
 
 
 def fitted(sizes: Sequence[int], counts: Sequence[float]) -> Fit:
     """Fit counts by least squares in both ways."""
-    logarithm, slope = _residual([log2(size) for size in sizes], counts)
-    line, _ = _residual([float(size) for size in sizes], counts)
-    return Fit(logarithm, line, slope)
+    return Fit(_line([log2(size) for size in sizes], counts), _line([float(size) for size in sizes], counts))
 
 
-def _residual(xs: Sequence[float], ys: Sequence[float]) -> tuple[float, float]:
+def _line(xs: Sequence[float], ys: Sequence[float]) -> Line:
     count = len(xs)
     mean_x, mean_y = sum(xs) / count, sum(ys) / count
     slope = sum((x - mean_x) * (y - mean_y) for x, y in zip(xs, ys, strict=True)) / sum((x - mean_x) ** 2 for x in xs)
     left = [y - mean_y - slope * (x - mean_x) for x, y in zip(xs, ys, strict=True)]
-    return (sum(one * one for one in left) / count) ** 0.5, slope
+    return Line(mean_y - slope * mean_x, slope, (sum(one * one for one in left) / count) ** 0.5)
 
 
-__all__ = ["OPERATIONS", "Fit", "NothingHappens", "Outcome", "Setup", "Users", "fitted", "machines_of", "simulate"]
+__all__ = [
+    "OPERATIONS",
+    "Fit",
+    "Line",
+    "NothingHappens",
+    "Outcome",
+    "Setup",
+    "Users",
+    "fitted",
+    "machines_of",
+    "simulate",
+]
