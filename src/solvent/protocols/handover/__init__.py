@@ -4,7 +4,8 @@ Reading order: vocabulary (what users want, are told and are asked), messages, s
 makes of a resource), quorum (who may make one); desk, members, repair, machine; invariants; broken (what must not be).
 """
 
+from solvent.protocols.handover.machine import SpaceMachine
 from solvent.protocols.handover.messages import HandoverMessage
 from solvent.protocols.handover.state import SpaceConfig, SpaceState
 
-__all__ = ["HandoverMessage", "SpaceConfig", "SpaceState"]
+__all__ = ["HandoverMessage", "SpaceConfig", "SpaceMachine", "SpaceState"]

@@ -99,7 +99,9 @@ class Alarm(Message, frozen=True, gc=False, array_like=True):
 
 
 class Charge(Message, frozen=True, gc=False, array_like=True):
-    """Make a repair: the founder wants to go, or who was to make it cannot."""
+    """Make a repair: since the founder wants to go; or, if it is pressing, since who was to make it cannot."""
+
+    is_pressing: bool = False
 
 
 class Muster(Message, frozen=True, gc=False, array_like=True):
@@ -120,6 +122,13 @@ class Survivor(Value, frozen=True, gc=False):
     stored: Data | None = None
 
 
+class Agreement(Value, frozen=True, gc=False):
+    """An epoch that a process has agreed to: it may have begun elsewhere."""
+
+    ballot: Ballot
+    members: tuple[NodeId, ...]
+
+
 class Attendance(Value, frozen=True, gc=False):
     """What a process has that counts across epochs."""
 
@@ -129,9 +138,8 @@ class Attendance(Value, frozen=True, gc=False):
     members: tuple[Member, ...]
     #: Whether it has a vote: it has been let in, and does not go.
     is_voter: bool
-    #: A later epoch that it has agreed to and has not heard more of, and who is to take part in that.
-    agreed: Ballot | None = None
-    agreed_members: tuple[NodeId, ...] = ()
+    #: Later epochs that it has agreed to and has heard no more of.
+    agreements: tuple[Agreement, ...] = ()
     #: Who is dead for certain.
     dead: tuple[NodeId, ...] = ()
     parts: tuple[tuple[str, Survivor], ...] = ()
@@ -170,6 +178,8 @@ class Renew(Message, frozen=True, gc=False, array_like=True):
     """What is to be from now on, if all agree: who takes part, and this process's part of each resource."""
 
     ballot: Ballot
+    #: The epochs that it follows: the last, and those that may have begun somewhere since.
+    after: tuple[Ballot, ...]
     members: tuple[Member, ...]
     renewals: tuple[tuple[str, Renewal], ...]
 
@@ -218,6 +228,7 @@ HandoverMessage: TypeAlias = (
 __all__ = [
     "Admitted",
     "Agreed",
+    "Agreement",
     "Alarm",
     "Attendance",
     "Came",

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from immutables import Map
 
 from solvent.protocols.elmp.state import ElmpConfig, ElmpState
-from solvent.protocols.handover.messages import Attendance, Renew
+from solvent.protocols.handover.messages import Agreement, Attendance, Renew
 from solvent.protocols.handover.vocabulary import Ballot
 from solvent.protocols.machine import NodeId, Step, Value
 
@@ -59,16 +59,21 @@ class Standing(Value, frozen=True, gc=False):
     knocks: Map[NodeId, str] = Map()
     #: The founder's: who has not noted yet that one comes or goes.
     noting: Map[NodeId, frozenset[NodeId]] = Map()
-    #: Who comes or goes, of these, is about to go.
+    #: Who goes, of these; and who was let go, and has not said that it has gone.
     goers: frozenset[NodeId] = frozenset()
-    #: Whether this process wants to go, and whether it has said that it has left all resources.
+    leavers: frozenset[NodeId] = frozenset()
+    #: Whether this process wants to go, and whether it has told that it has left all resources, or that it is the
+    #: founder and another one is to be.
     is_going: bool = False
     has_resigned: bool = False
+    #: Who has said that it cannot make a repair.
+    unfit: frozenset[NodeId] = frozenset()
     mustering: Mustering | None = None
     #: Whether the application has been asked what data it has, and has not answered.
     is_asked: bool = False
-    #: What this process has agreed to and is not yet to do.
+    #: What this process has agreed to and is not yet to do; and all that it has agreed to since its epoch began.
     agreed: Renew | None = None
+    agreements: tuple[Agreement, ...] = ()
     #: Messages of the epoch to come, with their senders; and what users wanted and timers did while it had stopped.
     early: tuple[tuple[NodeId, Any], ...] = ()
     wishes: tuple[Any, ...] = ()

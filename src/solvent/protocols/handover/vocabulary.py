@@ -132,6 +132,8 @@ class Repaired(Value, frozen=True, gc=False):
     """A new epoch has begun. Claims that held hold still; those that wait do, too."""
 
     epoch: Ballot
+    #: The epochs that it follows: the last, and those that may have begun somewhere since.
+    after: tuple[Ballot, ...] = ()
     #: Who takes no part any more.
     lost: tuple[NodeId, ...] = ()
     #: The resources that this process takes part in.

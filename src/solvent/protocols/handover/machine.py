@@ -1,0 +1,184 @@
+"""One process of a space: pure, for any host.
+
+    machine = SpaceMachine(NodeId(17), "tcp://10.0.0.3:5150", SpaceConfig(), is_first=False)
+    host around Linked(machine, me=NodeId(17), peers=())
+
+Messages must arrive once and in the order they were sent on each channel, as within a `Linked`. A node is one life of a
+process: its name is never used again, and a machine that is started again is over. Nothing is saved.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from immutables import Map
+
+from solvent.protocols.elmp.process import Elmp
+from solvent.protocols.elmp.state import Out
+from solvent.protocols.elmp.vocabulary import Leave
+from solvent.protocols.handover.desk import OF_RESOURCE, wrapped
+from solvent.protocols.handover.messages import (
+    Admitted,
+    Agreed,
+    Alarm,
+    Came,
+    Charge,
+    Farewell,
+    Fenced,
+    Going,
+    Knock,
+    Muster,
+    Newcomer,
+    Noted,
+    Present,
+    Proceed,
+    Refused,
+    Renew,
+    Stray,
+    Went,
+    Within,
+)
+from solvent.protocols.handover.repair import Repairing
+from solvent.protocols.handover.state import Role, SpaceConfig, SpaceState, SpaceStep, Standing
+from solvent.protocols.handover.vocabulary import Died, Enter, Entered, Go, In, Open
+from solvent.protocols.machine import Answered, Event, NodeId, Received, Report, Requested, TimerFired
+
+
+class Process(Repairing):
+    """One step of a process."""
+
+    __slots__ = ()
+
+    def on_event(self, event: Event) -> None:
+        """Take one event; what users want waits while a repair is under way."""
+        match event:
+            case Received(sender, message):
+                self.on_message(sender, message)
+            case Answered(answer):
+                self.on_answered(answer)
+            case Requested(Died(peer, is_certain)):
+                self.on_died(peer, is_certain=is_certain)
+            case Requested() | TimerFired() if self.standing.role is Role.INSIDE and not self.standing.is_running:
+                self.change(wishes=(*self.standing.wishes, event))
+            case Requested(request):
+                self.on_requested(request)
+            case TimerFired(name):
+                timer, _, resource = name.partition(OF_RESOURCE)
+                self.inside(resource, TimerFired(timer, event.at))
+
+    def on_requested(self, request: Any) -> None:
+        """Do what the user wants."""
+        match request:
+            case Enter(contact):
+                self.on_enter(contact)
+            case Go():
+                self.on_go()
+            case Open(resource) if self.standing.role is Role.INSIDE and not self.standing.is_going:
+                self.on_open(resource)
+            case In(resource, wanted):
+                self.on_in(resource, wanted)
+
+    def on_message(self, sender: NodeId, message: Any) -> None:
+        """Take a message."""
+        match message:
+            case Within():
+                self.on_within(sender, message)
+            case Knock(address):
+                self.on_knock(sender, address)
+            case Newcomer(newcomer, address):
+                self.on_newcomer(newcomer, address)
+            case Came():
+                self.on_came(sender, message)
+            case Noted():
+                self.on_noted(sender, message)
+            case Admitted():
+                self.on_admitted(message)
+            case Stray():
+                self.on_stray(sender)
+            case Going(epoch):
+                self.on_going(sender, epoch)
+            case Went():
+                self.on_went(sender, message)
+            case Farewell():
+                self.on_farewell(sender, message)
+            case _:
+                self.on_repair_message(sender, message)
+
+    def on_repair_message(self, sender: NodeId, message: Any) -> None:
+        """Take what belongs to a repair."""
+        match message:
+            case Alarm():
+                self.on_alarm(sender, message)
+            case Charge():
+                self.on_charge(sender, message)
+            case Muster():
+                self.on_muster(sender, message)
+            case Present():
+                self.on_present(message)
+            case Refused(ballot):
+                self.on_refused(ballot)
+            case Renew():
+                self.on_renew(sender, message)
+            case Agreed(ballot):
+                self.on_agreed(sender, ballot)
+            case Proceed(ballot):
+                self.on_proceed(ballot)
+            case Fenced(epoch):
+                self.on_fenced(epoch)
+
+    def replay(self, early: tuple[tuple[NodeId, Any], ...], wishes: tuple[Any, ...]) -> None:
+        """Take what came too early."""
+        for sender, message in early:
+            self.on_message(sender, message)
+        for event in wishes:
+            self.on_event(event)
+
+
+class SpaceMachine:
+    """One process, reached at `address`; the first of a space founds it, and others enter it."""
+
+    desk: type[Process] = Process
+
+    def __init__(self, node: NodeId, address: str, config: SpaceConfig, *, is_first: bool) -> None:
+        self.node = node
+        self.address = address
+        self.config = config
+        self.is_first = is_first
+        #: One machine for the locks of all resources.
+        self.locks = Elmp(node, config.locks)
+
+    def start(self, saved: tuple[Any, ...] = (), life: int = 0) -> SpaceStep:
+        """Begin: outside, unless it is the first; after a crash it is over."""
+        del saved
+        if life:
+            return SpaceState(Standing(Role.OVER)), ()
+        if not self.is_first:
+            return SpaceState(Standing(Role.OUTSIDE)), ()
+        epoch = (0, self.node)
+        members = Map({self.node: self.address})
+        return SpaceState(Standing(Role.INSIDE, epoch, epoch, members)), (Report(Entered(epoch)),)
+
+    def step(self, state: SpaceState, event: Event) -> SpaceStep:
+        """Take one event; what happens most, a message or a wish of a lock, in one go."""
+        standing, resource, inner = state.standing, None, event
+        kind = type(event)
+        if kind is Received:
+            message = event.message  # type: ignore[union-attr]
+            if type(message) is Within and message.epoch == standing.epoch:
+                resource, inner = message.resource, Received(event.sender, message.message)  # type: ignore[union-attr]
+        elif kind is Requested:
+            request = event.request  # type: ignore[union-attr]
+            if type(request) is In and type(request.wanted) is not Leave:
+                resource, inner = request.resource, Requested(request.wanted)
+        before = state.resources.get(resource) if resource is not None else None
+        if before is None or type(before.phase) is Out or standing.promised != standing.epoch or standing.is_going:
+            desk = self.desk(self, state)
+            desk.on_event(event)
+            return desk.finish()
+        after, effects = self.locks.step(before, inner)
+        assert resource is not None
+        new = SpaceState(standing, state.resources.set(resource, after))
+        return new, tuple(wrapped(effects, standing.epoch, resource))
+
+
+__all__ = ["Process", "SpaceMachine"]

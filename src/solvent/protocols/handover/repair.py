@@ -1,0 +1,462 @@
+"""Repairs: what is done when a process dies, or seems to.
+
+Whoever hears of a death tells the founder, or if that is dead the lowest that lives. That one musters everybody: each
+stops, takes nothing of the old epoch any more, asks its application what data it can find, and says what it has. When
+all that live have answered (or enough: see `quorum`), everybody gets its part of what is to be (`plan`); when all have
+agreed, everybody goes on in the new epoch. So whatever was going on when somebody died is forgotten, and what counts is
+kept: who holds, who waits and in which order, where the data is.
+
+If somebody dies meanwhile, or two repairs meet, the later ballot counts: who has answered it answers and agrees to no
+earlier one, so an earlier repair that needs it is not completed. What each has is what it had when it stopped, in
+whichever epoch: nothing that was said since counts.
+
+Who was taken for dead and lives is fenced: nobody takes what it says, and it hears so. Turns only ever grow, so whoever
+guards the data can tell its claims from later ones.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from immutables import Map
+from msgspec.structs import replace
+
+from solvent.protocols.handover.desk import ABSENT, Gate, wrapped
+from solvent.protocols.handover.members import Membership
+from solvent.protocols.handover.messages import (
+    Agreed,
+    Agreement,
+    Alarm,
+    Attendance,
+    Charge,
+    Fenced,
+    Muster,
+    Present,
+    Proceed,
+    Refused,
+    Renew,
+    Stray,
+    Survivor,
+)
+from solvent.protocols.handover.plan import planned
+from solvent.protocols.handover.quorum import Verdict, judged
+from solvent.protocols.handover.renewal import renewed, survivor
+from solvent.protocols.handover.state import Mustering, Role
+from solvent.protocols.handover.vocabulary import Arrived, Entered, Expelled, Gone, Inventory, Renewed, Repaired
+from solvent.protocols.machine import Ask, NodeId
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from solvent.protocols.elmp.vocabulary import Data
+    from solvent.protocols.handover.messages import Renewal
+    from solvent.protocols.handover.vocabulary import Ballot
+
+
+class Repairing(Membership):
+    """A process that goes on when others die."""
+
+    __slots__ = ()
+
+    # ------------------------------------------------------------------------------------------------------ alarms
+
+    @property
+    def lost(self) -> frozenset[NodeId]:
+        """Those who are dead, or seem to be."""
+        return self.standing.dead | self.standing.suspects
+
+    def to_be_watched(self) -> tuple[NodeId, ...]:
+        """Say whose death matters: of the next few in the circle of names, and of those that this process waits for."""
+        standing = self.standing
+        if standing.role is Role.ENTERING:
+            found = {standing.contact, standing.promised[1]} - {None, NodeId(-1)}
+        elif standing.role is not Role.INSIDE:
+            return ()
+        elif standing.mustering is not None:
+            found = set(standing.mustering.asked)
+        else:
+            circle = sorted(self.others - standing.dead)
+            after = [node for node in circle if node > self.me] + [node for node in circle if node < self.me]
+            found = {*after[: self.config.watched], *standing.leavers}
+            if not standing.is_running or standing.has_resigned or self.lost & frozenset(standing.members):
+                # It waits for one of these.
+                found |= {standing.promised[1], self.coordinator}
+        return tuple(sorted(node for node in found - standing.dead - {self.me} if node is not None))
+
+    @property
+    def coordinator(self) -> NodeId:
+        """Who is to make a repair: the founder, or the lowest that lives."""
+        standing, lost = self.standing, self.lost | self.standing.unfit
+        if standing.founder not in lost and standing.founder in standing.members:
+            return standing.founder
+        return min((node for node in standing.members if node not in lost), default=self.me)
+
+    def on_died(self, peer: NodeId, *, is_certain: bool) -> None:
+        """See to it that a death is dealt with."""
+        standing = self.standing
+        if peer in standing.dead or (not is_certain and peer in standing.suspects) or peer == self.me:
+            return
+        if is_certain:
+            self.change(dead=standing.dead | {peer}, suspects=standing.suspects - {peer})
+        else:
+            self.change(suspects=standing.suspects | {peer})
+        if standing.role is Role.ENTERING and peer in (standing.contact, standing.promised[1]):
+            self.go_astray()
+        elif standing.role is Role.INSIDE:
+            self.forget_leaver(peer)
+            self.forget_knock(peer)
+            self.be_without(peer)
+
+    def be_without(self, node: NodeId) -> None:
+        """Go on with a repair without a process that has answered, or has not; or have one made."""
+        mustering = self.standing.mustering
+        if mustering is None:
+            self.consider_alarm()
+        elif mustering.agreeing is not None and node in mustering.attendances:
+            self.muster()
+        elif mustering.agreeing is None:
+            answers = mustering.attendances
+            answers = answers.delete(node) if node in answers else answers
+            self.change(mustering=replace(mustering, attendances=answers))
+            self.consider_renewing()
+
+    def consider_alarm(self) -> None:
+        """Have a repair made if a member is dead, or who makes one is."""
+        standing = self.standing
+        lost = self.lost & frozenset(standing.members)
+        if standing.role is not Role.INSIDE or standing.mustering is not None:
+            return
+        if not lost or not (standing.is_running or standing.promised[1] in self.lost):
+            return
+        coordinator = self.coordinator
+        if coordinator == self.me:
+            self.muster()
+        else:
+            dead, suspects = lost & standing.dead, lost & standing.suspects
+            self.send(coordinator, Alarm(standing.epoch, tuple(sorted(dead)), tuple(sorted(suspects))))
+
+    def on_alarm(self, sender: NodeId, alarm: Alarm) -> None:
+        """Have a repair made; by this process, if it is asked and nobody else is at it."""
+        standing = self.standing
+        if standing.role in (Role.OUTSIDE, Role.ENTERING):
+            self.send(sender, Stray())
+            return
+        gate = self.gate(sender, alarm.epoch)
+        if gate is Gate.KEEP:
+            self.change(early=(*standing.early, (sender, alarm)))
+        if self.standing.role is not Role.INSIDE or sender not in standing.members:
+            return
+        news = frozenset(alarm.dead) - standing.dead - {self.me}
+        self.change(dead=standing.dead | news, suspects=standing.suspects - news)
+        if gate is Gate.TAKE and frozenset((*alarm.dead, *alarm.suspects)) & frozenset(standing.members):
+            self.muster()
+            return
+        for node in sorted(news):
+            self.be_without(node)
+
+    def on_charge(self, sender: NodeId, charge: Charge) -> None:
+        """Make a repair for somebody who cannot; to be the founder is nothing for who wants to go itself."""
+        standing = self.standing
+        is_able = charge.is_pressing or not standing.is_going
+        if standing.role is Role.INSIDE and sender in standing.members and is_able:
+            self.muster()
+        elif standing.role is not Role.OVER:
+            self.send(sender, Stray())
+
+    # ----------------------------------------------------------------------------------------------------- musters
+
+    def muster(self) -> None:
+        """Have everybody that lives stop and say what it has."""
+        standing = self.standing
+        ballot = (max(standing.promised[0], standing.epoch[0]) + 1, self.me)
+        agreed = frozenset(node for one in standing.agreements for node in one.members)
+        asked = (self.others | agreed) - standing.dead - {self.me}
+        self.change(promised=ballot, early=(), agreed=None, mustering=Mustering(ballot, asked))
+        for node in sorted(asked):
+            self.send(node, Muster(ballot, self.address))
+        self.look_for_data()
+
+    def on_muster(self, sender: NodeId, muster: Muster) -> None:
+        """Stop and say what is here, unless a later ballot was answered."""
+        standing = self.standing
+        if standing.role is Role.OVER:
+            return
+        if standing.role is Role.INSIDE and not self.is_known(sender):
+            self.fence(sender)
+            return
+        if standing.role is not Role.INSIDE:
+            self.change(role=Role.ENTERING, contact=standing.contact if standing.contact is not None else sender)
+            self.report(Arrived(sender, muster.address))
+        if muster.ballot < standing.promised:
+            self.send(sender, Refused(standing.promised))
+            return
+        suspects = standing.suspects - {sender}
+        self.change(promised=muster.ballot, early=(), agreed=None, mustering=None, suspects=suspects)
+        self.look_for_data()
+
+    def is_known(self, node: NodeId) -> bool:
+        """Whether a process takes part in this epoch, or in one that this process has agreed to."""
+        return node in self.standing.members or any(node in one.members for one in self.standing.agreements)
+
+    def look_for_data(self) -> None:
+        """Ask the application what data it can find, if it has not been asked already."""
+        if not self.config.asks_inventory:
+            self.attend({})
+        elif not self.standing.is_asked:
+            self.change(is_asked=True)
+            self.effects.append(Ask(Inventory(tuple(sorted(self.resources)))))
+
+    def on_answered(self, found: Mapping[str, Data]) -> None:
+        """Say what is here, with what the application has found, to whoever makes a repair now."""
+        self.change(is_asked=False)
+        if self.standing.role in (Role.ENTERING, Role.INSIDE) and not self.standing.is_running:
+            self.attend(found)
+
+    def attend(self, found: Mapping[str, Data]) -> None:
+        """Answer the last muster."""
+        standing, attendance = self.standing, self.attendance(found)
+        if standing.mustering is not None:
+            self.count(attendance)
+        elif standing.agreed is None and standing.promised[1] != self.me:
+            self.send(standing.promised[1], Present(standing.promised, attendance))
+
+    def attendance(self, found: Mapping[str, Data]) -> Attendance:
+        """Say what is here that counts across epochs."""
+        standing = self.standing
+        known = [(name, survivor(self.me, state)) for name, state in sorted(self.resources.items())]
+        return Attendance(
+            self.me,
+            standing.epoch,
+            tuple(sorted(standing.members.items())),
+            is_voter=standing.role is Role.INSIDE and not self.is_gone,
+            agreements=standing.agreements,
+            dead=tuple(sorted(standing.dead & frozenset(standing.members))),
+            parts=tuple((name, part) for name, part in known if part is not None),
+            found=tuple(sorted(dict(found).items())),
+        )
+
+    def on_present(self, present: Present) -> None:
+        """Count who has answered."""
+        mustering = self.standing.mustering
+        if mustering is not None and mustering.ballot == present.ballot and mustering.agreeing is None:
+            self.count(present.attendance)
+
+    def count(self, one: Attendance) -> None:
+        """Keep an answer, and muster those of whom nobody had told yet."""
+        standing, mustering = self.standing, self.standing.mustering
+        assert mustering is not None
+        dead = standing.dead | (frozenset(one.dead) - {self.me})
+        new = {node: address for node, address in one.members if node not in mustering.asked and node not in dead}
+        if one.epoch != standing.epoch:
+            new = {}
+        new.pop(self.me, None)
+        attendances = mustering.attendances.set(one.node, one)
+        for node in dead:
+            attendances = attendances.delete(node) if node in attendances else attendances
+        asked = mustering.asked | frozenset(new)
+        self.change(
+            dead=dead,
+            suspects=standing.suspects - {one.node} - dead,
+            members=standing.members.update(new),
+            mustering=replace(mustering, asked=asked, attendances=attendances),
+        )
+        for node, address in sorted(new.items()):
+            self.report(Arrived(node, address))
+            self.send(node, Muster(mustering.ballot, self.address))
+        self.consider_renewing()
+
+    def on_refused(self, ballot: Ballot) -> None:
+        """Leave the repair to whoever makes a later one, unless that one is dead."""
+        mustering = self.standing.mustering
+        if mustering is None or ballot <= mustering.ballot:
+            return
+        self.change(promised=ballot)
+        if ballot[1] in self.lost:
+            self.muster()
+        else:
+            self.change(mustering=None)
+
+    # ---------------------------------------------------------------------------------------------------- renewals
+
+    def consider_renewing(self) -> None:
+        """When all have answered, or enough, tell everybody what is to be."""
+        mustering = self.standing.mustering
+        if mustering is None or mustering.agreeing is not None or self.me not in mustering.attendances:
+            return
+        if mustering.asked - frozenset(mustering.attendances) - self.lost:
+            return
+        verdict = self.judge(mustering.attendances)
+        if verdict.is_enough and self.me in verdict.members:
+            self.renew(mustering, verdict)
+        elif verdict.is_enough and verdict.members:
+            # Another repair may have been completed, without this process.
+            self.send(min(verdict.members), Charge(is_pressing=True))
+
+    def judge(self, answers: Mapping[NodeId, Attendance]) -> Verdict:
+        """Say who may go on."""
+        return judged(answers, self.standing.dead, needs_majority=self.config.needs_majority)
+
+    def renew(self, mustering: Mustering, verdict: Verdict) -> None:
+        """Tell everybody what is to be, and wait until all have agreed."""
+        ballot, known = mustering.ballot, self.standing.members
+        members = tuple((node, known[node]) for node in sorted(verdict.members))
+        plans = self.plans([mustering.attendances[node] for node, _ in members], ballot)
+        own = None
+        for node, _ in members:
+            renewals = tuple((name, plan[node]) for name, plan in plans if node in plan)
+            renew = Renew(ballot, verdict.after, members, renewals)
+            if node == self.me:
+                own = renew
+            else:
+                self.send(node, renew)
+        assert own is not None
+        agreeing = verdict.members - {self.me}
+        self.agree(own)
+        self.change(mustering=replace(mustering, agreeing=agreeing))
+        if not agreeing:
+            self.complete()
+
+    def plans(self, answers: list[Attendance], ballot: Ballot) -> list[tuple[str, dict[NodeId, Renewal]]]:
+        """Plan each resource; this process takes part in all from now on."""
+        parts: dict[str, list[Survivor]] = {}
+        found: dict[str, list[Data]] = {}
+        for one in answers:
+            for name, part in one.parts:
+                parts.setdefault(name, []).append(part)
+            for name, data in one.found:
+                found.setdefault(name, []).append(data)
+        plans = []
+        for name in sorted(parts.keys() | found.keys()):
+            survivors = parts.get(name, [])
+            if not any(one.node == self.me for one in survivors):
+                survivors = [*survivors, Survivor(self.me, 0)]
+            plans.append((name, planned(survivors, found.get(name, ()), self.config.locks.order, ballot[0])))
+        return plans
+
+    def on_renew(self, sender: NodeId, renew: Renew) -> None:
+        """Agree, unless a later muster was answered."""
+        standing = self.standing
+        is_newcomer = standing.role in (Role.OUTSIDE, Role.ENTERING) and renew.ballot > standing.promised
+        if standing.role is Role.OVER:
+            return
+        if renew.ballot == standing.promised or is_newcomer:
+            self.agree(renew)
+            self.send(sender, Agreed(renew.ballot))
+        else:
+            self.send(sender, Refused(standing.promised))
+
+    def agree(self, renew: Renew) -> None:
+        """Remember what is to be."""
+        agreement = Agreement(renew.ballot, tuple(node for node, _ in renew.members))
+        self.change(promised=renew.ballot, agreed=renew, agreements=(*self.standing.agreements, agreement))
+
+    def on_agreed(self, sender: NodeId, ballot: Ballot) -> None:
+        """Count who has agreed."""
+        mustering = self.standing.mustering
+        if mustering is None or mustering.ballot != ballot or mustering.agreeing is None:
+            return
+        agreeing = mustering.agreeing - {sender}
+        self.change(mustering=replace(mustering, agreeing=agreeing))
+        if not agreeing:
+            self.complete()
+
+    def complete(self) -> None:
+        """Let everybody go on, and tell those that were taken for dead."""
+        standing, mustering = self.standing, self.standing.mustering
+        assert standing.agreed is not None
+        assert mustering is not None
+        members = [node for node, _ in standing.agreed.members if node != self.me]
+        for node in members:
+            self.send(node, Proceed(mustering.ballot))
+        for node in sorted(mustering.asked - frozenset(members) - standing.dead):
+            self.send(node, Fenced(mustering.ballot))
+        self.proceed(standing.agreed)
+
+    def on_proceed(self, ballot: Ballot) -> None:
+        """Go on, unless another repair has begun."""
+        agreed = self.standing.agreed
+        if agreed is not None and agreed.ballot == ballot == self.standing.promised:
+            self.proceed(agreed)
+
+    def proceed(self, renew: Renew) -> None:
+        """Go on in the new epoch, first with what came too early."""
+        old, members = self.standing, Map(renew.members)
+        self.standing = type(old)(
+            Role.INSIDE,
+            renew.ballot,
+            renew.ballot,
+            members,
+            dead=old.dead - (frozenset(old.members) - frozenset(members)),
+            knocks=old.knocks,
+            leavers=old.leavers,
+            is_going=old.is_going,
+            is_asked=old.is_asked,
+            watched=old.watched,
+        )
+        self.tell_of_change(old.members, members)
+        if old.role is not Role.INSIDE:
+            self.report(Entered(renew.ballot))
+        else:
+            lost = tuple(sorted(frozenset(old.members) - frozenset(members)))
+            self.report(Repaired(renew.ballot, renew.after, lost, tuple(_told(*one) for one in renew.renewals)))
+        for resource, renewal in renew.renewals:
+            state, effects = renewed(self.locks, self.resources.get(resource, ABSENT), renewal)
+            self.resources = self.resources.set(resource, state)
+            self.effects += wrapped(effects, renew.ballot, resource)
+        for node, address in sorted(old.knocks.items()):
+            if node in members:
+                self.forget_knock(node)
+            else:
+                self.pass_on_knock(node, address)
+        self.replay(old.early, old.wishes)
+        self.consider_alarm()
+        self.consider_going()
+
+    def tell_of_change(self, old: Mapping[NodeId, str], new: Mapping[NodeId, str]) -> None:
+        """Tell who has come and who has gone."""
+        for node, address in sorted(new.items()):
+            if node not in old and node != self.me:
+                self.report(Arrived(node, address))
+        for node in sorted(old):
+            if node not in new:
+                self.report(Gone(node))
+
+    def replay(self, early: tuple[tuple[NodeId, Any], ...], wishes: tuple[Any, ...]) -> None:
+        """Take what came too early."""
+        raise NotImplementedError
+
+    # ------------------------------------------------------------------------------------------------------ fences
+
+    def fence(self, node: NodeId) -> None:
+        """Tell a process that the others went on without it."""
+        self.send(node, Fenced(self.standing.epoch))
+
+    def on_fenced(self, epoch: Ballot) -> None:
+        """Take no part any more, since the others believe this process to be dead; a new one has to try again."""
+        if self.standing.role is Role.ENTERING:
+            self.go_astray()
+        elif self.standing.role is Role.INSIDE and (epoch > self.standing.epoch or self.is_gone):
+            self.be_expelled()
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether this process has told that it has left all resources, and only waits to be let go."""
+        return self.standing.has_resigned and not self.is_founder
+
+    def be_expelled(self) -> None:
+        """Forget everything; or if nothing is left, go."""
+        if self.is_gone:
+            self.depart()
+            return
+        self.end()
+        self.report(Expelled())
+
+
+def _told(resource: str, renewal: Renewal) -> Renewed:
+    data = renewal.data
+    if data is None:
+        return Renewed(resource, renewal.is_new_token)
+    return Renewed(resource, renewal.is_new_token, data.version, data.holder)
+
+
+__all__ = ["Repairing"]
