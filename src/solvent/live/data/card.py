@@ -7,6 +7,7 @@ which version each stretch of them has. It is a small file, mapped by everybody,
     8     number of the last change, n
     4096  sheet of the even changes: its number, length, checksum, then the sheet itself
     ...   sheet of the odd changes
+    ...   room for a few changes of the data, see `redo`
 
 Change n + 1 is written over the sheet of n - 1, and then the number is set, which is one store of eight aligned bytes.
 A process killed anywhere in between leaves sheet n as it was. So one that changes the card needs a lock against others
@@ -22,7 +23,6 @@ import struct
 import threading
 import time
 import zlib
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -40,7 +40,9 @@ _MAGIC = b"SOLVENT1"
 _HEAD = struct.Struct("=QII")
 _FIRST = 4096
 _SHEET_BYTES = 16 * 1024
-_CARD_BYTES = _FIRST + 2 * _SHEET_BYTES
+_ROOM = _FIRST + 2 * _SHEET_BYTES
+ROOM_BYTES = 16 * 1024
+_CARD_BYTES = _ROOM + ROOM_BYTES
 _LOOKS_MAX = 200
 #: Locks on stretches of the data are locks on the card, from here on: the data may lie in a file of the user's.
 _STRETCHES = 1 << 61
@@ -60,6 +62,8 @@ class Redo(Value, frozen=True, gc=False, array_like=True):
     version: int
     #: What the bytes are then; nothing if that stays as it is.
     form: str | None = None
+    #: The runs of bytes that are noted down on the card; none if they are in a file.
+    runs: tuple[tuple[int, int], ...] | None = None
 
 
 class Sheet(Value, frozen=True, gc=False, forbid_unknown_fields=True):
@@ -140,14 +144,17 @@ class Card:
     def _read(self) -> Sheet:
         for look in range(_LOOKS_MAX):
             number = self._numbers[1]
-            with suppress(msgspec.MsgspecError, struct.error):
-                place = _FIRST + (number & 1) * _SHEET_BYTES
-                own, length, checksum = _HEAD.unpack_from(self._map, place)
-                body = self._map[place + _HEAD.size : place + _HEAD.size + min(length, _SHEET_BYTES)]
-                if own == number and zlib.crc32(body) == checksum:
+            place = _FIRST + (number & 1) * _SHEET_BYTES
+            own, length, checksum = _HEAD.unpack_from(self._map, place)
+            place += _HEAD.size
+            body = self._map[place : place + min(length, _SHEET_BYTES)]
+            if own == number and zlib.crc32(body) == checksum:
+                try:
                     sheet: Sheet = _decode(body)
-                    self._known = (number, sheet)
-                    return sheet
+                except msgspec.MsgspecError:
+                    break
+                self._known = (number, sheet)
+                return sheet
             time.sleep(0.00001 * look)
         raise DataProblem("D206", "a card of shared memory is damaged", hint="remove the resource, and make it anew")
 
@@ -173,6 +180,12 @@ class Card:
             self._write(new)
             self._touch()
         return new
+
+    def room(self, start: int, end: int) -> memoryview:
+        """Give a part of the room for changes of the data, for who has taken all of it."""
+        with self._changing:
+            self._go_on()
+            return memoryview(self._map)[_ROOM + start : _ROOM + end]
 
     def begin(self, sheet: Sheet) -> None:
         """Write the first sheet; whoever made the card sees to it that nobody else does."""
@@ -238,4 +251,4 @@ def _closed() -> Misuse:
     return Misuse("D103", "this memory was let go of")
 
 
-__all__ = ["TO_THE_END", "Card", "Redo", "Sheet"]
+__all__ = ["ROOM_BYTES", "TO_THE_END", "Card", "Redo", "Sheet"]

@@ -25,7 +25,10 @@ _SCAN = 0xC0606610
 _SCAN_ARGUMENT = struct.Struct("=12Q")
 _WALK_END = struct.Struct("=32xQ")
 _FILE, _PRESENT, _SWAPPED = 1 << 2, 1 << 3, 1 << 4
-_RUNS_AT_ONCE = 512
+#: Of no file, but there or swapped out; how many runs are asked for first, and then.
+_WANTED = (0, _FILE, _FILE, _PRESENT | _SWAPPED, _PRESENT)
+_FEW, _MANY = 16, 512
+_EMPTY = bytes(24 * _MANY)
 #: The same in the highest byte of an entry of the table: there or swapped out, and not of a file.
 _OWN = bytes(bool(byte & 0xC0) and not byte & 0x20 for byte in range(256))
 _NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000)
@@ -90,22 +93,22 @@ def can_draft() -> bool:
 
 def _own_pages(start: int, end: int) -> list[tuple[int, int]]:
     """Give the runs of pages between two addresses that are this process's own."""
-    with suppress(OSError):
+    try:
         return _scanned(start, end)
-    return _looked_up(start, end)
+    except OSError:
+        return _looked_up(start, end)
 
 
 def _scanned(start: int, end: int) -> list[tuple[int, int]]:
-    found = array("Q", bytes(24 * _RUNS_AT_ONCE))
-    place, _ = found.buffer_info()
     runs = list[tuple[int, int]]()
-    file = _pagemap()
+    file, room = _pagemap(), _FEW
     while start < end:
-        wanted = (0, _FILE, _FILE, _PRESENT | _SWAPPED, _PRESENT)
-        argument = bytearray(_SCAN_ARGUMENT.pack(96, 0, start, end, 0, place, _RUNS_AT_ONCE, *wanted))
+        found = array("Q", _EMPTY[: 24 * room])
+        argument = bytearray(_SCAN_ARGUMENT.pack(96, 0, start, end, 0, found.buffer_info()[0], room, *_WANTED))
         count = fcntl.ioctl(file, _SCAN, argument, True)
-        runs.extend((found[3 * number], found[3 * number + 1]) for number in range(count))
+        runs += [(found[index], found[index + 1]) for index in range(0, 3 * count, 3)]
         (start,) = _WALK_END.unpack_from(argument)
+        room = _MANY
     return runs
 
 

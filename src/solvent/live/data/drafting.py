@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from solvent.live.data.card import Redo
-from solvent.live.data.redo import copy, finish, noted
+from solvent.live.data.redo import copy, finish, noted, on_card
 from solvent.live.data.writing import Writing
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Drafting(Writing):
         version: int,
         on_end: Callable[[Taken], None],
     ) -> None:
-        super().__init__(card, memory, notes.path(taken.start), taken=taken, version=version, on_end=on_end)
+        super().__init__(card, memory, None, taken=taken, version=version, on_end=on_end)
         self._notes = notes
         self._draft = memory.draft(taken.start, taken.end, is_whole=taken.is_whole)
         #: How far the bytes of the draft have ever reached.
@@ -51,12 +51,15 @@ class Drafting(Writing):
         if not runs and self.end == end:
             self._mark(ended)
         else:
-            self._notes.write(self._draft, runs)
-            entry = Redo(self.start, end, self.end, ended, self._form)
+            noted_runs = on_card(self._card, self._draft, runs) if self._is_whole else None
+            if noted_runs is None:
+                self._notes.write(self._draft, runs)
+            entry = Redo(self.start, end, self.end, ended, self._form, noted_runs)
             self._card.change(lambda sheet: noted(sheet, entry), is_alone=self._is_whole)
             copy(self._draft, runs, self._memory)
             finish(self._card, self._memory, entry, is_alone=self._is_whole)
-            self._notes.clear(self.start)
+            if noted_runs is None:
+                self._notes.clear(self.start)
         self._over(sum(last - first for first, last in runs))
 
     def abandon(self) -> None:

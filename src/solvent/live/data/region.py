@@ -29,7 +29,7 @@ from solvent.live.data.drafting import Drafting
 from solvent.live.data.extents import UNDER_WAY, VOID, Extent, Extents, first_other, part, version_of
 from solvent.live.data.kept import can_have, keep, newest, restore, stamped
 from solvent.live.data.memory import Memory
-from solvent.live.data.redo import Notes, finish
+from solvent.live.data.redo import Notes, finish, repeat
 from solvent.live.data.writing import Taken, Writing
 
 if TYPE_CHECKING:
@@ -72,9 +72,10 @@ class Region:
                     continue
                 try:
                     if entry in self._card.sheet().redo:
-                        self._notes.repeat(entry.start, self._memory)
+                        repeat(self._card, self._memory, self._notes, entry)
                         finish(self._card, self._memory, entry, is_alone=taken.is_whole)
-                        self._notes.clear(entry.start)
+                        if entry.runs is None:
+                            self._notes.clear(entry.start)
                 finally:
                     self._card.give_back(taken.start, taken.locked)
             return self._card.sheet()

@@ -11,7 +11,6 @@ writes into what is no longer his.
 from __future__ import annotations
 
 import weakref
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from msgspec.structs import replace
@@ -53,7 +52,7 @@ class Writing:
         self,
         card: Card,
         memory: Memory,
-        kept: Path,
+        kept: Path | None,
         *,
         taken: Taken,
         version: int,
@@ -127,7 +126,8 @@ class Writing:
         if not self.is_over:
             self._withdraw()
             try:
-                put_back(self._card, self._memory, self._kept, self.start, self.end)
+                if self._kept is not None:
+                    put_back(self._card, self._memory, self._kept, self.start, self.end)
             finally:
                 self._over()
 
@@ -185,14 +185,18 @@ class Writing:
 
     def _withdraw(self) -> None:
         if self._view is not None:
-            with suppress(BufferError):
-                self._view.release()
-            self._view = None
-        for reference in self._arrays:
-            array = reference()
-            if array is not None:
-                array.setflags(write=False)
-        self._arrays.clear()
+            view, self._view = self._view, None
+            # A `with` for every writing would cost more than the rest of this.
+            try:  # noqa: SIM105
+                view.release()
+            except BufferError:
+                pass
+        if self._arrays:
+            for reference in self._arrays:
+                array = reference()
+                if array is not None:
+                    array.setflags(write=False)
+            self._arrays.clear()
 
     def _over(self) -> None:
         self.is_over = True
