@@ -8,7 +8,8 @@
     print(solvent.show(solution))        # <9, max>
 
 Workflows are written with the names of `solvent.workflow` (`from solvent.workflow import service, workflow`) and run
-with `solvent.run_workflow`. Processes share a lock and an order of messages with `solvent.ring`.
+with `solvent.run_workflow`. Processes share a lock and an order of messages with `solvent.ring`, and hand data over to
+each other with `solvent.space`.
 Names are imported when first used, so `import solvent` alone costs nothing.
 """
 
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from solvent.engine.properties import Never, Refines
     from solvent.engine.trace import Recorder
     from solvent.errors import (
+        DataGone,
+        DataProblem,
         LimitReached,
         LockLost,
         Misuse,
@@ -42,6 +45,7 @@ if TYPE_CHECKING:
         ReactionFailed,
         RingProblem,
         SolventError,
+        SpaceProblem,
         SyntaxProblem,
     )
     from solvent.running import Outcome, Program, Run, load, molecules, parse, rule, run, run_async, step
@@ -50,6 +54,7 @@ if TYPE_CHECKING:
     from solvent.running.recording import record
     from solvent.running.rings import ring
     from solvent.running.saving import load_solution, program_text, save
+    from solvent.running.spaces import space
 
 _HOMES = {
     "solvent.chemistry": (
@@ -61,13 +66,15 @@ _HOMES = {
     "solvent.engine.properties": "Never Refines",
     "solvent.engine.trace": "Recorder",
     "solvent.errors": (
-        "LimitReached LockLost Misuse NameProblem ProgramError ReactionFailed RingProblem SolventError SyntaxProblem"
+        "DataGone DataProblem LimitReached LockLost Misuse NameProblem ProgramError ReactionFailed RingProblem "
+        "SolventError SpaceProblem SyntaxProblem"
     ),
     "solvent.running": "Outcome Program Run load molecules parse rule run run_async step",
     "solvent.running.api": "run_workflow",
     "solvent.running.recording": "record",
     "solvent.running.rings": "ring",
     "solvent.running.saving": "load_solution program_text save",
+    "solvent.running.spaces": "space",
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
 _RENAMED = {"show": ("solvent.running.embedded", "show")}
@@ -86,6 +93,8 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
+    "DataGone",
+    "DataProblem",
     "Endless",
     "Functions",
     "LimitReached",
@@ -107,6 +116,7 @@ __all__ = [
     "Run",
     "Solution",
     "SolventError",
+    "SpaceProblem",
     "Symbol",
     "SyntaxProblem",
     "explore",
@@ -125,6 +135,7 @@ __all__ = [
     "run_workflow",
     "save",
     "show",
+    "space",
     "step",
     "why_not",
 ]

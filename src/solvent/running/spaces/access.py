@@ -1,0 +1,98 @@
+"""What a process has of a resource while its claim holds: a view of the bytes, to read or to change.
+
+When it ends, the view is withdrawn and arrays become read-only. What was made from them before (a slice of a view, a
+slice of an array) cannot be withdrawn; whoever writes there later writes into what is somebody else's.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from solvent.errors import Misuse
+from solvent.live.data.arrays import array_of
+from solvent.running.spaces.contents import shape_of_part
+
+if TYPE_CHECKING:
+    from solvent.live.data import Region, Writing
+    from solvent.running.spaces.contents import Contents
+
+
+class Access:
+    """What is held now: by nobody else, if it is to be changed."""
+
+    __slots__ = ("_contents", "_view", "base", "region", "writing")
+
+    def __init__(
+        self,
+        contents: Contents,
+        *,
+        region: Region | None = None,
+        writing: Writing | None = None,
+        view: memoryview | None = None,
+        base: int = -1,
+    ) -> None:
+        self._contents = contents
+        #: Where the bytes are; none of a lock without data.
+        self.region = region
+        self.writing = writing
+        #: The version that was there before.
+        self.base = base
+        self._view = view
+
+    @property
+    def view(self) -> memoryview:
+        """The bytes."""
+        if self.writing is not None:
+            return self.writing.view
+        assert self._view is not None
+        return self._view
+
+    def array(self, offset: int) -> Any:
+        """Give the bytes as an array; of a part, its rows or its entries."""
+        contents, region = self._contents, self.region
+        form = region.sheet.form if region is not None else ""
+        dtype, shape = contents.dtype, contents.shape
+        if dtype is None or shape is None:
+            kind = array_of(memoryview(b""), form, None, (0,)).dtype
+            whole = tuple(int(length) for length in form.rsplit(" ", 1)[1].split(",") if length)
+        else:
+            kind, whole = dtype, shape
+        view = self.view
+        size = len(view) if region is None else region.size
+        if len(view) == size:
+            lengths: tuple[int, ...] = whole
+        else:
+            lengths = shape_of_part(whole, kind.itemsize, offset, len(view))
+        if self.writing is None:
+            return array_of(view, form, kind, lengths)
+        # The form of the data is said already, by who made it; saying it again costs a change of the card.
+        is_same = dtype is None and len(view) == size
+        return self.writing.array() if is_same else self.writing.array(kind, lengths)
+
+    def resize(self, size: int) -> memoryview:
+        """Change the number of bytes, and give a new view."""
+        if self.writing is None:
+            raise Misuse("S104", "only who holds all of a resource, to change it, can change its size")
+        self.writing.resize(size)
+        return self.writing.view
+
+    def commit(self) -> None:
+        """End it; what was changed is a version now."""
+        if self.writing is not None:
+            self.writing.commit()
+        self._withdraw()
+
+    def abandon(self) -> None:
+        """End it; what was changed counts for nothing, and what was kept of the last version is put back."""
+        if self.writing is not None:
+            self.writing.abandon()
+        self._withdraw()
+
+    def _withdraw(self) -> None:
+        if self._view is not None:
+            with suppress(BufferError):
+                self._view.release()
+
+
+__all__ = ["Access"]

@@ -1,0 +1,125 @@
+"""What is handed over: bytes, a NumPy array, or a file; as the one who makes a handle says it.
+
+The first process that gets a resource makes its data of what it was told. All others find it made, and what they were
+told about it is not looked at, but for the type and shape of an array, which say how they want to see the bytes.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from solvent.errors import Misuse
+from solvent.live.data.arrays import array_of, form_of
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a resource is made of, if nobody has made it before."""
+
+    #: How many bytes; none: as many as the file has, or nothing is known of it here.
+    size: int | None = None
+    initial: memoryview | None = None
+    path: Path | None = None
+    #: Type and shape of an array, and the same in words for those that are told nothing.
+    dtype: Any = None
+    shape: tuple[int, ...] | None = None
+    form: str = ""
+
+    @property
+    def can_make(self) -> bool:
+        """Whether it says enough to make the data; without, a handle is a lock, or uses what others make."""
+        return self.size is not None or self.path is not None
+
+
+NOTHING = Contents()
+
+
+def contents_from(
+    *,
+    size: Any,
+    initial: Any,
+    array: tuple[Any, Any] | None,
+    file: str | PathLike[str] | None,
+) -> Contents:
+    """Read and check what is given."""
+    if sum(given is not None for given in (initial, array, file)) > 1:
+        hint = "give `initial`, `array` or `file`; a `size` only with `file`, or alone"
+        raise Misuse("S102", "data is said to be several things at once", hint=hint)
+    if size is not None and (not isinstance(size, int) or isinstance(size, bool) or size < 0):
+        raise Misuse("S102", f"{size!r} is no number of bytes")
+    if size is not None and (initial is not None or array is not None):
+        raise Misuse("S102", "a size is said twice: what is given has one")
+    if file is not None:
+        return Contents(size=size, path=Path(file).absolute())
+    if array is not None:
+        return _of_array(array)
+    if initial is not None:
+        return _of_initial(initial)
+    return Contents(size=size)
+
+
+def _of_array(array: Any) -> Contents:
+    match array:
+        case (int() as length, dtype):
+            shape: tuple[int, ...] = (length,)
+        case ((*lengths,), dtype) if all(isinstance(length, int) for length in lengths):
+            shape = tuple(lengths)
+        case _:
+            raise Misuse("S102", f"{array!r} is no array", hint="give shape and type: `array=((100, 100), float)`")
+    if any(length < 0 for length in shape):
+        raise Misuse("S102", f"{shape} is no shape")
+    kind = _kind_of(dtype)
+    form = form_of(SimpleNamespace(dtype=kind, shape=shape))
+    return Contents(size=kind.itemsize * math.prod(shape), dtype=kind, shape=shape, form=form)
+
+
+def _kind_of(dtype: Any) -> Any:
+    """Make sure that it is a type of arrays that can be shared."""
+    return array_of(memoryview(bytearray()), "", dtype, (0,)).dtype
+
+
+def _of_initial(initial: Any) -> Contents:
+    """Take bytes as they are, and an array as one."""
+    try:
+        view = memoryview(initial)
+    except TypeError as error:
+        hint = "give bytes, or an array"
+        raise Misuse("S102", f"a `{type(initial).__name__}` cannot be handed over", hint=hint) from error
+    if hasattr(initial, "dtype") and hasattr(initial, "shape"):
+        _kind_of(initial.dtype)
+        flat = view if view.c_contiguous else memoryview(initial.copy(order="C"))
+        return Contents(
+            size=view.nbytes,
+            initial=_bytes_of(flat),
+            dtype=initial.dtype,
+            shape=tuple(initial.shape),
+            form=form_of(initial),
+        )
+    if not view.c_contiguous:
+        raise Misuse("S102", "what is given does not lie in one piece", hint="give `bytes(...)` of it")
+    return Contents(size=view.nbytes, initial=_bytes_of(view))
+
+
+def _bytes_of(view: memoryview) -> memoryview:
+    return view.cast("B") if view.nbytes else memoryview(b"")
+
+
+def shape_of_part(shape: tuple[int, ...], itemsize: int, offset: int, length: int) -> tuple[int, ...]:
+    """Give the shape of an array of a part: whole rows where it is some, else entries one after the other."""
+    row = itemsize * math.prod(shape[1:])
+    if row and offset % row == 0 and length % row == 0:
+        return (length // row, *shape[1:])
+    if offset % itemsize or length % itemsize:
+        hint = f"an entry has {itemsize} bytes; claim whole ones, or use the view"
+        raise Misuse("S102", f"{length} bytes from {offset} are no entries of the array", hint=hint)
+    return (length // itemsize,)
+
+
+__all__ = ["NOTHING", "Contents", "contents_from", "shape_of_part"]

@@ -1,0 +1,91 @@
+"""One cycle of a handle, from a request to its release, and what it waits for."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from solvent.errors import SolventError
+    from solvent.live.data import Region
+    from solvent.protocols.elmp.vocabulary import Claim, Granted
+    from solvent.running.spaces.access import Access
+    from solvent.running.spaces.filling import Job
+
+
+class HandleState(StrEnum):
+    """How far a handle is, in the words of the paper."""
+
+    #: It does not take part: not created yet, or destroyed.
+    INVALID = "invalid"
+    #: Nothing is claimed.
+    VALID = "valid"
+    #: Claimed; it is not its turn yet.
+    REQ = "req"
+    #: The same, and somebody waits for it and does nothing else.
+    BLOCKED = "blocked"
+    #: It is its turn, and the data is on this host.
+    GRANT = "grant"
+    #: It is its turn, and the data is on its way here.
+    FETCH = "fetch"
+    #: Acquired: the data is there to be used.
+    LOCKED = "locked"
+    #: Being released.
+    UNLOCK = "unlock"
+
+
+class Cycle:
+    """One claim of a handle. The node's threads write here, and the user's read it."""
+
+    __slots__ = (
+        "access",
+        "claim",
+        "grant",
+        "is_over",
+        "is_settled",
+        "job",
+        "number",
+        "on_settled",
+        "problem",
+        "region",
+    )
+
+    def __init__(self, number: int, claim: Claim) -> None:
+        #: What the lock knows it by; another one for each, so that what comes late is not taken for another's.
+        self.number = number
+        self.claim = claim
+        #: What the lock said when it was its turn.
+        self.grant: Granted | None = None
+        #: What fetches the data, if it is not at hand; where it is when that is done; or why it is not.
+        self.job: Job | None = None
+        self.region: Region | None = None
+        self.problem: SolventError | None = None
+        self.access: Access | None = None
+        #: Whether it can be acquired now, or never: then it is over.
+        self.is_settled = False
+        self.is_over = False
+        #: Who else wants to know.
+        self.on_settled: Callable[[], None] | None = None
+
+    def has_settled(self) -> bool:
+        """Tell whether it can be acquired now, or never."""
+        return self.is_settled
+
+    def settle(self) -> None:
+        """Let whoever waits go on."""
+        self.is_settled = True
+        told = self.on_settled
+        if told is not None:
+            told()
+
+    def end(self) -> None:
+        """Let it be over, whatever it waited for."""
+        self.is_over = True
+        if self.job is not None:
+            self.job.stop()
+        self.settle()
+
+
+__all__ = ["Cycle", "HandleState"]

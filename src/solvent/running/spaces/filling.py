@@ -1,0 +1,163 @@
+"""Getting the data of a resource to this host: all of it or a part, from all that have the newest of some stretch.
+
+The lock says who has the version that counts, and who has changed parts since. On this host nothing is to be done for
+it but to look; what is elsewhere is fetched into the memory of this host, stretch by stretch.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+from solvent.errors import DataProblem
+from solvent.live.data import Options, Where
+from solvent.running.spaces.words import Details, part_version
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from solvent.live.data import Fetch, Region, Store
+    from solvent.protocols.elmp.vocabulary import Claim, Data, Source
+    from solvent.protocols.machine import NodeId
+    from solvent.running.spaces.words import Home
+
+_PAUSE_SECONDS = 0.005
+
+
+class Row(NamedTuple):
+    """A stretch, which version counts there, and who has it."""
+
+    start: int
+    end: int
+    version: int
+    holder: NodeId
+
+
+class Job:
+    """A filling that is under way, and can be stopped by another thread."""
+
+    def __init__(self, seconds_max: float) -> None:
+        self.seconds_max = seconds_max
+        self.stopped = threading.Event()
+        self.fetch: Fetch | None = None
+
+    def stop(self) -> None:
+        """Stop it; what has arrived stays."""
+        self.stopped.set()
+        fetch = self.fetch
+        if fetch is not None:
+            fetch.cancel()
+
+
+def rows_of(data: Data, details: Details, sources: Sequence[Source], claim: Claim) -> list[Row]:
+    """Say what counts in every stretch of what is claimed; later changes lie over earlier ones."""
+    size = details.size
+    start, end = ends_of(claim, size)
+    rows = [Row(start, end, details.version, data.holder)]
+    for source in sources:
+        first, last = ends_of(source.claim, size)
+        first, last = max(first, start), min(last, end)
+        if first < last:
+            rows = _laid_over(rows, Row(first, last, part_version(source.holder, source.use), source.holder))
+    return rows
+
+
+def ends_of(claim: Claim, size: int) -> tuple[int, int]:
+    """Give where a claim begins and ends, in data of some size."""
+    end = size if claim.length is None else min(size, claim.first + claim.length)
+    return min(claim.first, end), end
+
+
+def _laid_over(rows: list[Row], top: Row) -> list[Row]:
+    kept = []
+    for row in rows:
+        if row.start < top.start:
+            kept.append(row._replace(end=min(row.end, top.start)))
+        if row.end > top.end:
+            kept.append(row._replace(start=max(row.start, top.end)))
+    return sorted([*(row for row in kept if row.start < row.end), top])
+
+
+class Filler:
+    """Gets the data of one resource to this host."""
+
+    def __init__(
+        self,
+        store: Store,
+        resource: str,
+        home_of: Callable[[NodeId], Home | None],
+        neighbours: Callable[[str], Sequence[Home]],
+    ) -> None:
+        self._store = store
+        self._resource = resource
+        #: A file for it on this host, if it is to be in one.
+        self.path: Path | None = None
+        self._here = store.place[0]
+        self._home_of = home_of
+        #: All processes that share the memory of a host.
+        self._neighbours = neighbours
+
+    def is_at_hand(self, holders: Sequence[NodeId]) -> bool:
+        """Tell whether all these are on this host."""
+        return all((home := self._home_of(one)) is not None and home.host == self._here for one in holders)
+
+    def fill(self, rows: Sequence[Row], details: Details, holder: NodeId, job: Job) -> Region:
+        """Get everything; raise `DataProblem` where that is not possible."""
+        found: Region | None = None
+        home = self._home_of(holder)
+        for row in rows:
+            found = self._fill_row(row, details, job, home)
+        assert found is not None
+        return found
+
+    def _fill_row(self, row: Row, details: Details, job: Job, base: Home | None) -> Region:
+        home = self._home_of(row.holder)
+        if home is None:
+            raise DataProblem("D204", f"`{self._resource}` is at process {row.holder}, of which nothing is known here")
+        is_whole = row.start == 0 and row.end == details.size
+        options = Options(offset=row.start, length=0 if is_whole else row.end - row.start, seconds_max=job.seconds_max)
+        if home.host == self._here:
+            region = self._store.region(self._resource)
+            # A part that was changed here lies in the memory that this host has, whatever the base's has been.
+            birth = details.birth if base is None or base.host == home.host or region is None else region.birth
+            return self._attached(self._where(row, details, home, birth), options, job)
+        places = [self._where(row, details, one, 0) for one in (home, *self._neighbours(home.host)) if one.data_address]
+        if not places:
+            raise DataProblem("D204", f"process {row.holder} does not hand `{self._resource}` to other hosts")
+        fetch = self._store.fetching(*dict.fromkeys(places), options=options, path=self.path)
+        job.fetch = fetch
+        if job.stopped.is_set():
+            fetch.cancel()
+        try:
+            return fetch.run()
+        finally:
+            job.fetch = None
+
+    def _attached(self, where: Where, options: Options, job: Job) -> Region:
+        end = time.monotonic() + job.seconds_max
+        while True:
+            try:
+                return self._store.attach(where, offset=options.offset, length=options.length or None)
+            except DataProblem as problem:
+                # Another process of this host may be about to put the same right.
+                if problem.code != "D203" or time.monotonic() > end or job.stopped.wait(_PAUSE_SECONDS):
+                    raise
+
+    def _where(self, row: Row, details: Details, home: Home, birth: int) -> Where:
+        return Where(
+            resource=self._resource,
+            version=row.version,
+            size=details.size,
+            host=home.host,
+            segment="",
+            birth=birth,
+            address=home.data_address,
+            token=home.token,
+            form=details.form,
+            keep_last=details.keep_last,
+        )
+
+
+__all__ = ["Filler", "Job", "Row", "ends_of", "rows_of"]

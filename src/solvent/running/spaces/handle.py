@@ -1,0 +1,129 @@
+"""Handles, as their users have them: of coroutines (`Handle`), and of code without asyncio (`BlockingHandle`)."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Self
+
+from solvent.running.spaces.claiming import Claiming, Mode
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from types import TracebackType
+
+    from solvent.running.spaces.cycle import Cycle
+
+
+class BlockingHandle(Claiming):
+    """A handle whose calls wait; entered with `with`."""
+
+    def create(self) -> Self:
+        """Take part in the resource; entering the `with` block does it."""
+        self._create()
+        return self
+
+    def acquire(
+        self,
+        mode: Mode | None = None,
+        *,
+        offset: int | None = None,
+        length: int | None = None,
+        timeout: float | None = None,
+        anew: bool = False,
+    ) -> memoryview:
+        """Wait for the resource, and give its bytes; `TimeoutError` after so many seconds, and nothing is claimed then.
+
+        Without a mode or a part it acquires what was requested. With `anew`, data that was lost is made anew.
+        """
+        claim = self._claim(mode, offset, length)
+        end = None if timeout is None else time.monotonic() + timeout
+        wait = self._node.host.wait
+        try:
+            for cycle in self._acquiring(claim, is_anew=anew):
+                left = None if end is None else end - time.monotonic()
+                if not wait(cycle.has_settled, left):
+                    raise TimeoutError(f"`{self.name}` was not to be had in time")  # noqa: TRY301 - withdrawn below
+        except (TimeoutError, KeyboardInterrupt):
+            self.withdraw()
+            raise
+        return self.view
+
+    def __enter__(self) -> Self:
+        return self.create()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.destroy()
+
+
+class Handle(Claiming):
+    """A handle for coroutines; entered with `async with`."""
+
+    async def create(self) -> Self:
+        """Take part in the resource; entering the `async with` block does it."""
+        await asyncio.to_thread(self._create)
+        return self
+
+    async def acquire(
+        self,
+        mode: Mode | None = None,
+        *,
+        offset: int | None = None,
+        length: int | None = None,
+        timeout: float | None = None,  # noqa: ASYNC109 - the claim is withdrawn with it
+        anew: bool = False,
+    ) -> memoryview:
+        """Wait for the resource, and give its bytes; `TimeoutError` after so many seconds, and nothing is claimed then.
+
+        Without a mode or a part it acquires what was requested. With `anew`, data that was lost is made anew.
+        """
+        claim = self._claim(mode, offset, length)
+        try:
+            async with asyncio.timeout(timeout):
+                await self._acquire(self._acquiring(claim, is_anew=anew))
+        except (TimeoutError, asyncio.CancelledError):
+            self.withdraw()
+            raise
+        return self.view
+
+    async def _acquire(self, steps: Generator[Cycle, None, None]) -> None:
+        cycle = next(steps, None)
+        while cycle is not None:
+            await _settled(cycle)
+            if self._resource.keeping.is_quick(cycle.grant):
+                cycle = next(steps, None)
+            else:
+                cycle = await asyncio.to_thread(next, steps, None)
+
+    async def __aenter__(self) -> Self:
+        return await self.create()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.destroy()
+
+
+async def _settled(cycle: Cycle) -> None:
+    """Wait until somebody who works says so, in whichever thread."""
+    loop = asyncio.get_running_loop()
+    done = loop.create_future()
+
+    def set_done() -> None:
+        if not done.done():
+            done.set_result(None)
+
+    def told() -> None:
+        # The loop may be over, since nobody waits any more.
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(set_done)
+
+    cycle.on_settled = told
+    if not cycle.is_settled:
+        await done
+
+
+__all__ = ["BlockingHandle", "Handle"]

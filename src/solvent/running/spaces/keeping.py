@@ -1,0 +1,189 @@
+"""The data of a resource on this host: attached to, made, written, and found again when its writer has died."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from solvent.errors import DataGone, DataProblem
+from solvent.live.data.draft import can_draft
+from solvent.live.data.extents import version_of
+from solvent.live.data.kept import can_have
+from solvent.protocols.elmp.vocabulary import Data
+from solvent.running.spaces.access import Access
+from solvent.running.spaces.filling import Filler, Job, ends_of, rows_of
+from solvent.running.spaces.words import (
+    details_from_text,
+    is_part,
+    lost_data,
+    next_version,
+    part_version,
+    rest_of,
+    since_of,
+    text_from_details,
+)
+
+if TYPE_CHECKING:
+    from solvent.live.data import Region
+    from solvent.live.data.card import Sheet
+    from solvent.protocols.elmp.vocabulary import Claim, Granted
+    from solvent.running.spaces.contents import Contents
+    from solvent.running.spaces.node import SpaceNode
+    from solvent.running.spaces.words import Details
+
+
+class Keeping:
+    """The data of one resource, as one process has it."""
+
+    def __init__(self, node: SpaceNode, name: str) -> None:
+        self._node = node
+        self._name = name
+        self._region: Region | None = None
+        #: What is said of the region besides the version: made anew only where something has changed.
+        self._said: tuple[int, int, str] = (-1, -1, "")
+        self._rest = ""
+        #: Whether there ever was data here or elsewhere.
+        self._is_known = False
+        self._keep_last = True
+        self.filler = Filler(node.store, name, node.home_of, node.neighbours)
+
+    def expect(self, contents: Contents, *, keep_last: bool) -> None:
+        """Note how the data is to be kept here."""
+        self._keep_last = keep_last
+        if contents.path is not None:
+            self.filler.path = contents.path
+
+    # ------------------------------------------------------------------------------------------------- acquiring
+
+    def access(
+        self, grant: Granted, claim: Claim, contents: Contents, filled: Region | None, *, is_anew: bool
+    ) -> Access:
+        """Give the data that is claimed, now that it is the claim's turn."""
+        data = grant.data
+        if data is not None:
+            self._is_known = True
+            details = details_from_text(data.details)
+            if details is not None:
+                if claim.is_plain and not grant.sources:
+                    found = self._at_once(details, grant.turn, contents)
+                    if found is not None:
+                        return found
+                return self._attached(grant, claim, contents, details, filled)
+            if not is_anew:
+                hint = "`acquire(anew=True)` makes it anew; data made with `keep_last=True` survives its writer"
+                message = f"the data of `{self._name}` is lost: a process died while it wrote, and no copy was kept"
+                raise DataGone("S205", message, hint=hint)
+        if not contents.can_make:
+            # Nobody has said that there is any data: the lock alone is wanted.
+            return Access(contents, view=memoryview(bytearray()))
+        return self._made(grant.turn, contents)
+
+    def _at_once(self, details: Details, turn: int, contents: Contents) -> Access | None:
+        """Take what is in the memory that this process had the last time: the way that must be short."""
+        region, version = self._region, details.version
+        if region is None or region.birth != details.birth:
+            return None
+        try:
+            if version_of(region.sheet.extents) != version:
+                return None
+            writing = region.write(next_version(turn, version))
+        except DataProblem:
+            return None
+        return Access(contents, region=region, writing=writing, base=version)
+
+    def _attached(
+        self, grant: Granted, claim: Claim, contents: Contents, details: Details, filled: Region | None
+    ) -> Access:
+        assert grant.data is not None
+        region = filled
+        if region is None:
+            rows = rows_of(grant.data, details, grant.sources, claim)
+            region = self.filler.fill(rows, details, grant.data.holder, Job(self._node.seconds_max))
+        self._region = region
+        start, end = ends_of(claim, details.size)
+        if claim.is_shared:
+            view = region.look(offset=start, length=end - start)
+            return Access(contents, region=region, view=view, base=details.version)
+        if claim.is_plain:
+            writing = region.write(next_version(grant.turn, details.version))
+        else:
+            version = part_version(self._node.node, grant.use)
+            writing = region.write(version, offset=start, length=end - start)
+        return Access(contents, region=region, writing=writing, base=details.version)
+
+    def _made(self, turn: int, contents: Contents) -> Access:
+        """Make the data, since there is none; what an earlier run left here counts only if it was to be kept."""
+        store, base = self._node.store, -1
+        region = store.region(self._name)
+        if region is not None:
+            found = _newest(region.sheet) if self._node.is_keeping else None
+            if found is not None:
+                region.recover(found)
+                base = found
+            else:
+                store.remove(self._name)
+                region = None
+        if region is None:
+            region = store.create(
+                self._name, contents.size, path=contents.path, form=contents.form, keep_last=self._keep_last
+            )
+        self._region = region
+        writing = region.write(next_version(turn, max(base, 0)))
+        if base < 0 and contents.initial is not None and len(contents.initial):
+            writing.view[:] = contents.initial
+        return Access(contents, region=region, writing=writing, base=base)
+
+    def is_quick(self, grant: Granted | None) -> bool:
+        """Tell whether to get the data takes no longer than a look: it is in memory that this process has."""
+        if grant is None or grant.data is None or self._region is None:
+            return grant is None
+        details = details_from_text(grant.data.details)
+        return details is not None and details.birth == self._region.birth and (not details.keep_last or can_draft())
+
+    # --------------------------------------------------------------------------------------------------- telling
+
+    def data_of(self, access: Access) -> Data | None:
+        """Say what was released; nothing if nothing was changed."""
+        writing, region = access.writing, access.region
+        if writing is None or region is None:
+            return None
+        version = writing.version
+        self._is_known = True
+        if is_part(version):
+            # The lock only notes that the part was changed, and by whom.
+            return Data(access.base, self._node.node)
+        return Data(version, self._node.node, self.details(region, version))
+
+    def details(self, region: Region, version: int) -> str:
+        """Say which version is here."""
+        sheet = region.sheet
+        said = (sheet.birth, sheet.size, sheet.form)
+        if said != self._said:
+            self._said = said
+            self._rest = rest_of(sheet.size, sheet.birth, keep_last=sheet.keep_last, form=sheet.form)
+        return text_from_details(version, self._rest)
+
+    def inventory(self, bases: list[int]) -> Data | None:
+        """Tell which version can be had on this host, whoever wrote it; or that there was one."""
+        me = self._node.node
+        try:
+            region = self._node.store.region(self._name)
+            if region is not None:
+                sheet = region.sheet
+                # Who is about to write over a version has it, for others to go on from.
+                version = max(bases) if bases else _newest(sheet)
+                if version is not None and version > 0:
+                    size = sheet.size if version_of(sheet.extents) == version or not sheet.kept else sheet.kept[-1].end
+                    rest = rest_of(size, sheet.birth, keep_last=sheet.keep_last, form=sheet.form)
+                    return Data(version, me, text_from_details(version, rest), since=since_of(version))
+        except DataProblem:
+            pass
+        return lost_data(me) if self._is_known else None
+
+
+def _newest(sheet: Sheet) -> int | None:
+    """Give the newest version of the whole that is there, or can be put together."""
+    versions = {one.version for one in (*sheet.extents, *sheet.kept) if one.version > 0 and not is_part(one.version)}
+    return max((version for version in versions if can_have(sheet, version)), default=None)
+
+
+__all__ = ["Keeping"]

@@ -1,0 +1,355 @@
+"""One process of a space: its host, its store, and everything that both have to tell.
+
+The lock's machine runs in a `DirectHost`: whichever thread waits for something does the work, and a thread of its own
+if none does. What the machine reports is heard here, in whichever thread that is, and must be dealt with quickly; what
+takes long (fetching data) is done in other threads.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from solvent.errors import Misuse, SolventError, SpaceProblem
+from solvent.live import address_from_text, text_from_address
+from solvent.live.codec import Codec
+from solvent.live.data import Store
+from solvent.live.data.roll import Roll
+from solvent.live.direct import DirectHost
+from solvent.live.handshake import Identity
+from solvent.protocols.elmp.state import ElmpConfig
+from solvent.protocols.handover.machine import SpaceMachine
+from solvent.protocols.handover.messages import HandoverMessage
+from solvent.protocols.handover.state import SpaceConfig
+from solvent.protocols.handover.vocabulary import (
+    Arrived,
+    Astray,
+    Departed,
+    Died,
+    Enter,
+    Entered,
+    Expelled,
+    Go,
+    Gone,
+    Inventory,
+    Of,
+    Opened,
+    Repaired,
+    Watch,
+)
+from solvent.protocols.link import Linked, wire_type
+from solvent.protocols.machine import Machine, NodeId
+from solvent.running.spaces.meeting import PAUSE_SECONDS, Contact, Standing, contacts_at, contacts_on
+from solvent.running.spaces.resource import Resource
+from solvent.running.spaces.words import Home, home_from_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from solvent.live import Address
+    from solvent.running.spaces.place import SpacePlace
+
+PROTOCOL = "handover"
+ENTER_SECONDS_MAX = 60.0
+LEAVE_SECONDS_MAX = 60.0
+_LOOK_SECONDS = 0.25
+#: Connections lose nothing while they last, so what is sent twice after one broke may wait a little, and so may word
+#: that something has arrived: it rides on the next message.
+_RESEND_MS = 500
+_ACK_MS = 100
+_CODEC = Codec(wire_type(HandoverMessage))
+_CONFIG = SpaceConfig(locks=ElmpConfig(order=8, exchange_every=64))
+
+
+class _Late:
+    """A machine that is made when it is known where its host listens."""
+
+    def __init__(self, make: Callable[[], Machine[Any]]) -> None:
+        self._make = make
+
+    def start(self, saved: tuple[Any, ...] = (), life: int = 0) -> Any:
+        """Make it, and start it."""
+        machine = self._make()
+        self.step = machine.step
+        return machine.start(saved, life)
+
+
+class SpaceNode:
+    """One process of a space."""
+
+    def __init__(self, place: SpacePlace) -> None:
+        self.place = place
+        self.node = NodeId(0)
+        self.epoch = 0
+        self.is_keeping = place.is_keeping
+        self.seconds_max = max(10.0, 4 * place.patience)
+        self.fault: SolventError | None = None
+        self.resources = dict[str, Resource]()
+        #: All that were ever met, and those that take part now.
+        self._homes = dict[NodeId, Home]()
+        self._present = set[NodeId]()
+        self._watched: tuple[NodeId, ...] = ()
+        self._entered = self._astray = self._departed = False
+        self._guard = threading.Lock()
+        self._store: Store | None = None
+        self._roll: Roll | None = None
+        self._host: DirectHost[Any] | None = None
+
+    @property
+    def store(self) -> Store:
+        """The data of this process."""
+        assert self._store is not None
+        return self._store
+
+    @property
+    def host(self) -> DirectHost[Any]:
+        """What runs the machine."""
+        if self._host is None:
+            raise Misuse("S103", "the space has not been entered, or was left", hint="use it inside its `with` block")
+        return self._host
+
+    @property
+    def home(self) -> Home:
+        """Where this process is to be found."""
+        host, data_address, token = self.store.place
+        address = self._outside(self.host.address)
+        if data_address:
+            data_address = self._outside(address_from_text(data_address))
+        return Home(address, data_address, host, token)
+
+    @property
+    def members(self) -> dict[NodeId, Home]:
+        """Who takes part, as far as is known here, this process among them."""
+        known = {node: self._homes[node] for node in sorted(self._present) if node in self._homes}
+        return known | {self.node: self.home}
+
+    def _outside(self, address: Address) -> str:
+        outside = self.place.outside
+        return text_from_address((outside, address[1]) if outside else address)
+
+    def home_of(self, node: NodeId) -> Home | None:
+        """Tell where a process is to be found."""
+        return self._homes.get(node)
+
+    def neighbours(self, host: str) -> list[Home]:
+        """Give all processes of a host."""
+        return [home for node, home in list(self._homes.items()) if home.host == host and node in self._present]
+
+    # ------------------------------------------------------------------------------------------- coming and going
+
+    def open(self) -> None:
+        """Enter the space, or found it."""
+        place = self.place
+        self._store = Store(place.name, secret=place.secret, address=(place.listen[0], 0), folder=place.folder)
+        try:
+            self._roll = Roll(self._store.folder.path)
+            self._enter(self._roll)
+        except BaseException:
+            self.close()
+            raise
+
+    def _enter(self, roll: Roll) -> None:
+        """Try until this process is in: as the first, or let in by somebody."""
+        end = time.monotonic() + ENTER_SECONDS_MAX
+        while time.monotonic() < end:
+            contacts = self._present_here(roll)
+            if contacts is None:
+                time.sleep(PAUSE_SECONDS)
+                continue
+            if self._entered:
+                return
+            contacts += contacts_at(self._identity(), self.place.contacts, end) if self.place.contacts else []
+            if any(self._is_let_in_by(contact, roll) for contact in contacts):
+                with roll.meeting():
+                    roll.say(Standing.MEMBER, self.home.text())
+                return
+            # Nobody is there any more that was. The next attempt is another process's, so to speak.
+            with roll.meeting():
+                roll.leave()
+            self._close_host()
+        raise SpaceProblem("S202", "not let into the space: nobody answers in time")
+
+    def _present_here(self, roll: Roll) -> list[Contact] | None:
+        """Be on the roll, as the first or with those who may let this process in; nothing if that is to be seen."""
+        with roll.meeting():
+            others = roll.others()
+            contacts = contacts_on(others)
+            is_first = not contacts and not self.place.contacts
+            if is_first and others:
+                return None
+            self._start_host(is_first=is_first)
+            self._entered = is_first
+            roll.enter(self.node, Standing.MEMBER if is_first else Standing.WAITING, self.home.text())
+            return contacts
+
+    def _identity(self) -> Identity:
+        return Identity(self.node, PROTOCOL, self.place.name, self.place.secret)
+
+    def _start_host(self, *, is_first: bool) -> None:
+        self.node = NodeId(secrets.randbits(31))
+        self._entered = self._astray = self._departed = False
+
+        def make() -> Machine[Any]:
+            inner = SpaceMachine(self.node, self.home.text(), _CONFIG, is_first=is_first)
+            return Linked(inner, me=self.node, peers=(), resend_after=_RESEND_MS, ack_after=_ACK_MS)
+
+        self._host = DirectHost(
+            _Late(make),
+            self._identity(),
+            _CODEC,
+            listen=self.place.listen,
+            application=self,
+            find=self._find,
+            on_end=self._on_end,
+        )
+        self._host.start()
+        self._homes[self.node] = self.home
+
+    def _is_let_in_by(self, contact: Contact, roll: Roll) -> bool:
+        """Ask somebody, and wait for the answer."""
+        home = home_from_text(contact.home)
+        if home is not None:
+            self._homes[contact.node] = home
+        elif contact.address is not None:
+            self._homes[contact.node] = Home(text_from_address(contact.address), "", "", b"")
+        self._astray = False
+        self.request(Enter(contact.node))
+        end = time.monotonic() + ENTER_SECONDS_MAX
+        while not self.host.wait(lambda: self._entered or self._astray, _LOOK_SECONDS):
+            if time.monotonic() > end or (home is not None and roll.is_dead(contact.node)):
+                break
+        return self._entered
+
+    def depart(self) -> None:
+        """Leave the space, when nobody needs this process any more."""
+        host = self._host
+        if host is not None and self.fault is None and host.is_running:
+            with suppress(SolventError):
+                self.request(Go())
+                host.wait(lambda: self._departed or self.fault is not None, LEAVE_SECONDS_MAX)
+        self.close()
+
+    def close(self) -> None:
+        """End, without a word to others."""
+        if self._roll is not None:
+            self._roll.leave()
+        self._close_host()
+        if self._store is not None:
+            self._store.close(keep=self.is_keeping)
+
+    def _close_host(self) -> None:
+        host, self._host = self._host, None
+        if host is not None:
+            host.close()
+
+    # ----------------------------------------------------------------------------------------------- for handles
+
+    def resource(self, name: str) -> Resource:
+        """Give a resource, whether this process takes part in it or not."""
+        with self._guard:
+            found = self.resources.get(name)
+            if found is None:
+                found = self.resources[name] = Resource(self, name)
+            return found
+
+    def check(self) -> None:
+        """Raise why nothing can be done any more."""
+        if self.fault is not None:
+            raise self.fault
+
+    def request(self, wanted: Any) -> None:
+        """Tell the machine what is wanted."""
+        if self.fault is not None:
+            raise self.fault
+        host = self._host
+        if host is None:
+            raise Misuse("S103", "the space has not been entered, or was left", hint="use it inside its `with` block")
+        host.request(wanted)
+
+    def request_quietly(self, wanted: Any) -> None:
+        """Do the same from a thread that nobody listens to."""
+        with suppress(SolventError):
+            self.request(wanted)
+
+    def wake(self) -> None:
+        """Let threads that wait look whether it has happened."""
+        host = self._host
+        if host is not None:
+            host.wake()
+
+    # ------------------------------------------------------------------------------------------- for the machine
+
+    def told(self, outcome: Any) -> None:
+        """Hear what the machine reports."""
+        if type(outcome) is Of:
+            resource = self.resources.get(outcome.resource)
+            if resource is None:
+                resource = self.resource(outcome.resource)
+            resource.told(outcome.told)
+            return
+        match outcome:
+            case Opened(name):
+                self.resource(name).on_opened()
+            case Arrived(node, address):
+                home = home_from_text(address)
+                if home is not None:
+                    self._homes[node] = home
+                    self._present.add(node)
+            case Gone(node):
+                self._present.discard(node)
+                self.host.forget(node)
+            case Watch(nodes):
+                self._watched = nodes
+                self.host.watch(nodes, patience=self.place.patience)
+            case Entered(epoch) | Repaired(epoch):
+                self.epoch = epoch[0]
+                self._entered = True
+            case Astray():
+                self._astray = True
+            case Departed():
+                self._departed = True
+            case Expelled():
+                hint = "what it held was taken from it; open the space again"
+                self._fail(
+                    SpaceProblem("S203", "the others took this process for dead and went on without it", hint=hint)
+                )
+
+    def answer(self, question: Any) -> Any:
+        """Tell what data is on this host, whoever has written it."""
+        assert isinstance(question, Inventory)
+        names = {*question.resources, *self.store.names()}
+        found = {name: self.resource(name).inventory() for name in sorted(names)}
+        return {name: data for name, data in found.items() if data is not None}
+
+    def lost(self, peer: NodeId, why: str) -> None:
+        """Hear that a process is not to be reached; of one on this host it can be told for certain whether it lives."""
+        del why
+        home, roll = self._homes.get(peer), self._roll
+        if home is not None and roll is not None and home.host == self.store.place[0]:
+            if roll.is_dead(peer):
+                self.host.request(Died(peer, is_certain=True))
+            else:
+                self.host.watch(self._watched, patience=self.place.patience)
+        else:
+            self.host.request(Died(peer, is_certain=False))
+
+    def _find(self, node: NodeId) -> Address | None:
+        home = self._homes.get(node)
+        return None if home is None else address_from_text(home.address)
+
+    def _on_end(self, fault: BaseException | None) -> None:
+        if fault is not None and self.fault is None:
+            problem = SpaceProblem("S206", f"the process can take no part in the space any more: {fault!r}")
+            problem.__cause__ = fault
+            self._fail(problem)
+
+    def _fail(self, fault: SolventError) -> None:
+        self.fault = fault
+        for resource in list(self.resources.values()):
+            resource.fail(fault)
+
+
+__all__ = ["SpaceNode"]

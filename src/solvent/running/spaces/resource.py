@@ -1,0 +1,242 @@
+"""A resource, as one process takes part in it: its claims, and its data on this host.
+
+The lock's part runs beside the user's, in whichever thread has time for it (`live.direct`). When it is the turn of a
+claim whose data is on another host, fetching begins at once, in a thread of its own, whether anybody waits for it yet
+or not; requests of others are dealt with meanwhile.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from solvent.errors import DataProblem, SolventError, SpaceProblem
+from solvent.protocols.elmp.vocabulary import (
+    WHOLE,
+    Claim,
+    Data,
+    Dropped,
+    Entrusted,
+    Fetched,
+    Granted,
+    Leave,
+    Left,
+    Release,
+    Request,
+    Withdraw,
+)
+from solvent.protocols.handover.vocabulary import In, Open, Stays
+from solvent.running.spaces.cycle import Cycle
+from solvent.running.spaces.filling import Job, rows_of
+from solvent.running.spaces.keeping import Keeping
+from solvent.running.spaces.words import details_from_text, merged_version
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from solvent.running.spaces.contents import Contents
+    from solvent.running.spaces.node import SpaceNode
+
+_PAUSE_SECONDS = 0.05
+_PAUSE_SECONDS_MAX = 1.0
+
+
+class Resource:
+    """One resource in one process; handles of it come and go."""
+
+    def __init__(self, node: SpaceNode, name: str) -> None:
+        self.name = name
+        self.keeping = Keeping(node, name)
+        #: Whether the process takes part, and whether it is about to leave.
+        self.is_open = False
+        self.is_leaving = False
+        self.handles = 0
+        self._node = node
+        self._numbers = itertools.count()
+        self._cycles = dict[int, Cycle]()
+        self._guard = threading.Lock()
+
+    # -------------------------------------------------------------------------------------------------- the user
+
+    def take_part(self) -> None:
+        """Begin to take part; `is_open` tells when it does."""
+        with self._guard:
+            self.handles += 1
+            is_first = self.handles == 1
+        if is_first:
+            self._node.request(Open(self.name))
+
+    def take_part_no_longer(self) -> None:
+        """Let one handle be over; with the last of them the process leaves."""
+        with self._guard:
+            self.handles -= 1
+            is_last = not self.handles
+        if is_last:
+            self.is_open = False
+            self.is_leaving = True
+            self._node.request(In(self.name, Leave()))
+
+    def begin(self, claim: Claim) -> Cycle:
+        """Claim it."""
+        cycle = Cycle(next(self._numbers), claim)
+        self._cycles[cycle.number] = cycle
+        self._node.request(In(self.name, Request(cycle.number, claim=claim)))
+        return cycle
+
+    def withdraw(self, cycle: Cycle) -> None:
+        """Claim it no longer, however far that has come."""
+        if self._cycles.pop(cycle.number, None) is not None and not cycle.is_over:
+            cycle.end()
+            if cycle.access is not None:
+                cycle.access.abandon()
+            self._node.request(In(self.name, Withdraw(cycle.number)))
+
+    def release(self, cycle: Cycle) -> None:
+        """Let the next one have it, with what was changed."""
+        access = cycle.access
+        if access is None or self._cycles.pop(cycle.number, None) is None:
+            return
+        cycle.is_over = True
+        cycle.access = None
+        access.commit()
+        self._node.request(In(self.name, Release(cycle.number, self.keeping.data_of(access))))
+
+    def access(self, cycle: Cycle, contents: Contents, *, is_anew: bool = False) -> None:
+        """Give the data of a claim whose turn it is; raise why that is not possible."""
+        grant, problem = cycle.grant, cycle.problem
+        if problem is not None:
+            raise problem
+        if grant is None:
+            raise SpaceProblem(
+                "S204", f"the claim of `{self.name}` is no more: the handle was destroyed, or the space left"
+            )
+        cycle.access = self.keeping.access(grant, cycle.claim, contents, cycle.region, is_anew=is_anew)
+
+    def needs_making(self, cycle: Cycle, contents: Contents) -> bool:
+        """Tell whether its data has to be made first, by who has all of it to itself."""
+        grant = cycle.grant
+        return grant is not None and grant.data is None and contents.can_make and not cycle.claim.is_plain
+
+    # ------------------------------------------------------------------------------------------------- the lock
+
+    def on_opened(self) -> None:
+        """Hear that the process takes part."""
+        self.is_open = self.handles > 0
+
+    def told(self, outcome: Any) -> None:
+        """Hear what the lock says; in whichever thread works."""
+        match outcome:
+            case Granted():
+                self._on_granted(outcome)
+            case Dropped(handle):
+                cycle = self._cycles.pop(handle, None)
+                if cycle is not None:
+                    cycle.end()
+            case Entrusted():
+                self._on_entrusted(outcome)
+            case Left() | Stays():
+                self.is_leaving = False
+
+    def _on_granted(self, grant: Granted) -> None:
+        cycle = self._cycles.get(grant.handle)
+        if cycle is None or cycle.access is not None:
+            # Given up meanwhile; or a repair grants again what is in use, and whose data is here.
+            return
+        cycle.grant = grant
+        if cycle.job is not None:
+            cycle.job.stop()
+            cycle.job = cycle.region = cycle.problem = None
+            cycle.is_settled = False
+        if self._is_at_hand(grant.data, grant):
+            cycle.settle()
+        else:
+            cycle.job = job = Job(self._node.seconds_max)
+            _start(partial(self._fetch_for, cycle, grant, job), f"solvent-fetch-{self.name}")
+
+    def _is_at_hand(self, data: Data | None, told: Granted | Entrusted) -> bool:
+        if data is None or details_from_text(data.details) is None:
+            return True
+        return self.keeping.filler.is_at_hand((data.holder, *(source.holder for source in told.sources)))
+
+    def _fetch_for(self, cycle: Cycle, grant: Granted, job: Job) -> None:
+        """Fetch what a claim needs; in a thread of its own."""
+        assert grant.data is not None
+        details = details_from_text(grant.data.details)
+        assert details is not None
+        rows = rows_of(grant.data, details, grant.sources, cycle.claim)
+        region = problem = None
+        try:
+            region = self._trying(job, lambda: self.keeping.filler.fill(rows, details, grant.data.holder, job))  # type: ignore[union-attr]
+        except SolventError as error:
+            problem = error
+        if job.stopped.is_set():
+            return
+        cycle.region, cycle.problem = region, problem
+        cycle.settle()
+        if region is not None and cycle.claim.is_plain and not grant.sources:
+            self._node.request_quietly(
+                In(self.name, Fetched(grant.data.version, self.keeping.details(region, details.version)))
+            )
+        self._node.wake()
+
+    def _trying(self, job: Job, fill: Callable[[], Any]) -> Any:
+        """Fetch again and again for a while: who had the data may be dead, and another one be found that has it."""
+        end, pause = time.monotonic() + self._node.seconds_max, _PAUSE_SECONDS
+        while True:
+            try:
+                return fill()
+            except DataProblem:
+                if time.monotonic() > end or job.stopped.wait(pause):
+                    raise
+                pause = min(2 * pause, _PAUSE_SECONDS_MAX)
+
+    # ------------------------------------------------------------------------------------------------- the others
+
+    def _on_entrusted(self, told: Entrusted) -> None:
+        """Get the data from somebody who wants to leave."""
+        job = Job(self._node.seconds_max)
+        _start(partial(self._fetch_all, told, job), f"solvent-keep-{self.name}")
+
+    def _fetch_all(self, told: Entrusted, job: Job) -> None:
+        data = told.data
+        details = details_from_text(data.details)
+        if details is None:
+            self._node.request_quietly(In(self.name, Fetched(data.version, data.details)))
+            return
+        try:
+            rows = rows_of(data, details, told.sources, WHOLE)
+            region = self._trying(job, lambda: self.keeping.filler.fill(rows, details, data.holder, job))
+            version = details.version
+            if len(rows) > 1:
+                version = merged_version(self._node.epoch, version)
+                region.write(version).commit()
+        except SolventError:
+            # Whoever wants to leave keeps it, and somebody is told again if it dies.
+            return
+        self._node.request_quietly(In(self.name, Fetched(data.version, self.keeping.details(region, version))))
+
+    def inventory(self) -> Data | None:
+        """Tell what data there is on this host."""
+        bases = [cycle.access.base for cycle in self._cycles.values() if cycle.access is not None]
+        return self.keeping.inventory(bases)
+
+    def fail(self, fault: SolventError) -> None:
+        """Let everything be over, since the process takes no part in the space any more."""
+        for cycle in list(self._cycles.values()):
+            cycle.problem = fault
+            access, cycle.access = cycle.access, None
+            cycle.end()
+            if access is not None:
+                # What was kept is put back, which may take long.
+                _start(access.abandon, f"solvent-abandon-{self.name}")
+        self._cycles.clear()
+
+
+def _start(what: Callable[[], None], name: str) -> None:
+    threading.Thread(target=what, name=name, daemon=True).start()
+
+
+__all__ = ["Resource"]

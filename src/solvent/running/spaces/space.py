@@ -1,0 +1,181 @@
+"""A process of a space, as its user sees it: what `solvent.space` gives.
+
+    async with solvent.space("run") as space:
+        async with space.handle("matrix", array=((1000, 1000), float)) as h:
+            h.request()
+            ...                             # something else, while it comes
+            await h.acquire()
+            h.array[0] += 1
+            h.release()
+
+    with solvent.space("run") as space, space.handle("matrix") as h:    # the same without asyncio
+        view = h.acquire()
+        ...
+
+After S. L. Hernane, J. Gustedt and M. Benyettou, "Data handover on a peer-to-peer system" (Inria, RR-8690, 2015). There
+is no server: processes of one host find each other by the name of the space, those of others by an address.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from solvent.errors import Misuse
+from solvent.running.spaces.claiming import Mode, claim_from
+from solvent.running.spaces.contents import contents_from
+from solvent.running.spaces.handle import BlockingHandle, Handle
+from solvent.running.spaces.node import SpaceNode
+from solvent.running.spaces.place import SpacePlace, place_from
+
+if TYPE_CHECKING:
+    from os import PathLike
+    from types import TracebackType
+
+    from solvent.live import Address, Counters
+
+
+class _Inside:
+    """What a process of a space knows of it."""
+
+    def __init__(self, node: SpaceNode) -> None:
+        self._node = node
+
+    @property
+    def name(self) -> str:
+        """The name of the space."""
+        return self._node.place.name
+
+    @property
+    def node(self) -> int:
+        """The number of this process: no other one ever has it."""
+        return self._node.node
+
+    @property
+    def address(self) -> str:
+        """Where processes of other hosts can join."""
+        return self._node.home.address
+
+    @property
+    def members(self) -> dict[int, str]:
+        """Who takes part, as far as is known here, and where each is to be found."""
+        return {node: home.address for node, home in sorted(self._node.members.items())}
+
+    @property
+    def counters(self) -> Counters:
+        """What the process has done for the locks so far: messages, bytes, steps."""
+        return self._node.host.counters
+
+
+class BlockingSpace(_Inside):
+    """A space for code without asyncio."""
+
+    def handle(
+        self,
+        resource: str,
+        *,
+        size: int | None = None,
+        initial: Any = None,
+        array: tuple[Any, Any] | None = None,
+        file: str | PathLike[str] | None = None,
+        keep_last: bool = True,
+        mode: Mode = "write",
+        offset: int = 0,
+        length: int | None = None,
+    ) -> BlockingHandle:
+        """Give a handle of a resource, to be entered; see `Space.handle`."""
+        contents = contents_from(size=size, initial=initial, array=array, file=file)
+        claim = claim_from(mode, offset, length)
+        return BlockingHandle(self._node, resource, contents, keep_last=keep_last, claim=claim)
+
+
+class Space(_Inside):
+    """A space for coroutines."""
+
+    def handle(
+        self,
+        resource: str,
+        *,
+        size: int | None = None,
+        initial: Any = None,
+        array: tuple[Any, Any] | None = None,
+        file: str | PathLike[str] | None = None,
+        keep_last: bool = True,
+        mode: Mode = "write",
+        offset: int = 0,
+        length: int | None = None,
+    ) -> Handle:
+        """Give a handle of a resource, to be entered.
+
+        What the data is to be, if nobody has made it yet: `size` zeros, `initial` bytes or array, an `array` of shape
+        and type, or what is in a `file`. Without any of these the handle uses what others make, or is a lock alone.
+        With `keep_last` the last released version survives a process that dies while it writes.
+        """
+        contents = contents_from(size=size, initial=initial, array=array, file=file)
+        claim = claim_from(mode, offset, length)
+        return Handle(self._node, resource, contents, keep_last=keep_last, claim=claim)
+
+
+class Opening:
+    """A space that is to be entered, once: with `with` or with `async with`."""
+
+    def __init__(self, place: SpacePlace) -> None:
+        self._node = SpaceNode(place)
+        self._is_entered = False
+
+    def __enter__(self) -> BlockingSpace:
+        self._begin()
+        self._node.open()
+        return BlockingSpace(self._node)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._node.depart()
+
+    async def __aenter__(self) -> Space:
+        self._begin()
+        await asyncio.to_thread(self._node.open)
+        return Space(self._node)
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await asyncio.to_thread(self._node.depart)
+
+    def _begin(self) -> None:
+        if self._is_entered:
+            raise Misuse("S103", "a space is entered once", hint="call `solvent.space(...)` again")
+        self._is_entered = True
+
+
+def space(
+    name: str,
+    *,
+    join: str | Address | tuple[str, ...] | list[str] | None = None,
+    listen: str | Address | None = None,
+    address: str | None = None,
+    secret: bytes | str = b"",
+    patience: float = 5.0,
+    folder: str | PathLike[str] | None = None,
+    keep: bool = False,
+) -> Opening:
+    """Give a space, to be entered: `async with solvent.space("run") as space:`, or `with` for code without asyncio.
+
+    Processes of one host find each other by the name. Others `join` at the address of any process, which must `listen`
+    where they can reach it. With `keep`, the data outlives the last process, for a while, and is found by the next.
+    """
+    place = place_from(
+        name,
+        join=join,
+        listen=listen,
+        address=address,
+        secret=secret,
+        patience=patience,
+        folder=folder,
+        keep=keep,
+    )
+    return Opening(place)
+
+
+__all__ = ["BlockingSpace", "Opening", "Space", "space"]
