@@ -80,6 +80,8 @@ class Sheet(Value, frozen=True, gc=False, forbid_unknown_fields=True):
     keep_last: bool = False
     kept: Extents = ()
     redo: tuple[Redo, ...] = ()
+    #: How many versions in a row, as far as is known, changed a large part of the bytes.
+    heavy: int = 0
     #: What the bytes are, for those that read them: opaque here.
     form: str = ""
     #: The file of the user's that has the bytes; if empty, they are beside the card.

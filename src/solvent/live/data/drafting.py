@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from solvent.live.data.redo import Notes
     from solvent.live.data.writing import Taken
 
+HEAVY = 4
+"""A version that changes more than one byte in so many is heavy: to copy what it changes would have been cheaper."""
 _FORGOTTEN_BYTES = 1 << 20
 
 
@@ -47,6 +49,7 @@ class Drafting(Writing):
         ended = self._ended(version)
         self._withdraw()
         runs = self._draft.changed(self.end)
+        changed = sum([last - first for first, last in runs])
         end = self._taken.end
         if not runs and self.end == end:
             self._mark(ended)
@@ -57,10 +60,11 @@ class Drafting(Writing):
             entry = Redo(self.start, end, self.end, ended, self._form, noted_runs)
             self._card.change(lambda sheet: noted(sheet, entry), is_alone=self._is_whole)
             copy(self._draft, runs, self._memory)
-            finish(self._card, self._memory, entry, is_alone=self._is_whole)
+            is_heavy = self._is_whole and HEAVY * changed > self.end
+            finish(self._card, self._memory, entry, is_alone=self._is_whole, is_heavy=is_heavy)
             if noted_runs is None:
                 self._notes.clear(self.start)
-        self._over(sum(last - first for first, last in runs))
+        self._over(changed)
 
     def abandon(self) -> None:
         """End without a version: what was there is still there."""
@@ -97,4 +101,4 @@ class Drafting(Writing):
         self._most = max(self._most, size)
 
 
-__all__ = ["Drafting"]
+__all__ = ["HEAVY", "Drafting"]

@@ -31,7 +31,7 @@ class Memory:
 
     def __init__(self, path: Path, *, is_own: bool, is_new: bool = False) -> None:
         self.is_own = is_own
-        self._path = path
+        self.path = path
         self._map: mmap.mmap | None = None
         self._draft: Draft | None = None
         flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT | os.O_EXCL if is_new else 0) | (os.O_NOFOLLOW if is_own else 0)
@@ -58,7 +58,7 @@ class Memory:
             if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.ENOMEM, errno.EINVAL):
                 raise
             hint = "make room, or name a folder that has more (`folder=`)"
-            message = f"there is no room for {size:,} bytes in `{self._path.parent}`"
+            message = f"there is no room for {size:,} bytes in `{self.path.parent}`"
             raise DataProblem("D211", message, hint=hint) from error
 
     def resize(self, old: int, size: int) -> None:
@@ -84,7 +84,7 @@ class Memory:
         """Remove the file and give its memory back at once, although others may still have it mapped."""
         if self.is_own:
             self._free(0, self.length())
-            self._path.unlink(missing_ok=True)
+            self.path.unlink(missing_ok=True)
 
     def view(self, start: int, end: int) -> memoryview:
         """Give a writable view of a stretch."""
@@ -95,7 +95,7 @@ class Memory:
         if self._map is None or len(self._map) < end:
             length = self.length()
             if length < end:
-                message = f"the file `{self._path}` has {length:,} bytes, and {end:,} were there"
+                message = f"the file `{self.path}` has {length:,} bytes, and {end:,} were there"
                 raise DataProblem("D213", message, hint="somebody else has cut it")
             self._map = mmap.mmap(self._file, length)
         return memoryview(self._map)[start:end]

@@ -148,8 +148,8 @@ def noted(sheet: Sheet, entry: Redo) -> Sheet:
     return replace(sheet, stamps=sheet.stamps + 1, extents=row, redo=(*sheet.redo, entry))
 
 
-def finish(card: Card, memory: Memory, entry: Redo, *, is_alone: bool) -> None:
-    """Say that what was noted down is done, and give the memory its new size."""
+def finish(card: Card, memory: Memory, entry: Redo, *, is_alone: bool, is_heavy: bool = False) -> None:
+    """Say that what was noted down is done, and whether it was much; give the memory its new size."""
     old = card.sheet().size
     size = entry.size if (entry.start, entry.end) == (0, old) else old
     if size != old:
@@ -159,7 +159,11 @@ def finish(card: Card, memory: Memory, entry: Redo, *, is_alone: bool) -> None:
         row = _marked(sheet.extents, entry, size, entry.version, sheet.stamps + 1)
         rest = tuple(one for one in sheet.redo if one != entry)
         form = sheet.form if entry.form is None else entry.form
-        return replace(sheet, size=size, stamps=sheet.stamps + 1, extents=row, form=form, redo=rest)
+        heavy = sheet.heavy + 1 if is_heavy else 0
+        kept = sheet.kept if is_heavy else ()
+        return replace(
+            sheet, size=size, stamps=sheet.stamps + 1, extents=row, form=form, redo=rest, heavy=heavy, kept=kept
+        )
 
     card.change(done, is_alone=is_alone)
 

@@ -8,7 +8,8 @@ go wrong is noticed:
   *torn*, and nobody gets it as any version.
 * If the resource keeps its last version (`keep_last`), it is written as a draft, and what was changed gets to the
   others' bytes when the writing is done: a process that dies leaves the version before. Where the system cannot tell
-  what was changed, what is going to be overwritten is copied first, and a torn stretch is put right from the copy.
+  what was changed, and where several versions in a row changed much, what is going to be overwritten is copied first,
+  and a torn stretch is put right from the copy.
 * Two that write the same stretch at the same time are an error for the second.
 """
 
@@ -34,6 +35,8 @@ from solvent.live.data.writing import Taken, Writing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+_HEAVY_MIN, _HEAVY_LOOK = 3, 16
 
 
 class Region:
@@ -79,6 +82,11 @@ class Region:
                 finally:
                     self._card.give_back(taken.start, taken.locked)
             return self._card.sheet()
+
+    @property
+    def path(self) -> Path:
+        """The file of the bytes: one of this memory, or the user's."""
+        return self._memory.path
 
     @property
     def size(self) -> int:
@@ -164,7 +172,7 @@ class Region:
             return None
 
     def _begun(self, taken: Taken, version: int, *, is_kept: bool) -> Writing:
-        if is_kept and can_draft():
+        if is_kept and can_draft() and not (taken.is_whole and _is_rewritten(self.sheet)):
             # More than the system allows a process to have is kept as it is where no drafts can be made.
             with suppress(OSError):
                 return Drafting(
@@ -172,7 +180,12 @@ class Region:
                 )
         if is_kept:
             keep(self._card, self._memory, self._kept, taken.start, taken.end)
-        self._card.change(lambda sheet: stamped(sheet, taken.start, taken.end, UNDER_WAY), is_alone=taken.is_whole)
+
+        def begun(sheet: Sheet) -> Sheet:
+            heavy = sheet.heavy + (is_kept and sheet.heavy > 0)
+            return stamped(replace(sheet, heavy=heavy), taken.start, taken.end, UNDER_WAY)
+
+        self._card.change(begun, is_alone=taken.is_whole)
         return Writing(self._card, self._memory, self._kept, taken=taken, version=version, on_end=self._give_back)
 
     def recover(self, version: int, *, offset: int = 0, length: int | None = None) -> None:
@@ -266,6 +279,14 @@ class Region:
             return DataProblem("D203", f"{name} is not here: another one is being written just now")
         hint = "fetch it from another host that has it; `keep_last` keeps a copy of the last version"
         return DataGone("D202", f"{name} is not here: it is torn, a process died while it wrote", hint=hint)
+
+
+def _is_rewritten(sheet: Sheet) -> bool:
+    """Tell whether one version after the other changes much: then a copy costs less than a draft.
+
+    Now and then a draft is made all the same, to see whether it is still so.
+    """
+    return sheet.heavy >= _HEAVY_MIN and sheet.heavy % _HEAVY_LOOK != 0
 
 
 def stretch_of(sheet: Sheet, offset: int, length: int | None) -> tuple[int, int]:

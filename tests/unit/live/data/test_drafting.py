@@ -195,6 +195,35 @@ def test_what_the_bytes_are_is_said_with_the_version(tmp_path: Path) -> None:
     assert attached(tmp_path).sheet.form == "newer"
 
 
+def test_what_is_rewritten_again_and_again_is_copied_first(tmp_path: Path) -> None:
+    """Several heavy versions in a row are kept by copies, until a look now and then finds a light one."""
+    region = made(tmp_path, 200_000, keep_last=True)
+    ways = list[bool]()
+    for version in range(1, 41):
+        with region.write(version) as writing:
+            ways.append(isinstance(writing, Drafting))
+            if version <= 20:
+                writing.view[:] = bytes([version]) * 200_000
+            else:
+                writing.view[version] = 1
+    assert ways == [True] * 3 + [False] * 13 + [True] + [False] * 15 + [True] * 8
+    assert bytes(region.read(40)[:60]) == bytes([20]) * 21 + b"\x01" * 20 + bytes([20]) * 19
+    assert region.sheet.kept == ()
+    with region.write(41, offset=0, length=100_000) as part:
+        assert isinstance(part, Drafting)
+
+
+def test_a_single_heavy_version_changes_nothing(tmp_path: Path) -> None:
+    """Who fills the data first, or once in a while, does not make the others copy it."""
+    region = made(tmp_path, 200_000, keep_last=True)
+    for version in range(1, 30):
+        with _drafting(region, version) as writing:
+            if version % 3:
+                writing.view[:] = bytes([version]) * 200_000
+            else:
+                writing.view[0] = version
+
+
 _ENDINGS = st.sampled_from(["commit", "abandon", "die", "die noted"])
 _STEPS = st.tuples(st.integers(0, SIZE - 1), st.integers(1, SIZE), _ENDINGS)
 
