@@ -163,8 +163,8 @@ def test_bytes_that_were_written_while_they_were_sent_are_not_believed(
     where = one.where("m")
     real = Line.send
 
-    def send(line: Line, data: bytes | memoryview, *, flags: int = 0) -> None:
-        real(line, data, flags=flags)
+    def send(line: Line, data: bytes | memoryview, *, is_more_to_come: bool = False) -> None:
+        real(line, data, is_more_to_come=is_more_to_come)
         if len(data) == PIECE and region.version == 1:
             with region.write(2) as writing:
                 writing.view[:] = bytes(len(CONTENT))

@@ -76,7 +76,8 @@ class Fetch:
         on_progress: Callable[[Progress], None] | None = None,
     ) -> None:
         first = sources[0]
-        if any((one.resource, one.version, one.size) != (first.resource, first.version, first.size) for one in sources):
+        others = sources[1:]
+        if any((one.resource, one.version, one.size) != (first.resource, first.version, first.size) for one in others):
             raise Misuse("D106", f"the places to fetch `{first.resource}` from do not have the same version of it")
         if not 0 < options.piece <= PIECE_BYTES_MAX:
             raise Misuse("D102", f"a piece has 1 to {PIECE_BYTES_MAX:,} bytes")
@@ -91,11 +92,15 @@ class Fetch:
         self._failures = 0
         #: The last change by another process that was seen here, and when.
         self._seen = (-1, 0.0)
-        self._cancelled = threading.Event()
+        self._is_cancelled = False
+        #: Who waits a moment is woken by this.
+        self._waking: threading.Event | None = None
 
     def cancel(self) -> None:
         """Stop it, from any thread; what has arrived stays for the next time."""
-        self._cancelled.set()
+        self._is_cancelled = True
+        if self._waking is not None:
+            self._waking.set()
         line = self._line
         if line is not None:
             line.shut()
@@ -117,10 +122,12 @@ class Fetch:
                 elif has_turn:
                     self._fill_from(self._sources[0], region, missing)
                 elif region.try_turn(*self._stretch()):
-                    # Whoever had it before may have fetched the very same: look again.
                     has_turn = True
+                    # Whoever had it before may have fetched the very same.
+                    if self._missing(region.sheet) == missing:
+                        self._fill_from(self._sources[0], region, missing)
                 elif self._is_patient(region):
-                    self._cancelled.wait(_PAUSE_SECONDS)
+                    self._pause(_PAUSE_SECONDS)
                 else:
                     # Another process is at it, and nothing comes: perhaps it asks somebody that is gone.
                     self._fill_from(self._sources[0], region, missing)
@@ -187,7 +194,7 @@ class Fetch:
         """Wait a moment for another process of this host; not if it has changed nothing for a long time."""
         if not self._is_patient(region):
             raise DataProblem("D203", f"`{self._first.resource}` is being written by another process of this host")
-        self._cancelled.wait(_PAUSE_SECONDS)
+        self._pause(_PAUSE_SECONDS)
 
     def _is_patient(self, region: Region) -> bool:
         """Tell whether somebody has changed something here not too long ago."""
@@ -223,7 +230,7 @@ class Fetch:
             is_in_order = self._ask(line, source, region, missing)
         except (Broken, Nonsense) as error:
             # One that was kept from the last time may have been closed by the other side long ago.
-            if not is_used or self._cancelled.is_set():
+            if not is_used or self._is_cancelled:
                 self._on_break(f"{source.address}: {error}")
         finally:
             self._line = None
@@ -311,10 +318,17 @@ class Fetch:
             raise DataProblem("D204", message, hint=hint)
         self._sources.append(self._sources.pop(0))
         if self._failures >= len(self._sources):
-            self._cancelled.wait(min(_PAUSE_SECONDS * 2**self._failures, _PAUSE_SECONDS_MAX))
+            self._pause(min(_PAUSE_SECONDS * 2**self._failures, _PAUSE_SECONDS_MAX))
+
+    def _pause(self, seconds: float) -> None:
+        if self._waking is None:
+            self._waking = threading.Event()
+        # Looked at after that was there to be set: whoever cancels now has either seen it or is seen.
+        if not self._is_cancelled:
+            self._waking.wait(seconds)
 
     def _stop_if_cancelled(self) -> None:
-        if self._cancelled.is_set():
+        if self._is_cancelled:
             raise DataProblem("D209", f"the fetch of `{self._first.resource}` was cancelled")
 
 

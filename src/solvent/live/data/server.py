@@ -126,7 +126,7 @@ class Server:
             for start in range(0, len(view), piece):
                 with view[start : start + piece] as part:
                     checksum = zlib.crc32(part) if want.has_checksum else 0
-                    line.send(part)
+                    line.send(part, is_more_to_come=True)
                 is_same = _are_still(region, want, stamps)
                 line.send_trailer(is_same=is_same, checksum=checksum)
                 if not is_same:

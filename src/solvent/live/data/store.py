@@ -20,6 +20,7 @@ import os
 import secrets
 import threading
 import weakref
+from functools import partial
 from typing import TYPE_CHECKING, Self
 
 from solvent.errors import DataGone, DataProblem, Misuse
@@ -103,7 +104,8 @@ class Store:
         """
         if version < 0:
             raise Misuse("D101", f"{version} is no version; they count from 0")
-        sheet = self._sheet(resource, size, path, version=version, form=form, keep_last=keep_last)
+        self._check(resource, size, path, form)
+        sheet = _first_sheet(resource, size, path, version=version, form=form, keep_last=keep_last)
         with self._guard, self._folder.making():
             if self.region(resource) is not None:
                 hint = "`region` gives it; `remove` removes it"
@@ -191,8 +193,9 @@ class Store:
         on_progress: Callable[[Progress], None] | None = None,
     ) -> Fetch:
         """Prepare to fetch a version from another host, or from several that have it; `path` is a file for it here."""
-        sheet = self._sheet(where.resource, where.size, path, version=VOID, form=where.form, keep_last=where.keep_last)
-        return Fetch((where, *others), lambda: self._room(sheet), self._lines, options=options, on_progress=on_progress)
+        self._check(where.resource, where.size, path, where.form)
+        room = partial(self._room, where, path)
+        return Fetch((where, *others), room, self._lines, options=options, on_progress=on_progress)
 
     def get(self, where: Where, *others: Where, options: Options = _DEFAULT) -> Region:
         """Get a version, and wait for it: attach where it is on this host, fetch it otherwise."""
@@ -250,10 +253,8 @@ class Store:
                     raise
         return None
 
-    def _sheet(
-        self, resource: str, size: int | None, path: Path | None, *, version: int, form: str, keep_last: bool
-    ) -> Sheet:
-        """Write the first sheet of a card, if all is well with what is asked for."""
+    def _check(self, resource: str, size: int | None, path: Path | None, form: str) -> None:
+        """Make sure that all is well with what is asked for."""
         if not 0 < len(resource) <= NAME_CHARACTERS_MAX:
             raise Misuse("D102", f"the name of a resource has 1 to {NAME_CHARACTERS_MAX} characters")
         if size is None and path is None:
@@ -262,20 +263,19 @@ class Store:
             raise Misuse("D102", f"`{resource}` cannot have {size:,} bytes: from 0 to {self._bytes_max:,} are allowed")
         if len(form) > FORM_CHARACTERS_MAX:
             raise Misuse("D102", f"a form has at most {FORM_CHARACTERS_MAX} characters")
-        file = "" if path is None else str(path.absolute())
-        if len(file) > _PATH_CHARACTERS_MAX:
+        if path is not None and len(str(path.absolute())) > _PATH_CHARACTERS_MAX:
             raise Misuse("D102", f"the path of a file has at most {_PATH_CHARACTERS_MAX} characters")
-        extents = whole(size or 0, version, 0)
-        birth = secrets.randbits(62)
-        return Sheet(resource, birth, size or 0, extents, keep_last=keep_last, form=form, path=file)
 
-    def _room(self, sheet: Sheet) -> Region:
+    def _room(self, where: Where, path: Path | None) -> Region:
         """Give the memory to fetch into; made now, if this host has none of the resource."""
         with self._guard:
-            region = self.region(sheet.resource)
+            region = self.region(where.resource)
             if region is None:
+                sheet = _first_sheet(
+                    where.resource, where.size, path, version=VOID, form=where.form, keep_last=where.keep_last
+                )
                 with self._folder.making():
-                    region = self.region(sheet.resource) or self._make(sheet, sheet.size)
+                    region = self.region(where.resource) or self._make(sheet, sheet.size)
             return region
 
     def _make(self, sheet: Sheet, size: int | None) -> Region:
@@ -298,6 +298,15 @@ class Store:
         for region in self._regions.values():
             region.abandon()
         self._folder.abandon()
+
+
+def _first_sheet(
+    resource: str, size: int | None, path: Path | None, *, version: int, form: str, keep_last: bool
+) -> Sheet:
+    """Write the first sheet of a card."""
+    file = "" if path is None else str(path.absolute())
+    extents = whole(size or 0, version, 0)
+    return Sheet(resource, secrets.randbits(62), size or 0, extents, keep_last=keep_last, form=form, path=file)
 
 
 _STORES: weakref.WeakSet[Store] = weakref.WeakSet()

@@ -79,6 +79,7 @@ class Line:
         """Give up, with `Broken`, if nothing moves for so many seconds."""
         self._socket = connection
         self._behind = b""
+        self._seconds = -1.0
         connection.settimeout(None)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _time(seconds_max))
@@ -86,6 +87,8 @@ class Line:
 
     def wait_at_most(self, seconds: float) -> None:
         """Change how long to wait for the other side to say something."""
+        if seconds == self._seconds:
+            return
         self._seconds = seconds
         # Not by `settimeout`: that would make the socket one that never blocks, and of every piece many small ones.
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _time(seconds))
@@ -131,15 +134,16 @@ class Line:
 
     def say_size(self, size: int, *, is_more_to_come: bool) -> None:
         """Answer that it is there."""
-        self.send(_HEAD.pack(1, size), flags=_MORE if is_more_to_come else 0)
+        self.send(_HEAD.pack(1, size), is_more_to_come=is_more_to_come)
 
     def say_lack(self, lack: Lack) -> None:
         """Answer that it is not."""
         body = _encode(lack)
         self.send(_HEAD.pack(0, len(body)) + body)
 
-    def send(self, data: bytes | memoryview, *, flags: int = 0) -> None:
-        """Send all of it."""
+    def send(self, data: bytes | memoryview, *, is_more_to_come: bool = False) -> None:
+        """Send all of it; what ends in the middle of a packet may wait for more to come."""
+        flags = _MORE if is_more_to_come else 0
         try:
             sent = self._socket.send(data, flags)
             with memoryview(data) as view:
