@@ -59,7 +59,7 @@ class Timer:
 
     def __init__(self, nanoseconds: int) -> None:
         system = ctypes.PyDLL(None)
-        self._number = system.timerfd_create(_MONOTONIC, os.O_NONBLOCK | os.O_CLOEXEC)
+        self._number: int = system.timerfd_create(_MONOTONIC, os.O_NONBLOCK | os.O_CLOEXEC)
         if self._number < 0:
             raise OSError("the system has no more timers")
         self._set = system.timerfd_settime

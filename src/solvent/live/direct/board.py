@@ -15,6 +15,7 @@ import select
 import socket
 import time
 from contextlib import suppress
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec.structs import replace
@@ -105,6 +106,8 @@ class Board:
         self.known = dict[NodeId, Caller]()
         #: When something was last heard of a node.
         self.heard = dict[NodeId, float]()
+        #: How many frames of a node were taken, over all its connections.
+        self.taken = dict[NodeId, int]()
         self.deliver: Deliver = lambda _, __: None
         self.tell: Complain = lambda _: None
         self.lose: Callable[[NodeId, str], None] = lambda _, __: None
@@ -125,8 +128,9 @@ class Board:
         for door in self._doors:
             self.lines[door.fileno()] = Door(self, door)
             self.poll.register(door, select.EPOLLIN)
-        if not self.identity.where:
-            self.identity = replace(self.identity, where=text_from_address(self.address))
+        where = self.identity.where or text_from_address(self.address)
+        # A node that has forgotten what it took would be sent the wrong rest: it is not the same any more.
+        self.identity = replace(self.identity, where=where, birth=self.identity.birth or token_hex(8))
 
     # ------------------------------------------------------------------------------------------------- messages
 
@@ -173,6 +177,7 @@ class Board:
         self._watched -= {node}
         self._used.pop(node, None)
         self.heard.pop(node, None)
+        self.taken.pop(node, None)
         way, caller = self._ways.pop(node, None), self.known.get(node)
         if way is not None:
             way.close()
@@ -192,11 +197,9 @@ class Board:
         if way is not None:
             way.hurry()
 
-    def on_heard(self, node: NodeId) -> None:
-        """Note that a node is there."""
-        self.heard[node] = self.now
-
-    on_open = on_heard
+    def is_forgotten(self, node: NodeId) -> bool:
+        """Whether a node was given up."""
+        return node in self._forgotten
 
     def on_refused(self, node: NodeId) -> None:
         """Hear that nobody listens where a node was."""

@@ -1,7 +1,11 @@
 """A connection that another node has opened to this one: handshake, then messages, received only.
 
 What is no handshake or no message is dropped, told and the connection closed. A stranger may hold a connection for a
-short time only, and send little. A batch without messages is answered by the same.
+short time only, and send little.
+
+All that goes back is how many frames were taken (see `way`): at first, so that the other side knows what to write
+again; now and then, so that it can forget them; and when it asks whether this node is there, by a batch without
+messages.
 """
 
 from __future__ import annotations
@@ -12,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.live import handshake
 from solvent.live.codec import Frames, Nonsense
-from solvent.live.direct.way import ASKING, NO_MESSAGES, READ_BYTES
+from solvent.live.direct.way import COUNT, NO_MESSAGES, READ_BYTES
 from solvent.live.handshake import FORGETFUL, HANDSHAKE_BYTES_MAX, Challenge, Hello, Proof, Refused
 from solvent.live.incoming import HANDSHAKE_SECONDS_MAX, STRANGERS_MAX
 from solvent.live.transport import PeerFault
@@ -23,6 +27,9 @@ if TYPE_CHECKING:
     from solvent.live.direct.board import Board
     from solvent.protocols.machine import NodeId
 
+UNSAID_MAX = 64
+UNSAID_BYTES_MAX = 1 << 20
+"""Frames, and bytes, that may be taken before the other side hears of it."""
 _LENGTH = struct.Struct("!I")
 _LENGTH_BYTES = 4
 
@@ -37,6 +44,7 @@ class Caller:
         self._hello: Hello | None = None
         self._challenge: Challenge | None = None
         self._from = whence
+        self._unsaid = self._unsaid_bytes = 0
         self.node: NodeId | None = None
         self.is_closed = False
         if len(board.strangers) >= STRANGERS_MAX:
@@ -85,10 +93,26 @@ class Caller:
         board.heard[node] = board.now
         if messages:
             board.counters.messages_received += len(messages)
+            board.taken[node] += 1
+            self._unsaid += 1
+            self._unsaid_bytes += len(body)
             board.deliver(node, messages)
+            if self._unsaid >= UNSAID_MAX or self._unsaid_bytes >= UNSAID_BYTES_MAX:
+                self._say_taken(node)
         elif body == NO_MESSAGES:
-            with suppress(OSError):
-                self._line.send(ASKING)
+            self._say_taken(node)
+
+    def _say_taken(self, node: NodeId) -> None:
+        self._unsaid = self._unsaid_bytes = 0
+        try:
+            sent = self._line.send(COUNT.pack(self._board.taken[node]))
+        except BlockingIOError:
+            # It does not read; the next count says more.
+            return
+        except OSError:
+            sent = 0
+        if sent < COUNT.size:
+            self.close()
 
     def _on_handshake(self, body: memoryview) -> None:
         board = self._board
@@ -123,6 +147,8 @@ class Caller:
 
     def _be_known(self, node: NodeId, where: str) -> None:
         board = self._board
+        if board.is_forgotten(node):
+            raise Nonsense("it was given up here")
         # A node that opens another connection has lost the last one, though this side may not know yet. It must go
         # before anything is taken from the new one: its messages are older.
         former = board.known.get(node)
@@ -134,6 +160,8 @@ class Caller:
         self._from = f"node {node}"
         self._frames.bytes_max = board.codec.frame_bytes_max
         board.clock.stop(self)
+        board.taken.setdefault(node, 0)
+        self._say_taken(node)
         board.on_met(node, where)
 
     def _on_impatient(self, _: Any) -> None:

@@ -1,16 +1,20 @@
 """The way to one other node: a connection dialled when there is something to say, and again when it is lost.
 
-Messages wait while there is no connection or the other side reads too slowly, but not more than `WAITING_MAX`: then new
-ones are dropped, as any network may. What was written to a connection that broke is lost too. Nothing here ever blocks,
-so two nodes that fill each other's buffers go on reading.
+Messages arrive once and in order as long as both nodes live, however often connections break. They go in frames, which
+are kept until the other side has taken them. It says how many it has taken, over the same connection: at first, now and
+then, and when it is asked whether it is there. What it has not taken is written again to the next connection, before
+anything else. So nothing is numbered, and nothing is said twice.
 
-The other side writes nothing to this connection but answers to the question whether it is there (`ask`).
+Messages wait while there is no connection or the other side reads too slowly. Nothing here ever blocks, so two nodes
+that fill each other's buffers go on reading.
 """
 
 from __future__ import annotations
 
 import select
 import socket
+import struct
+from collections import deque
 from contextlib import suppress
 from enum import IntEnum
 from random import uniform
@@ -20,7 +24,7 @@ from solvent.live import handshake
 from solvent.live.codec import Frames, Nonsense, framed
 from solvent.live.direct.places import Dialled, dial, dial_by_name
 from solvent.live.handshake import FORGETFUL, HANDSHAKE_BYTES_MAX, Challenge, Hello, Refused
-from solvent.live.outgoing import BATCH_MAX, HANDSHAKE_SECONDS_MAX, REDIAL_SECONDS_MAX, REDIAL_SECONDS_MIN, WAITING_MAX
+from solvent.live.outgoing import BATCH_MAX, HANDSHAKE_SECONDS_MAX, REDIAL_SECONDS_MAX, REDIAL_SECONDS_MIN
 from solvent.live.transport import PeerFault
 
 if TYPE_CHECKING:
@@ -31,7 +35,12 @@ if TYPE_CHECKING:
 NO_MESSAGES = b"\x90"
 """A batch without messages: it asks whether one is there, and answers."""
 ASKING = framed(NO_MESSAGES)
+COUNT = struct.Struct("!Q")
+"""How many frames were taken."""
 READ_BYTES = 65_536
+WAITING_MAX = 100_000
+"""Messages that may wait for a node before it is told."""
+_LENGTH = struct.Struct("!I")
 REFUSALS_MAX = 3
 """Attempts in a row that find nobody listening, after which nobody is believed to be there."""
 _IN = select.EPOLLIN if hasattr(select, "EPOLLIN") else 1
@@ -44,10 +53,12 @@ class Phase(IntEnum):
     DOWN = 0
     CONNECTING = 1
     GREETING = 2
-    OPEN = 3
+    #: The handshake is done, and the other side has not said yet what it has taken.
+    RESUMING = 3
+    OPEN = 4
     #: Open, and the system takes no more for now.
-    FULL = 4
-    CLOSED = 5
+    FULL = 5
+    CLOSED = 6
 
 
 class Way:
@@ -57,6 +68,10 @@ class Way:
         self.peer = peer
         self.phase = Phase.DOWN
         self.waiting = list[Any]()
+        #: Frames that were written and have not been said to be taken, and how many were.
+        self._written = deque[bytes]()
+        self._taken = 0
+        self._counts = b""
         self._board = board
         self._encode = board.codec.encode
         self._line: socket.socket | None = None
@@ -73,10 +88,9 @@ class Way:
 
     def send(self, message: Any) -> None:
         """Take a message, to be sent by `flush`."""
-        if len(self.waiting) >= WAITING_MAX:
-            self._board.counters.messages_dropped += 1
-        else:
-            self.waiting.append(message)
+        self.waiting.append(message)
+        if len(self.waiting) == WAITING_MAX:
+            self._board.complain(PeerFault(f"node {self.peer}", f"{WAITING_MAX} messages wait for it"))
 
     def flush(self) -> None:
         """Write what waits, if there is a connection that takes it; else see that there will be one."""
@@ -88,6 +102,10 @@ class Way:
             counters = self._board.counters
             counters.messages_sent += len(batch)
             counters.bytes_sent += len(data)
+            if len(data) <= self._board.codec.frame_bytes_max:
+                self._written.append(data)
+            else:
+                self._written.extend(_frames_in(data))
             self._write(data)
         if self.waiting and self.phase is Phase.DOWN:
             self.dial()
@@ -140,7 +158,7 @@ class Way:
 
     def _connect(self, line: socket.socket, *, is_connected: bool) -> None:
         board = self._board
-        self._line, self._rest = line, None
+        self._line, self._rest, self._counts = line, None, b""
         self._frames = Frames(HANDSHAKE_BYTES_MAX)
         self.phase = Phase.CONNECTING
         board.lines[line.fileno()] = self
@@ -162,7 +180,7 @@ class Way:
         if self.phase is Phase.DOWN and self._board.clock.is_set(self):
             self._board.clock.stop(self)
             self._redial_seconds = 0.0
-            self.flush()
+            self.dial()
 
     # ------------------------------------------------------------------------------------------------- reading
 
@@ -209,14 +227,36 @@ class Way:
         if not data:
             self._on_broken()
             return
-        self._board.on_heard(self.peer)
-        if self.phase is not Phase.GREETING:
-            return
+        self._board.heard[self.peer] = self._board.now
         try:
-            for body in self._frames.feed(data):
-                self._on_handshake(handshake.decode(body))
+            if self.phase is Phase.GREETING:
+                # What comes behind the handshake waits for its end: the other side has yet to hear the proof.
+                for body in self._frames.feed(data):
+                    self._on_handshake(handshake.decode(body))
+            else:
+                self._on_counts(data)
         except Nonsense as nonsense:
             self._on_broken(str(nonsense))
+
+    def _on_counts(self, data: bytes) -> None:
+        """Forget what was taken; at first, write the rest again."""
+        data = self._counts + data
+        whole = len(data) // COUNT.size * COUNT.size
+        self._counts = data[whole:]
+        if not whole:
+            return
+        (taken,) = COUNT.unpack_from(data, whole - COUNT.size)
+        if not 0 <= taken - self._taken <= len(self._written):
+            raise Nonsense(f"it has taken {taken} frames, and there were {self._taken + len(self._written)}")
+        for _ in range(taken - self._taken):
+            self._written.popleft()
+        self._taken = taken
+        if self.phase is Phase.RESUMING:
+            self.phase = Phase.OPEN
+            self._board.clock.stop((self, "patience"))
+            self._redial_seconds, self._refusals, self._last_complaint = 0.0, 0, ""
+            if not self._written or self._write(b"".join(self._written)):
+                self.flush()
 
     def _on_handshake(self, said: handshake.Handshake) -> None:
         assert self._hello is not None
@@ -224,21 +264,13 @@ class Way:
         if isinstance(said, Refused):
             raise Nonsense(f"it refuses: {said.reason}")
         if not isinstance(said, Challenge) or self.phase is not Phase.GREETING:
-            # What comes behind the handshake, in the same piece, are answers.
-            if self.phase >= Phase.OPEN:
-                return
             raise Nonsense("it answers out of turn")
         proof = handshake.prove(board.identity, self._hello, said)
         if board.births.is_other(self.peer, said.birth):
             raise Nonsense(FORGETFUL)
         board.births.note(self.peer, said.birth)
-        if not self._write(handshake.encode(proof)):
-            return
-        self.phase = Phase.OPEN if self._rest is None else Phase.FULL
-        board.clock.stop((self, "patience"))
-        self._redial_seconds, self._refusals, self._last_complaint = 0.0, 0, ""
-        board.on_open(self.peer)
-        self.flush()
+        if self._write(handshake.encode(proof)):
+            self.phase = Phase.RESUMING
 
     # --------------------------------------------------------------------------------------------------- losing
 
@@ -275,12 +307,15 @@ class Way:
         """Try again later, and not all at the same moment."""
         board = self._board
         self._redial_seconds = min(REDIAL_SECONDS_MAX, self._redial_seconds * 2 or REDIAL_SECONDS_MIN)
-        if self.waiting or board.is_watched(self.peer):
+        if self._is_needed():
             board.clock.set(self, board.now + self._redial_seconds * uniform(0.5, 1.0), self._on_redial)
 
     def _on_redial(self, _: Any) -> None:
-        if self.waiting or self._board.is_watched(self.peer):
+        if self._is_needed():
             self.dial()
+
+    def _is_needed(self) -> bool:
+        return bool(self.waiting or self._written) or self._board.is_watched(self.peer)
 
     def _drop(self) -> None:
         line, self._line, self._rest = self._line, None, None
@@ -309,4 +344,14 @@ class Way:
             self._line.close()
 
 
-__all__ = ["ASKING", "NO_MESSAGES", "READ_BYTES", "REFUSALS_MAX", "Dialled", "Phase", "Way"]
+def _frames_in(data: bytes) -> list[bytes]:
+    """Take apart what was too long for one frame."""
+    frames, start = [], 0
+    while start < len(data):
+        end = start + _LENGTH.size + _LENGTH.unpack_from(data, start)[0]
+        frames.append(data[start:end])
+        start = end
+    return frames
+
+
+__all__ = ["ASKING", "COUNT", "NO_MESSAGES", "READ_BYTES", "REFUSALS_MAX", "Dialled", "Phase", "Way"]
