@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import mmap
+import multiprocessing
 import os
 import socket
 import struct
 import tempfile
 import time
+from contextlib import suppress
 from multiprocessing import shared_memory
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+import solvent
 from bench.protocols.live import Redis
 from solvent.live.data import Options, Store, Where
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 PROCESSES = 8
 RUN = f"bench of process {os.getpid()}"
@@ -85,19 +88,75 @@ class Ring:
             os.waitpid(child, 0)
 
 
+def _segment(size: int) -> shared_memory.SharedMemory:
+    segment = shared_memory.SharedMemory(create=True, size=size)
+    # Touched once, so that nobody pays for pages that are not there yet.
+    segment.buf[:: mmap.PAGESIZE] = bytes(len(range(0, size, mmap.PAGESIZE)))
+    return segment
+
+
+def _count_in(buffer: memoryview) -> None:
+    """Use data: count at its beginning, and write at its end."""
+    (count,) = COUNT.unpack_from(buffer, 0)
+    COUNT.pack_into(buffer, 0, count + 1)
+    COUNT.pack_into(buffer, len(buffer) - COUNT.size, count)
+
+
 class Bare:
-    """Two processes that hand a segment of shared memory back and forth by its name."""
+    """Two processes that hand a segment of shared memory back and forth by its name, and attach to it each time."""
 
     def __init__(self, size: int) -> None:
-        self.segment = shared_memory.SharedMemory(create=True, size=size)
-        self.segment.buf[:: mmap.PAGESIZE] = bytes(len(self.segment.buf[:: mmap.PAGESIZE]))
+        self.segment = _segment(size)
+        self.mine, others = multiprocessing.Pipe()
+
+        def other() -> None:
+            self.mine.close()
+            with suppress(EOFError):
+                while True:
+                    others.send(self._use(others.recv()))
+
+        self.child = split_off(other)
+        others.close()
+
+    @staticmethod
+    def _use(name: str) -> str:
+        segment = shared_memory.SharedMemory(name)
+        _count_in(segment.buf)
+        segment.close()
+        return name
+
+    def run(self, cycles: int) -> float:
+        """Give the seconds of one hand-over."""
+        (before,) = COUNT.unpack_from(self.segment.buf, 0)
+        hand_overs = cycles * PROCESSES // 2
+        name = self.segment.name
+        started = time.perf_counter()
+        for _ in range(hand_overs):
+            self.mine.send(name)
+            name = self._use(self.mine.recv())
+        seconds = time.perf_counter() - started
+        assert COUNT.unpack_from(self.segment.buf, 0)[0] - before == 2 * hand_overs
+        return seconds / hand_overs / 2
+
+    def close(self) -> None:
+        """End."""
+        self.mine.close()
+        os.waitpid(self.child, 0)
+        self.segment.close()
+        self.segment.unlink()
+
+
+class Barest:
+    """The same by pipes of the system's, and with the segment mapped once for all."""
+
+    def __init__(self, size: int) -> None:
+        self.segment = _segment(size)
         self.name = self.segment.name.encode()
         self.ring = Ring(2, self._other)
 
     def _count(self, name: bytes) -> None:
         assert name == self.name
-        buffer = self.segment.buf
-        COUNT.pack_into(buffer, 0, COUNT.unpack_from(buffer, 0)[0] + 1)
+        _count_in(self.segment.buf)
 
     def _other(self, source: int, to: int) -> None:
         while name := take(source):
@@ -126,24 +185,22 @@ class Bare:
 def use(store: Store, where: Where) -> bytes:
     """Get a version, count in it, make it the next one, and say where that is."""
     with store.get(where).write(where.version + 1) as writing:
-        view = writing.view
-        COUNT.pack_into(view, 0, COUNT.unpack_from(view, 0)[0] + 1)
-        COUNT.pack_into(view, len(view) - COUNT.size, where.version)
+        _count_in(writing.view)
     return _encode(store.where(where.resource))
 
 
 class Passing:
-    """Eight processes of one host that pass a resource round."""
+    """Eight processes of one host that pass a resource round, without a lock."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, *, keep_last: bool) -> None:
+        self.run_name = f"{RUN} {keep_last}"
         self.ring = Ring(PROCESSES, self._other)
-        self.store = Store(RUN)
-        self.store.create("data", size)
+        self.store = Store(self.run_name)
+        self.store.create("data", size, keep_last=keep_last)
         self.where = self.store.where("data")
 
-    @staticmethod
-    def _other(source: int, to: int) -> None:
-        with Store(RUN) as store:
+    def _other(self, source: int, to: int) -> None:
+        with Store(self.run_name) as store:
             while data := take(source):
                 put(to, use(store, _decode(data)))
 
@@ -165,6 +222,67 @@ class Passing:
         """End."""
         self.ring.close()
         self.store.close()
+
+
+class Sharing:
+    """Eight processes of one host that want a resource of a space all the time: the lock and its data."""
+
+    def __init__(self, size: int) -> None:
+        self.pipes = list[tuple[int, int]]()
+        self.children = list[int]()
+        for _ in range(PROCESSES):
+            told, tell = os.pipe()
+            heard, said = os.pipe()
+
+            def work(told: int = told, tell: int = tell, said: int = said) -> None:
+                os.close(tell)
+                for _, end in self.pipes:
+                    os.close(end)
+                self._work(size, told, said)
+
+            self.children.append(split_off(work))
+            os.close(told)
+            os.close(said)
+            self.pipes.append((heard, tell))
+            assert take(heard) == b"ready"
+        self.counted = 0
+
+    @staticmethod
+    def _work(size: int, told: int, said: int) -> None:
+        with solvent.space(RUN) as space, space.handle("data", size=size) as handle:
+            _use_shared(handle)
+            put(said, b"ready")
+            while order := take(told):
+                for _ in range(int(order)):
+                    _use_shared(handle)
+                with memoryview(handle.acquire()) as view:
+                    put(said, b"%d" % COUNT.unpack_from(view, 0)[0])
+                handle.release()
+
+    def run(self, cycles: int) -> float:
+        """Give the seconds of one hand-over."""
+        started = time.perf_counter()
+        for _, tell in self.pipes:
+            put(tell, b"%d" % cycles)
+        counts = [int(take(heard)) for heard, _ in self.pipes]
+        seconds = time.perf_counter() - started
+        done = cycles * PROCESSES
+        self.counted += done
+        assert max(counts) == self.counted + PROCESSES
+        return seconds / (done + PROCESSES)
+
+    def close(self) -> None:
+        """End."""
+        for heard, tell in self.pipes:
+            os.close(tell)
+            os.close(heard)
+        for child in self.children:
+            os.waitpid(child, 0)
+
+
+def _use_shared(handle: Any) -> None:
+    _count_in(handle.acquire())
+    handle.release()
 
 
 class Socket:
@@ -251,19 +369,26 @@ class Fetching:
         self.folder.cleanup()
 
 
-def redis_seconds(size: int, rounds: int) -> Iterator[float]:
-    """Get a value from a Redis server, change it, and set it, some times."""
-    import redis
+class Stored:
+    """A value on a Redis server, and the client's own lock: one process alone, that waits for nobody."""
 
-    server = Redis()
-    try:
-        client = redis.Redis(port=server.port)
-        client.set("data", bytes(size))
-        for _ in range(rounds):
-            started = time.perf_counter()
-            value = bytearray(client.get("data"))
-            COUNT.pack_into(value, 0, COUNT.unpack_from(value, 0)[0] + 1)
-            client.set("data", bytes(value))
-            yield time.perf_counter() - started
-    finally:
-        server.close()
+    def __init__(self, size: int) -> None:
+        import redis
+
+        self.server = Redis()
+        self.client = redis.Redis(port=self.server.port)
+        self.client.set("data", bytes(size))
+
+    def run(self) -> float:
+        """Give the seconds of one use: the lock taken, the value got, changed and set, the lock given back."""
+        started = time.perf_counter()
+        with self.client.lock("lock"):
+            value = bytearray(self.client.get("data"))
+            _count_in(memoryview(value))
+            self.client.set("data", value)
+        return time.perf_counter() - started
+
+    def close(self) -> None:
+        """End."""
+        self.client.close()
+        self.server.close()
