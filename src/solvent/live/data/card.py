@@ -183,11 +183,17 @@ class Card:
             self._touch()
         return new
 
-    def room(self, start: int, end: int) -> memoryview:
-        """Give a part of the room for changes of the data, for who has taken all of it."""
+    def note(self, data: bytes) -> None:
+        """Note down changes of the data, for who has taken all of it."""
         with self._changing:
             self._go_on()
-            return memoryview(self._map)[_ROOM + start : _ROOM + end]
+            self._map[_ROOM : _ROOM + len(data)] = data
+
+    def room(self, length: int) -> bytes:
+        """Give what was noted down."""
+        with self._changing:
+            self._go_on()
+            return self._map[_ROOM : _ROOM + length]
 
     def begin(self, sheet: Sheet) -> None:
         """Write the first sheet; whoever made the card sees to it that nobody else does."""

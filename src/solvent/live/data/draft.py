@@ -28,10 +28,60 @@ _FILE, _PRESENT, _SWAPPED = 1 << 2, 1 << 3, 1 << 4
 #: Of no file, but there or swapped out; how many runs are asked for first, and then.
 _WANTED = (0, _FILE, _FILE, _PRESENT | _SWAPPED, _PRESENT)
 _FEW, _MANY = 16, 512
-_EMPTY = bytes(24 * _MANY)
 #: The same in the highest byte of an entry of the table: there or swapped out, and not of a file.
 _OWN = bytes(bool(byte & 0xC0) and not byte & 0x20 for byte in range(256))
 _NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000)
+
+
+class Asking:
+    """The question which pages between two addresses are this process's own, asked as often as needed."""
+
+    def __init__(self, start: int, end: int) -> None:
+        self._start, self._end = start, end
+        # Made once: most of the time the answer is a page or two.
+        self._found = array("Q", bytes(24 * _FEW))
+        self._argument = self._question(start, self._found)
+
+    def own_pages(self) -> list[tuple[int, int]]:
+        """Give the runs of pages."""
+        try:
+            return self.scanned()
+        except OSError:
+            return self.looked_up()
+
+    def scanned(self) -> list[tuple[int, int]]:
+        """Ask for those alone; raise `OSError` where that is not possible."""
+        file, found, argument = _pagemap(), self._found, self._argument
+        count = fcntl.ioctl(file, _SCAN, argument, True)
+        runs = [(found[index], found[index + 1]) for index in range(0, 3 * count, 3)]
+        (done,) = _WALK_END.unpack_from(argument)
+        if done < self._end:
+            found = array("Q", bytes(24 * _MANY))
+        while done < self._end:
+            argument = self._question(done, found)
+            count = fcntl.ioctl(file, _SCAN, argument, True)
+            runs += [(found[index], found[index + 1]) for index in range(0, 3 * count, 3)]
+            (done,) = _WALK_END.unpack_from(argument)
+        return runs
+
+    def looked_up(self) -> list[tuple[int, int]]:
+        """Look through the table of all pages."""
+        page, start = mmap.PAGESIZE, self._start
+        count = (self._end - start) // page
+        own = os.pread(_pagemap(), 8 * count, start // page * 8)[7::8].translate(_OWN)
+        if len(own) < count:
+            raise OSError("the table of pages is too short")
+        runs = list[tuple[int, int]]()
+        last = 0
+        while (first := own.find(1, last)) >= 0:
+            last = own.find(0, first)
+            last = count if last < 0 else last
+            runs.append((start + first * page, start + last * page))
+        return runs
+
+    def _question(self, start: int, found: array[int]) -> bytearray:
+        place, room = found.buffer_info()
+        return bytearray(_SCAN_ARGUMENT.pack(96, 0, start, self._end, 0, place, room // 3, *_WANTED))
 
 
 class Draft:
@@ -46,6 +96,8 @@ class Draft:
         length = max(1, end - self._first)
         self._map = mmap.mmap(file, length, flags=mmap.MAP_PRIVATE | _NO_RESERVE, offset=self._first)
         self._address = ctypes.addressof(ctypes.c_char.from_buffer(self._map))
+        pages = -(-length // mmap.PAGESIZE)
+        self._asking = Asking(self._address, self._address + pages * mmap.PAGESIZE)
 
     def view(self, start: int, end: int) -> memoryview:
         """Give a writable view of a part."""
@@ -53,11 +105,13 @@ class Draft:
 
     def changed(self, end: int) -> list[tuple[int, int]]:
         """Give the runs of bytes before `end` that may have been changed: whole pages, cut at the draft's ends."""
-        length = -(-len(self._map) // mmap.PAGESIZE) * mmap.PAGESIZE
-        shift = self._first - self._address
-        runs = _own_pages(self._address, self._address + length)
-        cut = [(max(first + shift, self.start), min(last + shift, end)) for first, last in runs]
-        return [(first, last) for first, last in cut if first < last]
+        shift, start = self._first - self._address, self.start
+        cut = [(max(first + shift, start), min(last + shift, end)) for first, last in self._asking.own_pages()]
+        return [run for run in cut if run[0] < run[1]]
+
+    def bytes_of(self, start: int, end: int) -> bytes:
+        """Give a copy of a part."""
+        return self._map[start - self._first : end - self._first]
 
     def forget(self) -> None:
         """Drop what was changed: the bytes are those of the file again."""
@@ -91,42 +145,6 @@ def can_draft() -> bool:
     return found == [(2 * page, 3 * page)]
 
 
-def _own_pages(start: int, end: int) -> list[tuple[int, int]]:
-    """Give the runs of pages between two addresses that are this process's own."""
-    try:
-        return _scanned(start, end)
-    except OSError:
-        return _looked_up(start, end)
-
-
-def _scanned(start: int, end: int) -> list[tuple[int, int]]:
-    runs = list[tuple[int, int]]()
-    file, room = _pagemap(), _FEW
-    while start < end:
-        found = array("Q", _EMPTY[: 24 * room])
-        argument = bytearray(_SCAN_ARGUMENT.pack(96, 0, start, end, 0, found.buffer_info()[0], room, *_WANTED))
-        count = fcntl.ioctl(file, _SCAN, argument, True)
-        runs += [(found[index], found[index + 1]) for index in range(0, 3 * count, 3)]
-        (start,) = _WALK_END.unpack_from(argument)
-        room = _MANY
-    return runs
-
-
-def _looked_up(start: int, end: int) -> list[tuple[int, int]]:
-    page = mmap.PAGESIZE
-    table = os.pread(_pagemap(), (end - start) // page * 8, start // page * 8)
-    own = table[7::8].translate(_OWN)
-    if len(own) < (end - start) // page:
-        raise OSError("the table of pages is too short")
-    runs = list[tuple[int, int]]()
-    last = 0
-    while (first := own.find(1, last)) >= 0:
-        last = own.find(0, first)
-        last = len(own) if last < 0 else last
-        runs.append((start + first * page, start + last * page))
-    return runs
-
-
 @cache
 def _pagemap() -> int:
     return os.open(_PAGEMAP, os.O_RDONLY | os.O_CLOEXEC)
@@ -141,4 +159,4 @@ def _forget_pagemap() -> None:
 
 os.register_at_fork(after_in_child=_forget_pagemap)
 
-__all__ = ["Draft", "can_draft"]
+__all__ = ["Asking", "Draft", "can_draft"]

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from solvent.live.data.card import Redo
-from solvent.live.data.redo import copy, finish, noted, on_card
+from solvent.live.data.card import ROOM_BYTES, Redo
+from solvent.live.data.redo import RUNS_ON_CARD, copy, finish, noted
 from solvent.live.data.writing import Writing
 
 if TYPE_CHECKING:
@@ -50,21 +50,32 @@ class Drafting(Writing):
         self._withdraw()
         runs = self._draft.changed(self.end)
         changed = sum([last - first for first, last in runs])
-        end = self._taken.end
-        if not runs and self.end == end:
+        if not runs and self.end == self._taken.end:
             self._mark(ended)
         else:
-            noted_runs = on_card(self._card, self._draft, runs) if self._is_whole else None
-            if noted_runs is None:
-                self._notes.write(self._draft, runs)
-            entry = Redo(self.start, end, self.end, ended, self._form, noted_runs)
-            self._card.change(lambda sheet: noted(sheet, entry), is_alone=self._is_whole)
-            copy(self._draft, runs, self._memory)
-            is_heavy = self._is_whole and HEAVY * changed > self.end
-            finish(self._card, self._memory, entry, is_alone=self._is_whole, is_heavy=is_heavy)
-            if noted_runs is None:
-                self._notes.clear(self.start)
+            self._do(runs, ended, is_few=changed <= ROOM_BYTES and len(runs) <= RUNS_ON_CARD and self._is_whole)
         self._over(changed)
+
+    def _do(self, runs: list[tuple[int, int]], version: int, *, is_few: bool) -> None:
+        """Note the changes down, do them, and say so."""
+        card, is_whole = self._card, self._is_whole
+        if is_few:
+            pieces = [self._draft.bytes_of(first, last) for first, last in runs]
+            card.note(b"".join(pieces))
+        else:
+            self._notes.write(self._draft, runs)
+        noted_runs = tuple(runs) if is_few else None
+        entry = Redo(self.start, self._taken.end, self.end, version, self._form, noted_runs)
+        card.change(lambda sheet: noted(sheet, entry), is_alone=is_whole)
+        if is_few:
+            for (first, _), piece in zip(runs, pieces, strict=True):
+                self._memory.put(first, piece)
+            finish(card, self._memory, entry, is_alone=is_whole)
+            return
+        copy(self._draft, runs, self._memory)
+        changed = sum(last - first for first, last in runs)
+        finish(card, self._memory, entry, is_alone=is_whole, is_heavy=is_whole and HEAVY * changed > self.end)
+        self._notes.clear(self.start)
 
     def abandon(self) -> None:
         """End without a version: what was there is still there."""

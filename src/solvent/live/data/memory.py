@@ -118,6 +118,14 @@ class Memory:
         elif is_forgotten:
             draft.forget()
 
+    def put(self, start: int, data: bytes) -> None:
+        """Put a few bytes into their place."""
+        end = start + len(data)
+        if self._map is None or len(self._map) < end:
+            self.view(start, end).release()
+        assert self._map is not None
+        self._map[start:end] = data
+
     def flush(self) -> None:
         """Have the system write to the disk what it has not yet written of a file of the user's."""
         if self._map is not None:

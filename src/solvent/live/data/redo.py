@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from solvent.errors import DataProblem
-from solvent.live.data.card import ROOM_BYTES
 from solvent.live.data.extents import UNDER_WAY, Extents, marked, whole
 
 if TYPE_CHECKING:
@@ -27,7 +26,8 @@ if TYPE_CHECKING:
     from solvent.live.data.memory import Memory
 
 _RUNS_AT_ONCE = 512
-_RUNS_ON_CARD = 16
+RUNS_ON_CARD = 16
+"""How many runs are noted down on the card, if their bytes have room there."""
 _COPY_BYTES = 4 * 1024 * 1024
 #: A file that is no longer than this keeps its memory, so that the next one need not ask for it.
 _KEPT_BYTES = 64 * 1024
@@ -108,28 +108,15 @@ class Notes:
         return self._file
 
 
-def on_card(card: Card, draft: Draft, runs: list[tuple[int, int]]) -> tuple[tuple[int, int], ...] | None:
-    """Note down a few changes of everything on the card; none if they are too many."""
-    if len(runs) > _RUNS_ON_CARD or sum([last - first for first, last in runs]) > ROOM_BYTES:
-        return None
-    place = 0
-    for first, last in runs:
-        with draft.view(first, last) as view, card.room(place, place + last - first) as room:
-            room[:] = view
-            place += last - first
-    return tuple(runs)
-
-
 def repeat(card: Card, memory: Memory, notes: Notes, entry: Redo) -> None:
     """Do to the memory what is noted down, on the card or in a file."""
     if entry.runs is None:
         notes.repeat(entry.start, memory)
         return
-    place = 0
+    noted_down = card.room(sum(last - first for first, last in entry.runs))
     for first, last in entry.runs:
-        with memory.view(first, last) as view, card.room(place, place + last - first) as room:
-            view[:] = room
-            place += last - first
+        memory.put(first, noted_down[: last - first])
+        noted_down = noted_down[last - first :]
 
 
 def copy(draft: Draft, runs: list[tuple[int, int]], memory: Memory) -> None:
@@ -208,4 +195,4 @@ def _filled(file: int, view: memoryview, place: int) -> int:
     return place + done
 
 
-__all__ = ["Notes", "copy", "finish", "noted", "on_card", "repeat"]
+__all__ = ["RUNS_ON_CARD", "Notes", "copy", "finish", "noted", "repeat"]

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from solvent.live.data import draft as draft_module
-from solvent.live.data.draft import Draft, can_draft
+from solvent.live.data.draft import Asking, Draft, can_draft
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +29,7 @@ def _file() -> Iterator[int]:
     os.close(file)
 
 
-@pytest.mark.parametrize("way", ["_scanned", "_looked_up"])
+@pytest.mark.parametrize("way", ["scanned", "looked_up"])
 @given(written=st.sets(st.integers(0, PAGES - 1)), read=st.sets(st.integers(0, PAGES - 1)), data=st.data())
 def test_what_was_written_is_found_and_what_was_read_is_not(
     file: int, way: str, written: set[int], read: set[int], data: st.DataObject
@@ -38,7 +37,7 @@ def test_what_was_written_is_found_and_what_was_read_is_not(
     """Both ways to ask name the pages that were written, and no others."""
     draft = Draft(file, 0, PAGES * PAGE)
     try:
-        getattr(draft_module, way)(draft._address, draft._address + PAGE)
+        getattr(draft._asking, way)()
     except OSError:
         pytest.skip("this system does not have this way")
     for page in read:
@@ -46,7 +45,7 @@ def test_what_was_written_is_found_and_what_was_read_is_not(
     for page in written:
         draft.view(page * PAGE, (page + 1) * PAGE)[data.draw(st.integers(0, PAGE - 1))] = 1
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(draft_module, "_own_pages", getattr(draft_module, way))
+        patch.setattr(Asking, "own_pages", getattr(Asking, way))
         runs = draft.changed(PAGES * PAGE)
     assert {page for first, last in runs for page in range(first // PAGE, last // PAGE)} == written
     assert os.pread(file, PAGES * PAGE, 0) == bytes(PAGES * PAGE)
@@ -108,9 +107,9 @@ def test_a_copy_of_a_process_asks_about_its_own_pages(file: int) -> None:
 def test_a_system_that_tells_nothing_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the question is not answered, or wrongly, no drafts are made."""
 
-    def refuse(*_: int) -> list[tuple[int, int]]:
+    def refuse(_: Asking) -> list[tuple[int, int]]:
         raise PermissionError
 
     for answer in (refuse, lambda *_: []):
-        monkeypatch.setattr(draft_module, "_own_pages", answer)
+        monkeypatch.setattr(Asking, "own_pages", answer)
         assert not can_draft.__wrapped__()

@@ -55,6 +55,7 @@ def test_death_at_any_step_leaves_a_version(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, stretch: dict[str, int]
 ) -> None:
     """Before the changes are noted down it is the one before; from then on the next, which anybody finishes."""
+    monkeypatch.setattr(drafting_module, "ROOM_BYTES", 0)
     one = made(tmp_path, SIZE, keep_last=True)
     other = attached(tmp_path)
     _write(one, 1)
@@ -83,22 +84,45 @@ def test_death_at_any_step_leaves_a_version(
     assert bytes(attached(tmp_path).read(3)) == b"\x03" * SIZE
 
 
+@pytest.mark.parametrize("step", ["note", "noted", "put", "finish"])
+def test_death_with_few_changes_leaves_a_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+    """The same where the changes are noted down on the card."""
+    one = made(tmp_path, 20 * SIZE, keep_last=True)
+    other = attached(tmp_path)
+    writing = _drafting(one, 1)
+    writing.view[100] = writing.view[-1] = 7
+
+    def fall_dead(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    where = {"note": one._card, "put": one._memory}.get(step, drafting_module)
+    monkeypatch.setattr(where, step, fall_dead)
+    with pytest.raises(KeyboardInterrupt):
+        writing.commit()
+    die(one)
+    monkeypatch.undo()
+    version = 0 if step in ("note", "noted") else 1
+    view = other.read(version)
+    assert (view[100], view[-1], sum(view)) == ((7, 7, 14) if version else (0, 0, 0))
+    assert list(tmp_path.glob("*.redo")) == []
+
+
 def test_a_version_that_is_being_made_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """While its maker lives nobody else does its work, and nobody takes a part of it for a version."""
     one = made(tmp_path, SIZE, keep_last=True)
     other = attached(tmp_path)
     writing = _drafting(one, 1)
     writing.view[0] = 1
-    real = drafting_module.copy
+    real = drafting_module.finish
     seen = list[object]()
 
-    def look(*all_: object) -> None:
+    def look(*all_: object, **named: object) -> None:
         seen.extend((other.version, len(other.sheet.redo)))
         with pytest.raises(DataProblem):
             other.write(2)
-        real(*all_)  # type: ignore[arg-type]
+        real(*all_, **named)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(drafting_module, "copy", look)
+    monkeypatch.setattr(drafting_module, "finish", look)
     writing.commit()
     assert seen == [None, 1]
     assert (other.version, other.sheet.redo) == (1, ())
@@ -140,7 +164,7 @@ def test_a_killed_change_of_size_is_finished(tmp_path: Path, monkeypatch: pytest
         writing = _drafting(one, 1)
         writing.resize(size)
         writing.view[:] = b"x" * size
-        monkeypatch.setattr(drafting_module, "copy", None)
+        monkeypatch.setattr(drafting_module, "finish", None)
         with pytest.raises(TypeError):
             writing.commit()
         monkeypatch.undo()
