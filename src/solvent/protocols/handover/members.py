@@ -133,7 +133,9 @@ class Membership(Desk):
 
     def on_admitted(self, admitted: Admitted) -> None:
         """Be in; unless a repair has begun meanwhile, which lets this process in as well."""
-        if self.standing.role is not Role.ENTERING or admitted.epoch < self.standing.promised:
+        # Whom it turned to may have passed its wish on, and then gone and sent it to another one.
+        is_waiting = self.standing.role in (Role.ENTERING, Role.OUTSIDE)
+        if not is_waiting or admitted.epoch < self.standing.promised:
             return
         self.change(
             role=Role.INSIDE,
