@@ -237,7 +237,9 @@ class Working:
                         else:
                             self._worker = me
                             self._worker_is_done = is_done
-                            self._doze.modify(self._board.poll.fileno(), 0)
+                            if self._is_armed:
+                                self._is_armed = False
+                                self._doze.modify(self._board.poll.fileno(), 0)
                             self._work(is_done, end, is_main=is_main)
                 finally:
                     self._pass_on(me)
