@@ -1,6 +1,7 @@
 """`solvent reproduce PAPER`: a paper's experiments, as data, plots and a table of what it says and we measure.
 
-What is the same for all papers is here, and what capture has of its own; the token's is in `reproduce_token`.
+What is the same for all papers is here, and what capture has of its own; the others' is in `reproduce_token` and
+`reproduce_handover`.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 PAPERS = {
     "capture": 'Bertier, Obrovac, Tedeschi: "Adaptive atomic capture of multiple molecules" (2013)',
+    "handover": 'Hernane, Gustedt, Benyettou: "Data handover on a peer-to-peer system" (2015)',
     "token": 'Englert, Rudolph, Shvartsman: "Developing and refining an adaptive token-passing strategy" (2001)',
 }
 FIGURES = (3, 4, 5, 6, 7, 8, 9, 10, 11, 15, 16, 17, 18, 19)
@@ -35,7 +37,8 @@ _SAYS = """\
 Run the experiments of a paper with Solvent's own machines: for every figure the data as CSV and the plot as PNG and
 SVG, and a table of what the paper says beside what we measure. What has been measured is kept: the same command goes
 on where it was interrupted. At the paper's scale all figures take about half an hour on two cores.
-What follows is about capture; `solvent reproduce token --help` tells of the other paper."""
+What follows is about capture; `solvent reproduce token --help` and `solvent reproduce handover --help` tell of
+the others."""
 _EXAMPLE = """\
 solvent reproduce capture --out figures
   solvent reproduce capture --figure 3 --runs 10
@@ -48,6 +51,10 @@ def main(arguments: list[str]) -> int:
         from solvent.cli.reproduce_token import main as reproduce_token
 
         return reproduce_token(arguments[1:])
+    if arguments[:1] == ["handover"]:
+        from solvent.cli.reproduce_handover import main as reproduce_handover
+
+        return reproduce_handover(arguments[1:])
     options = _options(arguments)
     from solvent.simulation.experiments.capture.cells import SCALES
     from solvent.simulation.experiments.capture.reproduction import Reproduction

@@ -29,7 +29,7 @@ from solvent.simulation.discrete import DiscreteRun, Ending
 from solvent.simulation.environment import Environment
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 OPERATIONS = ("request", "leave", "join", "mixed")
 _CODE = "P315"
@@ -58,6 +58,8 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     is_lazy: bool = False
     slack: float = 1.2
     exchange_every: int = 1
+    #: How many of the processes join first, one after the other, which does not count: so the tree gets its shape.
+    grown: int = 0
 
     def __post_init__(self) -> None:
         if self.operation not in OPERATIONS:
@@ -65,6 +67,8 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
         for name in ("processes", "together", "count", "exchange_every"):
             if getattr(self, name) < 1:
                 raise Misuse(_CODE, f"`{name}` is {getattr(self, name)}, and must be 1 at least")
+        if not 0 <= self.grown < self.processes:
+            raise Misuse(_CODE, f"`grown` is {self.grown}, and of {self.processes} processes one must be there before")
         if self.order < 2:
             raise Misuse(_CODE, f"`order` is {self.order}: a tree has two children at least where it forks")
         if not self.slack >= 1.0:
@@ -104,14 +108,21 @@ class Users(Environment):
         self._setup = setup
         self._chance = chance
         self._begun = 0
+        #: How many are still to join before anything counts, and what is to be done then.
+        self._growing = setup.grown
+        self.has_grown: Callable[[], None] = lambda: None
         #: Who takes part and wants nothing, and who is outside; in both each may be drawn.
-        self._idle = [NodeId(node) for node in range(setup.processes)]
-        self._outside = [NodeId(node) for node in range(setup.processes, setup.processes + _outside(setup))]
+        there = setup.processes - setup.grown
+        self._idle = [NodeId(node) for node in range(there)]
+        self._outside = [NodeId(node) for node in range(there, setup.processes + _outside(setup))]
         self._members = list(self._idle)
         self._place = {node: place for place, node in enumerate(self._members)}
 
     def begin(self) -> None:
-        """Begin as many operations as there are to be at a time."""
+        """Begin as many operations as there are to be at a time; or let processes join first."""
+        if self._growing:
+            self._begin_one()
+            return
         for _ in range(min(self._setup.together, self._setup.count)):
             self._begin_one()
 
@@ -135,6 +146,15 @@ class Users(Environment):
                 return
             case _:
                 return
+        if self._growing:
+            self._growing -= 1
+            if self._growing:
+                self._begin_one()
+            else:
+                self._begun = 0
+                self.has_grown()
+                self.begin()
+            return
         self.done += 1
         self._begin_one()
 
@@ -145,9 +165,9 @@ class Users(Environment):
     def _begin_one(self) -> None:
         """Begin one operation, unless there were enough or nobody can."""
         setup = self._setup
-        if self._begun >= setup.count:
+        if self._begun >= setup.count and not self._growing:
             return
-        kind = setup.operation
+        kind = "join" if self._growing else setup.operation
         if kind == "mixed":
             kind = self._chance.choice(("request", "request", "leave", "join"))
         # Somebody always stays, and who is outside may be nobody.
@@ -201,6 +221,7 @@ def simulate(setup: Setup, seed: int) -> Outcome:
             kinds[type(message).__name__] += 1
 
     run = users.run = DiscreteRun(machines_of(setup), users, seed=chance.getrandbits(64), observe=count)
+    users.has_grown = kinds.clear
     users.begin()
     ending = run.run(_PATIENCE)
     if ending is not Ending.QUIET or users.done < setup.count:
@@ -225,9 +246,10 @@ def machines_of(setup: Setup) -> list[Elmp]:
     config = ElmpConfig(
         order=setup.order, is_lazy=setup.is_lazy, slack=setup.slack, exchange_every=setup.exchange_every
     )
-    nodes = tuple(NodeId(node) for node in range(setup.processes))
+    there, in_all = setup.processes - setup.grown, setup.processes + _outside(setup)
+    nodes = tuple(NodeId(node) for node in range(there))
     found = [Elmp(node, config, seat=seat, rank=node + 1) for node, seat in seats(nodes, setup.order).items()]
-    return found + [Elmp(NodeId(setup.processes + node), config) for node in range(_outside(setup))]
+    return found + [Elmp(NodeId(node), config) for node in range(there, in_all)]
 
 
 class Line(msgspec.Struct, frozen=True):

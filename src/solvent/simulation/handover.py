@@ -9,6 +9,8 @@ bandwidth of links with other data (see `handover_platform`, `handover_flows`). 
 on SimGrid instead (`handover_simgrid`).
 
 The seed draws who comes and goes, when each begins within the first tenth of a second, and through whom they come back.
+Who has the data begins after that: else it could do all its cycles before anybody else comes, for nothing. So do those
+who come and go: what they claim is then behind what all others do.
 """
 
 from __future__ import annotations
@@ -86,8 +88,8 @@ def peers_of(seen: Seen, ground: Ground) -> list[Cast]:
     cast = []
     for node, machine in enumerate(_machines(setup)):
         peer = Peer(NodeId(node), machine, ground, seen)
-        delay = chance.random() * _FIRST_SECONDS if node < setup.peers else None
-        cast.append(Cast(peer, delay, node in leavers))
+        delay = chance.random() * _FIRST_SECONDS + _FIRST_SECONDS * (node == 0 or node in leavers)
+        cast.append(Cast(peer, delay if node < setup.peers else None, node in leavers))
     cast[0 if setup.mode == "peer" else -1].peer.version = 0
     seen.at_work |= {NodeId(node) for node in range(setup.peers) if node not in leavers}
     return cast

@@ -1,0 +1,94 @@
+"""`solvent reproduce handover`: the figures and the table of the paper on data handover, and message counts."""
+
+from __future__ import annotations
+
+from argparse import ArgumentTypeError
+from typing import TYPE_CHECKING
+
+from solvent.cli.loading import at_least, parser_for
+from solvent.cli.render import write
+from solvent.cli.reproduce import PAPERS, add_common, carry_out, folder_of, write_outcome
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Sequence
+
+    from solvent.simulation.experiments.token.claims import Claim
+
+FIGURES: tuple[int | str, ...] = (7, 8, "table-2", "messages", "simgrid")
+USUAL: tuple[int | str, ...] = FIGURES[:-1]
+_SAYS = f"""\
+Run the experiments of a paper again: {PAPERS["handover"]}.
+For every figure the data as CSV and the plot as PNG and SVG, and a table of what the paper says beside what we measure.
+
+  7          cycle time by the size of the data, client-server and peer to peer; the paper's formula (4)
+  8          cycle, waiting and blocking times by T_Wblocked; 50 peers, 50 MiB
+  table-2    what it costs the others if 25, 33 or 50 % of 50 or 120 peers leave and come back
+  messages   messages of each operation for 8 to 10,000 processes (small: 2,048), with lines over log2 n and over n
+  simgrid    our simulator beside SimGrid (only if asked for; pip install 'solvent[simgrid]')
+
+What has been measured is kept: the same command goes on where it was interrupted. At small scale, which is usual, that
+takes about a minute on two cores; with the paper's 100 cycles of each peer (--scale paper) about half an hour."""
+_EXAMPLE = """\
+solvent reproduce handover --out figures
+  solvent reproduce handover --figure table-2 --scale paper
+  solvent reproduce handover --figure 8 --on simgrid"""
+
+
+def main(arguments: list[str]) -> int:
+    """Reproduce figures; 3 if it was interrupted, 2 if plots were wanted that cannot be drawn."""
+    options = _options(arguments)
+    from solvent.simulation.experiments.handover.cells import SCALES
+    from solvent.simulation.experiments.handover.reproduction import Reproduction
+
+    scale = SCALES[options.scale]._replace(on=options.on)
+    if options.runs is not None:
+        scale = scale._replace(runs=options.runs, runs_leaving=options.runs)
+    wanted = [figure for figure in FIGURES if figure in (options.figure or USUAL)]
+    if "simgrid" in wanted or options.on == "simgrid":
+        from solvent.simulation.handover_simgrid import load
+
+        # Where it is missing, that is better said before anything begins.
+        load()
+    reproduction = Reproduction(
+        folder_of(options.out),
+        scale,
+        wanted,
+        seed=options.seed,
+        again=options.again,
+        with_plots=not options.no_plots,
+        processes=options.processes,
+    )
+    return carry_out(reproduction, options, _write_claims)
+
+
+def _write_claims(claims: Sequence[Claim]) -> None:
+    where = ""
+    for claim in claims:
+        if claim.where != where:
+            where = claim.where
+            write((where.capitalize(), "bold"))
+        write(f"  {'we want   ' if where == 'wanted' else 'paper says'}  {claim.paper}")
+        write_outcome(claim.measured, claim.difference)
+
+
+def _options(arguments: list[str]) -> Namespace:
+    parser = parser_for("reproduce handover", _SAYS, example=_EXAMPLE)
+    add = parser.add_argument
+    which = f"only this figure, may be repeated: {', '.join(map(str, FIGURES))}"
+    add("--figure", type=_figure, action="append", metavar="N", help=which)
+    says = "runs of each setup, each from a seed of its own (default: 2)"
+    add("--runs", type=at_least(1), metavar="R", help=says)
+    says = "our own simulator (usual), or SimGrid: pip install 'solvent[simgrid]'"
+    add("--on", choices=("solvent", "simgrid"), default="solvent", help=says)
+    says = "paper: 100 cycles of each peer; small: 10 cycles, fewer sizes and times (default: small)"
+    add_common(parser, scales=says)
+    parser.set_defaults(scale="small")
+    return parser.parse_args(arguments)
+
+
+def _figure(text: str) -> int | str:
+    known = {str(figure): figure for figure in FIGURES}
+    if text not in known:
+        raise ArgumentTypeError(f"there is no figure `{text}`; there are {', '.join(known)}")
+    return known[text]
