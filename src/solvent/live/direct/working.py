@@ -240,6 +240,8 @@ class Working:
                             if self._is_armed:
                                 self._is_armed = False
                                 self._doze.modify(self._board.poll.fileno(), 0)
+                            else:
+                                self._grace.stop()
                             self._work(is_done, end, is_main=is_main)
                 finally:
                     self._pass_on(me)
