@@ -20,7 +20,7 @@ TEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 .DELETE_ON_ERROR:
 # Two pips at work in one environment would spoil it.
 .NOTPARALLEL:
-.PHONY: help run test check format gallery messages bench bench-workflow bench-patterns bench-protocols soak fuzz clean
+.PHONY: help run test check format gallery messages bench bench-workflow bench-patterns bench-protocols bench-handover soak fuzz clean
 
 help:  ## show this list
 	@grep -E '^[a-z]+:.*##' $(firstword $(MAKEFILE_LIST)) \
@@ -68,6 +68,9 @@ bench-protocols: $(VENV)/.installed  ## see what a simulated message costs; comp
 	@$(BIN)/python -m bench.protocols.capture
 	@$(BIN)/python -m bench.protocols.live
 	@$(BIN)/python -m bench.protocols.token
+
+bench-handover: $(VENV)/.installed  ## hand data over; compare with bare ways and Redis
+	@$(BIN)/python -m bench.handover.data
 
 soak: $(VENV)/.installed  ## run the long tests, and the others on many fresh random programs
 	@$(TEST) tests -m "soak or hypothesis" --timeout=3600 --hypothesis-profile=soak
