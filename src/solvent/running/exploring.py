@@ -24,8 +24,8 @@ from solvent.engine.reactor import Reactor
 from solvent.engine.successors import successors
 from solvent.errors import Misuse, WorkflowProblem
 from solvent.running.choosing import Chooser
-from solvent.running.invoking import HOST, current, predicate_of
-from solvent.running.judging import Judge
+from solvent.running.invoking import HOST, current
+from solvent.running.judging import judge_of
 from solvent.running.program import deep_stack, rule
 from solvent.running.stuck import waiting_in
 from solvent.services.python import function_of, is_asynchronous
@@ -98,9 +98,7 @@ class _Explorer:
         self._services = services
         self._answers: dict[Any, Molecule] = {}
         self._names = {task_symbol(task.name): task.name for task in workflow.tasks}
-        conditions = {one.name: one.when for one in workflow.alternatives if one.when is not None}
-        asked = [one for one in workflow.alternatives if one.predicate is not None]
-        self._judge = Judge(conditions, {one.name: predicate_of(one.name, one.predicate, folder) for one in asked})
+        self._judge = judge_of(workflow, folder)
         self.tasks = {task.name: task for task in workflow.tasks}
 
     def name_of(self, task: Molecule) -> str:
@@ -156,6 +154,7 @@ def explore_workflow(
     Its modules and rule libraries are looked for in `folder`; `into` can be watched as it grows.
     """
     _check_signals(workflow, signals)
+    _refuse_resources(workflow)
     if not workflow.is_controlled:
         workflow = replace(workflow, tasks=tuple(replace(task, control=Control()) for task in workflow.tasks))
     explorer = _Explorer(workflow, services if services is not None else _functions(workflow, folder), folder)
@@ -290,6 +289,13 @@ def _check_signals(workflow: Workflow, signals: Sequence[tuple[str, Any]]) -> No
         if name not in known:
             hint = f"signals: {', '.join(sorted(filter(None, known)))}" if known else "it has no signals"
             raise Misuse("H316", f"no task of `{workflow.name}` waits for the signal `{name}`", hint=hint)
+
+
+def _refuse_resources(workflow: Workflow) -> None:
+    for task in workflow.tasks:
+        for claim in task.claims:
+            message = f"what `{task.name}` answers depends on the resource `{claim.resource}`, and cannot be explored"
+            raise WorkflowProblem("W142", message, hint="explore a workflow whose tasks pass on results instead")
 
 
 def _functions(workflow: Workflow, folder: Path | None) -> dict[str, Callable[..., Any]]:

@@ -13,14 +13,17 @@ from solvent.chemistry.evaluate import evaluate
 from solvent.chemistry.functions import Functions
 from solvent.chemistry.operators import Incomputable, truth
 from solvent.errors import SolventError, WorkflowProblem
+from solvent.running.invoking import predicate_of
 from solvent.running.program import rule
 from solvent.workflow.functions import value_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
     from solvent.chemistry.molecule import Molecule
     from solvent.chemistry.syntax import Expression
+    from solvent.workflow.model import Workflow
 
 _FUNCTIONS = Functions()
 
@@ -98,4 +101,11 @@ def cause(kind: Molecule, what: Molecule, troubles: Mapping[str, str]) -> str:
     return f"its result was rejected: {shown}{trouble}"
 
 
-__all__ = ["Judge", "cause", "condition_of"]
+def judge_of(workflow: Workflow, folder: Path | None) -> Judge:
+    """Make the judge of a workflow's alternatives."""
+    conditions = {one.name: one.when for one in workflow.alternatives if one.when is not None}
+    asked = [one for one in workflow.alternatives if one.predicate is not None]
+    return Judge(conditions, {one.name: predicate_of(one.name, one.predicate, folder) for one in asked})
+
+
+__all__ = ["Judge", "cause", "condition_of", "judge_of"]

@@ -51,6 +51,8 @@ class Report:
     adaptations: list[dict[str, Any]] = field(default_factory=list)
     failures: list[Failed] = field(default_factory=list)
     timings: dict[str, Timing] = field(default_factory=dict)
+    resources: dict[str, Any] = field(default_factory=dict)
+    """What each resource holds in the end: an array, or the bytes."""
     reactions: int = 0
     seconds: float = 0.0
     results_of: tuple[str, ...] = ()

@@ -20,12 +20,13 @@ from solvent.engine.batches import dissolve
 from solvent.engine.reaction import Stopped
 from solvent.engine.reactor import Reactor
 from solvent.errors import LimitReached, ReactionFailed
-from solvent.running.invoking import HOST, Call, NotMade, current, predicate_of
-from solvent.running.judging import Judge, cause
+from solvent.running.invoking import HOST, Call, NotMade, current
+from solvent.running.judging import cause, judge_of
 from solvent.running.kinds import makers_at
 from solvent.running.lean import AWAKE_MAX, Lean, few_collections
 from solvent.running.program import deep_stack
 from solvent.running.report import Event, Failed, Report, Timing
+from solvent.running.resources import claimed, lender_of, lending
 from solvent.services import Caller, Failure
 from solvent.workflow.concrete import Concrete, concretise, task_symbol, workflow_functions
 from solvent.workflow.functions import Unpassable, Unusable, molecule_of, value_of
@@ -82,8 +83,9 @@ class WorkflowRun:
         self._lean = Lean(self.solution, waiting) if is_plain else None
         self.reactor = Reactor(observe=observe, should_stop=self._must_stop)
         self.report = Report(workflow.name)
+        self._lender = lender_of(workflow, inputs, folder)
         callers = partial(Caller, jobs=jobs, processes=processes, executor=executor, folder=folder)
-        self._caller = partial(callers, workflow.services, makers=makers_at(depth))
+        self._caller = partial(callers, workflow.services, makers=makers_at(depth), lender=self._lender)
         self._watch = watch
         self._should_stop = should_stop
         self._seconds_max = seconds_max
@@ -92,7 +94,7 @@ class WorkflowRun:
         if solution is not None:
             self._add_unknown_tasks(solution)
         self._alternatives = {one.name: one for one in workflow.alternatives}
-        self._judge = _judge_of(workflow, folder)
+        self._judge = judge_of(workflow, folder)
         # The predicates to ask about a task's result before it lands: they may take their time.
         asked = [one for one in workflow.alternatives if one.predicate is not None]
         self._judges = {
@@ -125,7 +127,7 @@ class WorkflowRun:
         """Run until nothing more can happen, and report; what stopped it before is the report's `error`."""
         self._began = time.perf_counter()
         with few_collections():
-            with self._caller() as caller, self._here():
+            with lending(self._lender, self.report), self._caller() as caller, self._here():
                 try:
                     self.reactor.run(self.solution)
                     self._go_on(caller)
@@ -194,7 +196,7 @@ class WorkflowRun:
         call: Call = flight.coroutine.send(None)
         name = self._names[call.task]
         task = self._tasks[name]
-        values = [value_of(one) for one in call.arguments]
+        values = claimed(task, [value_of(one) for one in call.arguments])
         refusal = self._refusal(flight, call, values)
         if refusal is not None:
             self._fail_at_once(flight, call, refusal)
@@ -388,13 +390,6 @@ class WorkflowRun:
                     break
             else:
                 return name
-
-
-def _judge_of(workflow: Workflow, folder: Path | None) -> Judge:
-    """Make the judge of a workflow's alternatives."""
-    conditions = {one.name: one.when for one in workflow.alternatives if one.when is not None}
-    asked = [one for one in workflow.alternatives if one.predicate is not None]
-    return Judge(conditions, {one.name: predicate_of(one.name, one.predicate, folder) for one in asked})
 
 
 __all__ = ["FUNCTIONS", "LOOK_EVERY", "TEXT_MAX", "WorkflowRun"]
