@@ -111,7 +111,7 @@ class Desk:
         standing = self.standing
         agreed = standing.agreed
         if agreed is not None and agreed.ballot == epoch:
-            return Gate.KEEP if standing.promised == epoch else Gate.DROP
+            return Gate.KEEP if standing.is_waiting else Gate.DROP
         if standing.role is not Role.INSIDE:
             return Gate.DROP
         if epoch == standing.epoch:

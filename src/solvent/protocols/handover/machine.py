@@ -41,7 +41,7 @@ from solvent.protocols.handover.messages import (
 from solvent.protocols.handover.repair import Repairing
 from solvent.protocols.handover.state import Role, SpaceConfig, SpaceState, SpaceStep, Standing
 from solvent.protocols.handover.vocabulary import Died, Enter, Entered, Go, In, Open
-from solvent.protocols.machine import Answered, Event, NodeId, Received, Report, Requested, TimerFired
+from solvent.protocols.machine import Answered, Event, NodeId, PeerRestarted, Received, Report, Requested, TimerFired
 
 
 class Process(Repairing):
@@ -58,6 +58,8 @@ class Process(Repairing):
                 self.on_answered(answer)
             case Requested(Died(peer, is_certain)):
                 self.on_died(peer, is_certain=is_certain)
+            case PeerRestarted(peer):
+                self.on_died(peer, is_certain=True)
             case Requested() | TimerFired() if self.standing.role is Role.INSIDE and not self.standing.is_running:
                 self.change(wishes=(*self.standing.wishes, event))
             case Requested(request):

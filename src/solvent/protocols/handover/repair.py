@@ -80,8 +80,14 @@ class Repairing(Membership):
             found = {*after[: self.config.watched], *standing.leavers}
             if not standing.is_running or standing.has_resigned or self.lost & frozenset(standing.members):
                 # It waits for one of these.
-                found |= {standing.promised[1], self.coordinator}
+                found |= {*self.makers, self.coordinator}
         return tuple(sorted(node for node in found - standing.dead - {self.me} if node is not None))
+
+    @property
+    def makers(self) -> set[NodeId]:
+        """Those whose repairs this process has answered, and waits for."""
+        standing = self.standing
+        return {standing.promised[1], *([standing.agreed.ballot[1]] if standing.agreed is not None else [])}
 
     @property
     def coordinator(self) -> NodeId:
@@ -126,7 +132,7 @@ class Repairing(Membership):
         lost = self.lost & frozenset(standing.members)
         if standing.role is not Role.INSIDE or standing.mustering is not None:
             return
-        if not lost or not (standing.is_running or standing.promised[1] in self.lost):
+        if not lost or not (standing.is_running or self.makers & self.lost):
             return
         coordinator = self.coordinator
         if coordinator == self.me:
@@ -190,8 +196,9 @@ class Repairing(Membership):
         if muster.ballot < standing.promised:
             self.send(sender, Refused(standing.promised))
             return
-        suspects = standing.suspects - {sender}
-        self.change(promised=muster.ballot, early=(), agreed=None, mustering=None, suspects=suspects)
+        self.change(promised=muster.ballot, mustering=None, suspects=standing.suspects - {sender})
+        if not self.standing.is_waiting:
+            self.change(early=(), agreed=None)
         self.look_for_data()
 
     def is_known(self, node: NodeId) -> bool:
@@ -217,7 +224,7 @@ class Repairing(Membership):
         standing, attendance = self.standing, self.attendance(found)
         if standing.mustering is not None:
             self.count(attendance)
-        elif standing.agreed is None and standing.promised[1] != self.me:
+        elif standing.promised[1] != self.me:
             self.send(standing.promised[1], Present(standing.promised, attendance))
 
     def attendance(self, found: Mapping[str, Data]) -> Attendance:
@@ -266,12 +273,17 @@ class Repairing(Membership):
         self.consider_renewing()
 
     def on_refused(self, ballot: Ballot) -> None:
-        """Leave the repair to whoever makes a later one, unless that one is dead."""
+        """Leave the repair to whoever makes a later one, unless that one is dead.
+
+        If it only seems to be, and this process seems so to it, the lower one must win: else neither would for ever.
+        If it is dead, those who have answered it will notice.
+        """
         mustering = self.standing.mustering
         if mustering is None or ballot <= mustering.ballot:
             return
+        rival = ballot[1]
         self.change(promised=ballot)
-        if ballot[1] in self.lost:
+        if rival in self.standing.dead or (rival in self.standing.suspects and self.me < rival):
             self.muster()
         else:
             self.change(mustering=None)
@@ -375,7 +387,7 @@ class Repairing(Membership):
     def on_proceed(self, ballot: Ballot) -> None:
         """Go on, unless another repair has begun."""
         agreed = self.standing.agreed
-        if agreed is not None and agreed.ballot == ballot == self.standing.promised:
+        if agreed is not None and agreed.ballot == ballot and self.standing.is_waiting:
             self.proceed(agreed)
 
     def proceed(self, renew: Renew) -> None:

@@ -85,6 +85,18 @@ class Standing(Value, frozen=True, gc=False):
         return self.promised == self.epoch and self.role == Role.INSIDE
 
     @property
+    def is_waiting(self) -> bool:
+        """Whether it waits to go on with what it has agreed to.
+
+        So it does also when it has answered a later muster, of a process that is no part of that: if all others
+        have agreed, too, that one cannot make a repair any more.
+        """
+        agreed = self.agreed
+        return agreed is not None and (
+            self.promised == agreed.ballot or all(node != self.promised[1] for node, _ in agreed.members)
+        )
+
+    @property
     def founder(self) -> NodeId:
         """Who made the epoch."""
         return self.epoch[1]
