@@ -79,8 +79,10 @@ class Roll:
             if self.is_dead(node):
                 path.unlink(missing_ok=True)
                 continue
-            state, _, rest = path.read_text(encoding="utf-8").partition("\n")
-            found.append(Presence(node, state, rest.rstrip("\n")))
+            # Who leaves need not wait for others to have met.
+            with suppress(FileNotFoundError):
+                state, _, rest = path.read_text(encoding="utf-8").partition("\n")
+                found.append(Presence(node, state, rest.rstrip("\n")))
         return tuple(found)
 
     def is_dead(self, node: int) -> bool:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from solvent.errors import DataGone, DataProblem
 from solvent.live.data.draft import can_draft
-from solvent.live.data.extents import version_of
+from solvent.live.data.extents import UNDER_WAY, version_of
 from solvent.live.data.kept import can_have
 from solvent.protocols.elmp.vocabulary import Data
 from solvent.running.spaces.access import Access
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from solvent.running.spaces.contents import Contents
     from solvent.running.spaces.node import SpaceNode
     from solvent.running.spaces.words import Details
+
+_STAMPS_OF_MAKING = 1
+"""Memory in which nothing but the first version was ever begun has not had any."""
 
 
 class Keeping:
@@ -164,11 +167,12 @@ class Keeping:
 
     def inventory(self, bases: list[int]) -> Data | None:
         """Tell which version can be had on this host, whoever wrote it; or that there was one."""
-        me = self._node.node
+        me, is_known = self._node.node, self._is_known
         try:
             region = self._node.store.region(self._name)
             if region is not None:
                 sheet = region.sheet
+                is_known |= sheet.stamps > _STAMPS_OF_MAKING and version_of(sheet.extents) in (None, UNDER_WAY)
                 # Who is about to write over a version has it, for others to go on from.
                 version = max(bases) if bases else _newest(sheet)
                 if version is not None and version > 0:
@@ -177,7 +181,7 @@ class Keeping:
                     return Data(version, me, text_from_details(version, rest), since=since_of(version))
         except DataProblem:
             pass
-        return lost_data(me) if self._is_known else None
+        return lost_data(me) if is_known else None
 
 
 def _newest(sheet: Sheet) -> int | None:

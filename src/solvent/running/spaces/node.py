@@ -10,6 +10,7 @@ from __future__ import annotations
 import secrets
 import threading
 import time
+from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +41,6 @@ from solvent.protocols.handover.vocabulary import (
     Repaired,
     Watch,
 )
-from solvent.protocols.link import Linked, wire_type
 from solvent.protocols.machine import Machine, NodeId
 from solvent.running.spaces.meeting import PAUSE_SECONDS, Contact, Standing, contacts_at, contacts_on
 from solvent.running.spaces.resource import Resource
@@ -56,11 +56,8 @@ PROTOCOL = "handover"
 ENTER_SECONDS_MAX = 60.0
 LEAVE_SECONDS_MAX = 60.0
 _LOOK_SECONDS = 0.25
-#: Connections lose nothing while they last, so what is sent twice after one broke may wait a little, and so may word
-#: that something has arrived: it rides on the next message.
-_RESEND_MS = 500
-_ACK_MS = 100
-_CODEC = Codec(wire_type(HandoverMessage))
+_GONE_SECONDS = 5.0
+_CODEC = Codec(HandoverMessage)
 _CONFIG = SpaceConfig(locks=ElmpConfig(order=8, exchange_every=64))
 
 
@@ -92,6 +89,8 @@ class SpaceNode:
         self._homes = dict[NodeId, Home]()
         self._present = set[NodeId]()
         self._watched: tuple[NodeId, ...] = ()
+        #: Those that took part, and when they were last known to.
+        self._gone = deque[tuple[float, NodeId]]()
         self._entered = self._astray = self._departed = False
         self._guard = threading.Lock()
         self._store: Store | None = None
@@ -193,8 +192,7 @@ class SpaceNode:
         self._entered = self._astray = self._departed = False
 
         def make() -> Machine[Any]:
-            inner = SpaceMachine(self.node, self.home.text(), _CONFIG, is_first=is_first)
-            return Linked(inner, me=self.node, peers=(), resend_after=_RESEND_MS, ack_after=_ACK_MS)
+            return SpaceMachine(self.node, self.home.text(), _CONFIG, is_first=is_first)
 
         self._host = DirectHost(
             _Late(make),
@@ -300,7 +298,7 @@ class SpaceNode:
                     self._present.add(node)
             case Gone(node):
                 self._present.discard(node)
-                self.host.forget(node)
+                self._forget_later(node)
             case Watch(nodes):
                 self._watched = nodes
                 self.host.watch(nodes, patience=self.place.patience)
@@ -335,6 +333,13 @@ class SpaceNode:
                 self.host.watch(self._watched, patience=self.place.patience)
         else:
             self.host.request(Died(peer, is_certain=False))
+
+    def _forget_later(self, node: NodeId) -> None:
+        """Have nothing to do with who has left, but not at once: what it said last may still be on its way."""
+        now, gone = time.monotonic(), self._gone
+        gone.append((now, node))
+        while gone and gone[0][0] < now - _GONE_SECONDS:
+            self.host.forget(gone.popleft()[1])
 
     def _find(self, node: NodeId) -> Address | None:
         home = self._homes.get(node)

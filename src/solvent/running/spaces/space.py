@@ -62,6 +62,12 @@ class _Inside:
         return {node: home.address for node, home in sorted(self._node.members.items())}
 
     @property
+    def founder(self) -> int:
+        """Who lets others in, as far as is known here; another one when this one leaves or dies."""
+        founder: int = self._node.host.state.standing.founder
+        return founder
+
+    @property
     def counters(self) -> Counters:
         """What the process has done for the locks so far: messages, bytes, steps."""
         return self._node.host.counters
