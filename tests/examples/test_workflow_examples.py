@@ -208,3 +208,15 @@ def test_mosaic_shows_the_sky(tmp_path: Path) -> None:
         [sys.executable, "-c", compare], cwd=tmp_path / "mosaic", capture_output=True, check=True, text=True
     )
     assert done.stdout == "True 35\n"
+
+
+def test_solver_goes_on_from_what_a_diverging_sweep_had_spoiled(tmp_path: Path) -> None:
+    """Sweeps that diverge in worker processes leave the plate as it was, and careful ones bring it into balance."""
+    np = pytest.importorskip("numpy")
+    words = ("--input", "omega=2.1", "--input", "tolerance=0.1", "--input", "save=plate.npy", "--processes")
+    report = _run("solver", "solver.py", tmp_path, *words)
+    assert set(_adaptations(report)) == {("diverged", "sweep")}
+    assert report["calls"]["careful"] == report["calls"]["sweep"] == len(report["adaptations"])
+    plate = np.load(tmp_path / "solver" / "plate.npy")
+    means = (plate[:-2, 1:-1] + plate[2:, 1:-1] + plate[1:-1, :-2] + plate[1:-1, 2:]) / 4
+    assert np.abs(means - plate[1:-1, 1:-1]).max() <= 0.1
