@@ -110,7 +110,11 @@ class DirectHost(Generic[State]):
         if self._working.is_mine():
             self._steps.own.append(Requested(request))
         else:
+            told = self._steps.told
             self._working.in_turn(self._take_request, request)
+            if self._steps.told != told:
+                # Whoever gets at once what it wants, again and again, gives others the chance to want it, too.
+                os.sched_yield()
 
     def wait(self, is_done: Callable[[], bool], timeout: float | None = None) -> bool:
         """Work until something is done, or so many seconds have passed; tell whether it is done.

@@ -50,6 +50,8 @@ class Steps(Generic[State]):
     ) -> None:
         self.state: State | None = None
         self.own = deque[Event]()
+        #: How often the application was told something.
+        self.told = 0
         self._machine = machine
         self._board = board
         self._application = application
@@ -142,6 +144,7 @@ class Steps(Generic[State]):
             else:
                 self._board.send(effect.to, effect.message)
         else:
+            self.told += 1
             self._application.told(effect.outcome)  # type: ignore[union-attr]
 
     def _save(self, record: Any) -> None:

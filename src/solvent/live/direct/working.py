@@ -15,7 +15,6 @@ which is switched off as soon as somebody waits.
 
 from __future__ import annotations
 
-import os
 import select
 import threading
 import time
@@ -221,11 +220,6 @@ class Working:
         try:
             with self.mutex:
                 try:
-                    self.check()
-                    if is_done():
-                        # Whoever gets at once what it wants, again and again, gives others the chance to want it, too.
-                        os.sched_yield()
-                        return True
                     while True:
                         self.check()
                         if is_done():
