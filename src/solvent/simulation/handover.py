@@ -9,8 +9,7 @@ bandwidth of links with other data (see `handover_platform`, `handover_flows`). 
 on SimGrid instead (`handover_simgrid`).
 
 The seed draws who comes and goes, when each begins within the first tenth of a second, and through whom they come back.
-Who has the data begins after that: else it could do all its cycles before anybody else comes, for nothing. So do those
-who come and go: what they claim is then behind what all others do.
+The first peer has the resource until all have come; those who come and go begin after the others.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from solvent.protocols.machine import NodeId
 from solvent.simulation.clock import Clock
 from solvent.simulation.collector import collecting_rarely
 from solvent.simulation.handover_flows import Flows
-from solvent.simulation.handover_peers import Peer, Seen, complete_cycles, out_of_order
+from solvent.simulation.handover_peers import Peer, Seen, complete_cycles, holding_first, out_of_order
 from solvent.simulation.handover_platform import LATENCY_FACTOR, PLATFORMS
 from solvent.simulation.handover_server import Client, Server
 from solvent.simulation.handover_setup import Outcome, Setup
@@ -37,10 +36,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from solvent.protocols.machine import Machine
-    from solvent.simulation.handover_peers import Ground
+    from solvent.simulation.handover_peers import Ground, Program
     from solvent.simulation.handover_platform import Platform, Route
 
 _FIRST_SECONDS = 0.1
+_ALL_HAVE_COME = 1.0
 
 
 class CameToNothing(SolventError):
@@ -66,19 +66,22 @@ def simulate(setup: Setup, seed: int) -> Outcome:
 
 
 class Cast(NamedTuple):
-    """A peer, and when it begins; None: never, it is the server."""
+    """A peer, and its program; the server has none."""
 
     peer: Peer
-    delay: float | None
-    comes_and_goes: bool
+    program: Program | None
 
     def begin(self) -> None:
         """Start it."""
-        if self.delay is None:
-            self.peer.begin()
-        else:
-            program = out_of_order if self.comes_and_goes else complete_cycles
-            self.peer.begin(program(self.peer, self.delay))
+        self.peer.begin(self.program)
+
+
+def _program(peer: Peer, delay: float, *, comes_and_goes: bool) -> Program:
+    if peer.node == 0:
+        yield from holding_first(peer, _ALL_HAVE_COME)
+    else:
+        yield delay
+    yield from (out_of_order if comes_and_goes else complete_cycles)(peer)
 
 
 def peers_of(seen: Seen, ground: Ground) -> list[Cast]:
@@ -88,8 +91,12 @@ def peers_of(seen: Seen, ground: Ground) -> list[Cast]:
     cast = []
     for node, machine in enumerate(_machines(setup)):
         peer = Peer(NodeId(node), machine, ground, seen)
-        delay = chance.random() * _FIRST_SECONDS + _FIRST_SECONDS * (node == 0 or node in leavers)
-        cast.append(Cast(peer, delay if node < setup.peers else None, node in leavers))
+        if node < setup.peers:
+            comes_and_goes = node in leavers
+            delay = _FIRST_SECONDS * (chance.random() + comes_and_goes)
+            cast.append(Cast(peer, _program(peer, delay, comes_and_goes=comes_and_goes)))
+        else:
+            cast.append(Cast(peer, None))
     cast[0 if setup.mode == "peer" else -1].peer.version = 0
     seen.at_work |= {NodeId(node) for node in range(setup.peers) if node not in leavers}
     return cast
@@ -113,7 +120,8 @@ def outcome_of(seen: Seen, seconds: float) -> Outcome:
     if len(seen.cycles) != stay * setup.cycles:
         done = f"{len(seen.cycles)} of {stay * setup.cycles} cycles are done"
         raise CameToNothing("P405", f"{done}, and nothing happens any more")
-    if not uses <= seen.version <= uses + setup.leavers_count:
+    # The first use of all is no cycle; who comes and goes may be about to note one.
+    if not uses < seen.version <= uses + 1 + setup.leavers_count:
         raise CameToNothing("P405", f"the data has version {seen.version} after {uses} uses of the resource")
     cycles = [cycle for _, cycle, _, _ in seen.cycles]
     return Outcome(

@@ -279,10 +279,17 @@ class Peer:
 # ------------------------------------------------------------------------------------------------------- programs
 
 
-def complete_cycles(peer: Peer, delay: float) -> Program:
+def holding_first(peer: Peer, seconds: float) -> Program:
+    """Have the resource until all others queue up; else whoever is first could do all its cycles alone."""
+    peer.request()
+    yield Until.HELD
+    yield seconds
+    peer.release()
+
+
+def complete_cycles(peer: Peer) -> Program:
     """Do the paper's Listing 2: request, go on for a while, acquire, hold, release."""
     setup, seen, ground = peer.setup, peer.seen, peer.ground
-    yield delay
     for number in range(setup.cycles):
         began = ground.now
         yield setup.idle
@@ -301,14 +308,13 @@ def complete_cycles(peer: Peer, delay: float) -> Program:
         yield Until.LEFT
 
 
-def out_of_order(peer: Peer, delay: float) -> Program:
+def out_of_order(peer: Peer) -> Program:
     """Do the paper's Listing 1 again and again: the first request is dropped by the second, then leave and come back.
 
     As it is printed it never holds the resource. With `leavers` = "use" it waits for it and uses it once before it
     releases and leaves, so that all peers use it, as they do where nobody leaves.
     """
     setup, seen = peer.setup, peer.seen
-    yield delay
     while True:
         peer.request()
         yield setup.pause
@@ -326,4 +332,15 @@ def out_of_order(peer: Peer, delay: float) -> Program:
         yield Until.JOINED
 
 
-__all__ = ["Fetch", "Ground", "Parcel", "Peer", "Program", "Seen", "Until", "complete_cycles", "out_of_order"]
+__all__ = [
+    "Fetch",
+    "Ground",
+    "Parcel",
+    "Peer",
+    "Program",
+    "Seen",
+    "Until",
+    "complete_cycles",
+    "holding_first",
+    "out_of_order",
+]

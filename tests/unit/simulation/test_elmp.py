@@ -59,3 +59,14 @@ def test_fits_tell_lines_from_logarithms() -> None:
     assert (round(grows.logarithm, 9), round(grows.slope, 9)) == (0, 3)
     assert grows.line > 1
     assert round(fitted(sizes, [2.0 * size for size in sizes]).line, 9) == 0
+
+
+def test_processes_that_join_first_do_not_count() -> None:
+    """A tree may have grown before anything is counted; its insertions are no operations."""
+    grown = simulate(Setup(processes=40, count=10, grown=20, is_lazy=True), seed=1)
+    assert (grown.operations, grown.processes) == (10, 40)
+    assert "Hello" not in grown.kinds
+    joined = simulate(Setup(processes=40, count=5, grown=20, operation="join"), seed=1)
+    assert (joined.operations, joined.processes, joined.kinds["Hello"]) == (5, 45, 5)
+    with pytest.raises(Misuse, match="grown"):
+        Setup(processes=4, grown=4)

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _MIB = 1 << 20
-_OPERATIONS_MIN = 200
-"""Of a count over fewer operations than this there are more runs."""
 
 
 class Scale(NamedTuple):
@@ -41,8 +39,10 @@ class Scale(NamedTuple):
     peers_leaving: tuple[int, ...]
     cycles_leaving: int
     pause_of_dropping: float
-    #: Message counts: numbers of processes, operations at most, and requests of each process in a crowd.
+    #: Message counts: numbers of processes, operations at most, requests of each process in a crowd. Where there are
+    #: fewer operations than the least in a run, there are more runs.
     processes: tuple[int, ...]
+    operations_min: int
     operations_max: int
     turns_in_crowd: int
     #: Cycles of the comparison with SimGrid.
@@ -67,6 +67,7 @@ PAPER = Scale(
     cycles_leaving=100,
     pause_of_dropping=100.0,
     processes=(8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 10_000),
+    operations_min=200,
     operations_max=1_000,
     turns_in_crowd=5,
     cycles_beside=100,
@@ -87,6 +88,7 @@ SMALL = Scale(
     cycles_leaving=4,
     pause_of_dropping=50.0,
     processes=(8, 32, 128, 512, 2048),
+    operations_min=100,
     operations_max=200,
     turns_in_crowd=3,
     cycles_beside=5,
@@ -222,7 +224,7 @@ def cells_of(scale: Scale) -> dict[str, Cell]:
     for name, setup in _beside(scale):
         cells[name] = Cell(name, setup, 1)
     for name, counted in _counted(scale):
-        cells[name] = Cell(name, counted, max(scale.runs, -(-_OPERATIONS_MIN // counted.count)))
+        cells[name] = Cell(name, counted, max(scale.runs, -(-scale.operations_min // counted.count)))
     return cells
 
 
