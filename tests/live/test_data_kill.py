@@ -132,6 +132,32 @@ def test_the_data_of_a_dead_process_is_had_by_its_host(place: Hosts) -> None:
     assert bytes(other.get(mate.where("m")).read(1)) == b"x" * SIZE
 
 
+@pytest.mark.parametrize("part", [(0, None), (50_000, 100_000)])
+def test_what_a_killed_writer_has_torn_is_put_right_for_another_host(
+    place: Hosts, part: tuple[int, int | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who fetches the last version gets it, though nobody of the host where it lies has asked for it before."""
+    monkeypatch.setattr(region_module, "can_draft", lambda: False)
+    mate, other = place.store("here"), place.store("there")
+    filled(mate, "m", b"x" * SIZE, keep_last=True)
+    where = mate.where("m")
+
+    def tear(say: Callable[[str], None]) -> None:
+        region = place.store("here").region("m")
+        assert region is not None
+        region.write(2, offset=part[0], length=part[1]).view[:100] = b"y" * 100
+        say("torn")
+        time.sleep(3600)
+
+    child = Child(tear)
+    assert child.hear() == "torn"
+    with pytest.raises(DataProblem) as caught:
+        other.get(where)
+    assert caught.value.code == "D203"
+    child.kill()
+    assert bytes(other.get(where).read(1)) == b"x" * SIZE
+
+
 def test_a_run_that_was_killed_altogether_finds_its_data(place: Hosts) -> None:
     """Started again at once, it goes on with what it had; later everything of it is swept."""
     child, where = _serve(place, "here", lambda store: store.where(filled(store, "m", b"x" * SIZE).resource))

@@ -203,6 +203,18 @@ class Region:
             finally:
                 self._give_back(taken)
 
+    def mend(self, version: int, *, offset: int, length: int) -> None:
+        """Put a stretch right that a process has left torn, if this version was kept of it; nothing newer is lost."""
+        sheet, end = self.sheet, offset + length
+        is_whole = offset == 0 and bool(sheet.kept) and end == sheet.kept[-1].end
+        if not is_whole and end > sheet.size:
+            return
+        row = sheet.extents if is_whole else part(sheet.extents, offset, end)
+        if {UNDER_WAY} <= {one.version for one in row} <= {UNDER_WAY, version}:
+            stretch = None if is_whole else (offset, end)
+            if can_have(sheet, version, stretch):
+                self.recover(version, offset=offset, length=None if is_whole else length)
+
     def try_turn(self, start: int, end: int) -> bool:
         """Take the turn to fetch a stretch: one process of a host does, and the others wait for what it gets."""
         with self._guard:

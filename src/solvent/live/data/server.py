@@ -113,6 +113,8 @@ class Server:
             region = self._find(want.resource)
             if region is None:
                 raise DataGone("D201", f"`{want.resource}` is not here")
+            # Whoever asks is to go on with it, since a process of this host that was to do so has died.
+            region.mend(want.version, offset=want.offset, length=want.length)
             size = region.size
             if want.offset + want.length > size:
                 raise DataGone("D201", f"`{want.resource}` has {size:,} bytes, and more of it are asked for")
