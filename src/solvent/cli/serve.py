@@ -24,6 +24,7 @@ PROTOCOLS = {
     "link": "solvent.cli.serve_link",
     "capture": "solvent.cli.serve_capture",
     "token": "solvent.cli.serve_token",
+    "handover": "solvent.cli.serve_handover",
 }
 SECRET_VARIABLE = "SOLVENT_SECRET"  # noqa: S105 - a name, no secret
 
