@@ -41,15 +41,25 @@ NOBODY = 255
 
 
 class Board:
-    """What all processes see: who has the lock, and who had it last."""
+    """What all processes see: who has the lock, who had it last, and who is about to begin."""
 
-    def __init__(self) -> None:
-        self.seen = mmap.mmap(-1, 2)
-        self.seen[:] = bytes((NOBODY, NOBODY))
+    def __init__(self, count: int) -> None:
+        self.seen = mmap.mmap(-1, 2 + count)
+        self.seen[:] = bytes((NOBODY, NOBODY)) + bytes(count)
 
-    def count(self, me: int, end: float, acquire: Callable[[], object], release: Callable[[], object]) -> list[int]:
+    def meet(self, me: int, turn: int) -> None:
+        """Wait until all have come as far: whoever began alone would have the lock for itself."""
+        self.seen[2 + me] = turn % 256
+        while any(one != turn % 256 for one in self.seen[2:]):
+            time.sleep(0.001)
+
+    def count(
+        self, me: int, turn: int, seconds: float, acquire: Callable[[], object], release: Callable[[], object]
+    ) -> list[int]:
         """Take the lock until the time is over; give the grants, the hand-offs, and how often two had it at once."""
         seen, grants, handoffs, clashes = self.seen, 0, 0, 0
+        self.meet(me, turn)
+        end = time.monotonic() + seconds
         while time.monotonic() < end:
             acquire()
             clashes += seen[0] != NOBODY
@@ -112,7 +122,8 @@ class Team:
     """Processes that use one lock in one way."""
 
     def __init__(self, count: int, way: Callable[[int, Worker, Board], None]) -> None:
-        board = Board()
+        board = Board(count)
+        self.turn = 0
         self.workers = list[Worker]()
         for me in range(count):
             self.workers.append(Worker(me, lambda me, worker: way(me, worker, board)))
@@ -121,9 +132,9 @@ class Team:
 
     def work(self, seconds: float) -> list[list[int]]:
         """Let all want the lock for some seconds."""
-        end = time.monotonic() + seconds
+        self.turn += 1
         for worker in self.workers:
-            worker.say(end)
+            worker.say((self.turn, seconds))
         return [worker.hear() for worker in self.workers]
 
     def close(self) -> None:
@@ -138,8 +149,8 @@ def solvent_way(me: int, worker: Worker, board: Board, name: str) -> None:
         handle.acquire()
         handle.release()
         worker.say("ready")
-        while end := worker.hear():
-            worker.say(board.count(me, end, handle.acquire, handle.release))
+        while told := worker.hear():
+            worker.say(board.count(me, *told, handle.acquire, handle.release))
 
 
 def redis_way(me: int, worker: Worker, board: Board, port: int) -> None:
@@ -149,8 +160,8 @@ def redis_way(me: int, worker: Worker, board: Board, port: int) -> None:
     client = redis.Redis(port=port)
     client.ping()
     worker.say("ready")
-    while end := worker.hear():
-        worker.say(board.count(me, end, lambda: client.blpop("token"), lambda: client.lpush("token", b"x")))
+    while told := worker.hear():
+        worker.say(board.count(me, *told, lambda: client.blpop("token"), lambda: client.lpush("token", b"x")))
 
 
 def figures(rounds: list[list[list[int]]], seconds: float) -> dict[str, float]:
