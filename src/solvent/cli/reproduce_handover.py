@@ -77,7 +77,7 @@ def _options(arguments: list[str]) -> Namespace:
     add = parser.add_argument
     which = f"only this figure, may be repeated: {', '.join(map(str, FIGURES))}"
     add("--figure", type=_figure, action="append", metavar="N", help=which)
-    says = "runs of each setup, each from a seed of its own (default: 2)"
+    says = "runs of each setup, each from a seed of its own (default: 2; 1 at the paper's scale)"
     add("--runs", type=at_least(1), metavar="R", help=says)
     says = "our own simulator (usual), or SimGrid: pip install 'solvent[simgrid]'"
     add("--on", choices=("solvent", "simgrid"), default="solvent", help=says)
