@@ -41,32 +41,38 @@ NOBODY = 255
 
 
 class Board:
-    """What all processes see: who has the lock, who had it last, and who is about to begin."""
+    """What all processes see: who has the lock, who had it last, who has had it in this round, and which is over."""
 
     def __init__(self, count: int) -> None:
-        self.seen = mmap.mmap(-1, 2 + count)
-        self.seen[:] = bytes((NOBODY, NOBODY)) + bytes(count)
-
-    def meet(self, me: int, turn: int) -> None:
-        """Wait until all have come as far: whoever began alone would have the lock for itself."""
-        self.seen[2 + me] = turn % 256
-        while any(one != turn % 256 for one in self.seen[2:]):
-            time.sleep(0.001)
+        self.seen = mmap.mmap(-1, 3 + count)
+        self.seen[:] = bytes((NOBODY, NOBODY)) + bytes(1 + count)
 
     def count(
         self, me: int, turn: int, seconds: float, acquire: Callable[[], object], release: Callable[[], object]
     ) -> list[int]:
-        """Take the lock until the time is over; give the grants, the hand-offs, and how often two had it at once."""
-        seen, grants, handoffs, clashes = self.seen, 0, 0, 0
-        self.meet(me, turn)
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
+        """Take the lock until the time is over; give the grants, the hand-offs, and how often two had it at once.
+
+        It counts from when all have had it once until the first of all is done: whoever begins before the others has it
+        for itself, and so has whoever is the last.
+        """
+        seen, mine, turn = self.seen, 3 + me, turn % 256
+        all_had_it, end = bytes([turn]) * (len(seen) - 3), float("inf")
+        grants = handoffs = clashes = 0
+        while seen[2] != turn:
             acquire()
             clashes += seen[0] != NOBODY
             seen[0] = me
             grants += 1
             handoffs += seen[1] != me
             seen[1] = me
+            now = time.monotonic()
+            if end > now + seconds:
+                seen[mine] = turn
+                grants = handoffs = 0
+                if seen[3:] == all_had_it:
+                    end = now + seconds
+            elif now > end:
+                seen[2] = turn
             seen[0] = NOBODY
             release()
         return [grants, handoffs, clashes]
