@@ -4,6 +4,9 @@ It is a private mapping of the file. Until a page is written it is the page of t
 the process a copy of its own. So the version that is in the file stays there, however the process ends, and what a
 draft costs grows with the pages that are changed and not with the size of the resource.
 
+A few pages that were changed stay the process's own from one draft to the next, and are brought up to date then: most
+of the time the same ones are changed again, and need not be copied by the kernel each time.
+
 Which pages those are is asked of the kernel: it says of each page of a process whether it still is one of a file.
 From Linux 6.7 on one call names those that are not, and skips what was never touched; before that, the table of all
 pages is read, at eight bytes for each. Where there is neither, `can_draft` says so.
@@ -15,6 +18,7 @@ import fcntl
 import mmap
 import os
 import struct
+import sys
 from array import array
 from contextlib import suppress
 from functools import cache
@@ -98,6 +102,9 @@ class Draft:
         self._address = ctypes.addressof(ctypes.c_char.from_buffer(self._map))
         pages = -(-length // mmap.PAGESIZE)
         self._asking = Asking(self._address, self._address + pages * mmap.PAGESIZE)
+        #: The runs that are this process's own, if they are known and few: they are brought up to date next time.
+        self.own: list[tuple[int, int]] | None = []
+        self._references = sys.getrefcount(self._map)
 
     def view(self, start: int, end: int) -> memoryview:
         """Give a writable view of a part."""
@@ -113,9 +120,18 @@ class Draft:
         """Give a copy of a part."""
         return self._map[start - self._first : end - self._first]
 
+    def put(self, start: int, data: bytes) -> None:
+        """Change a part, and nobody notices."""
+        self._map[start - self._first : start - self._first + len(data)] = data
+
+    def is_unseen(self) -> bool:
+        """Tell whether nobody has a view of it: each holds the mapping, and CPython counts who does."""
+        return sys.getrefcount(self._map) == self._references
+
     def forget(self) -> None:
         """Drop what was changed: the bytes are those of the file again."""
         self._map.madvise(mmap.MADV_DONTNEED)
+        self.own = []
 
     def close(self) -> None:
         """Let go of it; views that somebody still has stay."""

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 HEAVY = 4
 """A version that changes more than one byte in so many is heavy: to copy what it changes would have been cheaper."""
-_FORGOTTEN_BYTES = 1 << 20
 
 
 class Drafting(Writing):
@@ -48,33 +47,41 @@ class Drafting(Writing):
         """Make a version of it: note the changes down, do them, and say so."""
         ended = self._ended(version)
         self._withdraw()
-        runs = self._draft.changed(self.end)
-        changed = sum([last - first for first, last in runs])
-        if not runs and self.end == self._taken.end:
-            self._mark(ended)
+        own = self._draft.changed(self.end)
+        size = sum([last - first for first, last in own])
+        is_few = self._is_whole and size <= ROOM_BYTES and len(own) <= RUNS_ON_CARD
+        if is_few:
+            self._do_few(own, ended)
         else:
-            self._do(runs, ended, is_few=changed <= ROOM_BYTES and len(runs) <= RUNS_ON_CARD and self._is_whole)
-        self._over(changed)
+            self._do_many(own, ended, is_heavy=self._is_whole and HEAVY * size > self.end)
+        self._over(own if is_few else None)
 
-    def _do(self, runs: list[tuple[int, int]], version: int, *, is_few: bool) -> None:
-        """Note the changes down, do them, and say so."""
-        card, is_whole = self._card, self._is_whole
-        if is_few:
-            pieces = [self._draft.bytes_of(first, last) for first, last in runs]
-            card.note(b"".join(pieces))
-        else:
-            self._notes.write(self._draft, runs)
-        noted_runs = tuple(runs) if is_few else None
-        entry = Redo(self.start, self._taken.end, self.end, version, self._form, noted_runs)
-        card.change(lambda sheet: noted(sheet, entry), is_alone=is_whole)
-        if is_few:
-            for (first, _), piece in zip(runs, pieces, strict=True):
-                self._memory.put(first, piece)
-            finish(card, self._memory, entry, is_alone=is_whole)
-            return
+    def _do_few(self, own: list[tuple[int, int]], version: int) -> None:
+        """Note a few changes down on the card, do them, and say so."""
+        card, draft, memory = self._card, self._draft, self._memory
+        pieces = [(first, draft.bytes_of(first, last)) for first, last in own]
+        if self.end == self._taken.end:
+            # What was changed earlier is still the process's own.
+            pieces = [piece for piece in pieces if memory.bytes_of(piece[0], piece[0] + len(piece[1])) != piece[1]]
+            if not pieces:
+                self._mark(version)
+                return
+        card.note(b"".join([data for _, data in pieces]))
+        runs = tuple([(first, first + len(data)) for first, data in pieces])
+        entry = Redo(0, self._taken.end, self.end, version, self._form, runs)
+        card.change(lambda sheet: noted(sheet, entry), is_alone=True)
+        for first, data in pieces:
+            memory.put(first, data)
+        finish(card, memory, entry, is_alone=True)
+
+    def _do_many(self, runs: list[tuple[int, int]], version: int, *, is_heavy: bool) -> None:
+        """Note the changes down in a file, do them, and say so."""
+        card, is_alone = self._card, self._is_whole
+        self._notes.write(self._draft, runs)
+        entry = Redo(self.start, self._taken.end, self.end, version, self._form)
+        card.change(lambda sheet: noted(sheet, entry), is_alone=is_alone)
         copy(self._draft, runs, self._memory)
-        changed = sum(last - first for first, last in runs)
-        finish(card, self._memory, entry, is_alone=is_whole, is_heavy=is_whole and HEAVY * changed > self.end)
+        finish(card, self._memory, entry, is_alone=is_alone, is_heavy=is_heavy)
         self._notes.clear(self.start)
 
     def abandon(self) -> None:
@@ -87,11 +94,10 @@ class Drafting(Writing):
             self._withdraw()
             if self._most > self._taken.end:
                 self._memory.resize(self._most, self._taken.end)
-            self._over(_FORGOTTEN_BYTES + 1)
+            self._over()
 
-    def _over(self, changed: int = 0) -> None:
-        # The next draft forgets what this one changed; but much of it is better given back now.
-        self._memory.end_draft(self._draft, is_forgotten=changed > _FORGOTTEN_BYTES)
+    def _over(self, own: list[tuple[int, int]] | None = None) -> None:
+        self._memory.end_draft(self._draft, own)
         super()._over()
 
     def _mapped(self) -> memoryview:

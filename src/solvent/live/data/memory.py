@@ -90,41 +90,55 @@ class Memory:
         """Give a writable view of a stretch."""
         if end == 0:
             return memoryview(bytearray())
+        return memoryview(self._mapped(end))[start:end]
+
+    def _mapped(self, end: int) -> mmap.mmap:
+        """Give the mapping, made anew if it is too short."""
+        if self._map is not None and len(self._map) >= end:
+            return self._map
         if self._file < 0:
             raise Misuse("D103", "this memory was let go of")
-        if self._map is None or len(self._map) < end:
-            length = self.length()
-            if length < end:
-                message = f"the file `{self.path}` has {length:,} bytes, and {end:,} were there"
-                raise DataProblem("D213", message, hint="somebody else has cut it")
-            self._map = mmap.mmap(self._file, length)
-        return memoryview(self._map)[start:end]
+        length = self.length()
+        if length < end:
+            message = f"the file `{self.path}` has {length:,} bytes, and {end:,} were there"
+            raise DataProblem("D213", message, hint="somebody else has cut it")
+        self._map = mmap.mmap(self._file, length)
+        return self._map
 
     def draft(self, start: int, end: int, *, is_whole: bool) -> Draft:
         """Give a draft of a stretch; raise `OSError` where the system does not allow it."""
         draft = self._draft
         if is_whole and draft is not None and draft.end == end:
-            draft.forget()
+            if draft.own is None:
+                draft.forget()
+            else:
+                for run in draft.own:
+                    draft.put(run[0], self.bytes_of(*run))
             return draft
         made = Draft(self._file, start, end)
         if is_whole:
             self._draft = made
         return made
 
-    def end_draft(self, draft: Draft, *, is_forgotten: bool) -> None:
-        """Take a draft back; that of everything is kept for the next time."""
+    def end_draft(self, draft: Draft, own: list[tuple[int, int]] | None) -> None:
+        """Take a draft back; that of everything is kept for the next time, with the few pages that are its own."""
         if draft is not self._draft:
             draft.close()
-        elif is_forgotten:
+        elif own is None:
             draft.forget()
+        # Who still has a view of it may write what nobody is to see.
+        if own is None or not draft.is_unseen():
+            draft.own = None
+        else:
+            draft.own = own
 
     def put(self, start: int, data: bytes) -> None:
         """Put a few bytes into their place."""
-        end = start + len(data)
-        if self._map is None or len(self._map) < end:
-            self.view(start, end).release()
-        assert self._map is not None
-        self._map[start:end] = data
+        self._mapped(start + len(data))[start : start + len(data)] = data
+
+    def bytes_of(self, start: int, end: int) -> bytes:
+        """Give a copy of a few bytes."""
+        return self._mapped(end)[start:end]
 
     def flush(self) -> None:
         """Have the system write to the disk what it has not yet written of a file of the user's."""

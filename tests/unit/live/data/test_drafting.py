@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from solvent.errors import DataProblem
@@ -248,10 +248,48 @@ def test_a_single_heavy_version_changes_nothing(tmp_path: Path) -> None:
                 writing.view[0] = version
 
 
+_TURNS = st.tuples(
+    st.integers(0, 2),
+    st.lists(st.tuples(st.integers(0, 10 * SIZE - 1), st.integers(0, 255)), max_size=5),
+    st.sampled_from(["commit", "commit", "abandon", "keep a view"]),
+)
+
+
+@settings(max_examples=40)
+@given(st.lists(_TURNS, max_size=12))
+def test_those_that_take_turns_see_what_the_others_wrote(
+    tmp_path_factory: pytest.TempPathFactory, turns: list[tuple[int, list[tuple[int, int]], str]]
+) -> None:
+    """Pages that stay a process's own from one draft to the next are brought up to date in between."""
+    folder = tmp_path_factory.mktemp("turns")
+    regions = [made(folder, 10 * SIZE, keep_last=True), attached(folder), attached(folder)]
+    expected = bytearray(10 * SIZE)
+    kept = list[memoryview]()
+    for version, (who, changes, ending) in enumerate(turns, 1):
+        writing = _drafting(regions[who], version)
+        assert bytes(writing.view) == expected
+        for place, value in changes:
+            writing.view[place] = value
+        if ending == "abandon":
+            writing.abandon()
+            continue
+        for place, value in changes:
+            expected[place] = value
+        if ending == "keep a view":
+            kept.append(writing.view[:100])
+        writing.commit()
+        for view in kept:
+            view[50] = 99
+    for region in regions:
+        with region._memory.view(0, 10 * SIZE) as bytes_:
+            assert bytes(bytes_) == expected
+
+
 _ENDINGS = st.sampled_from(["commit", "abandon", "die", "die noted"])
 _STEPS = st.tuples(st.integers(0, SIZE - 1), st.integers(1, SIZE), _ENDINGS)
 
 
+@settings(max_examples=40)
 @given(st.lists(_STEPS, max_size=8))
 def test_whatever_happens_to_stretches_they_are_what_they_were(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[int, int, str]]
@@ -279,8 +317,8 @@ def test_whatever_happens_to_stretches_they_are_what_they_were(
         if ending.startswith("die"):
             die(region)
             region = attached(folder)
-        versions = [one.version for one in region.sheet.extents for _ in range(one.start, one.end)]
-        assert bytes(versions) == expected
+        versions = b"".join(bytes([one.version]) * (one.end - one.start) for one in region.sheet.extents)
+        assert versions == expected
         with region._memory.view(0, SIZE) as bytes_:
-            assert bytes_ == expected
+            assert bytes(bytes_) == expected
         region.close()
