@@ -77,11 +77,24 @@ class Repairing(Membership):
         else:
             circle = sorted(self.others - standing.dead)
             after = [node for node in circle if node > self.me] + [node for node in circle if node < self.me]
-            found = {*after[: self.config.watched], *standing.leavers}
+            # All count on the founder. Whoever has just come in by it cannot watch anybody yet.
+            found = {*after[: self.config.watched], *standing.leavers, standing.founder, *self.unwatched(circle)}
             if not standing.is_running or standing.has_resigned or self.lost & frozenset(standing.members):
                 # It waits for one of these.
                 found |= {*self.makers, self.coordinator}
         return tuple(sorted(node for node in found - standing.dead - {self.me} if node is not None))
+
+    def unwatched(self, circle: list[NodeId]) -> set[NodeId]:
+        """Give those whose death nobody would notice: all who should have not been let in yet, as the founder knows."""
+        newcomers = frozenset(self.standing.noting) - self.standing.goers
+        if not newcomers:
+            return set()
+        around = sorted([*circle, self.me])
+        # Whoever comes before a process in the circle watches it.
+        watchers = range(1, min(self.config.watched, len(around) - 1) + 1)
+        return {
+            node for place, node in enumerate(around) if all(around[place - step] in newcomers for step in watchers)
+        }
 
     @property
     def makers(self) -> set[NodeId]:
@@ -254,7 +267,7 @@ class Repairing(Membership):
         assert mustering is not None
         dead = standing.dead | (frozenset(one.dead) - {self.me})
         new = {node: address for node, address in one.members if node not in mustering.asked and node not in dead}
-        if one.epoch != standing.epoch:
+        if one.epoch < standing.epoch:
             new = {}
         new.pop(self.me, None)
         attendances = mustering.attendances.set(one.node, one)
@@ -295,7 +308,7 @@ class Repairing(Membership):
         mustering = self.standing.mustering
         if mustering is None or mustering.agreeing is not None or self.me not in mustering.attendances:
             return
-        if mustering.asked - frozenset(mustering.attendances) - self.lost:
+        if self.expected(mustering) - frozenset(mustering.attendances) - self.lost:
             return
         verdict = self.judge(mustering.attendances)
         if verdict.is_enough and self.me in verdict.members:
@@ -303,6 +316,15 @@ class Repairing(Membership):
         elif verdict.is_enough and verdict.members:
             # Another repair may have been completed, without this process.
             self.send(min(verdict.members), Charge(is_pressing=True))
+
+    def expected(self, mustering: Mustering) -> frozenset[NodeId]:
+        """Give those whose answers must be waited for: if a later epoch has begun, those who take part in it."""
+        latest = max(one.epoch for one in mustering.attendances.values())
+        if latest == self.standing.epoch:
+            return mustering.asked
+        return frozenset(
+            node for one in mustering.attendances.values() if one.epoch == latest for node, _ in one.members
+        )
 
     def judge(self, answers: Mapping[NodeId, Attendance]) -> Verdict:
         """Say who may go on."""
