@@ -34,9 +34,14 @@ class Bell:
     def abandon(self) -> None:
         """Stay as it is: whoever has it closes it."""
 
+    def close(self) -> None:
+        """Be gone; not before nobody waits for it any more."""
+        number, self._number = self._number, -1
+        if number >= 0:
+            os.close(number)
+
     def __del__(self) -> None:
-        # Not sooner: a thread may still wait for it when the host is over.
-        os.close(self._number)
+        self.close()
 
 
 class _Times(ctypes.Structure):
@@ -79,9 +84,14 @@ class Timer:
         """Do not ring, and be silent if it has rung."""
         self._set(self._number, 0, self._stop, None)
 
+    def close(self) -> None:
+        """Be gone; not before nobody waits for it any more."""
+        number, self._number = self._number, -1
+        if number >= 0:
+            os.close(number)
+
     def __del__(self) -> None:
-        if self._number >= 0:
-            os.close(self._number)
+        self.close()
 
 
 __all__ = ["Bell", "Timer"]

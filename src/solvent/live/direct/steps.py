@@ -162,7 +162,8 @@ class Steps(Generic[State]):
         self._journal.commit()
         if self._behind:
             # Taken out first: whoever is told may have the node do more.
-            said, self._behind = self._behind, []
+            said = tuple(self._behind)
+            self._behind.clear()
             for effect in said:
                 self._do(effect)
 

@@ -102,6 +102,9 @@ class Way:
             counters = self._board.counters
             counters.messages_sent += len(batch)
             counters.bytes_sent += len(data)
+            if not data:
+                # Nothing is left of it: it was too large for a frame.
+                continue
             if len(data) <= self._board.codec.frame_bytes_max:
                 self._written.append(data)
             else:

@@ -126,10 +126,15 @@ class Working:
             self._on_end(fault)
 
     def join(self, seconds: float) -> None:
-        """Wait until the deputy is gone."""
+        """Wait until the deputy is gone, and have nothing open any more that a thread could wait for."""
         deputy = self._deputy
-        if deputy is not None and deputy.ident != get_ident():
-            deputy.join(seconds)
+        if deputy is None or deputy.ident == get_ident():
+            return
+        deputy.join(seconds)
+        with self.mutex:
+            if not (deputy.is_alive() or self._worker or self._waiting):
+                for one in (self._doze, self._nap, self._bell, self._alarm, self._grace):
+                    one.close()
 
     def abandon(self, fault: BaseException) -> None:
         """Be over, in a copy of the process, in which there are no other threads."""
