@@ -140,17 +140,21 @@ class Lines:
         """Give a connection, and whether it was used before: then it may have been closed meanwhile."""
         key = (where.address, where.token)
         old = time.monotonic() - IDLE_SECONDS_MAX
+        stale = list[Line]()
+        found: Line | None = None
         with self._guard:
-            stale = [entry for entry in self._idle if entry[0] < old]
-            self._idle = [entry for entry in self._idle if entry[0] >= old]
-            found = next((entry for entry in self._idle if entry[1] == key), None)
-            if found is not None:
-                self._idle.remove(found)
-        for entry in stale:
-            entry[2].close()
+            # Those that were used last are at the end.
+            while self._idle and self._idle[0][0] < old:
+                stale.append(self._idle.pop(0)[2])
+            for index in range(len(self._idle) - 1, -1, -1):
+                if self._idle[index][1] == key:
+                    found = self._idle.pop(index)[2]
+                    break
+        for line in stale:
+            line.close()
         if found is not None:
-            found[2].wait_at_most(how.seconds_max)
-            return found[2], True
+            found.wait_at_most(how.seconds_max)
+            return found, True
         return dial(where, self._run, self._secret, how), False
 
     def put_back(self, where: Where, line: Line) -> None:

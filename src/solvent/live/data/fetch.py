@@ -179,6 +179,9 @@ class Fetch:
         if sheet.size != wanted.size:
             return start, end
         row = part(sheet.extents, start, end) if sheet.size else sheet.extents
+        if len(row) == 1 and row[0].version == wanted.version:
+            self.progress = Progress(end - start, end - start, self.progress.breaks)
+            return None
         others = [one for one in row if one.version != wanted.version]
         lacking = sum(one.end - one.start for one in others)
         self.progress = Progress(end - start - lacking, end - start, self.progress.breaks)

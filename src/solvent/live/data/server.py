@@ -119,7 +119,7 @@ class Server:
             if want.offset + want.length > size:
                 raise DataGone("D201", f"`{want.resource}` has {size:,} bytes, and more of it are asked for")
             stamps = region.stamps(want.version, offset=want.offset, length=want.length)
-            view = region.read(want.version, offset=want.offset, length=want.length)
+            view = region.look(offset=want.offset, length=want.length)
         except SolventError as error:
             line.say_lack(Lack(error.code, error.message))
             return

@@ -43,6 +43,7 @@ _TRAILER = struct.Struct("!BI")
 _TIME = struct.Struct("@ll")
 _T = TypeVar("_T")
 _MORE = getattr(socket, "MSG_MORE", 0)
+_ALL = socket.MSG_WAITALL
 
 
 class Broken(Exception):
@@ -146,10 +147,9 @@ class Line:
         flags = _MORE if is_more_to_come else 0
         try:
             sent = self._socket.send(data, flags)
-            with memoryview(data) as view:
-                while sent < len(view):
-                    with view[sent:] as rest:
-                        sent += self._socket.send(rest, flags)
+            while sent < len(data):
+                with memoryview(data)[sent:] as rest:
+                    sent += self._socket.send(rest, flags)
         except OSError as error:
             raise Broken(_words(error, self._seconds)) from error
 
@@ -161,17 +161,15 @@ class Line:
         """Receive as many bytes as some places in memory have room for, right into them."""
         if self._behind:
             raise Nonsense("more than it was asked for")
-        rest: Sequence[memoryview] = [memoryview(place) for place in places if len(place)]
+        wanted = sum(map(len, places))
+        rest: Sequence[bytearray | memoryview] = places
         try:
-            while rest:
-                count = self._socket.recvmsg_into(rest, 0, socket.MSG_WAITALL)[0]
+            # Nearly always all of it comes at once.
+            while (count := self._socket.recvmsg_into(rest, 0, _ALL)[0]) < wanted:
                 if not count:
                     raise Broken(_CLOSED)
-                while rest and count >= len(rest[0]):
-                    count -= len(rest[0])
-                    rest = rest[1:]
-                if rest:
-                    rest = [rest[0][count:], *rest[1:]]
+                wanted -= count
+                rest = _behind(rest, count)
         except OSError as error:
             raise Broken(_words(error, self._seconds)) from error
 
@@ -199,6 +197,15 @@ def _decoded(decode: Callable[[bytes | bytearray], _T], body: bytes | bytearray)
         return decode(body)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise Nonsense(f"not a message about data: {error}") from error
+
+
+def _behind(places: Sequence[bytearray | memoryview], count: int) -> list[memoryview]:
+    """Give what is left of some places behind their first bytes."""
+    rest = [memoryview(place) for place in places]
+    while rest and count >= len(rest[0]):
+        count -= len(rest[0])
+        rest = rest[1:]
+    return [rest[0][count:], *rest[1:]] if rest else rest
 
 
 def _time(seconds: float) -> bytes:
