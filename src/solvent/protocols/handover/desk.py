@@ -116,6 +116,9 @@ class Desk:
             return Gate.DROP
         if epoch == standing.epoch:
             return Gate.TAKE if standing.is_running else Gate.DROP
+        if any(one.ballot == epoch for one in standing.agreements):
+            # It has begun elsewhere, and another repair is under way here.
+            return Gate.DROP
         if epoch > standing.epoch:
             # The others are in an epoch that this process was not asked for.
             self.be_expelled()

@@ -40,15 +40,10 @@ class Scene(NamedTuple):
     def counting(self) -> dict[NodeId, SpaceState]:
         """Give the processes that the last epoch knows."""
         known = {
-            node
-            for one in self.states.values()
-            if one.standing.epoch == self.epoch
-            for node in one.standing.members
+            node for one in self.states.values() if one.standing.epoch == self.epoch for node in one.standing.members
         }
         return {
-            node: state
-            for node, state in self.states.items()
-            if node in known and state.standing.role is Role.INSIDE
+            node: state for node, state in self.states.items() if node in known and state.standing.role is Role.INSIDE
         }
 
     def is_at_peace(self) -> bool:
@@ -135,11 +130,15 @@ def the_founder_takes_part_in_all_resources(scene: Scene) -> str | None:
 
 def who_takes_part_is_known(scene: Scene) -> str | None:
     """Whoever is in is known to all that are in the same epoch; but for those that wait to be let go."""
-    inside = {node: one.standing for node, one in scene.states.items() if one.standing.role is Role.INSIDE}
+    inside = {
+        node: one.standing
+        for node, one in scene.states.items()
+        if one.standing.role is Role.INSIDE and not (one.standing.has_resigned and one.standing.founder != node)
+    }
     for node, one in inside.items():
         for other, another in inside.items():
             is_same = one.epoch == another.epoch and one.promised == one.epoch
-            if is_same and node not in another.members and not one.has_resigned:
+            if is_same and node not in another.members:
                 return f"{other} does not know {node}"
     return None
 

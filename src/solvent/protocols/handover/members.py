@@ -143,6 +143,8 @@ class Membership(Desk):
             promised=admitted.epoch,
             members=Map(admitted.members),
             contact=None,
+            agreed=None,
+            agreements=(),
         )
         for node, address in admitted.members:
             if node != self.me:
@@ -155,8 +157,9 @@ class Membership(Desk):
         """Hear that whom this process turned to cannot help."""
         contact = self.standing.contact
         assert contact is not None
-        # What was answered to a repair that did not come to its end counts no more: this process had nothing.
-        self.change(role=Role.OUTSIDE, contact=None, promised=NOBODY, agreements=(), agreed=None)
+        # What was answered to a repair counts no more, since this process had nothing; but what was agreed to does.
+        promised = max((one.ballot for one in self.standing.agreements), default=NOBODY)
+        self.change(role=Role.OUTSIDE, contact=None, promised=promised)
         self.report(Astray(contact))
         self.consider_going()
 

@@ -1,16 +1,17 @@
 """Who may make a repair: which of those that answered a muster may go on together.
 
 A repair leaves those out that have not answered. If all of these are dead for certain, that is no question. If one is
-only silent it may live, behind a cut in the network, and make a repair as well. So more than half of all must have
-answered; or half, with the founder among them.
+only silent it may live, behind a cut in the network, and make a repair as well. So more than half of all must take part
+in the new epoch, or half, with the founder among them; and all of these must agree before it begins.
 
 *All* are those of the last epoch that any answer tells of, as far as any of its processes knows. Processes that come or
 go are known to all before they count, or until they do not (`Attendance.is_voter`); so any two majorities meet in
 somebody, although their members do not know quite the same.
 
-A repair that was begun before may have been completed unknown to those that answer here. But then all of its members
-have agreed to it. So if one of them answers here and has not, it was not, and never will be. If all that answer have
-agreed, it counts as completed, besides the epoch before: a majority of both is needed.
+An epoch that was agreed to before may have begun unknown to those that answer here. But then all of its members have
+agreed to it. So if one of them answers here and has not, it did not begin, and never will. If all that do not answer
+are dead for certain, nobody lives in it, and whoever has agreed is here. Else it counts as begun: only its members may
+go on, and a majority of them is needed, besides one of the last epoch.
 """
 
 from __future__ import annotations
@@ -41,19 +42,26 @@ def judged(answers: Mapping[NodeId, Attendance], dead: frozenset[NodeId], *, nee
     """Say whether those that answered may go on without the others."""
     latest = max(one.epoch for one in answers.values())
     bases = {latest: _members_of(answers, latest)}
-    for ballot, members in _agreements(answers).items():
-        is_void = any(
-            one in answers and not any(agreement.ballot == ballot for agreement in answers[one].agreements)
-            for one in members
-        )
-        if ballot > latest and not is_void:
-            bases[ballot] = members
+    after = [latest]
+    for ballot, members in sorted(_agreements(answers).items()):
+        if ballot > latest and not _is_void(answers, ballot, members):
+            after.append(ballot)
+            if not (members - dead).issubset(answers):
+                bases[ballot] = members
     # Those who are about to come in had no part in anything, and lose none.
     members = frozenset.intersection(*bases.values()) | {one.node for one in answers.values() if one.epoch == NOBODY}
-    is_enough = all(
-        not needs_majority or _is_majority(answers, ballot, base - dead, base) for ballot, base in bases.items()
+    members = members.intersection(answers)
+    is_enough = not needs_majority or all(
+        _is_majority(answers, ballot, members, base, dead) for ballot, base in bases.items()
     )
-    return Verdict(is_enough, members.intersection(answers), tuple(sorted(bases)))
+    return Verdict(is_enough, members, tuple(after))
+
+
+def _is_void(answers: Mapping[NodeId, Attendance], ballot: Ballot, members: frozenset[NodeId]) -> bool:
+    """Say whether an epoch cannot have begun, since one that answers here has not agreed to it."""
+    return any(
+        one in answers and all(agreement.ballot != ballot for agreement in answers[one].agreements) for one in members
+    )
 
 
 def _members_of(answers: Mapping[NodeId, Attendance], epoch: Ballot) -> frozenset[NodeId]:
@@ -66,12 +74,16 @@ def _agreements(answers: Mapping[NodeId, Attendance]) -> dict[Ballot, frozenset[
 
 
 def _is_majority(
-    answers: Mapping[NodeId, Attendance], ballot: Ballot, living: frozenset[NodeId], base: frozenset[NodeId]
+    answers: Mapping[NodeId, Attendance],
+    ballot: Ballot,
+    members: frozenset[NodeId],
+    base: frozenset[NodeId],
+    dead: frozenset[NodeId],
 ) -> bool:
-    """Say whether all that may live have answered, or enough."""
-    if living.issubset(answers):
+    """Say whether of an epoch all that may live go on, or enough."""
+    if base - dead <= members:
         return True
-    voters = {node for node in base if node in answers and answers[node].is_voter}
+    voters = {node for node in base & members if answers[node].is_voter}
     # Those who answer and have no vote will have none elsewhere.
     count = len(base) - sum(node in answers and not answers[node].is_voter for node in base)
     return 2 * len(voters) > count or (2 * len(voters) == count and ballot[1] in voters)
