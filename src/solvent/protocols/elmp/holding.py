@@ -277,8 +277,8 @@ class Holding(Queue):
             self.stored = data
 
     def on_taken(self, message: Taken) -> None:
-        """Hear that the data is elsewhere."""
-        if self.keeps == message.version:
+        """Hear that the data is elsewhere; processes that share memory may have made a later version of it here."""
+        if self.keeps is not None and self.keeps <= message.version:
             self.keeps = None
 
     # --------------------------------------------------------------------------------------------------- dispatch
