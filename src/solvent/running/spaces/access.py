@@ -15,13 +15,14 @@ from solvent.running.spaces.contents import shape_of_part
 
 if TYPE_CHECKING:
     from solvent.live.data import Region, Writing
+    from solvent.protocols.machine import NodeId
     from solvent.running.spaces.contents import Contents
 
 
 class Access:
     """What is held now: by nobody else, if it is to be changed."""
 
-    __slots__ = ("_contents", "_view", "base", "region", "writing")
+    __slots__ = ("_contents", "_view", "base", "holder", "region", "writing")
 
     def __init__(
         self,
@@ -31,6 +32,7 @@ class Access:
         writing: Writing | None = None,
         view: memoryview | None = None,
         base: int = -1,
+        holder: NodeId | None = None,
     ) -> None:
         self._contents = contents
         #: Where the bytes are; none of a lock without data.
@@ -38,6 +40,8 @@ class Access:
         self.writing = writing
         #: The version that was there before.
         self.base = base
+        #: Who had it, if that one has the same memory as this process, and stays.
+        self.holder = holder
         self._view = view
 
     @property

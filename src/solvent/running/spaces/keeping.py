@@ -67,7 +67,7 @@ class Keeping:
             details = details_from_text(data.details)
             if details is not None:
                 if claim.is_plain and not grant.sources:
-                    found = self._at_once(details, grant.turn, contents)
+                    found = self._at_once(data, details, grant.turn, contents)
                     if found is not None:
                         return found
                 return self._attached(grant, claim, contents, details, filled)
@@ -80,7 +80,7 @@ class Keeping:
             return Access(contents, view=memoryview(bytearray()))
         return self._made(grant.turn, contents)
 
-    def _at_once(self, details: Details, turn: int, contents: Contents) -> Access | None:
+    def _at_once(self, data: Data, details: Details, turn: int, contents: Contents) -> Access | None:
         """Take what is in the memory that this process had the last time: the way that must be short."""
         region, version = self._region, details.version
         if region is None or region.birth != details.birth:
@@ -91,7 +91,10 @@ class Keeping:
             writing = region.write(next_version(turn, version))
         except DataProblem:
             return None
-        return Access(contents, region=region, writing=writing, base=version)
+        # Everybody who shares the memory has what is written there. So who was said to have it may go on to be, which
+        # saves a message to it; unless it wants to leave.
+        holder = None if data.is_urgent or not self._node.is_neighbour(data.holder) else data.holder
+        return Access(contents, region=region, writing=writing, base=version, holder=holder)
 
     def _attached(
         self, grant: Granted, claim: Claim, contents: Contents, details: Details, filled: Region | None
@@ -154,7 +157,8 @@ class Keeping:
         if is_part(version):
             # The lock only notes that the part was changed, and by whom.
             return Data(access.base, self._node.node)
-        return Data(version, self._node.node, self.details(region, version))
+        holder = self._node.node if access.holder is None else access.holder
+        return Data(version, holder, self.details(region, version))
 
     def details(self, region: Region, version: int) -> str:
         """Say which version is here."""

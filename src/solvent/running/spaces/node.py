@@ -94,6 +94,7 @@ class SpaceNode:
         self._entered = self._astray = self._departed = False
         self._guard = threading.Lock()
         self._store: Store | None = None
+        self._here = ""
         self._roll: Roll | None = None
         self._host: DirectHost[Any] | None = None
 
@@ -137,12 +138,18 @@ class SpaceNode:
         """Give all processes of a host."""
         return [home for node, home in list(self._homes.items()) if home.host == host and node in self._present]
 
+    def is_neighbour(self, node: NodeId) -> bool:
+        """Tell whether a process takes part and has the memory of this host."""
+        home = self._homes.get(node)
+        return home is not None and home.host == self._here and (node in self._present or node == self.node)
+
     # ------------------------------------------------------------------------------------------- coming and going
 
     def open(self) -> None:
         """Enter the space, or found it."""
         place = self.place
         self._store = Store(place.name, secret=place.secret, address=(place.listen[0], 0), folder=place.folder)
+        self._here = self._store.place[0]
         try:
             self._roll = Roll(self._store.folder.path)
             self._enter(self._roll)
@@ -326,7 +333,7 @@ class SpaceNode:
         """Hear that a process is not to be reached; of one on this host it can be told for certain whether it lives."""
         del why
         home, roll = self._homes.get(peer), self._roll
-        if home is not None and roll is not None and home.host == self.store.place[0]:
+        if home is not None and roll is not None and home.host == self._here:
             if roll.is_dead(peer):
                 self.host.request(Died(peer, is_certain=True))
             else:
