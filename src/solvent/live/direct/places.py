@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 HAS_NAMES = sys.platform == "linux"
 BACKLOG = 512
+PORT_MAX = 65_535
 UNANSWERED_MS_MAX = 10_000
 """How long what was written may remain without a sign from the other machine."""
 Dialled: TypeAlias = tuple[socket.socket, bool]
@@ -30,13 +31,11 @@ Dialled: TypeAlias = tuple[socket.socket, bool]
 def listen(address: Address) -> tuple[list[socket.socket], Address]:
     """Listen; give the sockets and the address that has been given; raise `NodeProblem` where that is not possible."""
     host, port = address
+    if not 0 <= port <= PORT_MAX:
+        raise NodeProblem("N101", f"{port} is no port", hint=f"ports go from 1 to {PORT_MAX}; 0 takes any free one")
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         listening = socket.create_server((host, port), family=family, backlog=BACKLOG)
-    except OverflowError as error:
-        raise NodeProblem(
-            "N101", f"{port} is no port", hint="ports go from 1 to 65535; 0 takes any free one"
-        ) from error
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             hint = "another node may be running; give another port, or 0 for any free one"
