@@ -6,6 +6,7 @@ import random
 import socket
 import threading
 from contextlib import suppress
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ from solvent.live import Codec, PeerFault
 from solvent.live.codec import framed
 from solvent.live.direct.places import HAS_NAMES
 from solvent.protocols.machine import NodeId
-from tests.live.direct_nodes import A, B, Talk, Word, eventually, talking
+from tests.live.direct_nodes import SECONDS, A, B, Talk, Word, eventually, talking
 
 WORDS = 400
 
@@ -201,6 +202,23 @@ def test_a_node_that_is_watched_is_lost_when_nobody_listens_any_more() -> None:
         c.close()
         a.wait(lambda: bool(a.ears.losses))
         assert [peer for peer, _ in a.ears.losses] == [B]
+
+
+def test_a_node_that_is_watched_is_lost_though_another_one_has_its_port_now() -> None:
+    """Who answers where it was is somebody else, however often that one answers."""
+    places = dict[NodeId, Any]()
+    a, b = Talk(A, places), Talk(B, places)
+    a.host.watch([B], patience=SECONDS)
+    a.say(B, 0)
+    b.wait_for(A, 1)
+    b.close()
+    another = Talk(NodeId(2), {}, listen=places[B])
+    try:
+        a.wait(lambda: bool(a.ears.losses))
+        assert [peer for peer, _ in a.ears.losses] == [B]
+    finally:
+        a.close()
+        another.close()
 
 
 def test_nodes_that_are_watched_and_answer_are_not_lost() -> None:

@@ -204,7 +204,6 @@ class Way:
             self._on_failed(OSError(problem, "cannot connect"))
             return
         self._board.poll.modify(line, _IN)
-        self._refusals = 0
         self._greet()
 
     def _on_writable(self) -> None:
@@ -230,13 +229,14 @@ class Way:
         if not data:
             self._on_broken()
             return
-        self._board.heard[self.peer] = self._board.now
         try:
             if self.phase is Phase.GREETING:
-                # What comes behind the handshake waits for its end: the other side has yet to hear the proof.
+                # It may be anybody yet: ports of the dead are given to others. What comes behind the handshake waits
+                # for its end: the other side has yet to hear the proof.
                 for body in self._frames.feed(data):
                     self._on_handshake(handshake.decode(body))
             else:
+                self._board.heard[self.peer] = self._board.now
                 self._on_counts(data)
         except Nonsense as nonsense:
             self._on_broken(str(nonsense))
@@ -280,11 +280,15 @@ class Way:
     def _on_failed(self, error: OSError) -> None:
         """Note that nobody could be reached; whoever is watched is believed to be gone if nobody even listens."""
         self._drop()
-        if isinstance(error, ConnectionRefusedError) or error.errno == 111:
-            self._refusals += 1
-            if self._refusals >= REFUSALS_MAX:
-                self._board.on_refused(self.peer)
         self._pause()
+        if isinstance(error, ConnectionRefusedError) or error.errno == 111:
+            self._on_missed()
+
+    def _on_missed(self) -> None:
+        """Note that it was not there: nobody was, or somebody else."""
+        self._refusals += 1
+        if self._refusals >= REFUSALS_MAX:
+            self._board.on_refused(self.peer)
 
     def _on_broken(self, reason: str = "") -> None:
         """Forget a connection, and open another one if there is need of it."""
@@ -305,6 +309,8 @@ class Way:
             board.clock.set(self, board.now, self._on_redial)
         else:
             self._pause()
+            if reason and not was_open:
+                self._on_missed()
 
     def _pause(self) -> None:
         """Try again later, and not all at the same moment."""
