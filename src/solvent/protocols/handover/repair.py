@@ -21,12 +21,11 @@ from typing import TYPE_CHECKING, Any
 from immutables import Map
 from msgspec.structs import replace
 
-from solvent.protocols.handover.desk import ABSENT, Gate, wrapped
-from solvent.protocols.handover.members import Membership
+from solvent.protocols.handover.alarm import Alarming
+from solvent.protocols.handover.desk import ABSENT, wrapped
 from solvent.protocols.handover.messages import (
     Agreed,
     Agreement,
-    Alarm,
     Attendance,
     Charge,
     Fenced,
@@ -35,14 +34,13 @@ from solvent.protocols.handover.messages import (
     Proceed,
     Refused,
     Renew,
-    Stray,
     Survivor,
 )
 from solvent.protocols.handover.plan import planned
 from solvent.protocols.handover.quorum import Verdict, judged
 from solvent.protocols.handover.renewal import renewed, survivor
 from solvent.protocols.handover.state import Mustering, Role
-from solvent.protocols.handover.vocabulary import Arrived, Entered, Expelled, Gone, Inventory, Renewed, Repaired
+from solvent.protocols.handover.vocabulary import Arrived, Entered, Gone, Inventory, Renewed, Repaired
 from solvent.protocols.machine import Ask, NodeId
 
 if TYPE_CHECKING:
@@ -53,78 +51,12 @@ if TYPE_CHECKING:
     from solvent.protocols.handover.vocabulary import Ballot
 
 
-class Repairing(Membership):
+class Repairing(Alarming):
     """A process that goes on when others die."""
 
     __slots__ = ()
 
-    # ------------------------------------------------------------------------------------------------------ alarms
-
-    @property
-    def lost(self) -> frozenset[NodeId]:
-        """Those who are dead, or seem to be."""
-        return self.standing.dead | self.standing.suspects
-
-    def to_be_watched(self) -> tuple[NodeId, ...]:
-        """Say whose death matters: of the next few in the circle of names, and of those that this process waits for."""
-        standing = self.standing
-        if standing.role is Role.ENTERING:
-            found = {standing.contact, standing.promised[1]} - {None, NodeId(-1)}
-        elif standing.role is not Role.INSIDE:
-            return ()
-        elif standing.mustering is not None:
-            found = set(standing.mustering.asked)
-        else:
-            circle = sorted(self.others - standing.dead)
-            after = [node for node in circle if node > self.me] + [node for node in circle if node < self.me]
-            # All count on the founder. Whoever has just come in by it cannot watch anybody yet.
-            found = {*after[: self.config.watched], *standing.leavers, standing.founder, *self.unwatched(circle)}
-            if not standing.is_running or standing.has_resigned or self.lost & frozenset(standing.members):
-                # It waits for one of these.
-                found |= {*self.makers, self.coordinator}
-        return tuple(sorted(node for node in found - standing.dead - {self.me} if node is not None))
-
-    def unwatched(self, circle: list[NodeId]) -> set[NodeId]:
-        """Give those whose death nobody would notice: all who should have not been let in yet, as the founder knows."""
-        newcomers = frozenset(self.standing.noting) - self.standing.goers
-        if not newcomers:
-            return set()
-        around = sorted([*circle, self.me])
-        # Whoever comes before a process in the circle watches it.
-        watchers = range(1, min(self.config.watched, len(around) - 1) + 1)
-        return {
-            node for place, node in enumerate(around) if all(around[place - step] in newcomers for step in watchers)
-        }
-
-    @property
-    def makers(self) -> set[NodeId]:
-        """Those whose repairs this process has answered, and waits for."""
-        standing = self.standing
-        return {standing.promised[1], *([standing.agreed.ballot[1]] if standing.agreed is not None else [])}
-
-    @property
-    def coordinator(self) -> NodeId:
-        """Who is to make a repair: the founder, or the lowest that lives."""
-        standing, lost = self.standing, self.lost | self.standing.unfit
-        if standing.founder not in lost and standing.founder in standing.members:
-            return standing.founder
-        return min((node for node in standing.members if node not in lost), default=self.me)
-
-    def on_died(self, peer: NodeId, *, is_certain: bool) -> None:
-        """See to it that a death is dealt with."""
-        standing = self.standing
-        if peer in standing.dead or (not is_certain and peer in standing.suspects) or peer == self.me:
-            return
-        if is_certain:
-            self.change(dead=standing.dead | {peer}, suspects=standing.suspects - {peer})
-        else:
-            self.change(suspects=standing.suspects | {peer})
-        if standing.role is Role.ENTERING and peer in (standing.contact, standing.promised[1]):
-            self.go_astray()
-        elif standing.role is Role.INSIDE:
-            self.forget_leaver(peer)
-            self.forget_knock(peer)
-            self.be_without(peer)
+    # ----------------------------------------------------------------------------------------------------- musters
 
     def be_without(self, node: NodeId) -> None:
         """Go on with a repair without a process that has answered, or has not; or have one made."""
@@ -138,51 +70,6 @@ class Repairing(Membership):
             answers = answers.delete(node) if node in answers else answers
             self.change(mustering=replace(mustering, attendances=answers))
             self.consider_renewing()
-
-    def consider_alarm(self) -> None:
-        """Have a repair made if a member is dead, or who makes one is."""
-        standing = self.standing
-        lost = self.lost & frozenset(standing.members)
-        if standing.role is not Role.INSIDE or standing.mustering is not None:
-            return
-        if not lost or not (standing.is_running or self.makers & self.lost):
-            return
-        coordinator = self.coordinator
-        if coordinator == self.me:
-            self.muster()
-        else:
-            dead, suspects = lost & standing.dead, lost & standing.suspects
-            self.send(coordinator, Alarm(standing.epoch, tuple(sorted(dead)), tuple(sorted(suspects))))
-
-    def on_alarm(self, sender: NodeId, alarm: Alarm) -> None:
-        """Have a repair made; by this process, if it is asked and nobody else is at it."""
-        standing = self.standing
-        if standing.role in (Role.OUTSIDE, Role.ENTERING):
-            self.send(sender, Stray())
-            return
-        gate = self.gate(sender, alarm.epoch)
-        if gate is Gate.KEEP:
-            self.change(early=(*standing.early, (sender, alarm)))
-        if self.standing.role is not Role.INSIDE or sender not in standing.members:
-            return
-        news = frozenset(alarm.dead) - standing.dead - {self.me}
-        self.change(dead=standing.dead | news, suspects=standing.suspects - news)
-        if gate is Gate.TAKE and frozenset((*alarm.dead, *alarm.suspects)) & frozenset(standing.members):
-            self.muster()
-            return
-        for node in sorted(news):
-            self.be_without(node)
-
-    def on_charge(self, sender: NodeId, charge: Charge) -> None:
-        """Make a repair for somebody who cannot; to be the founder is nothing for who wants to go itself."""
-        standing = self.standing
-        is_able = charge.is_pressing or not standing.is_going
-        if standing.role is Role.INSIDE and sender in standing.members and is_able:
-            self.muster()
-        elif standing.role is not Role.OVER:
-            self.send(sender, Stray())
-
-    # ----------------------------------------------------------------------------------------------------- musters
 
     def muster(self) -> None:
         """Have everybody that lives stop and say what it has."""
@@ -458,32 +345,6 @@ class Repairing(Membership):
     def replay(self, early: tuple[tuple[NodeId, Any], ...], wishes: tuple[Any, ...]) -> None:
         """Take what came too early."""
         raise NotImplementedError
-
-    # ------------------------------------------------------------------------------------------------------ fences
-
-    def fence(self, node: NodeId) -> None:
-        """Tell a process that the others went on without it."""
-        self.send(node, Fenced(self.standing.epoch))
-
-    def on_fenced(self, epoch: Ballot) -> None:
-        """Take no part any more, since the others believe this process to be dead; a new one has to try again."""
-        if self.standing.role is Role.ENTERING:
-            self.go_astray()
-        elif self.standing.role is Role.INSIDE and (epoch > self.standing.epoch or self.is_gone):
-            self.be_expelled()
-
-    @property
-    def is_gone(self) -> bool:
-        """Whether this process has told that it has left all resources, and only waits to be let go."""
-        return self.standing.has_resigned and not self.is_founder
-
-    def be_expelled(self) -> None:
-        """Forget everything; or if nothing is left, go."""
-        if self.is_gone:
-            self.depart()
-            return
-        self.end()
-        self.report(Expelled())
 
 
 def _told(resource: str, renewal: Renewal) -> Renewed:
