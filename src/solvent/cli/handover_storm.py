@@ -86,7 +86,8 @@ class Storm:
             self._end()
         finally:
             self.tally.seconds = time.monotonic() - self._began
-            self._kill_all()
+            with _undisturbed():
+                self._kill_all()
         return self.tally
 
     def _start(self, place: Place) -> None:
@@ -189,6 +190,10 @@ class Storm:
             case "expelled":
                 tally.expelled += 1
                 place.is_inside = False
+                if self._weather.hosts == 1:
+                    tally.wrong.append(
+                        f"process {place.task.number} was taken for dead, though the system knows better"
+                    )
             case "away":
                 place.is_away = True
             case "done":
@@ -225,7 +230,8 @@ class Storm:
 
     def _ask_for_stacks(self) -> None:
         for place in self._places:
-            if place.process is not None and place.process.pid is not None:
+            # One that has only begun could not answer, and would die of it.
+            if place.process is not None and place.process.pid is not None and place.is_inside:
                 with suppress(ProcessLookupError):
                     os.kill(place.process.pid, signal.SIGUSR1)
         time.sleep(1)

@@ -172,7 +172,7 @@ class Worker:
 
     def note(self, what: str, **more: Any) -> None:
         """Write to the journal; it is there when this returns, whatever happens next."""
-        line = {"what": what, "at": time.monotonic(), "life": self._task.life, **more}
+        line = {"what": what, "at": time.monotonic(), "life": self._task.life, "pid": os.getpid(), **more}
         os.write(self._journal, json.dumps(line).encode() + b"\n")
 
     def tell_state(self, to: Any) -> None:

@@ -30,8 +30,12 @@ EXAMPLE = "solvent serve handover --processes 50 --cycles 100 --leaving 0.5 --ki
 
 def main(arguments: list[str]) -> int:
     """Run it: 0 if all is right, 1 if not, 3 if it was stopped."""
+    import signal
+
     options = _options(arguments)
     weather = _weather(options)
+    # Asked to terminate, it takes everything along as well.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     from solvent.cli.handover_storm import Storm, storm_folder
 
     place = nullcontext(_kept(options.journal)) if options.journal else storm_folder()

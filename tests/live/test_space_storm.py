@@ -1,0 +1,84 @@
+"""Storms: processes of a space come, go and are killed at random points, and what they share stays exactly right."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+from typing import TYPE_CHECKING
+
+import pytest
+
+from solvent.cli.handover_storm import Storm, storm_folder
+from solvent.cli.handover_weather import Tally, Weather
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def _storm(weather: Weather) -> Tally:
+    with storm_folder() as folder:
+        tally = Storm(weather, folder).run()
+    print(weather, tally.kills, tally.joins, tally.seconds)
+    assert not tally.wrong, (weather, tally.wrong)
+    assert tally.counter == weather.total
+    return tally
+
+
+def test_a_counter_is_right_though_half_of_the_processes_come_and_go() -> None:
+    """Eight processes, of which four leave and join again and again: every count is there, once."""
+    tally = _storm(Weather(processes=8, cycles=12, leaving=0.5, seed=3))
+    assert tally.joins > 8
+    assert tally.cycles == 96
+
+
+def test_a_counter_is_right_though_processes_are_killed_at_random_points() -> None:
+    """With the lock, amid a release, amid leaving and joining, or anywhere: who follows goes on exactly there."""
+    tally = _storm(Weather(processes=8, cycles=12, leaving=0.5, kills=8, seed=5))
+    assert tally.killed >= 6
+
+
+def test_a_counter_is_right_though_its_data_moves_between_hosts_whose_processes_die() -> None:
+    """On two hosts, the data goes over TCP from one to the other, and the last version is had from whoever has it."""
+    tally = _storm(Weather(processes=6, cycles=10, hosts=2, kills=4, patience=2.0, body_bytes=200_000, seed=7))
+    assert tally.killed >= 2
+
+
+def test_processes_that_hang_say_where(tmp_path: Path) -> None:
+    """One of two is stopped, and nothing goes on: that is found out, and the other one tells what it waits for."""
+    stopped: tuple[int, int] | None = None
+
+    def stop_one(tally: Tally) -> None:
+        nonlocal stopped
+        if tally.joins < 2:
+            return
+        if stopped is not None and tally.cycles > stopped[1] + 10:
+            # It was stopped when it wanted nothing, and the other one needs nobody.
+            os.kill(stopped[0], signal.SIGCONT)
+            stopped = None
+        elif stopped is None:
+            line = (tmp_path / "0.journal").read_text(encoding="utf-8").splitlines()[-2]
+            stopped = json.loads(line)["pid"], tally.cycles
+            os.kill(stopped[0], signal.SIGSTOP)
+
+    tally = Storm(Weather(processes=2, cycles=10_000, leaving=0, stall=1.0), tmp_path, stop_one).run()
+    assert tally.wrong == ["nothing has happened for 1 s; 0 of 2 processes have done all"]
+    assert stopped is not None
+    stacks = (tmp_path / "1.stacks").read_text(encoding="utf-8")
+    assert " in acquire" in stacks
+    assert "SpaceState(" in stacks
+    with pytest.raises(ProcessLookupError):
+        os.kill(stopped[0], 0)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("hosts", [1, 3])
+@pytest.mark.parametrize("kills", [0, 60])
+def test_a_storm_of_50_processes(hosts: int, kills: int) -> None:
+    """Fifty processes, a hundred cycles each, half of them leaving and joining, some killed: the counter is right."""
+    seed = random.randrange(10**6)
+    tally = _storm(Weather(processes=50, cycles=100, leaving=0.5, kills=kills, hosts=hosts, patience=10.0, seed=seed))
+    assert tally.joins > 200
+    assert tally.killed >= 0.8 * kills
