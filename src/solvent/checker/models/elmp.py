@@ -1,4 +1,4 @@
-"""Small worlds of ELMP, every order of events: requests, departures and insertions of up to six processes, mixed.
+"""Small worlds of ELMP, every order of events: one thing at a time; all of it together is in `elmp_mixed`.
 
 Titles begin with what happens; E1 to E11 in those of broken models are the flaws of the paper that
 docs/explanation/elmp.md lists.
@@ -9,10 +9,11 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from solvent.checker.models.elmp_world import User, elmp, endless
+from solvent.checker.models.elmp_mixed import LARGE, MIXED
+from solvent.checker.models.elmp_world import Late, User, elmp, endless
 from solvent.protocols.elmp import broken
 from solvent.protocols.elmp.state import ElmpConfig
-from solvent.protocols.elmp.vocabulary import Claim, Granted, Join, Joined, Leave, Left, Request, Withdraw
+from solvent.protocols.elmp.vocabulary import Claim, Granted, Join, Leave, Request, Withdraw
 from solvent.protocols.machine import NodeId
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 _LAZY = ElmpConfig(is_lazy=True)
 _SELDOM = ElmpConfig(exchange_every=100)
+_STAR_SELDOM = ElmpConfig(order=3, exchange_every=100)
 _ROOT = None
 _THREE, _FOUR, _FIVE = (_ROOT, 0, 0), (_ROOT, 0, 0, 1), (_ROOT, 0, 0, 1, 1)
 _THREAD = (_ROOT, 0, 1)
@@ -117,6 +119,15 @@ MODELS: Mapping[str, Callable[[], Model]] = {
         has_data=True,
         title="the root leaves with the token and the data",
     ),
+    "data-late": partial(
+        elmp,
+        _THREE,
+        [(1, Request()), (1, Leave()), (2, Request())],
+        user=Late,
+        has_data=True,
+        config=_SELDOM,
+        title="who has the data leaves, and the next one takes its time to fetch it",
+    ),
     # --- Claims that may be held together.
     "readers": partial(
         elmp,
@@ -132,6 +143,15 @@ MODELS: Mapping[str, Callable[[], Model]] = {
         [(1, Request(claim=_READ)), (1, Leave()), (2, Request())],
         is_in_order=False,
         title="one has read and leaves, and another writes",
+    ),
+    "readers-leaving-seldom": partial(
+        elmp,
+        _THREE,
+        [(1, Request(claim=_READ)), (1, Leave()), (2, Request())],
+        user=User,
+        is_in_order=False,
+        config=_SELDOM,
+        title="the same, writing takes time, and the root keeps its seat",
     ),
     "parts": partial(
         elmp,
@@ -159,66 +179,7 @@ MODELS: Mapping[str, Callable[[], Model]] = {
         is_in_order=False,
         title="who has changed a part leaves",
     ),
-    # --- All of it.
-    "mixed-4": partial(
-        elmp,
-        _FOUR,
-        [(0, Leave()), (1, Request()), (2, Leave()), (3, Request()), (4, _join(3))],
-        outside=1,
-        title="four processes: two request, the root and a leaf leave, a fifth joins",
-    ),
-    "mixed-seldom-4": partial(
-        elmp,
-        _FOUR,
-        [(0, Leave()), (1, Request()), (2, Leave()), (3, Request()), (4, _join(3))],
-        outside=1,
-        config=_SELDOM,
-        title="the same, and the root keeps its seat",
-    ),
-    "mixed-middle-4": partial(
-        elmp,
-        _FOUR,
-        [(0, Request()), (1, Leave()), (3, Request()), (4, _join(1))],
-        outside=1,
-        title="four processes: two request, one between them leaves, a fifth joins through that",
-    ),
-    # --- Some request for ever.
-    "endless-request": partial(
-        endless,
-        _THREE,
-        (2, Request()),
-        wanting=(0, 1),
-        outcome=Granted,
-        title="two request for ever, a third once",
-    ),
-    "endless-departure": partial(
-        endless,
-        _THREAD,
-        (1, Leave()),
-        wanting=(0, 2),
-        outcome=Left,
-        title="two request for ever, another leaves",
-    ),
-    "endless-insertion": partial(
-        endless,
-        (_ROOT, 0),
-        (2, _join(1)),
-        wanting=(0, 1),
-        outcome=Joined,
-        outside=1,
-        title="two request for ever, a third joins",
-    ),
-}
-
-# Those that take minutes.
-LARGE: Mapping[str, Callable[[], Model]] = {
-    "requests-6": partial(elmp, (*_FIVE, 2), _all(6, Request())[1:], title="six processes, all but the root request"),
-    "endless-request-4": partial(
-        endless, _FOUR, (3, Request()), wanting=(1, 2), outcome=Granted, title="two of four request for ever"
-    ),
-    "endless-departure-4": partial(
-        endless, _FOUR, (1, Leave()), wanting=(2, 3), outcome=Left, title="two of four request for ever, another leaves"
-    ),
+    **MIXED,
 }
 
 BROKEN: Mapping[str, Callable[[], Model]] = {
@@ -379,6 +340,34 @@ BROKEN: Mapping[str, Callable[[], Model]] = {
         config=ElmpConfig(is_lazy=True, exchange_every=100, slack=1.1),
         desk=broken.TellsOnlyTheRequester,
         title="a path is free before the requester knows its place, and the tree is built anew",
+    ),
+    "ignores-impatience": partial(
+        elmp,
+        (_ROOT, 0, 0, 0),
+        [(1, Request()), (4, _join(2))],
+        outside=1,
+        config=_STAR_SELDOM,
+        desk=broken.IgnoresImpatience,
+        title="who has not heard of its place never takes in who joins below it",
+    ),
+    "gathers-in-silence": partial(
+        elmp,
+        _FOUR,
+        [(4, _join(3)), (2, Request())],
+        outside=1,
+        config=ElmpConfig(is_lazy=True, exchange_every=100, slack=1.1),
+        desk=broken.GathersInSilence,
+        title="who has a place and has not heard of it begins its request again",
+    ),
+    "gives-up-the-token": partial(
+        elmp,
+        _THREE,
+        [(1, Request()), (1, Leave()), (2, Request())],
+        user=Late,
+        has_data=True,
+        config=_SELDOM,
+        desk=broken.GivesUpTheToken,
+        title="who needs the token to leave asks for it and lets itself be passed over, again and again",
     ),
 }
 

@@ -24,6 +24,7 @@ from solvent.protocols.elmp.messages import (
     Unlinked,
 )
 from solvent.protocols.elmp.state import Busy, ElmpState, Place, Requesting, Use
+from solvent.protocols.elmp.vocabulary import Data
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,6 +84,8 @@ def _renamed(value: Any, rename: Callable[[int], int]) -> Any:
         changed[name] = getattr(value, name) % numbers
     if isinstance(value, ElmpState):
         changed["used"] = 0
+    if isinstance(value, Data):
+        changed["since"] = (rename(value.since[0]), 0)
     if isinstance(value, Busy):
         changed["requests"] = tuple((requester, number % _NUMBERS_MAX) for requester, number in value.requests)
     for name in kind.__struct_fields__:

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from solvent.protocols.machine import Event
 
 USUAL = ElmpConfig()
+_TURNS_MAX = 3
+"""Who leaves may need the token first, and its places are given up when there are others behind them."""
 
 
 # ---------------------------------------------------------------------------------------------------------- users
@@ -63,6 +65,8 @@ class WithUser:
 
     #: Whether the user needs no time.
     is_instant = False
+    #: Whether it does not say when it has fetched the data.
+    is_late = False
     #: Whether it requests again what it has released.
     is_endless = False
 
@@ -95,7 +99,7 @@ class WithUser:
         if not isinstance(outcome, Granted):
             return []
         data = outcome.data
-        fetched = [] if data is None else [Fetched(data.version)]
+        fetched = [] if data is None or self.is_late else [Fetched(data.version)]
         if self.is_instant:
             return [*fetched, Release(outcome.handle)]
         is_shared = any(use.claim.is_shared for use in getattr(state, "inner", state).uses if use.number == outcome.use)
@@ -110,6 +114,12 @@ class Instant(User):
     """A process with a user that needs no time."""
 
     is_instant = True
+
+
+class Late(User):
+    """A process with a user that says that it has the data only when it has changed it."""
+
+    is_late = True
 
 
 class Endless(User):
@@ -160,17 +170,27 @@ def turns_come_in_order(world: World) -> str | None:
     return "a later turn was granted first" if world.ghost.is_overtaken else None
 
 
+def nobody_asks_again_and_again(limit: int) -> Callable[[World], str | None]:
+    """Whoever wants something takes a few turns for it at most, however long others take."""
+
+    def nobody_asks_again_and_again(world: World) -> str | None:
+        turns = max(state.seat.turns for state in world.states)
+        return f"there are {turns} turns" if turns > limit else None
+
+    return nobody_asks_again_and_again
+
+
 def is_settled(world: World) -> bool:
     """Everybody has got what it wanted, and nothing is under way."""
     return (
         world.is_quiet
         and not world.requests
-        and all(_is_idle(state) and state.departure is None for state in world.states)
+        and all(is_idle(state) and state.departure is None for state in world.states)
         and not any(one.handle is not None for state in world.states for one in (*state.places, *state.uses))
     )
 
 
-def _is_idle(state: ElmpState) -> bool:
+def is_idle(state: ElmpState) -> bool:
     """Whether a process has nothing to do; one that need not know its place may never hear of it."""
     return type(state.phase) in (Idle, Out) or (type(state.phase) is Requesting and state.phase.can_wait)
 
@@ -205,7 +225,11 @@ def elmp(
         requests=tuple(requests),
         ghost=Seen(),
         observe=_observe,
-        invariants=(*(_invariant(check, config) for check in SAFETY), *([turns_come_in_order] if is_in_order else [])),
+        invariants=(
+            *(_invariant(check, config) for check in SAFETY),
+            *([turns_come_in_order] if is_in_order else []),
+            *([] if is_endless else [nobody_asks_again_and_again(1 + _TURNS_MAX * len(requests))]),
+        ),
         goal=is_settled,
         canonical=standard if is_endless else None,
     )
@@ -285,4 +309,17 @@ def seats_of(parents: Sequence[int | None]) -> list[Seat]:
     ]
 
 
-__all__ = ["Endless", "Fetch", "Instant", "Seen", "Use", "User", "elmp", "endless", "is_settled", "seats_of"]
+__all__ = [
+    "Endless",
+    "Fetch",
+    "Instant",
+    "Late",
+    "Seen",
+    "Use",
+    "User",
+    "elmp",
+    "endless",
+    "is_idle",
+    "is_settled",
+    "seats_of",
+]

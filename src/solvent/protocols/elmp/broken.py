@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from solvent.protocols.elmp.messages import Climb, Done, Follow, Given, Lower, Won
 from solvent.protocols.elmp.process import Process
 from solvent.protocols.elmp.state import Exiting, Idle, Out
+from solvent.protocols.elmp.vocabulary import WHOLE, Claim
 from solvent.protocols.machine import Message, NodeId, Send
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from solvent.protocols.elmp.messages import Asking, Await, Ref, Relink, Rise, Token, Upper
     from solvent.protocols.elmp.process import Elmp, SeatMessage
     from solvent.protocols.elmp.state import ElmpState, Place, Swap, Use
-    from solvent.protocols.elmp.vocabulary import Claim
 
 
 # ------------------------------------------------------------------------------------------------- as it is printed
@@ -306,14 +306,43 @@ class TellsOnlyTheRequester(Process):
             super().on_won(Won(mine))
 
 
+class IgnoresImpatience(Process):
+    """Who could wait to hear of its place, and cannot any more, is not told of it."""
+
+    def on_impatience(self, _sender: NodeId) -> None:
+        """Do nothing."""
+
+
+class GathersInSilence(Process):
+    """The tree is built anew before everybody that has a place knows it."""
+
+    def gather(self, *, is_top: bool) -> None:
+        """Tell nobody before."""
+        untold, self.untold = self.untold, None
+        super().gather(is_top=is_top)
+        self.untold = untold
+
+
+class GivesUpTheToken(Process):
+    """Who asks for the token to hand the data on with it lets itself be passed over, and asks again."""
+
+    def begin_request(self, handle: int | None, claim: Claim = WHOLE) -> None:
+        """Take a place like any that is nobody's."""
+        super().begin_request(handle, claim)
+        self.places = tuple(replace(one, is_kept=False) for one in self.places)
+
+
 __all__ = [
     "CircleOfParents",
     "DoesNotWaitForChildren",
     "ForgetsTheEnd",
     "ForgetsThePredecessor",
+    "GathersInSilence",
+    "GivesUpTheToken",
     "GivesWayToNobody",
     "HandsOverNoChildren",
     "HoldsItselfFirst",
+    "IgnoresImpatience",
     "KeepsTheOldChild",
     "KeepsTheToken",
     "KnowsItsNeighboursOnce",

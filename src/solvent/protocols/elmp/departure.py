@@ -99,10 +99,19 @@ class Departing(Climbing):
             self.enqueue("keep")
 
     def surrender(self) -> None:
-        """Have the root put a place behind one that is nobody's and the last, so that it can be passed over."""
+        """Give up places that are nobody's; the root puts another behind the last, so that it can be passed over."""
+        is_needed = self.is_needed()
+        for place in self.places:
+            if place.is_kept and not is_needed:
+                # Somebody has fetched the data meanwhile.
+                given_up = replace(place, is_kept=False)
+                self.put(given_up)
+                self.go_on(given_up)
         if self.is_root or self.parent is None:
             return
         for place in self.places:
+            if place.is_kept and not place.has_token:
+                continue
             if place.is_last and place.handle is None and not place.is_surrendered:
                 self.put(replace(place, is_surrendered=True))
                 self.send(self.parent, Surrender((self.me, place.turn)))

@@ -57,6 +57,9 @@ class Holding(Queue):
             uses = {one.number for one in self.uses}
             active = tuple(one for one in active if one[0] != self.me or one[1] in uses)
         self.is_listed = bool(active) and any(one[0] == self.me for one in active)
+        if message.data is not None and message.data.holder != self.me:
+            # Word of who has taken the data may be slower.
+            self.keeps = None
         place = replace(self.known(message.turn), predecessor=None, has_token=True, data=message.data, active=active)
         if place.handle is None:
             self.pass_on(place)

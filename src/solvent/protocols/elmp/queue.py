@@ -116,7 +116,7 @@ class Queue(Desk):
             return
         if place.has_token:
             self.pass_on(place)
-        elif place.predecessor is not None and not place.is_linking and not place.is_unlinking:
+        elif place.predecessor is not None and not (place.is_kept or place.is_linking or place.is_unlinking):
             to, turn = place.predecessor
             self.put(replace(place, is_unlinking=True))
             self.send(to, Unlink(turn, (self.me, place.turn), place.next))

@@ -65,15 +65,16 @@ class Climbing(Exchanging):
             self.on_withdraw(handle)
 
     def begin_request(self, handle: int | None, claim: Claim = WHOLE) -> None:
-        """Ask for a place in the queue, for a claim or for nobody; the root gives itself one."""
+        """Ask for a place in the queue, for a claim or, without one, for the token; the root gives itself one."""
+        is_kept = handle is None
         if not self.is_root:
-            self.put(Place(0, handle, claim))
+            self.put(Place(0, handle, claim, is_kept=is_kept))
             self.asks += 1
             self.climb()
             return
         assert self.tail is not None
         self.turns += 1
-        self.put(Place(self.turns, handle, claim, predecessor=self.tail))
+        self.put(Place(self.turns, handle, claim, predecessor=self.tail, is_kept=is_kept))
         if handle is not None:
             self.report(Queued(handle, self.turns))
         self.append((self.me, self.turns), (self.me, self.turns))

@@ -85,6 +85,8 @@ class Place(Value, frozen=True, gc=False):
     is_linking: bool = False
     #: Whether the predecessor has been told to pass this place over.
     is_unlinking: bool = False
+    #: Of a place that is nobody's: whether it waits for the token all the same, to hand the data on with it.
+    is_kept: bool = False
     #: Whether the root has been asked for another last place.
     is_surrendered: bool = False
     #: A wish to be passed over of who comes next, which came before word of that.

@@ -18,10 +18,12 @@ from solvent.protocols.elmp.messages import (
     Stand,
     Standing,
     Surrender,
+    Taken,
     Token,
+    Unlink,
 )
 from solvent.protocols.elmp.state import Blocked, Busy, Departure, ElmpConfig, Exiting, Idle, Out, Place
-from solvent.protocols.elmp.vocabulary import Dropped, Leave, Left, Request
+from solvent.protocols.elmp.vocabulary import Data, Dropped, Leave, Left, Request
 from solvent.protocols.machine import NodeId, Received, Requested
 from tests.unit.protocols.elmp.acting import A, B, C, Company, D, E, child, inner, leaf, root, sent, taken, told
 
@@ -122,6 +124,44 @@ def test_who_is_not_the_last_needs_no_new_end() -> None:
     """If somebody was put behind the place meanwhile the wish is void."""
     before = root(child(B), tail=(D, 2))
     assert taken(A, before, Received(B, Surrender((C, 1)))) == (before, [])
+
+
+KEPT = Place(3, None, predecessor=(A, 2), is_kept=True)
+
+
+def test_leaver_with_data_waits_for_the_token() -> None:
+    """Its place is nobody's, and is neither given up nor passed over before the token comes."""
+    state, effects = taken(C, leaf(B, keeps=4), Requested(Leave()))
+    assert (state.places, len(sent(effects))) == ((Place(0, None, is_kept=True),), 1)
+    before = leaf(B, places=(KEPT,), keeps=4, departure=Departure())
+    state, effects = taken(C, before, Received(A, Link(3, (D, 4))))
+    assert (state.places, sent(effects)) == ((replace(KEPT, next=(D, 4)),), [])
+
+
+def test_leaver_gives_its_place_up_when_somebody_has_the_data() -> None:
+    """It needs the token no longer, wherever its place is in the queue."""
+    before = leaf(B, places=(KEPT,), keeps=4, departure=Departure())
+    state, effects = taken(C, before, Received(D, Taken(4)))
+    assert (state.places[0].is_kept, sent(effects)) == (False, [(B, Surrender((C, 3)))])
+    before = leaf(B, places=(replace(KEPT, next=(D, 4)),), keeps=4, departure=Departure())
+    _, effects = taken(C, before, Received(D, Taken(4)))
+    assert sent(effects) == [(A, Unlink(2, (C, 3), (D, 4)))]
+
+
+def test_leaver_hands_the_data_on_with_the_token() -> None:
+    """Who gets the token next is told to fetch the data; if nobody comes next, the root is asked for somebody."""
+    before = leaf(B, places=(KEPT,), keeps=4, departure=Departure())
+    state, effects = taken(C, before, Received(A, Token(3, Data(4, C))))
+    assert sent(effects) == [(B, Surrender((C, 3)))]
+    _, effects = taken(C, state, Received(A, Link(3, (A, 4))))
+    assert sent(effects)[0] == (A, Token(4, Data(4, C, is_urgent=True)))
+
+
+def test_leaver_learns_from_the_token_that_the_data_is_elsewhere() -> None:
+    """It needs not ask again until word of it comes."""
+    before = leaf(B, places=(replace(KEPT, next=(D, 4)),), keeps=4, departure=Departure())
+    state, effects = taken(C, before, Received(A, Token(3, Data(5, D))))
+    assert (state.keeps, sent(effects)) == (None, [(D, Token(4, Data(5, D))), (B, Leaving(2, None))])
 
 
 @pytest.mark.parametrize("order", [2, 3])
