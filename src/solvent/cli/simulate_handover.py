@@ -132,7 +132,8 @@ def lines(summary: dict[str, Any], options: Namespace) -> Iterator[str]:
     """Put it into words."""
     setup = _setup(options)
     leavers = f", {setup.leavers_count} of them come and go" if setup.leaving else ""
-    yield f"{counted(setup.peers, 'peer')}{leavers}; {_words(setup.bytes)}; {setup.mode}; {setup.platform}"
+    where = f"{setup.platform}, on SimGrid" if setup.on == "simgrid" else setup.platform
+    yield f"{counted(setup.peers, 'peer')}{leavers}; {_words(setup.bytes)}; {setup.mode}; {where}"
     yield f"{counted(summary['cycles'], 'cycle')} of those who stay, in seconds:"
     for name, says in (
         ("cycle", f"from {summary['cycle_min']:.3f} to {summary['cycle_max']:.3f}"),

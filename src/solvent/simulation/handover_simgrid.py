@@ -17,6 +17,7 @@ import ctypes
 import os
 import subprocess
 import sys
+from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -34,6 +35,8 @@ from solvent.simulation.handover_setup import Outcome, Setup
 from solvent.simulation.network import encoded_size
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from solvent.protocols.machine import NodeId
     from solvent.simulation.handover import Cast
 
@@ -60,13 +63,28 @@ def load() -> Any:
     if found is None or found.origin is None:
         hint = "pip install 'solvent[simgrid]' (it is built from source: docs/explanation/handover-experiments.md)"
         raise Misuse("P332", "SimGrid is not installed", hint=hint)
-    for library in sorted(Path(found.origin).parent.glob("libsimgrid.so.*")):
-        # It lies beside the module, where the system does not look for libraries.
-        ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)
     try:
-        return import_module("simgrid")
-    except ImportError as error:
+        for library in sorted(Path(found.origin).parent.glob("libsimgrid.so.*")):
+            # It lies beside the module, where the system does not look for libraries.
+            ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)
+        with _without_a_word():
+            return import_module("simgrid")
+    except (ImportError, OSError) as error:
         raise Misuse("P332", f"SimGrid is installed, and cannot be loaded: {error}") from None
+
+
+@contextmanager
+def _without_a_word() -> Iterator[None]:
+    """Let nothing come on standard error: SimGrid tells of its settings when it is loaded, before it can be asked."""
+    sys.stderr.flush()
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
 
 
 def simulate_apart(setup: Setup, seed: int) -> Outcome:
