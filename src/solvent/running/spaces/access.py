@@ -81,6 +81,11 @@ class Access:
         self.writing.resize(size)
         return self.writing.view
 
+    @property
+    def can_be_abandoned(self) -> bool:
+        """Whether nothing is lost if it ends without a version: the one before is there, or nothing was changed."""
+        return self.writing is None or self.region is None or self.region.sheet.keep_last
+
     def commit(self) -> None:
         """End it; what was changed is a version now."""
         if self.writing is not None:

@@ -104,7 +104,10 @@ class Claiming:
             self._is_releasing = False
 
     def withdraw(self) -> None:
-        """Claim it no longer, however far that has come; what was changed counts for nothing."""
+        """Claim it no longer, however far that has come; what was changed counts for nothing.
+
+        Without `keep_last` there is nothing to go back to: what is held is released as it is.
+        """
         cycle, self._cycle = self._cycle, None
         if cycle is not None:
             self._resource.withdraw(cycle)

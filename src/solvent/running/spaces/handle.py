@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from solvent.running.spaces.claiming import Claiming, Mode
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Coroutine, Generator
     from types import TracebackType
 
     from solvent.running.spaces.cycle import Cycle
+
+_T = TypeVar("_T")
 
 
 class BlockingHandle(Claiming):
@@ -96,7 +98,7 @@ class Handle(Claiming):
             if self._resource.keeping.is_quick(cycle.grant):
                 cycle = next(steps, None)
             else:
-                cycle = await asyncio.to_thread(next, steps, None)
+                cycle = await _to_the_end(asyncio.to_thread(next, steps, None))
 
     async def __aenter__(self) -> Self:
         return await self.create()
@@ -105,6 +107,17 @@ class Handle(Claiming):
         self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.destroy()
+
+
+async def _to_the_end(work: Coroutine[Any, Any, _T]) -> _T:
+    """Wait for a thread, also when nobody wants to any more: what it brings about must be undone then."""
+    task = asyncio.create_task(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        with suppress(Exception):
+            await task
+        raise
 
 
 async def _settled(cycle: Cycle) -> None:

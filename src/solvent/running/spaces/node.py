@@ -58,7 +58,7 @@ LEAVE_SECONDS_MAX = 60.0
 _LOOK_SECONDS = 0.25
 _GONE_SECONDS = 5.0
 _CODEC = Codec(HandoverMessage)
-_CONFIG = SpaceConfig(locks=ElmpConfig(order=8, exchange_every=64))
+_CONFIG = SpaceConfig(locks=ElmpConfig(order=64, exchange_every=256))
 
 
 class _Late:

@@ -87,11 +87,15 @@ class Resource:
         return cycle
 
     def withdraw(self, cycle: Cycle) -> None:
-        """Claim it no longer, however far that has come."""
-        if self._cycles.pop(cycle.number, None) is not None and not cycle.is_over:
+        """Claim it no longer, however far that has come; what was changed counts for nothing, if that is possible."""
+        access = cycle.access
+        if access is not None and not access.can_be_abandoned:
+            self.release(cycle)
+        elif self._cycles.pop(cycle.number, None) is not None and not cycle.is_over:
             cycle.end()
-            if cycle.access is not None:
-                cycle.access.abandon()
+            cycle.access = None
+            if access is not None:
+                access.abandon()
             self._node.request(In(self.name, Withdraw(cycle.number)))
 
     def release(self, cycle: Cycle) -> None:
@@ -101,8 +105,15 @@ class Resource:
             return
         cycle.is_over = True
         cycle.access = None
-        access.commit()
-        self._node.request(In(self.name, Release(cycle.number, self.keeping.data_of(access))))
+        try:
+            access.commit()
+            data = self.keeping.data_of(access)
+        except SolventError:
+            # There was no room for it, say. The others go on with the version before.
+            access.abandon()
+            self._node.request(In(self.name, Withdraw(cycle.number)))
+            raise
+        self._node.request(In(self.name, Release(cycle.number, data)))
 
     def access(self, cycle: Cycle, contents: Contents, *, is_anew: bool = False) -> None:
         """Give the data of a claim whose turn it is; raise why that is not possible."""

@@ -1,0 +1,45 @@
+"""What counts in each stretch of what is claimed."""
+
+from __future__ import annotations
+
+from solvent.protocols.elmp.vocabulary import WHOLE, Claim, Data, Source
+from solvent.protocols.machine import NodeId
+from solvent.running.spaces.filling import Row, ends_of, rows_of
+from solvent.running.spaces.words import Details, part_version
+
+A, B, C = NodeId(1), NodeId(2), NodeId(3)
+DATA = Data(9, A)
+DETAILS = Details(9, 100, 1, False, "")
+
+
+def _part(first: int, length: int | None) -> Claim:
+    return Claim(first=first, length=length)
+
+
+def test_without_changes_all_is_at_the_holder() -> None:
+    """One row from the holder, cut to what is claimed."""
+    assert rows_of(DATA, DETAILS, (), WHOLE) == [Row(0, 100, 9, A)]
+    assert rows_of(DATA, DETAILS, (), _part(10, 20)) == [Row(10, 30, 9, A)]
+    assert rows_of(DATA, DETAILS, (), _part(90, 20)) == [Row(90, 100, 9, A)]
+
+
+def test_changes_lie_over_the_base_and_over_earlier_ones() -> None:
+    """Of changes that overlap the later one counts."""
+    sources = (Source(B, 4, _part(10, 30)), Source(C, 1, _part(30, None)), Source(B, 5, _part(35, 5)))
+    old, new, rest = part_version(B, 4), part_version(B, 5), part_version(C, 1)
+    assert rows_of(DATA, DETAILS, sources, WHOLE) == [
+        Row(0, 10, 9, A),
+        Row(10, 30, old, B),
+        Row(30, 35, rest, C),
+        Row(35, 40, new, B),
+        Row(40, 100, rest, C),
+    ]
+    assert rows_of(DATA, DETAILS, sources, _part(0, 5)) == [Row(0, 5, 9, A)]
+    assert rows_of(DATA, DETAILS, sources, _part(36, 2)) == [Row(36, 38, new, B)]
+
+
+def test_claims_end_where_the_data_ends() -> None:
+    """What lies beyond the data is not there."""
+    assert ends_of(WHOLE, 0) == (0, 0)
+    assert ends_of(_part(50, 100), 60) == (50, 60)
+    assert ends_of(_part(70, 10), 60) == (60, 60)

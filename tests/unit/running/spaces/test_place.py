@@ -1,0 +1,47 @@
+"""Where a process of a space is, as people write it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from solvent.errors import SolventError
+from solvent.running.spaces.place import place_from
+
+
+def _read(name: Any = "run", **given: Any) -> Any:
+    usual = {"join": None, "listen": None, "address": None, "secret": b"", "patience": 5, "folder": None, "keep": False}
+    return place_from(name, **usual | given)
+
+
+def test_addresses_are_texts_or_pairs() -> None:
+    """One contact or several, as text or as host and port."""
+    assert _read(join="10.0.0.1:7").contacts == (("10.0.0.1", 7),)
+    assert _read(join=("10.0.0.1", 7)).contacts == (("10.0.0.1", 7),)
+    assert _read(join=["a:1", "b:2"]).contacts == (("a", 1), ("b", 2))
+    assert _read(listen="10.0.0.2:0", secret="".join("geheim")).secret == b"geheim"
+
+
+def test_the_secret_is_not_shown() -> None:
+    """What is printed may end up in a log."""
+    assert "geheim" not in repr(_read(secret=b"geheim"))
+
+
+@pytest.mark.parametrize(
+    "given, code",
+    [
+        ({"name": ""}, "S101"),
+        ({"name": 7}, "S101"),
+        ({"patience": 0}, "S101"),
+        ({"patience": "long"}, "S101"),
+        ({"join": "nowhere"}, "N104"),
+        ({"join": 7000}, "N104"),
+        ({"listen": "0.0.0.0:7000"}, "N106"),
+    ],
+)
+def test_what_cannot_be_is_refused(given: dict[str, Any], code: str) -> None:
+    """Bad input is refused before anything is opened."""
+    with pytest.raises(SolventError) as caught:
+        _read(**given)
+    assert caught.value.code == code
