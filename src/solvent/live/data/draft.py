@@ -92,7 +92,7 @@ class Draft:
     """A stretch from `start` to before `end` of a file, mapped for one writing after the other."""
 
     def __init__(self, file: int, start: int, end: int) -> None:
-        """Map it; the file must have all of it. Raises `OSError` where the system does not allow it."""
+        """Map it; the file must have all of it. Raises `OSError` or `ValueError` where it cannot be mapped."""
         import ctypes
 
         self.start, self.end = start, end

@@ -173,8 +173,8 @@ class Region:
 
     def _begun(self, taken: Taken, version: int, *, is_kept: bool) -> Writing:
         if is_kept and can_draft() and not (taken.is_whole and _is_rewritten(self.sheet)):
-            # More than the system allows a process to have is kept as it is where no drafts can be made.
-            with suppress(OSError):
+            # What cannot be mapped (too much, or a file of no bytes) is kept as it is where no drafts can be made.
+            with suppress(OSError, ValueError):
                 return Drafting(
                     self._card, self._memory, self._notes, taken=taken, version=version, on_end=self._give_back
                 )

@@ -173,6 +173,32 @@ def test_a_killed_change_of_size_is_finished(tmp_path: Path, monkeypatch: pytest
         assert (other.newest, other.size, bytes(other.read(1))) == (1, size, b"x" * size)
 
 
+def test_a_file_of_the_users_changes_with_the_version(tmp_path: Path) -> None:
+    """What is drafted and given up never gets into the file; what is released does, in its size."""
+    file = tmp_path / "mine.bin"
+    file.write_bytes(b"0123456789")
+    region = made(tmp_path, None, path=file, keep_last=True)
+    writing = _drafting(region, 1)
+    writing.view[:3] = b"xyz"
+    writing.resize(5_000)
+    assert file.read_bytes()[:10] == b"0123456789"
+    writing.abandon()
+    assert file.read_bytes() == b"0123456789"
+    with _drafting(region, 1) as writing:
+        writing.view[:3] = b"xyz"
+        writing.resize(5)
+    assert file.read_bytes() == b"xyz34"
+    region.close()
+    file.write_bytes(b"")
+    other = tmp_path / "other"
+    other.mkdir()
+    region = made(other, None, path=file, keep_last=True)
+    with region.write(1) as writing:
+        writing.resize(3)
+        writing.view[:] = b"abc"
+    assert (file.read_bytes(), bytes(region.read(1))) == (b"abc", b"abc")
+
+
 def test_a_late_write_is_nobodys(tmp_path: Path) -> None:
     """What somebody writes into what he kept of an earlier writing does not get into a later version."""
     region = made(tmp_path, SIZE, keep_last=True)
