@@ -21,6 +21,7 @@ from solvent.protocols.handover.messages import (
     Admitted,
     Agreed,
     Alarm,
+    Bye,
     Came,
     Charge,
     Farewell,
@@ -97,8 +98,10 @@ class Process(Repairing):
                 self.on_admitted(message)
             case Stray():
                 self.on_stray(sender)
-            case Going(epoch):
-                self.on_going(sender, epoch)
+            case Bye():
+                self.on_bye(sender, message)
+            case Going():
+                self.on_going(sender, message)
             case Went():
                 self.on_went(sender, message)
             case Farewell():

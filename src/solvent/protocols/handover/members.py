@@ -1,8 +1,10 @@
 """Who takes part: processes come and go.
 
 A new process turns to any that it knows, which passes its wish on to the founder. The founder tells everybody, and when
-all know of it lets the new process in. So whoever takes part in anything is known to all, and no repair misses it. In
-the same way it lets those go that have left all resources: when all know, nobody counts on them any more.
+all know of it lets the new process in. So whoever takes part in anything is known to all, and no repair misses it.
+
+Who goes leaves all resources, and then says goodbye to everybody. When all have heard it, they have heard all that it
+said before: nothing that others need, such as a token, is under way from it any more. Then the founder lets it go.
 
 A founder that wants to go has another one take its place first: by a repair, which leaves everything else as it is.
 Then it goes as others do.
@@ -19,6 +21,7 @@ from solvent.protocols.elmp.vocabulary import Leave
 from solvent.protocols.handover.desk import Desk, Gate
 from solvent.protocols.handover.messages import (
     Admitted,
+    Bye,
     Came,
     Charge,
     Farewell,
@@ -83,9 +86,9 @@ class Membership(Desk):
         elif newcomer not in self.standing.noting:
             self.settle(newcomer)
 
-    def have_noted(self, node: NodeId, news: Came | Went) -> None:
+    def have_noted(self, node: NodeId, news: Came | Went, known: frozenset[NodeId] = frozenset()) -> None:
         """Tell all that have been let in that one comes or goes, and go on when all have noted it."""
-        to = self.others - frozenset(self.standing.noting) - {node}
+        to = self.others - frozenset(self.standing.noting) - known - {node}
         self.change(noting=self.standing.noting.set(node, to))
         for one in sorted(to):
             self.send(one, news)
@@ -102,7 +105,7 @@ class Membership(Desk):
             self.consider_alarm()
 
     def on_noted(self, sender: NodeId, noted: Noted) -> None:
-        """Count who has noted something; a process that says so of itself has gone."""
+        """Count who has noted something; a founder that hears it from the process itself knows that it has gone."""
         if sender == noted.node:
             self.forget_leaver(sender)
             return
@@ -110,7 +113,9 @@ class Membership(Desk):
         if waiting is None or self.gate(sender, noted.epoch) is not Gate.TAKE:
             return
         self.change(noting=self.standing.noting.set(noted.node, waiting - {sender}))
-        if waiting == {sender}:
+        if waiting == {sender} and noted.node == self.me:
+            self.ask_to_go()
+        elif waiting == {sender}:
             self.settle(noted.node)
 
     def settle(self, node: NodeId) -> None:
@@ -141,12 +146,13 @@ class Membership(Desk):
             role=Role.INSIDE,
             epoch=admitted.epoch,
             promised=admitted.epoch,
-            members=Map(admitted.members),
+            members=Map(one for one in admitted.members if one[0] not in self.standing.goers),
+            goers=frozenset(),
             contact=None,
             agreed=None,
             agreements=(),
         )
-        for node, address in admitted.members:
+        for node, address in sorted(self.standing.members.items()):
             if node != self.me:
                 self.report(Arrived(node, address))
         self.report(Entered(admitted.epoch))
@@ -198,8 +204,7 @@ class Membership(Desk):
         elif self.is_founder:
             self.charge_another()
         elif not self.leave_all():
-            self.change(has_resigned=True)
-            self.send(standing.founder, Going(standing.epoch))
+            self.say_goodbye()
 
     def charge_another(self) -> None:
         """Have another process become the founder; if none can, this one stays until one can, or all have gone."""
@@ -218,19 +223,49 @@ class Membership(Desk):
         self.change(is_going=True)
         return any(type(state.phase) is not Out for state in self.resources.values())
 
-    def on_going(self, sender: NodeId, epoch: Ballot) -> None:
-        """Have everybody know that a process goes."""
+    def say_goodbye(self) -> None:
+        """Have everybody know that this process goes."""
         standing = self.standing
-        if self.gate(sender, epoch) is Gate.TAKE and self.is_founder and sender not in standing.goers:
+        to = self.others - {standing.founder}
+        self.change(has_resigned=True, noting=standing.noting.set(self.me, to))
+        for node in sorted(to):
+            self.send(node, Bye(standing.epoch))
+        if not to:
+            self.ask_to_go()
+
+    def on_bye(self, sender: NodeId, bye: Bye) -> None:
+        """Count on a process no more; who is about to come in hears it before it hears who is in."""
+        if self.standing.role is Role.ENTERING and not self.standing.is_waiting:
+            self.change(goers=self.standing.goers | {sender})
+            self.send(sender, Noted(bye.epoch, sender))
+        elif self.is_now(sender, bye.epoch, bye):
+            self.count_out(sender)
+            self.send(sender, Noted(bye.epoch, sender))
+
+    def ask_to_go(self) -> None:
+        """Have the founder let this process go."""
+        standing = self.standing
+        self.change(noting=standing.noting.delete(self.me))
+        self.send(standing.founder, Going(standing.epoch, tuple(sorted(self.others))))
+
+    def on_going(self, sender: NodeId, going: Going) -> None:
+        """Let a process go when everybody knows; who has come meanwhile may not."""
+        standing = self.standing
+        if self.gate(sender, going.epoch) is Gate.TAKE and self.is_founder and sender not in standing.goers:
             self.change(goers=standing.goers | {sender})
-            self.have_noted(sender, Went(standing.epoch, sender))
+            self.have_noted(sender, Went(standing.epoch, sender), frozenset(going.noted))
 
     def on_went(self, sender: NodeId, went: Went) -> None:
         """Count on a process no more."""
         if self.is_now(sender, went.epoch, went):
-            self.change(members=self.standing.members.delete(went.goer))
-            self.report(Gone(went.goer))
+            self.count_out(went.goer)
             self.send(sender, Noted(went.epoch, went.goer))
+
+    def count_out(self, goer: NodeId) -> None:
+        """Count on a process no more."""
+        if goer in self.standing.members:
+            self.change(members=self.standing.members.delete(goer))
+            self.report(Gone(goer))
 
     def on_farewell(self, sender: NodeId, farewell: Farewell) -> None:
         """Go."""
@@ -259,7 +294,7 @@ class Membership(Desk):
 
     # --------------------------------------------------------------------------------------------------- questions
 
-    def is_now(self, sender: NodeId, epoch: Ballot, message: Came | Went) -> bool:
+    def is_now(self, sender: NodeId, epoch: Ballot, message: Came | Went | Bye) -> bool:
         """Whether a message is of this epoch; if it is of the next, it is kept."""
         gate = self.gate(sender, epoch)
         if gate is Gate.KEEP:

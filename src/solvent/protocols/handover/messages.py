@@ -50,15 +50,8 @@ class Came(Message, frozen=True, gc=False, array_like=True):
     address: str
 
 
-class Went(Message, frozen=True, gc=False, array_like=True):
-    """From the founder to all: this process has left all resources, and is about to go."""
-
-    epoch: Ballot
-    goer: NodeId
-
-
 class Noted(Message, frozen=True, gc=False, array_like=True):
-    """To the founder: it is known that this process has come, or that it goes."""
+    """To the founder, or to who goes: it is known that this process has come, or that it goes."""
 
     epoch: Ballot
     node: NodeId
@@ -75,10 +68,24 @@ class Stray(Message, frozen=True, gc=False, array_like=True):
     """To a new process: this one takes no part, try another."""
 
 
-class Going(Message, frozen=True, gc=False, array_like=True):
-    """To the founder: this process has left all resources, and wants to go."""
+class Bye(Message, frozen=True, gc=False, array_like=True):
+    """To all but the founder: this process has left all resources, and has no more to say."""
 
     epoch: Ballot
+
+
+class Going(Message, frozen=True, gc=False, array_like=True):
+    """To the founder: this process wants to go, and these know it."""
+
+    epoch: Ballot
+    noted: tuple[NodeId, ...]
+
+
+class Went(Message, frozen=True, gc=False, array_like=True):
+    """From the founder to who has come meanwhile: this process goes."""
+
+    epoch: Ballot
+    goer: NodeId
 
 
 class Farewell(Message, frozen=True, gc=False, array_like=True):
@@ -207,11 +214,12 @@ HandoverMessage: TypeAlias = (
     | Knock
     | Newcomer
     | Came
-    | Went
     | Noted
     | Admitted
     | Stray
+    | Bye
     | Going
+    | Went
     | Farewell
     | Alarm
     | Charge
@@ -231,6 +239,7 @@ __all__ = [
     "Agreement",
     "Alarm",
     "Attendance",
+    "Bye",
     "Came",
     "Charge",
     "Farewell",
