@@ -68,7 +68,7 @@ def _claims(claims: Sequence[Claim]) -> str:
 def _sizes(cells: Cells, scale: Scale) -> str:
     rows = []
     for size in scale.sizes:
-        row = [f"{size / (1 << 20):,.4g} MiB"]
+        row = [f"{size >> 20} MiB" if size >> 20 else f"{size >> 10} KiB"]
         for locked in scale.locked_by_size:
             server, peer = (seen(cells, by_size(mode, size, locked), "cycle").mean for mode in ("server", "peer"))
             row.append(f"{server:,.2f}; {peer:,.2f}; {server / peer:.2f}")
