@@ -162,6 +162,8 @@ class Attempt(ThreadJob):
             return
         doom = self._doom
         self._disarm()
+        if self._is_sealed and failure is not None and failure.kind == "LOST":
+            failure = Failure("LOST", f"{failure.text}; it may have handed on what it had changed", failure.output)
         if doom is not None:
             value = None
             # One that is not waited for may end by chance before this, and then would leave an output or not.
