@@ -69,8 +69,9 @@ bench-protocols: $(VENV)/.installed  ## see what a simulated message costs; comp
 	@$(BIN)/python -m bench.protocols.live
 	@$(BIN)/python -m bench.protocols.token
 
-bench-handover: $(VENV)/.installed  ## hand data over; compare with bare ways and Redis
+bench-handover: $(VENV)/.installed  ## hand data and locks over; compare with bare ways and Redis
 	@$(BIN)/python -m bench.handover.data
+	@$(BIN)/python -m bench.handover.locks
 
 soak: $(VENV)/.installed  ## run the long tests, and the others on many fresh random programs
 	@$(TEST) tests -m "soak or hypothesis" --timeout=3600 --hypothesis-profile=soak
