@@ -132,7 +132,7 @@ def test_every_figure_finds_its_cells() -> None:
         drawn = {name for plan in FIGURES.values() for name in plan.needs(scale)}
         assert drawn == set(cells_of(scale))
     cells = cells_of(PAPER)
-    assert {cells[name].setup.cycles for number in (7, 8, "table-2") for name in FIGURES[number].needs(PAPER)} == {100}
+    assert {cells[name].setup.cycles for number in (7, 8) for name in FIGURES[number].needs(PAPER)} == {100}
 
 
 @pytest.mark.skipif(not plotting.can_plot(), reason="matplotlib is not installed")
