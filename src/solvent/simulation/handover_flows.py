@@ -55,8 +55,6 @@ class Flows:
         self._flows: dict[int, Flow] = {}
         self._number = 0
         self._now = 0.0
-        #: The most at a time, since the start.
-        self.most = 0
 
     def __len__(self) -> int:
         return len(self._flows)
@@ -66,7 +64,6 @@ class Flows:
         self._advance(now)
         self._number += 1
         self._flows[self._number] = Flow(links, size, item)
-        self.most = max(self.most, len(self._flows))
         self._share()
 
     def next_end(self) -> float | None:

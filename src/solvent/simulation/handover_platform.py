@@ -61,10 +61,6 @@ class Platform(NamedTuple):
         """Give how long a transfer takes that has its way for itself, after its latency."""
         return size / (BANDWIDTH_FACTOR * min(self.bandwidth, self.bandwidth_of_site))
 
-    def latency_mean(self) -> float:
-        """Give the mean latency between two hosts drawn at random, of a platform with many."""
-        return self.latency_within / self.sites + self.latency_between * (self.sites - 1) / self.sites
-
 
 PLATFORMS = {
     one.name: one

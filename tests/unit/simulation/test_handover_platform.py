@@ -45,8 +45,3 @@ def test_the_file_for_simgrid_says_the_same(name: str, hosts: int) -> None:
     between = 2 * float(zone.findall("link")[0].attrib["latency"].removesuffix("s"))
     assert within + between == pytest.approx(platform.latency_between)
     assert len(zone.findall("zoneRoute")) == len(clusters) * (len(clusters) - 1) // 2
-
-
-def test_the_mean_latency_counts_both_kinds_of_ways() -> None:
-    """Of nine sites one in nine ways stays within."""
-    assert GRID.latency_mean() == pytest.approx((1e-4 + 8 * 2.3e-3) / 9)
