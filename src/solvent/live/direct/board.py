@@ -148,11 +148,15 @@ class Board:
         way.send(message)
 
     def flush(self) -> None:
-        """Hand over what was taken."""
+        """Hand over what was taken; to whom something was said last, first.
+
+        Whoever gets something may run at once in this process's place. What was said last is what was wanted here, such
+        as a lock that is released; what came of others' messages before it can wait.
+        """
         used = self._used
         if used:
             self._used = {}
-            for way in used.values():
+            for way in reversed(used.values()):
                 way.flush()
 
     def take(self, events: Iterable[tuple[int, int]]) -> None:
