@@ -57,6 +57,15 @@ def test_a_killed_worker_has_changed_nothing(tmp_path: Path, processes: Processe
     assert (report.resources["grid"] == 7.0).all()
 
 
+def test_without_undo_a_killed_worker_takes_the_data_along(tmp_path: Path, processes: Processes) -> None:
+    """Where nothing is kept of the version before, the retry is told that the data is lost, and so is who ran it."""
+    report = solvent.run_workflow(solving.dying_in_place, {"mark": str(tmp_path / "mark")}, processes=processes)
+    assert report.states["die_once"] == "failed"
+    assert "the resource `grid` is lost" in report.failures[0].cause
+    assert report.error is not None
+    assert (report.error.code, report.resources) == ("W163", {})
+
+
 def test_a_call_that_takes_too_long_is_killed_and_has_changed_nothing(tmp_path: Path, processes: Processes) -> None:
     """A time-out kills the worker, and the retry finds what was there before it."""
     report = run(solving.hanging, {"mark": str(tmp_path / "mark")}, processes=processes)

@@ -26,7 +26,7 @@ from solvent.running.kinds import makers_at
 from solvent.running.lean import AWAKE_MAX, Lean, few_collections
 from solvent.running.program import deep_stack
 from solvent.running.report import Event, Failed, Report, Timing
-from solvent.running.resources import claimed, lender_of, lending
+from solvent.running.resources import claimed, lender_of, while_lending
 from solvent.services import Caller, Failure
 from solvent.workflow.concrete import Concrete, concretise, task_symbol, workflow_functions
 from solvent.workflow.functions import Unpassable, Unusable, molecule_of, value_of
@@ -127,7 +127,7 @@ class WorkflowRun:
         """Run until nothing more can happen, and report; what stopped it before is the report's `error`."""
         self._began = time.perf_counter()
         with few_collections():
-            with lending(self._lender, self.report), self._caller() as caller, self._here():
+            with while_lending(self._lender, self.report), self._caller() as caller, self._here():
                 try:
                     self.reactor.run(self.solution)
                     self._go_on(caller)

@@ -47,7 +47,7 @@ class Resource(msgspec.Struct, frozen=True, omit_defaults=True):
     save: str | Input = ""
     """Where it is written when the run has ended: `.npy` for an array as NumPy saves it, the bytes otherwise."""
     undo: bool = True
-    """Whether a copy is kept of what a call is about to change, so that a call that fails has changed nothing."""
+    """Whether the version before is kept until a call has succeeded, so that a call that fails has changed nothing."""
 
     @property
     def inputs(self) -> Iterator[Input]:

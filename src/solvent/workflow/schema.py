@@ -176,7 +176,7 @@ def _resource() -> dict[str, Any]:
             "size": _described("How many bytes it has, if it is no array.", {"anyOf": [number, _NOTHING]}),
             "file": _described("The file whose bytes it is, changed in place.", path),
             "save": _described("Where it is written when the run has ended: .npy, or the bytes.", path),
-            "undo": _described("false: no copy is kept of what a call is about to change.", _FLAG),
+            "undo": _described("false: what a call that fails had changed stays changed.", _FLAG),
         },
         "anyOf": [{"required": [key]} for key in ("shape", "size", "file")],
         "not": {"required": ["shape", "size"]},

@@ -74,7 +74,7 @@ def resource(
     size           so many bytes instead, at first all zero
     file           the bytes are those of a file, changed in place; made if there is none and the size is said
     save           where it is written when the run has ended: `.npy` for an array as NumPy does, else its bytes
-    undo           false: no copy is kept of what a call is about to change, so a call that fails ruins it
+    undo           false: nothing is kept of the version before: what a call that fails had changed stays changed
 
     Numbers and paths may be inputs of the workflow.
     """

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from solvent.services import Caller, heartbeat
-from solvent.services.signs import begun, sealed
+from solvent.services.signs import CURRENT, begun, sealed
 from solvent.services.turns import Turns
 from solvent.workflow.slots import Claim
 from tests.unit.services.outcomes import LONG, Outcome, Time, python, wait_until
@@ -187,3 +187,16 @@ def test_what_is_sealed_cannot_be_cancelled() -> None:
         handle.cancel()
         go.set()
         assert outcome.value() == 3
+
+
+def test_what_is_lost_after_it_was_sealed_may_have_happened() -> None:
+    """If whoever runs a call is gone when its outcome was to count, the failure says that it may have handed on."""
+
+    def work(_: Any) -> None:
+        assert sealed()
+        job: Any = CURRENT.get()
+        job.fail("LOST", "gone")
+
+    with Caller([service(work)], lender=Lender()) as caller:
+        outcome, _ = started(caller, WRITE)
+        assert outcome.failure().text == "gone; it may have handed on what it had changed"

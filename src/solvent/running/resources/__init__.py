@@ -4,6 +4,6 @@ Reading order: lending (what a run has to lend, and functions that borrow), loan
 part that a process has in the space of a run), contents (what is left in the end).
 """
 
-from solvent.running.resources.lending import claimed, lender_of, lending
+from solvent.running.resources.lending import claimed, lender_of, while_lending
 
-__all__ = ["claimed", "lender_of", "lending"]
+__all__ = ["claimed", "lender_of", "while_lending"]

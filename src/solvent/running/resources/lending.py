@@ -1,7 +1,7 @@
 """Lends the resources of a run to its calls.
 
     lender = lender_of(workflow, inputs, folder)
-    with lending(lender, report):             # opens a space, and makes the data
+    with while_lending(lender, report):       # opens a space, and makes the data
         function = lender.lent("sweep", sweep)
         function(Claim("grid"), 3)            # gets the lock; calls sweep(array, 3); hands on what it changed
 
@@ -46,7 +46,7 @@ def lender_of(workflow: Workflow, inputs: Mapping[str, Any] | None, folder: Path
 
 
 @contextmanager
-def lending(lender: Lender | None, report: Report) -> Iterator[None]:
+def while_lending(lender: Lender | None, report: Report) -> Iterator[None]:
     """Have resources for as long as calls are made; what they hold in the end is saved and reported."""
     if lender is None:
         yield
@@ -221,4 +221,4 @@ def _found(resource: Resource, folder: Path | None) -> Resource:
     )
 
 
-__all__ = ["Borrower", "Estate", "Lender", "claimed", "lender_of", "lending"]
+__all__ = ["Borrower", "Estate", "Lender", "claimed", "lender_of", "while_lending"]

@@ -249,7 +249,7 @@ def _told(problem: SolventError) -> Told:
 
 def lost(name: str) -> str:
     """Say that there is nothing left of a resource."""
-    return f"the resource `{name}` is lost: a call failed while it changed it, and no copy is kept (`undo: false`)"
+    return f"the resource `{name}` is lost: a worker died while it changed it, and nothing was kept (`undo: false`)"
 
 
 __all__ = ["Loan", "lost"]

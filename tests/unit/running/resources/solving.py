@@ -147,6 +147,13 @@ def dying(mark: str) -> Any:
 
 
 @workflow
+def dying_in_place(mark: str) -> Any:
+    """The same, where nothing is kept of the version before."""
+    grid = resource("grid", shape=(300, 300), undo=False)
+    return die_once.after(fill(grid))(grid, mark)
+
+
+@workflow
 def hanging(mark: str) -> Any:
     """Have a call time out in the middle of a change."""
     grid = resource("grid", shape=(10, 10))
