@@ -221,6 +221,18 @@ def test_a_node_that_is_watched_is_lost_though_another_one_has_its_port_now() ->
         another.close()
 
 
+@pytest.mark.parametrize("is_watched_first", [True, False])
+def test_a_node_that_is_watched_and_forgotten_is_lost(*, is_watched_first: bool) -> None:
+    """Nothing is heard of it any more, so whoever waits for something of it must not wait for ever."""
+    with talking(A, B) as (a, _):
+        if is_watched_first:
+            a.host.watch([B], patience=0.5)
+        a.host.forget(B)
+        a.host.watch([B], patience=0.5)
+        a.wait(lambda: bool(a.ears.losses))
+        assert [peer for peer, _ in a.ears.losses] == [B]
+
+
 def test_nodes_that_are_watched_and_answer_are_not_lost() -> None:
     """Though nobody says a word, for several times the patience; one side is enough to watch."""
     with talking(A, B) as (a, b):

@@ -23,7 +23,7 @@ from msgspec.structs import replace
 from solvent.errors import NodeProblem
 from solvent.live.addresses import Address, address_from_text, text_from_address
 from solvent.live.direct.caller import Caller
-from solvent.live.direct.clock import Clock
+from solvent.live.direct.clock import NEVER, Clock
 from solvent.live.direct.places import listen, tune
 from solvent.live.direct.way import Phase, Way
 from solvent.live.handshake import Births
@@ -178,9 +178,11 @@ class Board:
     def forget(self, node: NodeId) -> None:
         """Say nothing to a node any more, and hear nothing of it."""
         self._forgotten.add(node)
-        self._watched -= {node}
         self._used.pop(node, None)
         self.heard.pop(node, None)
+        if node in self._watched:
+            # Whoever has it watched waits for something, and is told soon.
+            self.heard[node] = -NEVER
         self.taken.pop(node, None)
         way, caller = self._ways.pop(node, None), self.known.get(node)
         if way is not None:
@@ -225,11 +227,14 @@ class Board:
 
     def watch(self, peers: Iterable[NodeId], patience: float) -> None:
         """Watch these nodes and no others."""
-        before, self._watched = self._watched, frozenset(peers) - self._forgotten - {self.identity.node}
+        before, self._watched = self._watched, frozenset(peers) - {self.identity.node}
         self._patience, self._looked_at = patience, self.now
         for node in sorted(self._watched - before):
-            self.heard[node] = self.now
-            self._ask(node)
+            if node in self._forgotten:
+                self.heard[node] = -NEVER
+            else:
+                self.heard[node] = self.now
+                self._ask(node)
         if self._watched:
             self.clock.set(_WATCH, self.now + patience / ASKS_PER_PATIENCE, self._look)
         else:
