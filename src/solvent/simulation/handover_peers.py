@@ -11,7 +11,7 @@ had the resource at a time, or had a change been lost, it would not be right.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -117,6 +117,8 @@ class Peer:
         self.version = -1
         self._machine = machine
         self._state: Any = None
+        self._events: deque[Event] = deque()
+        self._is_stepping = False
         self._program: Program | None = None
         self._awaits: Until | None = None
         self._is_going = False
@@ -250,8 +252,15 @@ class Peer:
     # ----------------------------------------------------------------------------------------------- the machine
 
     def _step(self, event: Event) -> None:
-        self._state, effects = self._machine.step(self._state, event)
-        self._carry_out(effects)
+        """Let the machine take an event; one that follows from an effect comes after the other effects."""
+        self._events.append(event)
+        if self._is_stepping:
+            return
+        self._is_stepping = True
+        while self._events:
+            self._state, effects = self._machine.step(self._state, self._events.popleft())
+            self._carry_out(effects)
+        self._is_stepping = False
 
     def _carry_out(self, effects: Sequence[Any]) -> None:
         for effect in effects:
