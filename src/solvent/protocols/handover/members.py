@@ -102,6 +102,11 @@ class Membership(Desk):
             self.report(Arrived(came.newcomer, came.address))
             self.change(members=self.standing.members.set(came.newcomer, came.address))
             self.send(sender, Noted(came.epoch, came.newcomer))
+            waiting = self.standing.noting.get(self.me)
+            if waiting is not None:
+                # This process has said goodbye to all but the new one.
+                self.change(noting=self.standing.noting.set(self.me, waiting | {came.newcomer}))
+                self.send(came.newcomer, Bye(came.epoch))
             self.consider_alarm()
 
     def on_noted(self, sender: NodeId, noted: Noted) -> None:
