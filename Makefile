@@ -72,6 +72,7 @@ bench-protocols: $(VENV)/.installed  ## see what a simulated message costs; comp
 bench-handover: $(VENV)/.installed  ## hand data and locks over; compare with bare ways and Redis
 	@$(BIN)/python -m bench.handover.data
 	@$(BIN)/python -m bench.handover.locks
+	@$(BIN)/python -m bench.handover.workflow
 
 soak: $(VENV)/.installed  ## run the long tests, and the others on many fresh random programs
 	@$(TEST) tests -m "soak or hypothesis" --timeout=3600 --hypothesis-profile=soak
