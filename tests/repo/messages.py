@@ -19,7 +19,8 @@ from solvent.protocols.capture import messages, moving_state, records, vocabular
 from solvent.protocols.directory import messages as directory
 from solvent.protocols.elmp import messages as elmp
 from solvent.protocols.elmp import vocabulary as elmp_words
-from solvent.protocols.elmp.repair import messages as repair
+from solvent.protocols.handover import messages as handover
+from solvent.protocols.handover import vocabulary as handover_words
 from solvent.protocols.inertia import messages as inertia
 from solvent.protocols.link import messages as link
 from solvent.protocols.nodes import messages as nodes
@@ -41,10 +42,10 @@ What nodes say to each other, what they save, and what a machine and whoever it 
 structs. [The protocol kit](../explanation/protocols.md) tells what becomes of a message on its way, and
 [capture](../explanation/capture.md) how the protocols work.
 
-Over TCP a message is MessagePack: a map of its fields and `type`, its name. What links say to each other is an array
-instead, with a letter in front. Several messages travel in one frame: four bytes of length, then an array of them.
-Records are written to the journal in the same form. Values of molecules are whatever the program puts there; over real
-nodes that is text.
+Over TCP a message is MessagePack: a map of its fields and `type`, its name. What links and processes of a space say to
+each other is an array instead, with a letter or the name in front. Several messages travel in one frame: four bytes of
+length, then an array of them. Records are written to the journal in the same form. Values of molecules are whatever the
+program puts there; over real nodes that is text.
 """
 
 _REQUESTS = (messages.Query, messages.Commitment, messages.Fetch, messages.GiveUp, messages.Reaction)
@@ -97,15 +98,32 @@ _LEAVING = (
 )
 _JOINING = (elmp.Hello, elmp.Enter, elmp.Adopt, elmp.Ranked, elmp.Attach, elmp.Welcome, elmp.Unknown)
 _QUEUEING = (elmp.Link, elmp.Token, elmp.Unlink, elmp.Unlinked, elmp.Relink, elmp.Relinked)
+_COMING = (handover.Knock, handover.Newcomer, handover.Came, handover.Noted, handover.Admitted, handover.Stray)
+_GOING = (handover.Bye, handover.Going, handover.Went, handover.Farewell)
 _REPAIRING = (
-    repair.Within,
-    repair.Alarm,
-    repair.Muster,
-    repair.Present,
-    repair.Refused,
-    repair.Renew,
-    repair.Fenced,
+    handover.Alarm,
+    handover.Charge,
+    handover.Muster,
+    handover.Present,
+    handover.Refused,
+    handover.Renew,
+    handover.Agreed,
+    handover.Proceed,
+    handover.Fenced,
 )
+_LIVING = (handover_words.Enter, handover_words.Open, handover_words.In, handover_words.Go, handover_words.Died)
+_LIFE = (
+    handover_words.Entered,
+    handover_words.Astray,
+    handover_words.Opened,
+    handover_words.Of,
+    handover_words.Stays,
+    handover_words.Repaired,
+    handover_words.Renewed,
+    handover_words.Departed,
+    handover_words.Expelled,
+)
+_FOR_HOSTS = (handover_words.Arrived, handover_words.Gone, handover_words.Watch)
 _LOCKING = (
     elmp_words.Request,
     elmp_words.Withdraw,
@@ -158,11 +176,18 @@ SECTIONS: tuple[tuple[str, tuple[type, ...]], ...] = (
     ("Of the queue", _QUEUEING),
     ("Of claims and data", (elmp.Await, elmp.Done, elmp.Taken, elmp.Superseded)),
     ("Parts of these", (elmp.Asking, elmp.Given, elmp.Seat, elmp.Own)),
-    ("Of repairs", _REPAIRING),
-    ("Parts of these", (repair.Survivor, repair.Renewal)),
-    ("Requested by hosts, reported to users", (repair.Died, repair.Repaired, repair.Expelled)),
     ("Requested by users", _LOCKING),
     ("Reported to users", _LOCKED),
+    ("## Handover", ()),
+    ("Of resources", (handover.Within,)),
+    ("Of those who come", _COMING),
+    ("Of those who go", _GOING),
+    ("Of repairs", _REPAIRING),
+    ("Parts of these", (handover.Attendance, handover.Agreement, handover.Survivor, handover.Renewal)),
+    ("Requested by users and hosts", _LIVING),
+    ("Reported to users", _LIFE),
+    ("Reported to hosts", _FOR_HOSTS),
+    ("Asked of applications", (handover_words.Inventory,)),
     ("## Inertia", ()),
     ("Messages", (inertia.Probe, inertia.Announce, inertia.Confirm, inertia.Awake)),
     ("Told to the detector by its node", (inertia.Active, inertia.Passive, inertia.Sent, inertia.Roused)),
@@ -202,10 +227,11 @@ TYPES = (
     (elmp, "Entry"),
     (elmp, "Child"),
     (elmp, "Waiting"),
-    (repair, "Ballot"),
+    (handover_words, "Ballot"),
+    (handover, "Member"),
     (inertia, "Round"),
 )
-MODULES = (messages, moving_state, directory, elmp, repair, inertia, token, group, link, nodes, handshake)
+MODULES = (messages, moving_state, directory, elmp, handover, inertia, token, group, link, nodes, handshake)
 """Where all messages are that the page must list."""
 
 

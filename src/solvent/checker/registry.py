@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _MODULES: dict[str, tuple[str, ...]] = {
     "capture": ("solvent.checker.models.capture",),
     "directory": ("solvent.checker.models.directory",),
-    "elmp": ("solvent.checker.models.elmp", "solvent.checker.models.elmp_repair"),
+    "elmp": ("solvent.checker.models.elmp", "solvent.checker.models.handover"),
     "inertia": ("solvent.checker.models.inertia",),
     "link": ("solvent.checker.models.link",),
     "token": ("solvent.checker.models.token", "solvent.checker.models.token_group"),

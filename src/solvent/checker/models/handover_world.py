@@ -67,6 +67,12 @@ class Fetch(Value, frozen=True, gc=False):
     data: Data
 
 
+class Wrote(Value, frozen=True, gc=False):
+    """Reported by the user: it has released this version of the data, which is in the memory of its host."""
+
+    version: int
+
+
 class Tenant(SpaceMachine):
     """A process with a user.
 
@@ -95,6 +101,8 @@ class Tenant(SpaceMachine):
         todo: list[Effect] = []
         if isinstance(event, Answered) and not isinstance(event.answer, Map):
             wanted = list(event.answer)
+            written = [one.wanted.data for one in wanted if isinstance(one.wanted, Release)]
+            todo = [Report(Wrote(data.version)) for data in written if data is not None]
         else:
             state, effects = super().step(state, event)
             todo = list(effects)
@@ -161,6 +169,8 @@ def _observe(seen: Seen, node: NodeId, outcome: Any) -> Seen:
             return replace(seen, served=seen.served | {node}, gone=seen.gone | {node})
         case Departed():
             return replace(seen, gone=seen.gone | {node})
+        case Wrote(version):
+            return replace(seen, version=max(version, seen.version))
         case Repaired(epoch, after):
             return replace(seen, after=seen.after.set(epoch, after))
     return seen
@@ -186,7 +196,20 @@ def turns_come_in_order(world: World) -> str | None:
     return f"{node} was granted an earlier turn after a later one" if node in scene.counting() else None
 
 
-def released_data_counts(world: World) -> str | None:
+def what_was_released_is_there(world: World) -> str | None:
+    """Where nobody is dead and no repair is under way, the token names the last version that was released."""
+    scene, version = scene_of(world), world.ghost.version
+    if not scene.is_at_peace():
+        return None
+    parts = [state.resources[R] for state in scene.counting().values() if R in state.resources]
+    for data in [place.data for part in parts for place in part.places if place.has_token]:
+        named = 0 if data is None else data.version
+        if named != version:
+            return f"version {version} was released, and the token names {named}"
+    return None
+
+
+def what_is_there_counts(world: World) -> str | None:
     """Where nobody is dead and no repair is under way, the token names the last version that anybody has."""
     scene = scene_of(world)
     if not scene.is_at_peace():
@@ -215,7 +238,8 @@ def is_whole(world: World, wanting: frozenset[NodeId], going: frozenset[NodeId])
         and len({one.epoch for one in standings}) <= 1
         and scene.is_at_peace()
         and all(type(part.phase) in (Idle, Out) and part.departure is None for part in parts)
-        and not any(one.handle is not None for part in parts for one in (*part.places, *part.uses))
+        and not any(place.handle is not None for part in parts for place in part.places)
+        and not any(use.handle is not None for part in parts for use in part.uses)
     )
 
 
@@ -257,7 +281,7 @@ def space(
     deaths: int = 0,
     victims: tuple[int, ...] | None = None,
     has_data: bool = False,
-    found: Callable[[World, NodeId], Map[str, Data]] | None = None,
+    has_memory: bool = False,
     is_in_order: bool = True,
     is_instant: bool = False,
     is_fleeting: bool = False,
@@ -267,10 +291,11 @@ def space(
 ) -> Model:
     """Build a world of so many processes that have been in it for long, and of newcomers with those that they know.
 
-    The resource has been opened by all of the former, unless it is said by whom. So many die, of these if told.
+    The resource has been opened by all of the former, unless it is said by whom. So many die, of these if told. With
+    data there is a version 1 of it at the founder; with memory all are on one host, which has the last version.
     """
     data = Data(1, NodeId(0)) if has_data else None
-    config = replace(config, asks_inventory=found is not None)
+    config = replace(config, asks_inventory=has_memory)
     begins = settled(count, range(count) if opened is None else opened, config, data)
     machines = []
     for node in range(count + len(newcomers)):
@@ -292,13 +317,13 @@ def space(
     def answer(world: World, node: NodeId, question: Any) -> tuple[Any, ...]:
         match question:
             case Inventory():
-                return (found(world, node) if found is not None else Map(),)
+                version = world.ghost.version
+                return (Map({R: Data(version, node)}) if version else Map(),)
             case Fetch(resource, one):
                 return ((In(resource, Fetched(one.version)),),)
-            case Use(resource, handle, None):
-                return ((In(resource, Release(handle)),),)
-            case Use(resource, handle, one):
-                return ((In(resource, Release(handle, Data(one.version + 1, node))),),)
+            case Use(resource, handle, old):
+                new = None if old is None else Data(old.version + 1, node)
+                return ((In(resource, Release(handle, new)),),)
         return ()
 
     return Model(
@@ -308,13 +333,14 @@ def space(
         asking=Asking.MEANWHILE,
         requests=(*requests, *entering),
         crashes=Crashes(count=deaths, nodes=victims),
-        ghost=Seen(),
+        ghost=Seen(version=1 if has_data else 0),
         observe=_observe,
         observe_crash=lambda seen, node: replace(seen, served=seen.served | {node}, gone=seen.gone | {node}),
         invariants=(
             *(_invariant(check, config) for check in SAFETY),
             the_space_is_one,
-            *([released_data_counts] if has_data else []),
+            *([what_is_there_counts] if has_data else []),
+            *([what_was_released_is_there] if has_memory else []),
             *([turns_come_in_order] if is_in_order else []),
         ),
         goal=lambda world: is_whole(world, wanting, going),

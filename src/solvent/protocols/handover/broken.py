@@ -1,0 +1,248 @@
+"""Processes of a space as they must not be: one known fault each, for the checker to find."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from solvent.protocols.handover.machine import Process
+from solvent.protocols.handover.messages import Muster, Present, Within
+from solvent.protocols.handover.plan import NUMBERS_BITS
+from solvent.protocols.handover.quorum import Verdict, judged
+from solvent.protocols.handover.vocabulary import Opened
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from solvent.protocols.elmp.vocabulary import Data
+    from solvent.protocols.handover.messages import Attendance, Came, Going, Renew, Renewal, Went
+    from solvent.protocols.handover.state import Mustering
+    from solvent.protocols.handover.vocabulary import Ballot
+    from solvent.protocols.machine import NodeId
+
+# --------------------------------------------------------------------------------------------- coming and going
+
+
+class MakesItsOwn(Process):
+    """Who opens a resource makes it, founder or not."""
+
+    __slots__ = ()
+
+    def on_open(self, resource: str) -> None:
+        """Have it at once."""
+        self.made(resource)
+        self.report(Opened(resource))
+
+
+class LetsInAtOnce(Process):
+    """A new process is let in before all know of it."""
+
+    __slots__ = ()
+
+    def have_noted(self, node: NodeId, news: Came | Went, known: frozenset[NodeId] = frozenset()) -> None:
+        """Wait for nobody."""
+        super().have_noted(node, news, known)
+        if node in self.standing.noting:
+            self.settle(node)
+
+
+class SaysNoGoodbye(Process):
+    """Who has left all resources is let go while others may still need what it has said."""
+
+    __slots__ = ()
+
+    def say_goodbye(self) -> None:
+        """Ask at once."""
+        self.change(has_resigned=True, noting=self.standing.noting.set(self.me, frozenset()))
+        self.ask_to_go()
+
+    def on_going(self, sender: NodeId, going: Going) -> None:
+        """Have everybody know of it."""
+        super().on_going(sender, replace(going, noted=()))
+
+
+# ------------------------------------------------------------------------------------------------------- epochs
+
+
+class TakesWhatIsOver(Process):
+    """What was said in an epoch that is over counts: the old token comes back."""
+
+    __slots__ = ()
+
+    def on_within(self, sender: NodeId, within: Within) -> None:
+        """Take it for something of now."""
+        super().on_within(sender, replace(within, epoch=max(within.epoch, self.standing.epoch)))
+
+
+class NeedsNoMajority(Process):
+    """Who believes all others dead goes on alone."""
+
+    __slots__ = ()
+
+    def judge(self, answers: Mapping[NodeId, Attendance]) -> Verdict:
+        """Take any answers for enough."""
+        return judged(answers, self.standing.dead, needs_majority=False)
+
+
+class WaitsForNoAgreement(Process):
+    """A repair is completed as soon as it is planned: who was mustered by another one meanwhile is counted."""
+
+    __slots__ = ()
+
+    def on_renew(self, sender: NodeId, renew: Renew) -> None:
+        """Go on at once, unless it is too late."""
+        super().on_renew(sender, renew)
+        self.on_proceed(renew.ballot)
+
+    def renew(self, mustering: Mustering, verdict: Verdict) -> None:
+        """Go on at once."""
+        super().renew(mustering, verdict)
+        agreed = self.standing.agreed
+        if agreed is not None:
+            self.proceed(agreed)
+
+
+class ForgetsWhatItAgreedTo(Process):
+    """Who has agreed to a repair and answers another one does not say so."""
+
+    __slots__ = ()
+
+    def agree(self, renew: Renew) -> None:
+        """Remember what is to be, but not that it is."""
+        super().agree(renew)
+        self.change(agreements=())
+
+
+class AnswersTwice(Process):
+    """Who has answered one muster answers an earlier one as well, and goes on when either is done."""
+
+    __slots__ = ()
+
+    def on_muster(self, sender: NodeId, muster: Muster) -> None:
+        """Answer any."""
+        if muster.ballot < self.standing.promised:
+            self.change(promised=muster.ballot)
+            self.send(sender, Present(muster.ballot, self.attendance({})))
+            return
+        super().on_muster(sender, muster)
+
+
+# -------------------------------------------------------------------------------------------------------- plans
+
+
+class AsksForNoData(Process):
+    """Nobody is asked what data is at hand."""
+
+    __slots__ = ()
+
+    def attendance(self, found: Mapping[str, Data]) -> Attendance:
+        """Tell of nothing that was found."""
+        del found
+        return super().attendance({})
+
+
+class _Planning(Process):
+    """Changes what is planned."""
+
+    __slots__ = ()
+
+    def plans(self, answers: list[Attendance], ballot: Ballot) -> list[tuple[str, dict[NodeId, Renewal]]]:
+        """Look at the answers in another way."""
+        return super().plans([self.seen(one) for one in answers], ballot)
+
+    def seen(self, one: Attendance) -> Attendance:
+        """Give an answer as it is seen."""
+        raise NotImplementedError
+
+
+class MakesATokenAlways(_Planning):
+    """A new token is made although somebody has the old one."""
+
+    __slots__ = ()
+
+    def seen(self, one: Attendance) -> Attendance:
+        """See no token."""
+        parts = [
+            (name, replace(part, places=tuple(place for place in part.places if not place.has_token)))
+            for name, part in one.parts
+        ]
+        return replace(one, parts=tuple(parts))
+
+    def proceed(self, renew: Renew) -> None:
+        """Keep a token that is here."""
+        renewals = []
+        for name, renewal in renew.renewals:
+            old = self.resources.get(name)
+            kept = () if old is None else tuple(place for place in old.places if place.has_token)
+            renewals.append((name, replace(renewal, places=(*kept, *renewal.places))))
+        super().proceed(replace(renew, renewals=tuple(renewals)))
+
+
+class ForgetsWhoWaits(_Planning):
+    """Places of those who wait are not carried over."""
+
+    __slots__ = ()
+
+    def seen(self, one: Attendance) -> Attendance:
+        """See nobody wait."""
+        parts = [
+            (name, replace(part, places=tuple(place for place in part.places if place.has_token)))
+            for name, part in one.parts
+        ]
+        return replace(one, parts=tuple(parts))
+
+
+class WaitsForTheDead(Process):
+    """A claim that waits for one of a process that died goes on waiting."""
+
+    __slots__ = ()
+
+    def proceed(self, renew: Renew) -> None:
+        """Take those that it waits for to live."""
+        renewals = []
+        for name, renewal in renew.renewals:
+            old = self.resources.get(name)
+            entries = () if old is None else tuple(one for use in old.uses for one in use.earlier)
+            renewals.append((name, replace(renewal, entries=(*renewal.entries, *entries))))
+        super().proceed(replace(renew, renewals=tuple(renewals)))
+
+
+class CountsOn(Process):
+    """Turns go on from what survivors know, and who knew more has died."""
+
+    __slots__ = ()
+
+    def plans(self, answers: list[Attendance], ballot: Ballot) -> list[tuple[str, dict[NodeId, Renewal]]]:
+        """Give lower turns."""
+        places = [place.turn for one in answers for _, part in one.parts for place in part.places]
+        turns = max([0, *places])
+        less = (ballot[0] << NUMBERS_BITS) - turns
+
+        def lower(renewal: Renewal) -> Renewal:
+            seat = renewal.seat
+            places = tuple(
+                replace(place, turn=place.turn - less) if place.turn > turns else place for place in renewal.places
+            )
+            tail = seat.tail if seat.tail is None or seat.tail[1] <= turns else (seat.tail[0], seat.tail[1] - less)
+            return replace(renewal, places=places, seat=replace(seat, turns=max(0, seat.turns - less), tail=tail))
+
+        plans = super().plans(answers, ballot)
+        return [(name, {node: lower(one) for node, one in plan.items()}) for name, plan in plans]
+
+
+__all__ = [
+    "AnswersTwice",
+    "AsksForNoData",
+    "CountsOn",
+    "ForgetsWhatItAgreedTo",
+    "ForgetsWhoWaits",
+    "LetsInAtOnce",
+    "MakesATokenAlways",
+    "MakesItsOwn",
+    "NeedsNoMajority",
+    "SaysNoGoodbye",
+    "TakesWhatIsOver",
+    "WaitsForNoAgreement",
+    "WaitsForTheDead",
+]
