@@ -77,7 +77,7 @@ CAUGHT = {
     "loses-the-token": "there is one token",
     "waits-for-nobody": "what excludes each other is not held together",
     "waits-for-those-that-hold": "nobody is overtaken by what it excludes",
-    "leaves-while-listed": GOAL,
+    "leaves-while-listed": "who is asked takes part",
     "forgets-the-predecessor": "the queue is a doubly linked list",
     "forgets-the-end": "the root knows the last",
     "stays-root": "there is one root",

@@ -25,7 +25,9 @@ from solvent.protocols.elmp.vocabulary import (
     Entrusted,
     Fetched,
     Granted,
+    Join,
     Joined,
+    Leave,
     Left,
     Release,
     Request,
@@ -190,6 +192,14 @@ def is_settled(world: World) -> bool:
     )
 
 
+def is_satisfied(seen: Seen, requests: Sequence[tuple[int, Any]]) -> bool:
+    """Whether everybody was told of what it wanted: no claim, departure or insertion got lost."""
+    wanted = [type(request) for _, request in requests]
+    return (
+        seen.settled >= wanted.count(Request) and seen.left == wanted.count(Leave) and seen.joined == wanted.count(Join)
+    )
+
+
 def is_idle(state: ElmpState) -> bool:
     """Whether a process has nothing to do; one that need not know its place may never hear of it."""
     return type(state.phase) in (Idle, Out) or (type(state.phase) is Requesting and state.phase.can_wait)
@@ -230,7 +240,7 @@ def elmp(
             *([turns_come_in_order] if is_in_order else []),
             *([] if is_endless else [nobody_asks_again_and_again(1 + _TURNS_MAX * len(requests))]),
         ),
-        goal=is_settled,
+        goal=lambda world: is_settled(world) and (is_endless or is_satisfied(world.ghost, requests)),
         canonical=standard if is_endless else None,
     )
 

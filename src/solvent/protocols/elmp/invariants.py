@@ -109,6 +109,15 @@ def nobody_is_overtaken_by_what_it_excludes(scene: Scene) -> str | None:
     return None
 
 
+def who_is_asked_takes_part(scene: Scene) -> str | None:
+    """Claims that others wait for, or of which the token tells, are of processes that can answer."""
+    asked = {node for state in scene.states for use in state.uses for node, _ in use.awaits}
+    asked |= {node for state in scene.states for place in state.places for node, _, _ in place.active}
+    asked |= {node for _, one in scene.under_way() if isinstance(one, Token) for node, _, _ in one.active}
+    gone = asked.difference(scene.members())
+    return f"{sorted(gone)} have left and cannot say whether their claims are over" if gone else None
+
+
 # ------------------------------------------------------------------------------------------------------ the queue
 
 
@@ -318,6 +327,7 @@ SAFETY = (
     there_is_one_token,
     what_excludes_each_other_is_not_held_together,
     nobody_is_overtaken_by_what_it_excludes,
+    who_is_asked_takes_part,
     who_waits_is_in_the_queue,
     the_queue_is_a_doubly_linked_list,
     the_root_knows_the_last,
@@ -341,5 +351,6 @@ __all__ = [
     "there_is_one_root",
     "there_is_one_token",
     "what_excludes_each_other_is_not_held_together",
+    "who_is_asked_takes_part",
     "who_waits_is_in_the_queue",
 ]

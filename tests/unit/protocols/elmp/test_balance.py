@@ -24,9 +24,19 @@ from solvent.protocols.elmp.messages import (
     Stand,
     Won,
 )
-from solvent.protocols.elmp.state import Blocked, Busy, Departure, ElmpConfig, Exiting, Gathering, Idle, Requesting
+from solvent.protocols.elmp.state import (
+    Blocked,
+    Busy,
+    Departure,
+    ElmpConfig,
+    Exiting,
+    Gathering,
+    Idle,
+    Place,
+    Requesting,
+)
 from solvent.protocols.elmp.vocabulary import Join, Request
-from solvent.protocols.machine import NodeId, Received
+from solvent.protocols.machine import NodeId, Received, Requested
 from tests.unit.protocols.elmp.acting import A, B, C, Company, D, E, child, inner, leaf, root, sent, taken
 
 
@@ -100,6 +110,21 @@ def test_gathered_request_begins_again() -> None:
     assert (state.phase, sent(effects)) == (Blocked(B), [(B, Gathered((C,)))])
     state, effects = taken(C, state, Received(A, Seated(D, ())))
     assert (state.phase, sent(effects)) == (Requesting(3), [(D, Climb((Asking(C, 3, (C,)),)))])
+
+
+def test_gathered_request_begins_again_before_any_other() -> None:
+    """A process has one request under way at a time, so what it wants besides comes later."""
+    before = leaf(B, phase=Requesting(3), asks=3, places=(Place(0, 0),))
+    events = (Requested(Request(1)), Received(B, Gather()), Received(A, Seated(D, ())))
+    state, effects = taken(C, before, *events)
+    assert (state.places, state.seat.queue) == ((Place(0, 0),), ((C, Own("request", 1)),))
+    assert sent(effects)[-1] == (D, Climb((Asking(C, 3, (C,)),)))
+
+
+def test_gathered_leaver_looks_for_an_heir_again() -> None:
+    """Its heir may be anybody's child now."""
+    state, _ = taken(B, inner(departure=Departure(C)), Received(A, Gather()))
+    assert state.departure == Departure()
 
 
 def test_gathered_process_forgets_what_begins_again() -> None:

@@ -101,6 +101,13 @@ def test_newcomers_at_a_leaf_that_goes_are_its_parents() -> None:
     assert sent(effects) == [(B, Attach(NodeId(7), 9))]
 
 
+def test_wish_that_waits_at_a_leaf_that_goes_is_passed_on() -> None:
+    """Who wants to be passed over need not ask twice."""
+    before = leaf(B, phase=Exiting(), departure=Departure())
+    _, effects = taken(C, before, Received(D, Surrender((D, 5))), Received(B, Agreed()))
+    assert sent(effects) == [(B, Surrender((D, 5)))]
+
+
 def test_claims_are_withdrawn_first() -> None:
     """Who leaves wants nothing any more, and is refused what it asks for later."""
     waiting = leaf(B, places=(Place(3, 0, predecessor=(A, 2), next=(D, 4)),))

@@ -216,6 +216,8 @@ def test_changes_are_named_in_the_order_of_turns() -> None:
     assert told(effects) == [Granted(0, 2, Data(1, A), (Source(C, 1, RIGHT), Source(D, 1, LEFT)), 1)]
     _, effects = taken(B, state, Requested(Fetched(1)))
     assert sent(effects) == [(C, Superseded(1)), (D, Superseded(1)), (A, Taken(1))]
+    _, effects = taken(B, state, Requested(Release(0, Data(2, B))))
+    assert sent(effects) == [(A, Taken(1)), (C, Superseded(1)), (D, Superseded(1))]
 
 
 def test_data_of_who_leaves_is_urgent() -> None:
