@@ -297,15 +297,11 @@ def space(
     data = Data(1, NodeId(0)) if has_data else None
     config = replace(config, asks_inventory=has_memory)
     begins = settled(count, range(count) if opened is None else opened, config, data)
-    machines = []
-    for node in range(count + len(newcomers)):
-        one = Tenant(NodeId(node), f"a{node}", config, is_first=False)
+    machines = [Tenant(NodeId(node), f"a{node}", config, is_first=False) for node in range(count + len(newcomers))]
+    for node, one in enumerate(machines):
         one.desk, one.is_instant, one.is_fleeting = desk, is_instant, is_fleeting
-        if node < count:
-            one.begins = begins[node]
-        else:
-            one.contacts = tuple(NodeId(contact) for contact in newcomers[node - count])
-        machines.append(one)
+        one.begins = begins[node] if node < count else None
+        one.contacts = () if node < count else tuple(map(NodeId, newcomers[node - count]))
     entering = tuple((count + node, Enter(NodeId(known[0]))) for node, known in enumerate(newcomers))
     wanting = frozenset(
         NodeId(node)
@@ -314,22 +310,10 @@ def space(
     )
     going = frozenset(NodeId(node) for node, request in requests if isinstance(request, Go))
 
-    def answer(world: World, node: NodeId, question: Any) -> tuple[Any, ...]:
-        match question:
-            case Inventory():
-                version = world.ghost.version
-                return (Map({R: Data(version, node)}) if version else Map(),)
-            case Fetch(resource, one):
-                return ((In(resource, Fetched(one.version)),),)
-            case Use(resource, handle, old):
-                new = None if old is None else Data(old.version + 1, node)
-                return ((In(resource, Release(handle, new)),),)
-        return ()
-
     return Model(
         machines=tuple(machines),
         title=title,
-        answers=answer,
+        answers=_answer,
         asking=Asking.MEANWHILE,
         requests=(*requests, *entering),
         crashes=Crashes(count=deaths, nodes=victims),
@@ -345,6 +329,20 @@ def space(
         ),
         goal=lambda world: is_whole(world, wanting, going),
     )
+
+
+def _answer(world: World, node: NodeId, question: Any) -> tuple[Any, ...]:
+    """Use what was granted, fetch what was entrusted, find what is in the memory of the host."""
+    match question:
+        case Inventory():
+            version = world.ghost.version
+            return (Map({R: Data(version, node)}) if version else Map(),)
+        case Fetch(resource, data):
+            return ((In(resource, Fetched(data.version)),),)
+        case Use(resource, handle, old):
+            new = None if old is None else Data(old.version + 1, node)
+            return ((In(resource, Release(handle, new)),),)
+    return ()
 
 
 def _invariant(check: Callable[[Scene], str | None], config: SpaceConfig) -> Callable[[World], str | None]:
