@@ -12,6 +12,10 @@ import pytest
 
 from solvent.cli.handover_storm import Storm, storm_folder
 from solvent.cli.handover_weather import Tally, Weather
+from solvent.protocols.handover.vocabulary import Gone
+from solvent.protocols.machine import NodeId
+from solvent.running.spaces import node as node_module
+from tests.live.space_processes import count, counted, scene, until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,6 +47,22 @@ def test_a_counter_is_right_though_its_data_moves_between_hosts_whose_processes_
     """On two hosts, the data goes over TCP from one to the other, and the last version is had from whoever has it."""
     tally = _storm(Weather(processes=6, cycles=10, hosts=2, kills=4, patience=2.0, body_bytes=200_000, seed=7))
     assert tally.killed >= 2
+
+
+def test_who_is_about_to_go_and_is_counted_on_again_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others have been told that it goes, and it does not yet: it is forgotten when it is there no more."""
+    monkeypatch.setattr(node_module, "_GONE_SECONDS", 0.0)
+    with scene() as place, place.space() as space, space.handle("m", size=8) as handle:
+        with place.space() as goer:
+            for _ in range(2):
+                space._node.told(Gone(NodeId(goer.node)))
+            with goer.handle("m", size=8) as own:
+                count(own)
+            name = NodeId(goer.node)
+        assert counted(handle) == 1
+        with place.space():
+            pass
+        until(lambda: space._node.host._board.is_forgotten(name))
 
 
 def test_processes_that_hang_say_where(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +56,8 @@ ENTER_SECONDS_MAX = 60.0
 LEAVE_SECONDS_MAX = 60.0
 _LOOK_SECONDS = 0.25
 _GONE_SECONDS = 5.0
+"""After how long who has left this host is forgotten; who was on another one may still be about to leave."""
+_GONE_ELSEWHERE_SECONDS = 2 * LEAVE_SECONDS_MAX
 _CODEC = Codec(HandoverMessage)
 _CONFIG = SpaceConfig(locks=ElmpConfig(order=64, exchange_every=256))
 
@@ -90,7 +91,7 @@ class SpaceNode:
         self._present = set[NodeId]()
         self._watched: tuple[NodeId, ...] = ()
         #: Those that took part, and when they were last known to.
-        self._gone = deque[tuple[float, NodeId]]()
+        self._gone = dict[NodeId, float]()
         self._entered = self._astray = self._departed = False
         self._guard = threading.Lock()
         self._store: Store | None = None
@@ -303,6 +304,7 @@ class SpaceNode:
                 if home is not None:
                     self._homes[node] = home
                     self._present.add(node)
+                    self._gone.pop(node, None)
             case Gone(node):
                 self._present.discard(node)
                 self._forget_later(node)
@@ -342,11 +344,21 @@ class SpaceNode:
             self.host.request(Died(peer, is_certain=False))
 
     def _forget_later(self, node: NodeId) -> None:
-        """Have nothing to do with who has left, but not at once: what it said last may still be on its way."""
-        now, gone = time.monotonic(), self._gone
-        gone.append((now, node))
-        while gone and gone[0][0] < now - _GONE_SECONDS:
-            self.host.forget(gone.popleft()[1])
+        """Have nothing to do with who has left, but not at once: what it said last may still be on its way.
+
+        A repair may count on it again as long as it is there; what is forgotten never comes back.
+        """
+        now = time.monotonic()
+        self._gone[node] = now
+        for one, since in list(self._gone.items()):
+            home = self._homes.get(one)
+            if home is not None and home.host == self._here:
+                is_away = since < now - _GONE_SECONDS and self._roll is not None and self._roll.is_dead(one)
+            else:
+                is_away = since < now - _GONE_ELSEWHERE_SECONDS
+            if is_away:
+                del self._gone[one]
+                self.host.forget(one)
 
     def _find(self, node: NodeId) -> Address | None:
         home = self._homes.get(node)
