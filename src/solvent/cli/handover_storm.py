@@ -47,7 +47,6 @@ class Storm:
         self._context = multiprocessing.get_context("forkserver")
         self._places = [Place(self._task(number)) for number in range(weather.processes)]
         self._deaths = Deaths(weather, self._places, self.tally, folder / "orders")
-        self._last = 0.0
         self._began = time.monotonic()
 
     def _task(self, number: int) -> Task:
@@ -76,7 +75,7 @@ class Storm:
             self._context.set_forkserver_preload(["solvent.cli.handover_worker", "solvent.running.spaces.space"])
             first = self._places[0]
             self._start(first)
-        self._began = self._last = time.monotonic()
+        self._began = time.monotonic()
         try:
             # The others find the first.
             self._go_on(lambda: first.is_inside)
@@ -92,8 +91,9 @@ class Storm:
 
     def _start(self, place: Place) -> None:
         place.process = self._context.Process(target=work, args=(place.task,), daemon=True)
-        place.is_away = False
+        place.is_up = place.is_away = False
         place.process.start()
+        place.seen_at = time.monotonic()
         self.tally.starts += 1
 
     def _go_on(self, is_enough: Callable[[], bool]) -> None:
@@ -101,8 +101,7 @@ class Storm:
             self._look()
             self._deaths.go_on()
             self._watch(self.tally)
-            if time.monotonic() - self._last > self._weather.stall:
-                self._hang()
+            self._look_for_hangs()
             wait(self._sentinels(), _LOOK_SECONDS)
 
     def _sentinels(self) -> list[int]:
@@ -116,7 +115,7 @@ class Storm:
         end = time.monotonic() + _END_SECONDS_MAX
         while self._sentinels() and not self.tally.wrong:
             if time.monotonic() > end:
-                self._hang()
+                self._hang("not all processes get away at the end")
             self._look()
             wait(self._sentinels(), _LOOK_SECONDS)
         if not self.tally.wrong:
@@ -165,6 +164,8 @@ class Storm:
             process = place.process
             is_over = process is not None and process.exitcode is not None
             for note in place.notes():
+                place.seen_at = time.monotonic()
+                place.is_up = note["life"] == place.task.life
                 self._take(place, note)
             if is_over:
                 assert process is not None
@@ -177,9 +178,6 @@ class Storm:
             case "released":
                 tally.cycles += 1
                 tally.waited.append(note["waited"])
-                self._last = time.monotonic()
-            case "found":
-                self._last = time.monotonic()
             case "joined":
                 tally.joins += 1
                 tally.joined.append(note["seconds"])
@@ -221,17 +219,21 @@ class Storm:
 
     # --------------------------------------------------------------------------------------------------------- hanging
 
-    def _hang(self) -> None:
-        done = sum(place.is_done for place in self._places)
-        self.tally.wrong.append(
-            f"nothing has happened for {self._weather.stall:g} s; {done} of {len(self._places)} processes have done all"
-        )
+    def _look_for_hangs(self) -> None:
+        stall, now = self._weather.stall, time.monotonic()
+        for place in self._places:
+            if place.process is not None and not place.is_done and now - place.seen_at > stall:
+                self._hang(f"process {place.task.number} does not get on for {stall:g} s")
+                return
+
+    def _hang(self, what: str) -> None:
+        self.tally.wrong.append(what)
         self._ask_for_stacks()
 
     def _ask_for_stacks(self) -> None:
         for place in self._places:
             # One that has only begun could not answer, and would die of it.
-            if place.process is not None and place.process.pid is not None and place.is_inside:
+            if place.process is not None and place.process.pid is not None and place.is_up:
                 with suppress(ProcessLookupError):
                     os.kill(place.process.pid, signal.SIGUSR1)
         time.sleep(1)

@@ -12,8 +12,8 @@ from solvent.cli.handover_worker import Order, Task
 if TYPE_CHECKING:
     from multiprocessing.process import BaseProcess
 
-STALL_SECONDS = 60.0
-"""After how long without a cycle of anybody it hangs, and is stopped."""
+STALL_SECONDS = 50.0
+"""After how long in which a process does nothing it hangs: it waits for the data, to be let in or to be let go."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,9 +74,12 @@ class Place:
     def __init__(self, task: Task) -> None:
         self.task = task
         self.process: BaseProcess | None = None
-        self.is_inside = self.is_done = self.is_away = False
+        #: Whether it runs; and how far it is.
+        self.is_up = self.is_inside = self.is_done = self.is_away = False
         #: What it has been told and has not done yet; and the last that it was ever told.
         self.order = self.told = Order.NONE
+        #: When it last noted anything.
+        self.seen_at = 0.0
         self._read = 0
 
     def notes(self) -> list[dict[str, Any]]:

@@ -227,7 +227,7 @@ class Worker:
             self._die_soon(Order.DIE_LEAVING)
             if task.has_hosts:
                 task.door(task.number).unlink(missing_ok=True)
-            self._space = None
+        self._space = None
         self.note("left", of="space")
         return is_over
 

@@ -72,8 +72,8 @@ def _options(arguments: list[str]) -> Namespace:
     parser.add_argument("--hosts", type=at_least(1), default=1, metavar="K", help=says)
     says = "how long a process of another host may be silent before it is taken for dead (default: %(default)s)"
     parser.add_argument("--patience", type=seconds, default=5.0, metavar="S", help=says)
-    says = "give up if nobody counts for so many seconds (default: %(default)s)"
-    parser.add_argument("--stall", type=seconds, default=60.0, metavar="S", help=says)
+    says = "give up if a process does nothing for so many seconds (default: %(default)s)"
+    parser.add_argument("--stall", type=seconds, default=50.0, metavar="S", help=says)
     parser.add_argument("--seed", type=int, metavar="N", help="who leaves and who is killed (default: any)")
     parser.add_argument("--journal", metavar="DIR", help="an empty folder, in which the processes' journals are kept")
     add_format(parser)
