@@ -109,6 +109,7 @@ _REPAIRING = (
     handover.Renew,
     handover.Agreed,
     handover.Proceed,
+    handover.Over,
     handover.Fenced,
 )
 _LIVING = (handover_words.Enter, handover_words.Open, handover_words.In, handover_words.Go, handover_words.Died)

@@ -80,7 +80,24 @@ LARGE: Mapping[str, Callable[[], Model]] = {
         space, 3, _wants(1, 2), deaths=1, has_data=True, title="data is changed, of three anybody dies"
     ),
     "die-twice-entering": partial(
-        space, 2, [], newcomers=[(1, 0)], opened=(), deaths=2, title="one comes to two, and two die"
+        space,
+        2,
+        [],
+        newcomers=[(1, 0)],
+        opened=(),
+        deaths=2,
+        victims=(1, 2),
+        title="one comes to two, and both others of the founder die",
+    ),
+    "die-going-and-entering": partial(
+        space,
+        2,
+        [(0, Go())],
+        newcomers=[(1,)],
+        opened=(),
+        deaths=1,
+        victims=(0, 2),
+        title="the founder goes, one comes, and either dies",
     ),
     "go-all-3": partial(space, 3, [(0, Go()), (1, Go()), (2, Go())], opened=(1,), title="all three go"),
     "suspect-and-request-3": partial(

@@ -31,6 +31,7 @@ from solvent.protocols.handover.messages import (
     Muster,
     Newcomer,
     Noted,
+    Over,
     Present,
     Proceed,
     Refused,
@@ -110,8 +111,13 @@ class Process(Repairing):
                 self.on_repair_message(sender, message)
 
     def on_repair_message(self, sender: NodeId, message: Any) -> None:
-        """Take what belongs to a repair."""
+        """Take what belongs to a repair; who is over says so to whoever counts on it."""
+        if self.standing.role is Role.OVER and isinstance(message, Alarm | Charge | Muster | Renew):
+            self.send(sender, Over())
+            return
         match message:
+            case Over():
+                self.on_died(sender, is_certain=True)
             case Alarm():
                 self.on_alarm(sender, message)
             case Charge():

@@ -203,6 +203,10 @@ class Proceed(Message, frozen=True, gc=False, array_like=True):
     ballot: Ballot
 
 
+class Over(Message, frozen=True, gc=False, array_like=True):
+    """From a process that takes no part any more, and never will again."""
+
+
 class Fenced(Message, frozen=True, gc=False, array_like=True):
     """To a process that was taken for dead: the others went on without you, in this epoch."""
 
@@ -229,6 +233,7 @@ HandoverMessage: TypeAlias = (
     | Renew
     | Agreed
     | Proceed
+    | Over
     | Fenced
 )
 """All that may come over a wire."""
@@ -251,6 +256,7 @@ __all__ = [
     "Muster",
     "Newcomer",
     "Noted",
+    "Over",
     "Present",
     "Proceed",
     "Refused",

@@ -59,13 +59,19 @@ class Repairing(Alarming):
     # ----------------------------------------------------------------------------------------------------- musters
 
     def be_without(self, node: NodeId) -> None:
-        """Go on with a repair without a process that has answered, or has not; or have one made."""
+        """Go on with a repair without a process that has answered, or has not; or have one made.
+
+        What others have found may be older than what it released before it died: all are asked again.
+        """
         mustering = self.standing.mustering
         if mustering is None:
             self.consider_alarm()
-        elif mustering.agreeing is not None and node in mustering.attendances:
+        elif mustering.agreeing is not None:
+            if node in mustering.attendances:
+                self.muster()
+        elif node in self.standing.dead and node in mustering.asked:
             self.muster()
-        elif mustering.agreeing is None:
+        else:
             answers = mustering.attendances
             answers = answers.delete(node) if node in answers else answers
             self.change(mustering=replace(mustering, attendances=answers))
