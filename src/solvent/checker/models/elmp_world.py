@@ -187,7 +187,7 @@ def is_settled(world: World) -> bool:
     return (
         world.is_quiet
         and not world.requests
-        and all(is_idle(state) and state.departure is None for state in world.states)
+        and all(is_idle(state) and state.departure is None and not state.early for state in world.states)
         and not any(one.handle is not None for state in world.states for one in (*state.places, *state.uses))
     )
 

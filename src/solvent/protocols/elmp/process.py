@@ -55,7 +55,7 @@ from solvent.protocols.elmp.messages import (
     Welcome,
     Won,
 )
-from solvent.protocols.elmp.state import Blocked, ElmpConfig, ElmpState, ElmpStep, Idle, Joining, Out, Place
+from solvent.protocols.elmp.state import Blocked, ElmpConfig, ElmpState, ElmpStep, Idle, Joining, Out, Place, Requesting
 from solvent.protocols.elmp.vocabulary import Data, Fetched, Join, Leave, Release, Request, Stored, Withdraw
 from solvent.protocols.machine import Event, NodeId, Received, Requested, TimerFired
 
@@ -147,16 +147,20 @@ class Process(Balancing):
 
     def on_seat_message(self, sender: NodeId, message: SeatMessage) -> None:
         """Queue what is said to who has this seat; if that changes, it goes with the old one or waits for the new."""
-        if self.swap is not None and sender == self.swap.other and isinstance(message, Resized):
+        is_impatience = isinstance(message, Climb) and not message.requests
+        if self.swap is not None and sender == self.swap.other and (is_impatience or isinstance(message, Resized)):
             # Of the lower seat, when its occupant still was a child: what it told goes with the seats.
             return
         is_strange = type(message) in _FROM_CHILDREN and not self.has_child(sender)
+        if is_impatience and is_strange and self.swap is None and type(self.phase) not in (Requesting, Blocked):
+            # From a former child; it has heard of its place, and this process is not about to have another seat.
+            return
         if is_strange or (self.swap is not None and sender not in self.swap.waiting):
             # From a child of the seat that this process is going to have, perhaps without having heard of it yet.
             self.early += ((sender, message),)
         elif isinstance(message, Resized):
             self.on_resized(sender, message)
-        elif isinstance(message, Climb) and not message.requests:
+        elif is_impatience:
             self.on_impatience(sender)
         else:
             self.queue.append((sender, message))

@@ -159,6 +159,8 @@ class Climbing(Exchanging):
                 self.appended(one.turn, one.predecessor, one.next)
                 self.phase = IDLE
                 self.is_reshaped = True
+                # It gets no other seat now, and what was kept for that case is void.
+                self.replay()
 
     def on_rise(self, message: Rise) -> None:
         """Change seats with the root, or tell a child to."""

@@ -13,6 +13,7 @@ from solvent.protocols.elmp.messages import (
     Asking,
     Attach,
     Climb,
+    Enter,
     Gather,
     Gathered,
     Given,
@@ -22,6 +23,7 @@ from solvent.protocols.elmp.messages import (
     Seat,
     Seated,
     Stand,
+    Surrender,
     Won,
 )
 from solvent.protocols.elmp.state import (
@@ -134,6 +136,15 @@ def test_gathered_process_forgets_what_begins_again() -> None:
     state, effects = taken(B, before, Received(A, Gather()))
     assert state.seat.queue == ((A, Attach(E, 9)), (B, Own("request", 1)))
     assert sent(effects) == [(C, Gather()), (D, Gather())]
+
+
+def test_gathering_loses_nobody_that_asks_once() -> None:
+    """New processes and such that leave the queue do not begin again, so what they want is kept; requests are not."""
+    gathering = Gathering(frozenset((C, D)), (B,))
+    before = inner(phase=Blocked(A), gathering=gathering)
+    events = (Received(C, Enter(E)), Received(D, Surrender((D, 5))), Received(C, Climb((Asking(C, 1, (C,)),))))
+    state, effects = taken(B, before, *events)
+    assert (state.early, sent(effects)) == (((C, Enter(E)), (D, Surrender((D, 5)))), [])
 
 
 def test_gathering_waits_for_an_exchange() -> None:

@@ -195,6 +195,11 @@ def test_new_version_is_kept_until_it_is_taken() -> None:
     assert state.keeps is None
 
 
+def test_word_of_an_older_version_frees_nobody() -> None:
+    """Who has a newer version meanwhile keeps it."""
+    assert taken(B, leaf(keeps=5), Received(C, Taken(4)))[0].keeps == 5
+
+
 def test_change_of_a_part_stays_where_it_was_made() -> None:
     """Who changed a part keeps it until somebody who claims all of that part relieves it."""
     token = Token(2, Data(1, A), ())
@@ -217,7 +222,8 @@ def test_changes_are_named_in_the_order_of_turns() -> None:
     _, effects = taken(B, state, Requested(Fetched(1)))
     assert sent(effects) == [(C, Superseded(1)), (D, Superseded(1)), (A, Taken(1))]
     _, effects = taken(B, state, Requested(Release(0, Data(2, B))))
-    assert sent(effects) == [(A, Taken(1)), (C, Superseded(1)), (D, Superseded(1))]
+    token = (C, Token(3, Data(2, B, since=(2, 1))))
+    assert sent(effects) == [token, (A, Taken(1)), (C, Superseded(1)), (D, Superseded(1))]
 
 
 def test_data_of_who_leaves_is_urgent() -> None:

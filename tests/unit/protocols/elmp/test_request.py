@@ -8,7 +8,7 @@ from solvent.protocols.elmp.messages import Asking, Climb, Follow, Freed, Given,
 from solvent.protocols.elmp.state import Busy, Departure, ElmpConfig, Idle, Place, Requesting, Use
 from solvent.protocols.elmp.vocabulary import WHOLE, Dropped, Granted, Leave, Queued, Release, Request
 from solvent.protocols.machine import Received, Requested
-from tests.unit.protocols.elmp.acting import A, B, C, Company, D, child, inner, leaf, root, sent, taken, told
+from tests.unit.protocols.elmp.acting import A, B, C, Company, D, E, child, inner, leaf, root, sent, taken, told
 
 SELDOM = ElmpConfig(exchange_every=100)
 OF_C = Asking(C, 1, (C,))
@@ -92,6 +92,21 @@ def test_token_waits_for_news_of_who_is_next() -> None:
     released = leaf(B, phase=Requesting(1), places=(Place(3, None, has_token=True),))
     _, effects = taken(C, released, Received(B, Won((Given(C, 1, (C, B), 3, (A, 2), (D, 4)),))))
     assert sent(effects) == [(D, Token(4))]
+
+
+def test_news_of_a_predecessor_may_be_out_of_date() -> None:
+    """Word that somebody between was passed over may be faster than the news."""
+    before = leaf(B, phase=Requesting(1), places=(Place(3, 0, predecessor=(A, 1)),))
+    state, _ = taken(C, before, Received(B, Won((Given(C, 1, (C, B), 3, (D, 2)),))))
+    assert (state.phase, state.places) == (Idle(), (Place(3, 0, predecessor=(A, 1)),))
+
+
+def test_who_changes_seats_asks_for_no_news() -> None:
+    """It has heard of its place; what comes meanwhile waits for the seat."""
+    before = leaf(A, phase=Requesting(1, can_wait=True), places=(Place(0, 0),), asks=1)
+    rise = Rise(Given(C, 1, (C,), 3, (A, 2)), A)
+    state, effects = taken(C, before, Received(A, rise), Requested(Request(7)), config=SELDOM)
+    assert (state.phase, sent(effects)) == (Requesting(1), [])
 
 
 def test_second_request_of_a_handle_drops_the_first() -> None:
@@ -188,3 +203,13 @@ def test_request_of_who_is_impatient_may_still_wait_in_the_queue() -> None:
         Received(C, Climb(())),
     )
     assert state.seat.queue == ((C, Climb((OF_C,))), (D, Climb((of_d,))))
+
+
+def test_impatience_of_who_is_no_child_any_more_is_forgotten() -> None:
+    """It has heard of its place; only who is about to have another seat may know the sender later."""
+    assert taken(B, inner(), Received(A, Climb(())), config=SELDOM) == (inner(), [])
+    state, _ = taken(B, inner(phase=Requesting(1)), Received(D, Climb(())), Received(E, Climb(())), config=SELDOM)
+    assert state.early == ((E, Climb(())),)
+    given = Given(B, 1, (B,), 3, (A, 2))
+    state, _ = taken(B, replace(state, places=(Place(0, 0),)), Received(A, Won((given,))), config=SELDOM)
+    assert (state.phase, state.early) == (Idle(), ())
