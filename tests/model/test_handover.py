@@ -13,16 +13,16 @@ COUNTS = {
     "go-founder-3": 899,
     "go-all-2": 94,
     "die-2": 202,
-    "die-twice-3": 7_776,
+    "die-twice-3": 7_848,
     "die-entering": 1_354,
     "die-going-3": 406,
-    "die-going-founder-3": 2_364,
+    "die-going-founder-3": 2_448,
     "die-with-data-2": 433,
     "suspect-2": 730,
-    "suspect-3": 3_404,
-    "suspect-each-other-3": 4_691,
-    "suspect-entering": 1_635,
-    "suspect-dying-3": 407,
+    "suspect-3": 3_772,
+    "suspect-each-other-3": 4_721,
+    "suspect-entering": 1_771,
+    "suspect-dying-3": 455,
 }
 CAUGHT = {
     "makes-its-own": "locks are whole",
@@ -39,7 +39,7 @@ CAUGHT = {
 CAUGHT_LONG = {
     "says-no-goodbye": "locks are whole",
     "forgets-who-waits": GOAL,
-    "waits-for-the-dead": GOAL,
+    "waits-for-the-dead": "locks are whole",
 }
 
 

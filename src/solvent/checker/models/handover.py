@@ -103,6 +103,10 @@ LARGE: Mapping[str, Callable[[], Model]] = {
     "suspect-and-request-3": partial(
         space, 3, [*_suspects((0, 1)), *_wants(1, 2)], is_instant=True, title="one is taken for dead, two request"
     ),
+    "suspect-and-die-4": partial(
+        space, 4, _suspects((1, 0)), opened=(), deaths=1, victims=(0, 2), title="of four one is suspected, and one dies"
+    ),
+    "suspect-4": partial(space, 4, _suspects((0, 2), (3, 1)), opened=(), title="of four two are taken for dead"),
     "suspect-all-3": partial(space, 3, _suspects((0, 1), (0, 2), (1, 0)), opened=(), title="a network is cut in three"),
 }
 

@@ -114,14 +114,17 @@ class Membership(Desk):
         if sender == noted.node:
             self.forget_leaver(sender)
             return
-        waiting = self.standing.noting.get(noted.node)
-        if waiting is None or self.gate(sender, noted.epoch) is not Gate.TAKE:
-            return
-        self.change(noting=self.standing.noting.set(noted.node, waiting - {sender}))
-        if waiting == {sender} and noted.node == self.me:
+        if noted.node in self.standing.noting and self.gate(sender, noted.epoch) is Gate.TAKE:
+            self.wait_no_more(noted.node, sender)
+
+    def wait_no_more(self, node: NodeId, other: NodeId) -> None:
+        """Wait no more for one process to note that another one comes or goes."""
+        waiting = self.standing.noting[node]
+        self.change(noting=self.standing.noting.set(node, waiting - {other}))
+        if waiting == {other} and node == self.me:
             self.ask_to_go()
-        elif waiting == {sender}:
-            self.settle(noted.node)
+        elif waiting == {other}:
+            self.settle(node)
 
     def settle(self, node: NodeId) -> None:
         """Let a process in that all know, or go."""
@@ -135,6 +138,10 @@ class Membership(Desk):
                 leavers=standing.leavers | {node},
                 members=standing.members.delete(node),
             )
+            # It need not note any more who comes, and cannot if it dies now.
+            for one in sorted(self.standing.noting):
+                if one in self.standing.noting:
+                    self.wait_no_more(one, node)
         else:
             # Who goes has told so before, and is not to be counted on.
             members = [one for one in standing.members.items() if one[0] not in standing.goers]

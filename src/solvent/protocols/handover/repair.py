@@ -61,20 +61,17 @@ class Repairing(Alarming):
     def be_without(self, node: NodeId) -> None:
         """Go on with a repair without a process that has answered, or has not; or have one made.
 
-        What others have found may be older than what it released before it died: all are asked again.
+        Who has answered is asked again, since it may only be slow. All are, if it is dead: what they have found may be
+        older than what it released before it died.
         """
         mustering = self.standing.mustering
         if mustering is None:
             self.consider_alarm()
-        elif mustering.agreeing is not None:
-            if node in mustering.attendances:
-                self.muster()
-        elif node in self.standing.dead and node in mustering.asked:
+            return
+        is_missed = node in self.standing.dead and node in mustering.asked and mustering.agreeing is None
+        if node in mustering.attendances or is_missed:
             self.muster()
         else:
-            answers = mustering.attendances
-            answers = answers.delete(node) if node in answers else answers
-            self.change(mustering=replace(mustering, attendances=answers))
             self.consider_renewing()
 
     def muster(self) -> None:
@@ -331,7 +328,7 @@ class Repairing(Alarming):
             self.resources = self.resources.set(resource, state)
             self.effects += wrapped(effects, renew.ballot, resource)
         for node, address in sorted(old.knocks.items()):
-            if node in members:
+            if node in members or node in old.dead:
                 self.forget_knock(node)
             else:
                 self.pass_on_knock(node, address)
