@@ -211,7 +211,7 @@ class Storm:
             if not self.tally.wrong:
                 self.tally.wrong.append(f"process {place.task.number} has ended with exit code {code}")
             return
-        elif not place.is_away:
+        if place.is_done or (code == 0 and not place.is_away):
             return
         self._deaths.order(place, Order.NONE)
         place.task = replace(place.task, life=place.task.life + 1)

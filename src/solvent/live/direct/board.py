@@ -234,7 +234,8 @@ class Board:
                 self.heard[node] = -NEVER
             else:
                 self.heard[node] = self.now
-                self._ask(node)
+                # Where there is a line, it is asked when it has been silent for a while.
+                self._way_to(node).dial()
         if self._watched:
             self.clock.set(_WATCH, self.now + patience / ASKS_PER_PATIENCE, self._look)
         else:
@@ -257,15 +258,15 @@ class Board:
             if silent > self._patience:
                 self._lose(node, f"it was silent for {self._patience:g} seconds")
             elif silent > pause / 2:
-                self._ask(node)
+                self._way_to(node).ask()
         if self._watched:
             self.clock.set(_WATCH, self.now + pause, self._look)
 
-    def _ask(self, node: NodeId) -> None:
+    def _way_to(self, node: NodeId) -> Way:
         way = self._ways.get(node)
         if way is None:
             way = self._ways[node] = Way(self, node)
-        way.ask()
+        return way
 
     def _lose(self, node: NodeId, why: str) -> None:
         self._watched -= {node}

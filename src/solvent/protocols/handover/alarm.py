@@ -43,24 +43,15 @@ class Alarming(Membership):
         else:
             circle = sorted(self.others - standing.dead)
             after = [node for node in circle if node > self.me] + [node for node in circle if node < self.me]
-            # All count on the founder. Whoever has just come in by it cannot watch anybody yet.
-            found = {*after[: self.config.watched], *standing.leavers, standing.founder, *self.unwatched(circle)}
+            # All count on the founder.
+            found = {*after[: self.config.watched], *standing.leavers, standing.founder}
+            if standing.noting:
+                # It waits for some of all; and who watches those may only be about to come in, or not count on them.
+                found |= self.others.union(*standing.noting.values())
             if not standing.is_running or standing.has_resigned or self.lost & frozenset(standing.members):
                 # It waits for one of these.
                 found |= {*self.makers, self.coordinator}
         return tuple(sorted(node for node in found - standing.dead - {self.me} if node is not None))
-
-    def unwatched(self, circle: list[NodeId]) -> set[NodeId]:
-        """Give those whose death nobody would notice: all who should have not been let in yet, as the founder knows."""
-        newcomers = frozenset(self.standing.noting) - self.standing.goers
-        if not newcomers:
-            return set()
-        around = sorted([*circle, self.me])
-        # Whoever comes before a process in the circle watches it.
-        watchers = range(1, min(self.config.watched, len(around) - 1) + 1)
-        return {
-            node for place, node in enumerate(around) if all(around[place - step] in newcomers for step in watchers)
-        }
 
     @property
     def makers(self) -> set[NodeId]:
@@ -95,6 +86,7 @@ class Alarming(Membership):
         elif standing.role is Role.INSIDE:
             self.forget_leaver(peer)
             self.forget_knock(peer)
+            self.wait_no_longer_for(peer)
             self.be_without(peer)
 
     def consider_alarm(self) -> None:
@@ -178,6 +170,13 @@ class Alarming(Membership):
     def muster(self) -> None:
         """Make a repair."""
         raise NotImplementedError
+
+    def wait_no_longer_for(self, node: NodeId) -> None:
+        """Go without an answer of one that had said goodbye itself and then died; the founder sees to its death."""
+        standing = self.standing
+        waiting = standing.noting.get(self.me)
+        if waiting is not None and node in waiting and node not in standing.members and standing.is_running:
+            self.wait_no_more(self.me, node)
 
     def be_without(self, node: NodeId) -> None:
         """Go on with a repair without a process that has answered, or has not; or have one made."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from solvent.protocols.handover.machine import SpaceMachine
 from solvent.protocols.handover.state import Role, SpaceConfig, SpaceState
-from solvent.protocols.handover.vocabulary import Died, Enter
+from solvent.protocols.handover.vocabulary import Died, Enter, Go
 from solvent.protocols.machine import Answered, Ask, Event, NodeId, Received, Requested, Send
 
 if TYPE_CHECKING:
@@ -50,6 +50,10 @@ class _Space:
         """Let a process turn to another one."""
         self.add(node)
         self.take(node, Requested(Enter(NodeId(contact))))
+
+    def role(self, node: int) -> Role:
+        """Tell how far a process is."""
+        return self.states[node].standing.role
 
     def watchers(self, node: int) -> list[int]:
         """Give who lives and would notice that a process is dead."""
@@ -96,3 +100,44 @@ def test_all_watch_the_founder() -> None:
     _told(space, 50)
     space.settle()
     assert {space.states[node].standing.role for node in (30, 40, 60, 70)} == {Role.INSIDE}
+
+
+def test_the_death_of_one_that_has_said_goodbye_holds_up_nobody() -> None:
+    """Nobody but the founder counts on it any more; whoever comes or goes next does so all the same."""
+    space = _Space(50)
+    for node in (10, 20, 30, 40):
+        space.enter(node, 50)
+        space.settle()
+    space.take(20, Requested(Go()))
+    space.settle(until=lambda: all(20 not in space.states[one].standing.members for one in (10, 30, 40)))
+    space.dead.add(20)
+    space.settle()
+    assert 20 in space.states[50].standing.members
+    space.take(40, Requested(Go()))
+    space.enter(60, 30)
+    space.settle()
+    assert space.watchers(20)
+    _told(space, 20)
+    space.settle()
+    assert space.states[40].standing.role is Role.OVER
+    assert space.states[60].standing.role is Role.INSIDE
+    assert sorted(space.states[50].standing.members) == [10, 30, 50, 60]
+
+
+def test_one_that_waits_for_another_s_answer_to_its_goodbye_goes_though_that_one_dies() -> None:
+    """The other one had said goodbye before, so no repair is made for it by who has heard that."""
+    space = _Space(50)
+    for node in (10, 20, 30, 40):
+        space.enter(node, 50)
+        space.settle()
+    space.take(20, Requested(Go()))
+    space.take(40, Requested(Go()))
+    space.settle(until=lambda: 20 not in space.states[40].standing.members)
+    space.dead.add(20)
+    space.settle()
+    assert space.role(40) is Role.INSIDE
+    for _ in range(3):
+        _told(space, 20)
+        space.settle()
+    assert space.role(40) is Role.OVER
+    assert sorted(space.states[50].standing.members) == [10, 30, 50]
