@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from solvent.protocols.elmp.balance import is_too_high
 from solvent.protocols.elmp.messages import (
     Agreed,
+    Done,
     Given,
     Link,
     Lower,
@@ -111,7 +112,14 @@ def nobody_is_overtaken_by_what_it_excludes(scene: Scene) -> str | None:
 
 def who_is_asked_takes_part(scene: Scene) -> str | None:
     """Claims that others wait for, or of which the token tells, are of processes that can answer."""
-    asked = {node for state in scene.states for use in state.uses for node, _ in use.awaits}
+    answered = {(to, one.use, one.over) for _, to, one in scene.messages if isinstance(one, Done)}
+    asked = {
+        over[0]
+        for node, state in enumerate(scene.states)
+        for use in state.uses
+        for over in use.awaits
+        if (node, use.number, over) not in answered
+    }
     asked |= {node for state in scene.states for place in state.places for node, _, _ in place.active}
     asked |= {node for _, one in scene.under_way() if isinstance(one, Token) for node, _, _ in one.active}
     gone = asked.difference(scene.members())

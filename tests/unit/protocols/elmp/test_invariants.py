@@ -15,11 +15,12 @@ from solvent.protocols.elmp.invariants import (
     the_tree_is_whole,
     there_is_one_root,
     there_is_one_token,
+    who_is_asked_takes_part,
     who_waits_is_in_the_queue,
 )
-from solvent.protocols.elmp.messages import Token
-from solvent.protocols.elmp.state import ElmpConfig, ElmpState, Place
-from solvent.protocols.elmp.vocabulary import Data
+from solvent.protocols.elmp.messages import Done, Given, Token
+from solvent.protocols.elmp.state import ElmpConfig, ElmpState, Place, Requesting, Use
+from solvent.protocols.elmp.vocabulary import WHOLE, Claim, Data
 from solvent.protocols.machine import NodeId
 from tests.unit.protocols.elmp.acting import A, B, C, Company
 
@@ -94,3 +95,28 @@ def test_lost_data_is_seen() -> None:
     assert the_data_is_where_it_is_said_to_be(
         changed(0, places=(Place(1, None, has_token=True, data=Data(1, NodeId(9))),))
     )
+
+
+def test_claims_of_those_who_have_left_are_seen() -> None:
+    """Nobody waits for an answer from who takes no part, unless it is on its way; nor will anybody."""
+    gone = NodeId(9)
+    waiting = changed(1, uses=(Use(1, 0, WHOLE, 2, awaits=((gone, 4),)),))
+    assert who_is_asked_takes_part(waiting)
+    assert not who_is_asked_takes_part(waiting._replace(messages=((gone, B, Done(1, (gone, 4), is_changed=False)),)))
+    active = ((gone, 4, Claim(is_shared=True)),)
+    assert who_is_asked_takes_part(changed(0, places=(Place(1, None, has_token=True, active=active),)))
+    assert who_is_asked_takes_part(SOUND._replace(messages=((A, B, Token(2, None, active)),)))
+
+
+def test_place_that_was_not_told_counts() -> None:
+    """The root knows for a process what that has not heard; what it knows must be right."""
+    root = replace(SOUND.states[0].seat, turns=2, tail=(B, 2), untold=Given(B, 1, (B,), 2, (A, 1)))
+    resting = (Place(1, 0, has_token=True, next=(B, 2)),)
+    states = (
+        replace(SOUND.states[0], seat=root, places=resting),
+        replace(SOUND.states[1], phase=Requesting(1, can_wait=True), places=(Place(0, 0),)),
+        SOUND.states[2],
+    )
+    assert [check(SOUND._replace(states=states)) for check in SAFETY] == [None] * len(SAFETY)
+    wrong = replace(states[0], seat=replace(root, untold=Given(B, 1, (B,), 2, (C, 1))))
+    assert the_queue_is_a_doubly_linked_list(SOUND._replace(states=(wrong, *states[1:])))
