@@ -56,11 +56,12 @@ class Scene:
     def holder(self, host: str = "here", *, content: bytes = b"", then: str = "", **options: Any) -> Child:
         """Start a process that has the resource `m`, has written to it, and waits to be killed.
 
-        With `then`, it has released what it wrote first, and written that next.
+        With `then`, it has released what it wrote first, and written that next. On other hosts it finds it made.
         """
 
         def work(say: Callable[[str], None]) -> None:
-            with self.space(host, **options) as space, space.handle("m", size=100) as handle:
+            size = None if "join" in options else 100
+            with self.space(host, **options) as space, space.handle("m", size=size) as handle:
                 view = handle.acquire(timeout=SECONDS_MAX)
                 view[: len(content)] = content
                 if then:

@@ -106,6 +106,35 @@ def test_an_array_is_mapped_and_read_only_after_the_release(place: Scene) -> Non
             _ = handle.array
 
 
+def test_type_and_shape_are_those_of_who_made_it(place: Scene) -> None:
+    """Who says another type gets an error and nothing is changed by it; a change of the size counts for all."""
+    with place.space() as space, space.handle("grid", initial=np.arange(4.0)) as handle, space.handle("grid") as other:
+        handle.acquire()
+        handle.release()
+        with space.handle("grid", array=((4,), "i8")) as third, pytest.raises(Misuse) as caught:
+            third.acquire(timeout=SECONDS_MAX)
+        assert (caught.value.code, "<f8" in caught.value.message, "<i8" in caught.value.message) == ("S105", True, True)
+        other.acquire(timeout=SECONDS_MAX)
+        assert other.array.tolist() == [0, 1, 2, 3]
+        other.resize(48)
+        other.array[4:] = 7
+        other.release()
+        handle.acquire(timeout=SECONDS_MAX)
+        assert handle.array.tolist() == [0, 1, 2, 3, 7, 7]
+        handle.release()
+    with place.space() as space, space.handle("m", size=24) as handle, space.handle("m") as other:
+        handle.acquire()
+        handle.release()
+        with space.handle("m", array=(3, float)) as third:
+            third.acquire()
+            third.array[:] = 1
+            third.release()
+        other.acquire()
+        with pytest.raises(Misuse) as caught:
+            _ = other.array
+        assert caught.value.code == "D104"
+
+
 def test_a_file_is_handed_over_in_place(place: Scene, tmp_path: Path) -> None:
     """What is written is in the file, also when all processes have left."""
     path = tmp_path / "data"

@@ -11,6 +11,8 @@ from typing import Any
 from solvent.errors import Misuse
 
 _KIND = "numpy"
+_RESIZED = "resized"
+"""The last word of a form, if the bytes are more or fewer than whoever made them said."""
 
 
 def array_of(view: memoryview, form: str, dtype: Any, shape: Any) -> Any:
@@ -42,11 +44,40 @@ def form_of(array: Any) -> str:
 
 
 def _from_form(form: str) -> tuple[str, tuple[int, ...]]:
+    told = told_by(form)
+    if told is None:
+        hint = "whoever makes them says it: `array=((100, 100), float)`, or an array as `initial`; or use the view"
+        raise Misuse("D104", "nobody has said that these bytes are an array", hint=hint)
+    return told
+
+
+def told_by(form: str) -> tuple[str, tuple[int, ...]] | None:
+    """Give the type and the shape that a form tells; none if it tells of no array."""
     kind, _, rest = form.partition(" ")
     if kind != _KIND:
-        raise Misuse("D104", "nobody has said what these bytes are", hint="give a type, as in `array(float)`")
-    dtype, _, shape = rest.partition(" ")
+        return None
+    dtype, _, shape = rest.removesuffix(f" {_RESIZED}").partition(" ")
     return dtype, tuple(int(length) for length in shape.split(",") if length)
+
+
+def is_resized(form: str) -> bool:
+    """Tell whether a form is that of bytes which are more or fewer than whoever made them said."""
+    return form.endswith(_RESIZED)
+
+
+def resized_form(form: str, size: int) -> str:
+    """Say what bytes are when there are so many of them now: as many rows as they have room for, or no array."""
+    told = told_by(form)
+    if told is None:
+        return _RESIZED
+    dtype, shape = told
+    try:
+        row = _numpy().dtype(dtype).itemsize * math.prod(shape[1:])
+    except Misuse:
+        row = 0
+    if not shape or not row or size % row:
+        return _RESIZED
+    return f"{_KIND} {dtype} {','.join(map(str, (size // row, *shape[1:])))} {_RESIZED}"
 
 
 def _numpy() -> Any:
@@ -58,4 +89,4 @@ def _numpy() -> Any:
     return np
 
 
-__all__ = ["array_of", "form_of"]
+__all__ = ["array_of", "form_of", "is_resized", "resized_form", "told_by"]

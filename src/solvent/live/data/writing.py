@@ -72,6 +72,11 @@ class Writing:
         self._arrays = list[weakref.ref[Any]]()
 
     @property
+    def is_whole(self) -> bool:
+        """Whether it is everything."""
+        return self._is_whole
+
+    @property
     def view(self) -> memoryview:
         """The bytes, mapped and not copied, to be changed as long as this writing goes on."""
         self._go_on()
@@ -79,12 +84,19 @@ class Writing:
             self._view = self._mapped()
         return self._view
 
-    def array(self, dtype: Any = None, shape: Any = None) -> Any:
-        """Give a NumPy array over the bytes; without a type, the one that was last written here."""
-        known = self._card.sheet().form if self._form is None else self._form
-        array = array_of(self.view, known, dtype, shape)
+    @property
+    def form(self) -> str:
+        """What the bytes are, or are going to be."""
+        return self._card.sheet().form if self._form is None else self._form
+
+    def array(self, dtype: Any = None, shape: Any = None, *, is_told: bool = True) -> Any:
+        """Give a NumPy array over the bytes; without a type, the one that was last written here.
+
+        Those that read them are told the type, unless it is only how this process wants to see them.
+        """
+        array = array_of(self.view, self.form, dtype, shape)
         self._arrays.append(weakref.ref(array))
-        if self._is_whole and dtype is not None:
+        if self._is_whole and dtype is not None and is_told:
             self._form = form_of(array)
         return array
 

@@ -6,11 +6,12 @@ slice of an array) cannot be withdrawn; whoever writes there later writes into w
 
 from __future__ import annotations
 
+import math
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from solvent.errors import Misuse
-from solvent.live.data.arrays import array_of
+from solvent.live.data.arrays import array_of, is_resized, resized_form, told_by
 from solvent.running.spaces.contents import shape_of_part
 
 if TYPE_CHECKING:
@@ -54,31 +55,34 @@ class Access:
 
     def array(self, offset: int) -> Any:
         """Give the bytes as an array; of a part, its rows or its entries."""
-        contents, region = self._contents, self.region
-        form = region.sheet.form if region is not None else ""
-        dtype, shape = contents.dtype, contents.shape
-        if dtype is None or shape is None:
-            kind = array_of(memoryview(b""), form, None, (0,)).dtype
-            whole = tuple(int(length) for length in form.rsplit(" ", 1)[1].split(",") if length)
-        else:
-            kind, whole = dtype, shape
-        view = self.view
-        size = len(view) if region is None else region.size
-        if len(view) == size:
-            lengths: tuple[int, ...] = whole
-        else:
-            lengths = shape_of_part(whole, kind.itemsize, offset, len(view))
-        if self.writing is None:
-            return array_of(view, form, kind, lengths)
-        # The form of the data is said already, by who made it; saying it again costs a change of the card.
-        is_same = dtype is None and len(view) == size
-        return self.writing.array() if is_same else self.writing.array(kind, lengths)
+        writing, region, view = self.writing, self.region, self.view
+        form, size = "", len(view)
+        if writing is not None and region is not None:
+            form, size = writing.form, size if writing.is_whole else region.size
+        elif region is not None:
+            form, size = region.sheet.form, region.size
+        kind, whole = self._seen_as(form, size)
+        lengths = whole if len(view) == size else shape_of_part(whole, kind.itemsize, offset, len(view))
+        # What the bytes are for others was said by who made them.
+        return array_of(view, "", kind, lengths) if writing is None else writing.array(kind, lengths, is_told=False)
+
+    def _seen_as(self, form: str, size: int) -> tuple[Any, tuple[int, ...]]:
+        """Give type and shape: those of who made the data; if that one has said none, those of this handle."""
+        contents, told = self._contents, told_by(form)
+        if told is None and contents.dtype is not None and contents.shape is not None:
+            kind, shape = contents.dtype, contents.shape
+            row = kind.itemsize * math.prod(shape[1:])
+            return kind, (size // row, *shape[1:]) if is_resized(form) and shape and row else shape
+        kind = array_of(memoryview(b""), form, None, (0,)).dtype
+        assert told is not None
+        return kind, told[1]
 
     def resize(self, size: int) -> memoryview:
         """Change the number of bytes, and give a new view."""
         if self.writing is None:
             raise Misuse("S104", "only who holds all of a resource, to change it, can change its size")
         self.writing.resize(size)
+        self.writing.describe(resized_form(self.writing.form, size))
         return self.writing.view
 
     @property

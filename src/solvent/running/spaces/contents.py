@@ -1,22 +1,26 @@
 """What is handed over: bytes, a NumPy array, or a file; as the one who makes a handle says it.
 
-The first process that gets a resource makes its data of what it was told. All others find it made, and what they were
-told about it is not looked at, but for the type and shape of an array, which say how they want to see the bytes.
+The first process that gets a resource makes its data of what it was told. All others find it made. What they say must
+be the same, as far as they say anything; but of bytes that nobody calls an array each may say how it wants to see them.
 """
 
 from __future__ import annotations
 
 import math
+import operator
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from solvent.errors import Misuse
-from solvent.live.data.arrays import array_of, form_of
+from solvent.live.data.arrays import array_of, form_of, is_resized, told_by
 
 if TYPE_CHECKING:
     from os import PathLike
+
+    from solvent.live.data.card import Sheet
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +41,40 @@ class Contents:
         """Whether it says enough to make the data; without, a handle is a lock, or uses what others make."""
         return self.size is not None or self.path is not None
 
+    def check(self, sheet: Sheet) -> None:
+        """Raise `Misuse` if what is there is something else than what is said here.
+
+        After a change of the size, what was said of the size counts no longer, nor how many rows an array has.
+        """
+        form, there = sheet.form, told_by(sheet.form)
+        is_other_size = is_resized(form)
+        if self.dtype is not None and self.shape is not None and there is not None:
+            first = 1 if is_other_size else 0
+            if self.dtype.str != there[0] or self.shape[first:] != there[1][first:] or self.dtype.names is not None:
+                raise _other(sheet, f"an array of {_spelt(*there)}", f"one of {_spelt(self.dtype, self.shape)}")
+        elif self.size is not None and self.size != sheet.size and not is_other_size:
+            raise _other(sheet, f"{sheet.size:,} bytes", f"{self.size:,}")
+        if self.path is not None and str(self.path) != sheet.path and not _is_same(str(self.path), sheet.path):
+            raise _other(sheet, f"the file `{sheet.path}`" if sheet.path else "in memory", f"the file `{self.path}`")
+
 
 NOTHING = Contents()
+
+
+def _other(sheet: Sheet, found: str, said: str) -> Misuse:
+    hint = "say the same as who made it, or nothing: then it is as it is"
+    return Misuse("S105", f"`{sheet.resource}` is {found}, and {said} was said", hint=hint)
+
+
+def _spelt(dtype: Any, shape: tuple[int, ...]) -> str:
+    return f"{shape} {getattr(dtype, 'str', dtype)}"
+
+
+def _is_same(one: str, other: str) -> bool:
+    try:
+        return bool(other) and os.path.samefile(one, other)  # noqa: PTH121 - of paths as they were said
+    except OSError:
+        return False
 
 
 def contents_from(
@@ -52,8 +88,11 @@ def contents_from(
     if sum(given is not None for given in (initial, array, file)) > 1:
         hint = "give `initial`, `array` or `file`; a `size` only with `file`, or alone"
         raise Misuse("S102", "data is said to be several things at once", hint=hint)
-    if size is not None and (not isinstance(size, int) or isinstance(size, bool) or size < 0):
-        raise Misuse("S102", f"{size!r} is no number of bytes")
+    if size is not None:
+        number = _number(size)
+        if number is None or number < 0:
+            raise Misuse("S102", f"{size!r} is no number of bytes")
+        size = number
     if size is not None and (initial is not None or array is not None):
         raise Misuse("S102", "a size is said twice: what is given has one")
     if file is not None:
@@ -65,14 +104,25 @@ def contents_from(
     return Contents(size=size)
 
 
+def _number(given: Any) -> int | None:
+    """Read a whole number, of whichever kind; none if it is none."""
+    try:
+        return None if isinstance(given, bool) else operator.index(given)
+    except TypeError:
+        return None
+
+
 def _of_array(array: Any) -> Contents:
     match array:
-        case (int() as length, dtype):
-            shape: tuple[int, ...] = (length,)
-        case ((*lengths,), dtype) if all(isinstance(length, int) for length in lengths):
-            shape = tuple(lengths)
+        case ((*lengths,), dtype):
+            numbers = [_number(length) for length in lengths]
+        case (length, dtype):
+            numbers = [_number(length)]
         case _:
-            raise Misuse("S102", f"{array!r} is no array", hint="give shape and type: `array=((100, 100), float)`")
+            numbers = [None]
+    shape = tuple(number for number in numbers if number is not None)
+    if len(shape) < len(numbers):
+        raise Misuse("S102", f"{array!r} is no array", hint="give shape and type: `array=((100, 100), float)`")
     if any(length < 0 for length in shape):
         raise Misuse("S102", f"{shape} is no shape")
     kind = _kind_of(dtype)

@@ -86,8 +86,10 @@ class Keeping:
         if region is None or region.birth != details.birth:
             return None
         try:
-            if version_of(region.sheet.extents) != version:
+            sheet = region.sheet
+            if version_of(sheet.extents) != version:
                 return None
+            contents.check(sheet)
             writing = region.write(next_version(turn, version))
         except DataProblem:
             return None
@@ -105,6 +107,7 @@ class Keeping:
             rows = rows_of(grant.data, details, grant.sources, claim)
             region = self.filler.fill(rows, details, grant.data.holder, Job(self._node.seconds_max))
         self._region = region
+        contents.check(region.sheet)
         start, end = ends_of(claim, details.size)
         if claim.is_shared:
             view = region.look(offset=start, length=end - start)
@@ -123,6 +126,7 @@ class Keeping:
         if region is not None:
             found = _newest(region.sheet) if self._node.is_keeping else None
             if found is not None:
+                contents.check(region.sheet)
                 region.recover(found)
                 base = found
             else:

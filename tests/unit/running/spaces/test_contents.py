@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 from solvent.errors import Misuse
+from solvent.live.data.arrays import resized_form, told_by
+from solvent.live.data.card import Sheet
 from solvent.running.spaces.contents import contents_from, shape_of_part
 
 if TYPE_CHECKING:
@@ -35,6 +38,8 @@ def test_arrays_are_said_by_shape_and_type_or_by_one() -> None:
     assert (given.size, given.shape, given.form) == (24, (3, 2), "numpy <i4 3,2")
     assert bytes(given.initial) == array.tobytes()
     assert _read(array=(5, np.uint8)).shape == (5,)
+    assert _read(array=((np.int64(3), 2), float)).shape == (3, 2)
+    assert _read(array=(np.int32(3), float)).size == _read(size=np.int64(24)).size == 24
 
 
 def test_a_file_need_not_say_its_size(tmp_path: Path) -> None:
@@ -69,6 +74,47 @@ def test_what_cannot_be_is_refused(given: dict[str, Any], code: str) -> None:
     with pytest.raises(Misuse) as caught:
         _read(**given)
     assert caught.value.code == code
+
+
+@pytest.mark.parametrize(
+    "made, said, is_same",
+    [
+        ({"array": ((4,), float)}, {"array": ((4,), "i8")}, False),
+        ({"array": ((4, 2), float)}, {"array": ((2, 4), float)}, False),
+        ({"array": ((4,), float)}, {"array": ((4,), [("a", "f8")])}, False),
+        ({"array": ((4,), float)}, {"initial": np.zeros(4)}, True),
+        ({"array": ((4,), float)}, {"size": 32}, True),
+        ({"array": ((4,), float)}, {}, True),
+        ({"size": 32}, {"array": ((4,), float)}, True),
+        ({"size": 32}, {"initial": b"abc"}, False),
+        ({"size": 32}, {"size": 31}, False),
+        ({"size": 32}, {"file": "some/where"}, False),
+        ({"file": "some/where", "size": 9}, {"file": "some/where"}, True),
+        ({"file": "some/where", "size": 9}, {"file": "some/where", "size": 10}, False),
+        ({"file": "some/where", "size": 9}, {"file": "else/where"}, False),
+    ],
+)
+def test_who_says_something_else_than_there_is_is_told(
+    made: dict[str, Any], said: dict[str, Any], *, is_same: bool
+) -> None:
+    """Type, shape, size and file are those of who made it, and who says others gets an error."""
+    first = _read(**made)
+    sheet = Sheet("m", 1, first.size, (), form=first.form, path=str(first.path or ""))
+    with nullcontext() if is_same else pytest.raises(Misuse) as caught:
+        _read(**said).check(sheet)
+    assert is_same or (caught.value.code, "was said" in caught.value.message) == ("S105", True)
+
+
+def test_a_change_of_the_size_changes_the_rows_and_nothing_else() -> None:
+    """What was said of the size counts no longer then; the type and the length of rows do."""
+    form = resized_form("numpy <f8 3,4", 64)
+    assert (told_by(form), told_by(resized_form(form, 65))) == (("<f8", (2, 4)), None)
+    sheet = Sheet("m", 1, 64, (), form=form)
+    _read(array=((3, 4), float)).check(sheet)
+    _read(size=96).check(sheet)
+    for shape, kind in (((3, 5), "f8"), ((3, 4), "i8")):
+        with pytest.raises(Misuse):
+            _read(array=(shape, kind)).check(sheet)
 
 
 def test_a_part_of_an_array_has_rows_or_entries() -> None:
