@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
-from solvent.errors import Misuse
+from solvent.errors import DataProblem, Misuse
 from solvent.running.spaces import HandleState
 from tests.live.space_processes import SECONDS_MAX, Scene, count, counted, scene, until
 
@@ -148,6 +149,30 @@ def test_a_file_is_handed_over_in_place(place: Scene, tmp_path: Path) -> None:
         handle.resize(9)[6:] = b"hand"[:3]
         handle.release()
     assert path.read_bytes() == b"behindhan"
+
+
+@pytest.mark.parametrize("keep_last", [True, False])
+def test_a_file_that_was_cut_is_an_error_and_no_death(place: Scene, tmp_path: Path, *, keep_last: bool) -> None:
+    """Who acquires it is told, also if it had all of it mapped before; with its bytes back it can be had again."""
+    path = tmp_path / "data"
+    path.write_bytes(b"x" * 100_000)
+    with place.space() as space, space.handle("file", file=path, keep_last=keep_last) as handle:
+        handle.acquire()[0] = 1
+        handle.release()
+        for mode in ("write", "read"):
+            os.truncate(path, 5)
+            with pytest.raises(DataProblem) as caught:
+                handle.acquire(mode, timeout=SECONDS_MAX)
+            assert caught.value.code == "D213"
+            os.truncate(path, 100_000)
+            assert len(handle.acquire(mode, timeout=SECONDS_MAX)) == 100_000
+            handle.release()
+        if keep_last:
+            handle.acquire(timeout=SECONDS_MAX)
+            os.truncate(path, 0)
+            with pytest.raises(DataProblem) as caught:
+                handle.release()
+            assert caught.value.code == "D213"
 
 
 def test_the_view_is_withdrawn_by_the_release(place: Scene) -> None:

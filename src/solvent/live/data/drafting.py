@@ -46,6 +46,9 @@ class Drafting(Writing):
     def commit(self, version: int | None = None) -> None:
         """Make a version of it: note the changes down, do them, and say so."""
         ended = self._ended(version)
+        if not self._memory.is_own:
+            # What is noted down must have a place to be put into.
+            self._memory.check(max(self.end, self._taken.end))
         self._withdraw()
         own = self._draft.changed(self.end)
         size = sum([last - first for first, last in own])

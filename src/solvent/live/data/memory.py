@@ -6,7 +6,8 @@ made, so that a full memory is an error then, and not a signal that kills whoeve
 A mapping is made once and kept. If another process has made the file longer, a longer mapping takes its place; views
 of the old one stay what they are. Memory that becomes shorter is given back to the system, but the file keeps its
 length, and so does a file that is removed: a process that looks at an old view sees zeros, and is not killed. That is
-different with a file of the user's, which gets the length that its data has.
+different with a file of the user's, which gets the length that its data has. If somebody else cuts such a file, that is
+noticed whenever it is about to be used; who looks through a view at what was cut off is killed by the system.
 """
 
 from __future__ import annotations
@@ -95,15 +96,21 @@ class Memory:
     def _mapped(self, end: int) -> mmap.mmap:
         """Give the mapping, made anew if it is too short."""
         if self._map is not None and len(self._map) >= end:
+            if not self.is_own:
+                self.check(end)
             return self._map
         if self._file < 0:
             raise Misuse("D103", "this memory was let go of")
+        self._map = mmap.mmap(self._file, self.check(end))
+        return self._map
+
+    def check(self, end: int) -> int:
+        """Raise `DataProblem` if the file does not reach so far; give its length."""
         length = self.length()
         if length < end:
             message = f"the file `{self.path}` has {length:,} bytes, and {end:,} were there"
-            raise DataProblem("D213", message, hint="somebody else has cut it")
-        self._map = mmap.mmap(self._file, length)
-        return self._map
+            raise DataProblem("D213", message, hint="somebody else has cut it; give it its bytes back, or make it anew")
+        return length
 
     def draft(self, start: int, end: int, *, is_whole: bool) -> Draft:
         """Give a draft of a stretch; raise `OSError` where the system does not allow it."""

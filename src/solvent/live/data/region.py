@@ -172,6 +172,8 @@ class Region:
             return None
 
     def _begun(self, taken: Taken, version: int, *, is_kept: bool) -> Writing:
+        if not self._memory.is_own:
+            self._memory.check(taken.end)
         if is_kept and can_draft() and not (taken.is_whole and _is_rewritten(self.sheet)):
             # What cannot be mapped (too much, or a file of no bytes) is kept as it is where no drafts can be made.
             with suppress(OSError, ValueError):
