@@ -204,6 +204,8 @@ def test_readers_read_together_and_parts_are_held_side_by_side(place: Scene) -> 
         one.release()
         other.release()
         assert bytes(one.acquire()) == b"a" * 50 + b"b" * 50
+        with pytest.raises(Misuse, match=r"from byte 200 on .* has 100"):
+            one.acquire(offset=200)
 
 
 def test_a_wait_that_is_too_long_ends_and_claims_nothing(place: Scene) -> None:

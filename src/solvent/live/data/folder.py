@@ -161,14 +161,21 @@ def _private(path: Path, *, is_base: bool = False) -> None:
     """Make a folder that only its user can enter, and make sure that it is one."""
     try:
         with suppress(FileExistsError):
-            path.mkdir(mode=0o700, parents=is_base)
+            path.mkdir(mode=0o700)
         found = path.lstat()
-    except FileNotFoundError:
+    except FileNotFoundError as error:
+        if is_base:
+            hint = f"make `{path.parent}` first, or name another folder"
+            message = f"the folder `{path}` cannot be made: what it is to be in is not there"
+            raise DataProblem("D212", message, hint=hint) from error
+        # Somebody sweeps just now.
         return
     except OSError as error:
         hint = "name another folder"
         raise DataProblem("D212", f"the folder `{path}` cannot be made: {error.strerror}", hint=hint) from error
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) & 0o077:
+    if not stat.S_ISDIR(found.st_mode):
+        raise DataProblem("D212", f"`{path}` is no folder, but a file or a link", hint="name another one")
+    if found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) & 0o077:
         hint = f"make it yours alone (`chmod 700 {path}`), or name another folder"
         raise DataProblem("D212", f"others can enter `{path}`, or it belongs to somebody else", hint=hint)
 

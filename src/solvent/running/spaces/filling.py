@@ -10,7 +10,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from solvent.errors import DataProblem
+from solvent.errors import DataProblem, Misuse
 from solvent.live.data import Options, Where
 from solvent.running.spaces.words import Details, part_version
 
@@ -54,6 +54,9 @@ class Job:
 def rows_of(data: Data, details: Details, sources: Sequence[Source], claim: Claim) -> list[Row]:
     """Say what counts in every stretch of what is claimed; later changes lie over earlier ones."""
     size = details.size
+    if claim.first >= size > 0:
+        # Nothing of it is there, and `fill` says so, with what was asked for.
+        return [Row(claim.first, claim.first, details.version, data.holder)]
     start, end = ends_of(claim, size)
     rows = [Row(start, end, details.version, data.holder)]
     for source in sources:
@@ -106,6 +109,9 @@ class Filler:
     def fill(self, rows: Sequence[Row], details: Details, holder: NodeId, job: Job) -> Region:
         """Get everything; raise `DataProblem` where that is not possible."""
         found: Region | None = None
+        if rows[0].start >= details.size > 0:
+            message = f"a part from byte {rows[0].start:,} on was claimed, and `{self._resource}` has {details.size:,}"
+            raise Misuse("D102", message)
         home = self._home_of(holder)
         for row in rows:
             found = self._fill_row(row, details, job, home)

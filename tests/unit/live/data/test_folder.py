@@ -94,6 +94,14 @@ def test_a_folder_that_others_could_have_made_is_not_trusted(tmp_path: Path) -> 
         with pytest.raises(DataProblem) as caught:
             Folder("a", base=base)
         assert caught.value.code == "D212"
+        assert ("chmod" in (caught.value.hint or "")) == (base == open_to_all)
+
+
+def test_folders_around_it_are_not_made(tmp_path: Path) -> None:
+    """A folder in one that is not there was rather misspelt than meant."""
+    with pytest.raises(DataProblem) as caught:
+        Folder("a", base=tmp_path / "not" / "there")
+    assert (caught.value.code, list(tmp_path.iterdir())) == ("D212", [])
 
 
 def test_nothing_else_is_swept(tmp_path: Path) -> None:

@@ -38,6 +38,11 @@ def test_changes_lie_over_the_base_and_over_earlier_ones() -> None:
     assert rows_of(DATA, DETAILS, sources, _part(36, 2)) == [Row(36, 38, new, B)]
 
 
+def test_what_lies_behind_the_end_is_not_there() -> None:
+    """A claim that begins behind the end says where, so that who fills it can."""
+    assert rows_of(DATA, DETAILS, (Source(B, 4, _part(10, 30)),), _part(200, 20)) == [Row(200, 200, 9, A)]
+
+
 def test_claims_end_where_the_data_ends() -> None:
     """What lies beyond the data is not there."""
     assert ends_of(WHOLE, 0) == (0, 0)
