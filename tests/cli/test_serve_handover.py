@@ -24,7 +24,7 @@ def _counted(ledger: Ledger, times: int) -> memoryview:
     view, chance = memoryview(bytearray(ledger.size)), random.Random(1)
     for number in range(times):
         assert ledger.wrong(view) == ""
-        ledger.count(view, number % 3, (number % 3, number), chance, _nothing)
+        ledger.count(view, number % 3, (number % 3, number << 70), chance, _nothing)
     return view
 
 
@@ -34,7 +34,7 @@ def test_what_was_counted_fits_together() -> None:
     view = _counted(ledger, 20)
     assert ledger.wrong(view) == ""
     found = ledger.read(view)
-    assert (found.counter, found.slots, found.node, found.fence) == (20, (7, 7, 6), 1, 19)
+    assert (found.counter, found.slots, found.node, found.fence) == (20, (7, 7, 6), 1, 19 << 70)
     assert max(found.stamps) == 20
 
 
@@ -50,7 +50,7 @@ def test_whatever_does_not_fit_together_is_found(kind: str) -> None:
         view = memoryview(bytearray(halves[0]))
         expected = "the counter is 20, and the processes have counted to 21"
     elif kind == "lost":
-        view[3 * 8] -= 1
+        view[4 * 8] -= 1
         expected = "the counter is 20, and the processes have counted to 19"
     elif kind == "byte":
         view[-1] ^= 1
@@ -65,9 +65,10 @@ def test_a_fence_that_another_has_had_is_found() -> None:
     """Fences grow from one process to the next; only the same process may have the same one again."""
     ledger = Ledger(3, 1000)
     view = _counted(ledger, 20)
-    assert ledger.wrong_with(view, 1, 19) == ledger.wrong_with(view, 2, 20) == ""
-    assert ledger.wrong_with(view, 2, 19) == "process 2 has the fence 19, and before it process 1 had 19"
-    assert ledger.wrong_with(view, 1, 18)
+    last = 19 << 70
+    assert ledger.wrong_with(view, 1, last) == ledger.wrong_with(view, 2, last + 1) == ""
+    assert ledger.wrong_with(view, 2, last) == f"process 2 has the fence {last}, and before it process 1 had {last}"
+    assert ledger.wrong_with(view, 1, last - 1)
 
 
 def test_what_happened_is_told_as_json(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import solvent
 from solvent.cli.handover_storm import Storm, storm_folder
 from solvent.cli.handover_weather import Tally, Weather
 from solvent.protocols.handover.vocabulary import Gone
@@ -63,6 +64,17 @@ def test_who_is_about_to_go_and_is_counted_on_again_is_heard(monkeypatch: pytest
         with place.space():
             pass
         until(lambda: space._node.host._board.is_forgotten(name))
+
+
+def test_who_joins_at_several_addresses_is_let_in_though_one_is_another_s_by_now() -> None:
+    """Where a process was that has died, something else may listen: here that which hands data to other hosts."""
+    with scene() as place, place.space("there") as space:
+        another = space._node.home.data_address
+        with place.space("here", join=[another, space.address]) as joined:
+            assert sorted(joined.members) == sorted([space.node, joined.node])
+        with pytest.raises(solvent.SpaceProblem) as caught, place.space("here", join=[another]):
+            pass
+        assert caught.value.code == "S202"
 
 
 def test_processes_that_hang_say_where(tmp_path: Path) -> None:

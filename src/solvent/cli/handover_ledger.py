@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 BLOCKS = 16
 _WORD = 8
+_FENCE_BYTES = 16
 
 
 class Reading(NamedTuple):
@@ -38,7 +39,8 @@ class Ledger:
 
     def __init__(self, processes: int, body_bytes: int) -> None:
         self._processes = processes
-        self._head = struct.Struct(f"<{3 + processes + BLOCKS}Q")
+        # A fence may be longer than a word.
+        self._head = struct.Struct(f"<Q{_FENCE_BYTES}sQ{processes + BLOCKS}Q")
         #: Whole words, so that a stamp fits in.
         self._block = max(_WORD, body_bytes // BLOCKS // _WORD * _WORD)
         self.size = self._head.size + BLOCKS * self._block
@@ -46,7 +48,8 @@ class Ledger:
     def read(self, view: memoryview) -> Reading:
         """Read the head."""
         counter, fence, node, *rest = self._head.unpack_from(view)
-        return Reading(counter, fence, node, tuple(rest[: self._processes]), tuple(rest[self._processes :]))
+        slots, stamps = rest[: self._processes], rest[self._processes :]
+        return Reading(counter, int.from_bytes(fence, "little"), node, tuple(slots), tuple(stamps))
 
     def wrong(self, view: memoryview) -> str:
         """Say what does not fit together; nothing if all does."""
@@ -79,7 +82,8 @@ class Ledger:
         counter = found.counter + 1
         slots, stamps = list(found.slots), list(found.stamps)
         slots[slot] += 1
-        self._head.pack_into(view, 0, found.counter, fence, node, *slots, *stamps)
+        fenced = fence.to_bytes(_FENCE_BYTES, "little")
+        self._head.pack_into(view, 0, found.counter, fenced, node, *slots, *stamps)
         chosen = chance.sample(range(BLOCKS), chance.choice((1, 1, 3, BLOCKS)))
         for place, number in enumerate(chosen):
             start = self._start(number)
@@ -87,7 +91,7 @@ class Ledger:
             stamps[number] = counter
             if place == len(chosen) // 2:
                 midway()
-        self._head.pack_into(view, 0, counter, fence, node, *slots, *stamps)
+        self._head.pack_into(view, 0, counter, fenced, node, *slots, *stamps)
 
     def _start(self, block: int) -> int:
         return self._head.size + block * self._block

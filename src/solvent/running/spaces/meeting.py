@@ -57,16 +57,20 @@ def contacts_on(roll: Sequence[Presence]) -> list[Contact]:
 def contacts_at(me: Identity, addresses: Sequence[Address], end: float) -> list[Contact]:
     """Ask at addresses who is there, until somebody is or it is too late."""
     while True:
-        reasons = []
+        reasons, refusals = [], []
         for address in addresses:
             try:
                 return [Contact(_who_is_at(me, address), "", address)]
-            except (OSError, Nonsense) as error:
+            except OSError as error:
                 reasons.append(f"{text_from_address(address)}: {error}")
-                if isinstance(error, Nonsense):
-                    hint = "all processes of a space have the same name and secret"
-                    raise SpaceProblem("S202", f"not let into the space: {reasons[-1]}", hint=hint) from error
-        if time.monotonic() > end:
+            except Nonsense as error:
+                refusals.append(f"{text_from_address(address)}: {error}")
+        # Where one of several was, something else may be by now.
+        is_late = time.monotonic() > end
+        if refusals and (is_late or not reasons):
+            hint = "all processes of a space have the same name and secret"
+            raise SpaceProblem("S202", f"not let into the space: {'; '.join(refusals)}", hint=hint)
+        if is_late:
             hint = "start the process there first, or look at its `listen` and at firewalls"
             raise SpaceProblem("S201", f"nobody of the space is to be found: {'; '.join(reasons)}", hint=hint)
         time.sleep(PAUSE_SECONDS * 5)
