@@ -11,7 +11,8 @@ the first call that needs it. So the lock goes straight from one process to the 
 in memory that all of them have mapped.
 
 A call hands on what it has changed only if it succeeds and its success counts (`sealed`). Otherwise the loan is
-withdrawn, and the resource is what it was before; so it is if the process dies.
+withdrawn, and the resource is what it was before; so it is if the process dies. Without undo there is nothing to go
+back to: what a failed call had changed stays changed, and a process that dies takes the resource along.
 
 Runs without resources import this module and nothing that it needs.
 """

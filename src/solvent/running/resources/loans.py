@@ -37,7 +37,7 @@ _CHUNK = 1 << 20
 
 
 class Loan:
-    """What one call has borrowed; given back unchanged unless `keep` was said."""
+    """What one call has borrowed; given back as it was before unless `keep` was said, or nothing is kept (no undo)."""
 
     def __init__(
         self, estate: Estate, arguments: Iterable[Any], keywords: Mapping[str, Any], *, as_paths: bool = False
@@ -96,7 +96,7 @@ class Loan:
             raise _told(problem) from problem
 
     def end(self) -> None:
-        """Give back what was not handed on, as it was before."""
+        """Give back what was not handed on: as it was before, or without undo as it is."""
         while self._pieces:
             self._pieces.pop().end()
         self.arguments, self.keywords = [], {}
@@ -132,7 +132,7 @@ class Piece:
         self._handle.release()
 
     def end(self) -> None:
-        """Give it back; what was not handed on is as it was before."""
+        """Give it back; what was not handed on is as it was before, if it can be undone."""
         self._handle.withdraw()
         self._branch.give(self._resource.name, self._handle)
 

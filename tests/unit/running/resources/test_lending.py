@@ -293,7 +293,8 @@ def test_a_resource_that_cannot_be_saved_fails_the_run(tmp_path: Path) -> None:
     assert report.resources["grid"].tolist() == [1.0] * 3
 
 
-def test_without_undo_the_changes_of_a_failed_call_stay() -> None:
+@pytest.mark.parametrize("processes", [False, True])
+def test_without_undo_the_changes_of_a_failed_call_stay(*, processes: bool) -> None:
     """Where nothing is kept of the version before, those that come later find what a failed call has left."""
 
     @workflow
@@ -304,7 +305,8 @@ def test_without_undo_the_changes_of_a_failed_call_stay() -> None:
             solving.spoil.after(filled)(grid), otherwise=solving.total.named("instead").after(filled)(grid.read)
         )
 
-    assert run(flow).results == {"spoil": 3 * 99.0}
+    report = run(flow, processes=processes)
+    assert (report.results, report.resources["grid"].tolist()) == ({"spoil": 3 * 99.0}, [99.0] * 3)
 
 
 def test_workflows_with_resources_are_not_explored() -> None:
