@@ -144,6 +144,7 @@ _LOCKED = (
     elmp_words.Left,
     elmp_words.Claim,
     elmp_words.Data,
+    elmp_words.Part,
     elmp_words.Source,
 )
 

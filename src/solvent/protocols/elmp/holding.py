@@ -37,6 +37,7 @@ from solvent.protocols.machine import CancelTimer
 
 if TYPE_CHECKING:
     from solvent.protocols.elmp.state import Place
+    from solvent.protocols.machine import NodeId
 
 PATIENCE = "elmp:patience:"
 """The timers of claims that wait for so long only; the handle follows."""
@@ -57,7 +58,7 @@ class Holding(Queue):
             uses = {one.number for one in self.uses}
             active = tuple(one for one in active if one[0] != self.me or one[1] in uses)
         self.is_listed = bool(active) and any(one[0] == self.me for one in active)
-        if message.data is not None and message.data.holder != self.me:
+        if message.data is not None and not message.data.is_at(self.me):
             # Word of who has taken the data may be slower.
             self.keeps = None
         place = replace(self.known(message.turn), predecessor=None, has_token=True, data=message.data, active=active)
@@ -98,7 +99,7 @@ class Holding(Queue):
         self.remove(place.turn)
         if self.uses:
             self.uses = tuple(one for one in self.uses if one.handle != ENTRUSTED)
-        if self.departure is not None and data is not None and (data.holder == self.me or self.uses):
+        if self.departure is not None and data is not None and (data.is_at(self.me) or self.uses):
             data = replace(data, is_urgent=True)
             self.departure = replace(self.departure, is_entrusted=True)
         # Also to a place of its own by a message, which is not to overtake others.
@@ -106,7 +107,7 @@ class Holding(Queue):
 
     def has_all(self, place: Place, data: Data) -> bool:
         """Whether all data is here, or is being fetched."""
-        is_here = data.holder == self.me and all(node == self.me for node, _, _ in place.active)
+        is_here = data.holders() == {self.me} and all(node == self.me for node, _, _ in place.active)
         return is_here or self.claim(ENTRUSTED) is not None
 
     # --------------------------------------------------------------------------------------------------- claims
@@ -226,8 +227,8 @@ class Holding(Queue):
             self.store(data)
         self.end(use, is_changed=False)
         self.pass_on(place)
-        if data is not None and old is not None and old.holder not in (self.me, data.holder):
-            self.send(old.holder, Taken(old.version))
+        if data is not None and old is not None:
+            self.tell_taken(old, data.holder)
 
     def on_withdraw(self, handle: int) -> None:
         """Give up a claim, whether it waits for its turn, for others, or is held."""
@@ -269,10 +270,18 @@ class Holding(Queue):
         self.relieve(use)
         self.put_use(replace(use, data=data, sources=()))
         self.keeps = old.version
-        if old.holder != self.me:
-            self.send(old.holder, Taken(old.version))
+        self.tell_taken(old, self.me)
         if use.handle == ENTRUSTED:
             self.end(use, is_changed=False)
+
+    def tell_taken(self, old: Data, holder: NodeId) -> None:
+        """Tell those that had the data that another one has it."""
+        if old.parts:
+            others = sorted(old.holders() - {self.me, holder})
+        else:
+            others = [old.holder] if old.holder not in (self.me, holder) else []
+        for node in others:
+            self.send(node, Taken(old.version))
 
     def store(self, data: Data) -> None:
         """Know the last version that was here."""

@@ -15,19 +15,6 @@ from __future__ import annotations
 from solvent.protocols.machine import NodeId, Value
 
 
-class Data(Value, frozen=True, gc=False):
-    """Where the current version of the data is."""
-
-    version: int
-    holder: NodeId
-    #: What else one must know to fetch it, such as an address.
-    details: str = ""
-    #: Whether the holder wants to leave and waits for somebody to fetch it.
-    is_urgent: bool = False
-    #: Turn and number of the last claim of the whole that has fetched or changed all of it.
-    since: tuple[int, int] = (0, 0)
-
-
 class Claim(Value, frozen=True, gc=False):
     """What part of the resource is claimed, and whether others may have it at the same time."""
 
@@ -59,6 +46,43 @@ class Claim(Value, frozen=True, gc=False):
         if self.length is None or other.length is None:
             return self.length is None
         return self.first + self.length >= other.first + other.length
+
+
+class Part(Value, frozen=True, gc=False):
+    """A part of the data that was changed, wherever it is now; who changed it may be dead."""
+
+    #: Who has it.
+    holder: NodeId
+    #: Who has changed it, and under which of its claims: as in `Granted.use`.
+    writer: NodeId
+    use: int
+    #: The stretch that it is.
+    claim: Claim
+    #: The version that it was a change of, where that is known.
+    base: int = 0
+
+
+class Data(Value, frozen=True, gc=False):
+    """Where the current version of the data is."""
+
+    version: int
+    holder: NodeId
+    #: What else one must know to fetch it, such as an address.
+    details: str = ""
+    #: Whether the holder wants to leave and waits for somebody to fetch it.
+    is_urgent: bool = False
+    #: Turn and number of the last claim of the whole that has fetched or changed all of it.
+    since: tuple[int, int] = (0, 0)
+    #: Parts that were changed since by claims that nobody answers for any more, since a repair; none lies over another.
+    parts: tuple[Part, ...] = ()
+
+    def holders(self) -> frozenset[NodeId]:
+        """Give all that have some of it."""
+        return frozenset((self.holder, *(one.holder for one in self.parts)))
+
+    def is_at(self, node: NodeId) -> bool:
+        """Say whether a process has some of it."""
+        return self.holder == node or (bool(self.parts) and any(one.holder == node for one in self.parts))
 
 
 WHOLE = Claim()
@@ -186,6 +210,7 @@ __all__ = [
     "Joined",
     "Leave",
     "Left",
+    "Part",
     "Queued",
     "Release",
     "Request",

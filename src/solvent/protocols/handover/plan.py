@@ -6,7 +6,7 @@ their turns; if nobody has the token, the first that waits gets a new one, or it
 stopped before, and takes nothing of the old epoch any more, the old token cannot come back.
 
 The data: the version that the token names, if who has it lives; else the last one that any survivor has or can find.
-Who can find it takes part from then on, so that it does not leave with it.
+Who can find it takes part from then on, so that it does not leave with it. Parts that were changed since: see `parts`.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from solvent.protocols.elmp.balance import arranged
 from solvent.protocols.elmp.messages import Seat
 from solvent.protocols.elmp.state import Place
 from solvent.protocols.handover.messages import Renewal, Survivor
+from solvent.protocols.handover.parts import gathered
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -40,8 +41,11 @@ def planned(survivors: Iterable[Survivor], found: Sequence[Data], order: int, nu
     holding = [(one.node, place) for one in members.values() for place in one.places if place.has_token]
     first = min(holding, key=lambda one: one[0]) if holding else None
     data = _data(members, first[1].data if first is not None else None, found)
-    if data is not None and data.holder not in members:
-        members[data.holder] = Survivor(data.holder, 0)
+    if data is not None:
+        # What the dead have changed counts as well, where somebody has it.
+        data = replace(data, parts=gathered(members, data, first[1] if first is not None else None, found))
+        for holder in data.holders() - members.keys():
+            members[holder] = Survivor(holder, 0)
     known, ranks = _ranked(members.values(), number << NUMBERS_BITS)
     entries = _entries(known, data)
     queue, turns = _queue(known, first, data, entries), number << NUMBERS_BITS
@@ -121,9 +125,10 @@ def _data(members: dict[NodeId, Survivor], named: Data | None, found: Sequence[D
 def _entries(members: list[Survivor], data: Data | None) -> tuple[Entry, ...]:
     """Give the claims of survivors that were let in without keeping the token, in order.
 
-    Changes of a part count if they are later than the version that counts; if there is none left, they mean nothing.
+    Changes of a part count if they are later than the version that counts; if there is none left, they mean nothing. If
+    parts of the dead count, those of survivors are among them.
     """
-    since = (1 << 63, 0) if data is None else data.since
+    since = (1 << 63, 0) if data is None or data.parts else data.since
     found = [
         (use.turn, one.node, use.number, use.claim)
         for one in members

@@ -37,6 +37,7 @@ def renewed(locks: Elmp, old: ElmpState, renewal: Renewal) -> tuple[ElmpState, E
         if not place.turn and place.handle is not None
     ]
     is_holder = data is not None and data.holder == node
+    is_needed = data is not None and data.is_at(node)
     new = ElmpState(
         Idle(),
         replace(renewal.seat, queue=tuple(queue)),
@@ -47,7 +48,7 @@ def renewed(locks: Elmp, old: ElmpState, renewal: Renewal) -> tuple[ElmpState, E
         old.used,
         is_listed=any(one == node for one, _ in live),
         departure=None if old.departure is None else Departure(),
-        keeps=data.version if data is not None and is_holder else None,
+        keeps=data.version if data is not None and is_needed else None,
         stored=data if is_holder else old.stored,
         timed=old.timed,
     )

@@ -59,11 +59,13 @@ def rows_of(data: Data, details: Details, sources: Sequence[Source], claim: Clai
         return [Row(claim.first, claim.first, details.version, data.holder)]
     start, end = ends_of(claim, size)
     rows = [Row(start, end, details.version, data.holder)]
-    for source in sources:
-        first, last = ends_of(source.claim, size)
+    changes = [(part.claim, part_version(part.writer, part.use), part.holder) for part in data.parts]
+    changes += [(source.claim, part_version(source.holder, source.use), source.holder) for source in sources]
+    for changed, version, holder in changes:
+        first, last = ends_of(changed, size)
         first, last = max(first, start), min(last, end)
         if first < last:
-            rows = _laid_over(rows, Row(first, last, part_version(source.holder, source.use), source.holder))
+            rows = _laid_over(rows, Row(first, last, version, holder))
     return rows
 
 

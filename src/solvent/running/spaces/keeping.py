@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from solvent.errors import DataGone, DataProblem
 from solvent.live.data.draft import can_draft
-from solvent.live.data.extents import UNDER_WAY, version_of
+from solvent.live.data.extents import UNDER_WAY, part, version_of
 from solvent.live.data.kept import can_have
-from solvent.protocols.elmp.vocabulary import Data
+from solvent.protocols.elmp.vocabulary import Claim, Data, Part
 from solvent.running.spaces.access import Access
 from solvent.running.spaces.filling import Filler, Job, ends_of, rows_of
 from solvent.running.spaces.words import (
@@ -20,12 +22,15 @@ from solvent.running.spaces.words import (
     rest_of,
     since_of,
     text_from_details,
+    writer_of,
 )
 
 if TYPE_CHECKING:
     from solvent.live.data import Region
     from solvent.live.data.card import Sheet
-    from solvent.protocols.elmp.vocabulary import Claim, Granted
+    from solvent.live.data.extents import Extents
+    from solvent.protocols.elmp.vocabulary import Granted
+    from solvent.protocols.machine import NodeId
     from solvent.running.spaces.contents import Contents
     from solvent.running.spaces.node import SpaceNode
     from solvent.running.spaces.words import Details
@@ -46,6 +51,8 @@ class Keeping:
         self._rest = ""
         #: Whether there ever was data here or elsewhere.
         self._is_known = False
+        #: The last version of the whole of which this process was told.
+        self._base = 0
         self._keep_last = True
         self.filler = Filler(node.store, name, node.home_of, node.neighbours)
 
@@ -66,14 +73,20 @@ class Keeping:
             self._is_known = True
             details = details_from_text(data.details)
             if details is not None:
-                if claim.is_plain and not grant.sources:
+                self._base = max(self._base, details.version)
+                if claim.is_plain and not grant.sources and not data.parts:
                     found = self._at_once(data, details, grant.turn, contents)
                     if found is not None:
                         return found
-                return self._attached(grant, claim, contents, details, filled)
-            if not is_anew:
-                hint = "`acquire(anew=True)` makes it anew; data made with `keep_last=True` survives its writer"
-                message = f"the data of `{self._name}` is lost: a process died while it wrote, and no copy was kept"
+                try:
+                    return self._attached(grant, claim, contents, details, filled)
+                except DataProblem:
+                    if not (is_anew and claim.is_plain and contents.can_make):
+                        raise
+                return self._made(grant.turn, contents, since=details.version)
+            if not (is_anew and claim.is_plain):
+                hint = "`acquire(anew=True)` of the whole makes it anew; `keep_last=True` lets data survive its writer"
+                message = f"the data of `{self._name}` is lost: nobody who is left has a version of it"
                 raise DataGone("S205", message, hint=hint)
         if not contents.can_make:
             # Nobody has said that there is any data: the lock alone is wanted.
@@ -119,12 +132,15 @@ class Keeping:
             writing = region.write(version, offset=start, length=end - start)
         return Access(contents, region=region, writing=writing, base=details.version)
 
-    def _made(self, turn: int, contents: Contents) -> Access:
-        """Make the data, since there is none; what an earlier run left here counts only if it was to be kept."""
+    def _made(self, turn: int, contents: Contents, *, since: int = -1) -> Access:
+        """Make the data, since there is none; what an earlier run left here counts only if it was to be kept.
+
+        If there was a version since, which nobody has any more, nothing of it counts.
+        """
         store, base = self._node.store, -1
         region = store.region(self._name)
         if region is not None:
-            found = _newest(region.sheet) if self._node.is_keeping else None
+            found = _newest(region.sheet) if self._node.is_keeping and since < 0 else None
             if found is not None:
                 contents.check(region.sheet)
                 region.recover(found)
@@ -137,7 +153,7 @@ class Keeping:
                 self._name, contents.size, path=contents.path, form=contents.form, keep_last=self._keep_last
             )
         self._region = region
-        writing = region.write(next_version(turn, max(base, 0)))
+        writing = region.write(next_version(turn, max(base, since, 0)))
         if base < 0 and contents.initial is not None and len(contents.initial):
             writing.view[:] = contents.initial
         return Access(contents, region=region, writing=writing, base=base)
@@ -174,19 +190,24 @@ class Keeping:
         return text_from_details(version, self._rest)
 
     def inventory(self, bases: list[int]) -> Data | None:
-        """Tell which version can be had on this host, whoever wrote it; or that there was one."""
+        """Tell which version can be had on this host, and which parts, whoever wrote them; or that there was one."""
         me, is_known = self._node.node, self._is_known
         try:
             region = self._node.store.region(self._name)
             if region is not None:
                 sheet = region.sheet
                 is_known |= sheet.stamps > _STAMPS_OF_MAKING and version_of(sheet.extents) in (None, UNDER_WAY)
+                version, parts = _with_parts(sheet, self._base, me)
                 # Who is about to write over a version has it, for others to go on from.
-                version = max(bases) if bases else _newest(sheet)
+                version = max(bases) if bases else version or _newest(sheet)
                 if version is not None and version > 0:
-                    size = sheet.size if version_of(sheet.extents) == version or not sheet.kept else sheet.kept[-1].end
+                    is_here = bool(parts) or version_of(sheet.extents) == version or not sheet.kept
+                    size = sheet.size if is_here else sheet.kept[-1].end
                     rest = rest_of(size, sheet.birth, keep_last=sheet.keep_last, form=sheet.form)
-                    return Data(version, me, text_from_details(version, rest), since=since_of(version))
+                    details = text_from_details(version, rest)
+                    return Data(version, me, details, since=since_of(version), parts=parts)
+                if parts:
+                    return replace(lost_data(me), parts=parts)
         except DataProblem:
             pass
         return lost_data(me) if is_known else None
@@ -196,6 +217,35 @@ def _newest(sheet: Sheet) -> int | None:
     """Give the newest version of the whole that is there, or can be put together."""
     versions = {one.version for one in (*sheet.extents, *sheet.kept) if one.version > 0 and not is_part(one.version)}
     return max((version for version in versions if can_have(sheet, version)), default=None)
+
+
+def _with_parts(sheet: Sheet, known: int, holder: NodeId) -> tuple[int | None, tuple[Part, ...]]:
+    """Give the version that is there wherever no part lies over it, and the parts that do.
+
+    It may be that parts lie over all of it: then it is the last one that is known. Where there is something of several
+    versions, or of none, there is no such version; and of which one the parts are is not known.
+    """
+    row = _restored(sheet)
+    wholes = {one.version for one in row if not is_part(one.version)}
+    bases = {version for version in wholes if version > 0} or {max(known, 1)}
+    base = bases.pop() if len(bases) == 1 else 0
+    parts = tuple(
+        Part(holder, *writer_of(one.version), Claim(first=one.start, length=one.end - one.start), base)
+        for one in row
+        if is_part(one.version)
+    )
+    return base if parts and base and min(wholes, default=base) > 0 else None, parts
+
+
+def _restored(sheet: Sheet) -> Extents:
+    """Give what each stretch is, or can be made again where somebody writes, or did when it died."""
+    if not sheet.kept or sheet.kept[-1].end != sheet.size:
+        return sheet.extents
+    return tuple(
+        piece
+        for one in sheet.extents
+        for piece in (part(sheet.kept, one.start, one.end) if one.version == UNDER_WAY else (one,))
+    )
 
 
 __all__ = ["Keeping"]

@@ -118,7 +118,7 @@ class Resource:
     def access(self, cycle: Cycle, contents: Contents, *, is_anew: bool = False) -> None:
         """Give the data of a claim whose turn it is; raise why that is not possible."""
         grant, problem = cycle.grant, cycle.problem
-        if problem is not None:
+        if problem is not None and not (is_anew and isinstance(problem, DataProblem)):
             raise problem
         if grant is None:
             raise SpaceProblem(
@@ -170,7 +170,7 @@ class Resource:
     def _is_at_hand(self, data: Data | None, told: Granted | Entrusted) -> bool:
         if data is None or details_from_text(data.details) is None:
             return True
-        return self.keeping.filler.is_at_hand((data.holder, *(source.holder for source in told.sources)))
+        return self.keeping.filler.is_at_hand((*data.holders(), *(source.holder for source in told.sources)))
 
     def _fetch_for(self, cycle: Cycle, grant: Granted, job: Job) -> None:
         """Fetch what a claim needs; in a thread of its own."""
@@ -187,7 +187,7 @@ class Resource:
             return
         cycle.region, cycle.problem = region, problem
         cycle.settle()
-        if region is not None and cycle.claim.is_plain and not grant.sources:
+        if region is not None and cycle.claim.is_plain and not grant.sources and not grant.data.parts:
             self._node.request_quietly(
                 In(self.name, Fetched(grant.data.version, self.keeping.details(region, details.version)))
             )
@@ -221,7 +221,7 @@ class Resource:
             rows = rows_of(data, details, told.sources, WHOLE)
             region = self._trying(job, lambda: self.keeping.filler.fill(rows, details, data.holder, job))
             version = details.version
-            if len(rows) > 1:
+            if any(row.version != version for row in rows):
                 version = merged_version(self._node.epoch, version)
                 region.write(version).commit()
         except SolventError:

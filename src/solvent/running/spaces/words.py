@@ -12,12 +12,10 @@ who wrote it and under which of its claims, since that is what the lock says abo
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from solvent.protocols.elmp.vocabulary import Data
-
-if TYPE_CHECKING:
-    from solvent.protocols.machine import NodeId
+from solvent.protocols.machine import NodeId
 
 _COUNT_BITS = 16
 _USE_BITS = 32
@@ -109,6 +107,11 @@ def is_part(version: int) -> bool:
     return version >= _PART
 
 
+def writer_of(version: int) -> tuple[NodeId, int]:
+    """Tell who has written a part, and under which of its claims."""
+    return NodeId((version ^ _PART) >> _USE_BITS), version & ((1 << _USE_BITS) - 1)
+
+
 def since_of(version: int) -> tuple[int, int]:
     """Tell which claims a version comes after: all of its turn."""
     return version >> _COUNT_BITS, _EVERY_USE
@@ -128,4 +131,5 @@ __all__ = [
     "rest_of",
     "since_of",
     "text_from_details",
+    "writer_of",
 ]
