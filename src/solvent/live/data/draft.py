@@ -128,6 +128,11 @@ class Draft:
         """Tell whether nobody has a view of it: each holds the mapping, and CPython counts who does."""
         return sys.getrefcount(self._map) == self._references
 
+    def drop(self, start: int, end: int) -> None:
+        """Give back the memory of what was changed in a part that begins where a page does, or the draft."""
+        first = (start - self._first) // mmap.PAGESIZE * mmap.PAGESIZE
+        self._map.madvise(mmap.MADV_DONTNEED, first, end - self._first - first)
+
     def forget(self) -> None:
         """Drop what was changed: the bytes are those of the file again."""
         self._map.madvise(mmap.MADV_DONTNEED)

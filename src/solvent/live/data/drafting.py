@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from solvent.live.data.card import ROOM_BYTES, Redo
-from solvent.live.data.redo import RUNS_ON_CARD, copy, finish, noted
+from solvent.live.data.redo import MUCH_BYTES, RUNS_ON_CARD, copy, finish, noted, repeat
 from solvent.live.data.writing import Writing
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Drafting(Writing):
         if is_few:
             self._do_few(own, ended)
         else:
-            self._do_many(own, ended, is_heavy=self._is_whole and HEAVY * size > self.end)
+            self._do_many(own, ended, size)
         self._over(own if is_few else None)
 
     def _do_few(self, own: list[tuple[int, int]], version: int) -> None:
@@ -77,13 +77,17 @@ class Drafting(Writing):
             memory.put(first, data)
         finish(card, memory, entry, is_alone=True)
 
-    def _do_many(self, runs: list[tuple[int, int]], version: int, *, is_heavy: bool) -> None:
+    def _do_many(self, runs: list[tuple[int, int]], version: int, size: int) -> None:
         """Note the changes down in a file, do them, and say so."""
         card, is_alone = self._card, self._is_whole
-        self._notes.write(self._draft, runs)
+        is_heavy, is_much = self._is_whole and HEAVY * size > self.end, size > MUCH_BYTES
+        self._notes.write(self._draft, runs, is_dropped=is_much)
         entry = Redo(self.start, self._taken.end, self.end, version, self._form)
         card.change(lambda sheet: noted(sheet, entry), is_alone=is_alone)
-        copy(self._draft, runs, self._memory)
+        if is_much:
+            repeat(card, self._memory, self._notes, entry)
+        else:
+            copy(self._draft, runs, self._memory)
         finish(card, self._memory, entry, is_alone=is_alone, is_heavy=is_heavy)
         self._notes.clear(self.start)
 

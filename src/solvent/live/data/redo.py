@@ -8,6 +8,7 @@ what anybody can finish, as often as it takes. A few changes have room on the ca
 
 from __future__ import annotations
 
+import mmap
 import os
 from array import array
 from contextlib import suppress
@@ -19,6 +20,7 @@ from solvent.errors import DataProblem
 from solvent.live.data.extents import UNDER_WAY, Extents, marked, whole
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from solvent.live.data.card import Card, Redo, Sheet
@@ -29,6 +31,8 @@ _RUNS_AT_ONCE = 512
 RUNS_ON_CARD = 16
 """How many runs are noted down on the card, if their bytes have room there."""
 _COPY_BYTES = 4 * 1024 * 1024
+MUCH_BYTES = 8 * 1024 * 1024
+"""Changes that are more than this are not kept twice: what is noted down is dropped from the draft."""
 #: A file that is no longer than this keeps its memory, so that the next one need not ask for it.
 _KEPT_BYTES = 64 * 1024
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -47,16 +51,24 @@ class Notes:
         """Give the file of the stretch that begins there."""
         return self._folder / (f"{self._stem}.redo" if start == 0 else f"{self._stem}.{start:x}.redo")
 
-    def write(self, draft: Draft, runs: list[tuple[int, int]]) -> None:
-        """Note down the runs of a draft; raise `DataProblem` where there is no room."""
+    def write(self, draft: Draft, runs: list[tuple[int, int]], *, is_dropped: bool = False) -> None:
+        """Note down the runs of a draft; raise `DataProblem` where there is no room.
+
+        What is noted down need not stay in the draft; then there is never more than one copy of what was changed.
+        """
         file = self._opened(draft.start)
         try:
             numbers = array("Q", [len(runs)])
             for run in runs:
                 numbers.extend(run)
             place = os.pwrite(file, numbers, 0)
-            for first in range(0, len(runs), _RUNS_AT_ONCE):
-                views = [draft.view(*run) for run in runs[first : first + _RUNS_AT_ONCE]]
+            if is_dropped:
+                for first, last in _pieces(runs):
+                    place = _written(file, [draft.view(first, last)], place)
+                    draft.drop(first, last)
+                return
+            for number in range(0, len(runs), _RUNS_AT_ONCE):
+                views = [draft.view(*run) for run in runs[number : number + _RUNS_AT_ONCE]]
                 place = _written(file, views, place)
         except OSError as error:
             with suppress(OSError):
@@ -121,12 +133,20 @@ def repeat(card: Card, memory: Memory, notes: Notes, entry: Redo) -> None:
 
 def copy(draft: Draft, runs: list[tuple[int, int]], memory: Memory) -> None:
     """Copy runs of a draft to their places."""
+    # In parts, so that other threads get a chance in between.
+    for start, end in _pieces(runs):
+        with memory.view(start, end) as place, draft.view(start, end) as view:
+            place[:] = view
+
+
+def _pieces(runs: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Cut long runs, at ends of pages."""
     for first, last in runs:
-        # In parts, so that other threads get a chance in between.
-        for start in range(first, last, _COPY_BYTES):
-            end = min(start + _COPY_BYTES, last)
-            with memory.view(start, end) as place, draft.view(start, end) as view:
-                place[:] = view
+        start = first
+        while start < last:
+            end = min(last, (start + _COPY_BYTES) // mmap.PAGESIZE * mmap.PAGESIZE)
+            yield start, end
+            start = end
 
 
 def noted(sheet: Sheet, entry: Redo) -> Sheet:
@@ -195,4 +215,4 @@ def _filled(file: int, view: memoryview, place: int) -> int:
     return place + done
 
 
-__all__ = ["RUNS_ON_CARD", "Notes", "copy", "finish", "noted", "repeat"]
+__all__ = ["MUCH_BYTES", "RUNS_ON_CARD", "Notes", "copy", "finish", "noted", "repeat"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,7 +11,8 @@ from hypothesis import strategies as st
 
 from solvent.errors import DataProblem
 from solvent.live.data import drafting as drafting_module
-from solvent.live.data.draft import can_draft
+from solvent.live.data import redo as redo_module
+from solvent.live.data.draft import Draft, can_draft
 from solvent.live.data.drafting import Drafting
 from tests.unit.live.data.regions import attached, die, made
 
@@ -82,6 +84,32 @@ def test_death_at_any_step_leaves_a_version(
             assert bytes(other.read(1, offset=start + length)) == b"\x01" * (SIZE - start - length)
     _write(other, 3)
     assert bytes(attached(tmp_path).read(3)) == b"\x03" * SIZE
+
+
+def test_much_that_was_changed_is_never_there_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is noted down is dropped from the draft, and comes from the notes; runs of all kinds arrive."""
+    monkeypatch.setattr(drafting_module, "MUCH_BYTES", 1000)
+    monkeypatch.setattr(redo_module, "_COPY_BYTES", 3 * mmap.PAGESIZE)
+    dropped = list[tuple[int, int]]()
+    real = Draft.drop
+
+    def drop(draft: Draft, start: int, end: int) -> None:
+        real(draft, start, end)
+        dropped.append((start, end))
+        assert not any(first < end and start < last for first, last in draft.changed(draft.end))
+
+    monkeypatch.setattr(Draft, "drop", drop)
+    size = 40 * mmap.PAGESIZE + 77
+    one = made(tmp_path, size, keep_last=True)
+    expected = bytearray(size)
+    for version, (offset, length) in enumerate([(0, size), (5, size - 9), (10, 30_000)], 1):
+        with _drafting(one, version, offset=offset, length=length) as writing:
+            view = writing.view
+            for start, end in ((0, 1), (length // 3, length // 2), (length - 1, length)):
+                view[start:end] = bytes([version]) * (end - start)
+                expected[offset + start : offset + end] = bytes([version]) * (end - start)
+    assert bytes(attached(tmp_path).look()) == bytes(expected)
+    assert len(dropped) > 9
 
 
 @pytest.mark.parametrize("step", ["note", "noted", "put", "finish"])
