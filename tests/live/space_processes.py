@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import solvent
+from solvent.live.data import Store
 from solvent.live.data.folder import MEMORY
 from tests.live.data_hosts import Child
 
@@ -35,6 +36,10 @@ class Scene:
         """Give a space, for a process of a host."""
         settings: dict[str, Any] = {"folder": self._folder / host, "patience": PATIENCE, "secret": b"of the tests"}
         return solvent.space("test", **settings | options)
+
+    def store(self, host: str = "here") -> Store:
+        """Give the data of a host, for somebody who does not ask for the lock."""
+        return Store("test", secret=b"of the tests", address=None, folder=self._folder / host)
 
     def start(self, work: Callable[[Callable[[str], None]], None]) -> Child:
         """Start a process; it can say lines."""

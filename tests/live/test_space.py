@@ -221,6 +221,21 @@ def test_a_wait_that_is_too_long_ends_and_claims_nothing(place: Scene) -> None:
         other.acquire(timeout=SECONDS_MAX)
 
 
+def test_the_last_step_is_not_longer_than_the_wait(place: Scene) -> None:
+    """Data that somebody writes without the lock is waited for, but not longer than was said."""
+    with place.space() as space, space.handle("m", size=100, keep_last=False) as handle:
+        handle.acquire()
+        handle.release()
+        with place.store() as store:
+            region = store.region("m")
+            assert region is not None
+            writing = region.write(region.sheet.extents[0].version)
+            with pytest.raises(TimeoutError):
+                handle.acquire(timeout=0.05)
+            writing.commit()
+        handle.acquire(timeout=SECONDS_MAX)
+
+
 def test_calls_out_of_order_do_what_the_paper_says(place: Scene) -> None:
     """A second request drops the first; a release of nothing is ignored; after destroy all is until created anew."""
     with place.space() as space, space.handle("m", size=1) as one, space.handle("m") as two, space.handle("m") as three:

@@ -6,8 +6,10 @@ it but to look; what is elsewhere is fetched into the memory of this host, stret
 
 from __future__ import annotations
 
+import math
 import threading
 import time
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, NamedTuple
 
 from solvent.errors import DataProblem, Misuse
@@ -24,6 +26,12 @@ if TYPE_CHECKING:
     from solvent.running.spaces.words import Home
 
 _PAUSE_SECONDS = 0.005
+_end: ContextVar[float] = ContextVar("end", default=math.inf)
+
+
+def within(seconds: float | None) -> None:
+    """Say how long this thread or task, and what it has done by others, waits for data from now on."""
+    _end.set(math.inf if seconds is None else time.monotonic() + seconds)
 
 
 class Row(NamedTuple):
@@ -144,13 +152,18 @@ class Filler:
             job.fetch = None
 
     def _attached(self, where: Where, options: Options, job: Job) -> Region:
-        end = time.monotonic() + job.seconds_max
+        latest = _end.get()
+        end = min(latest, time.monotonic() + job.seconds_max)
         while True:
             try:
                 return self._store.attach(where, offset=options.offset, length=options.length or None)
             except DataProblem as problem:
                 # Another process of this host may be about to put the same right.
-                if problem.code != "D203" or time.monotonic() > end or job.stopped.wait(_PAUSE_SECONDS):
+                if problem.code != "D203":
+                    raise
+                if time.monotonic() > end or job.stopped.wait(_PAUSE_SECONDS):
+                    if end == latest:
+                        raise TimeoutError(f"`{self._resource}` was not to be had in time") from problem
                     raise
 
     def _where(self, row: Row, details: Details, home: Home, birth: int) -> Where:
@@ -168,4 +181,4 @@ class Filler:
         )
 
 
-__all__ = ["Filler", "Job", "Row", "ends_of", "rows_of"]
+__all__ = ["Filler", "Job", "Row", "ends_of", "rows_of", "within"]

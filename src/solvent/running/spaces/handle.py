@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from solvent.running.spaces.claiming import Claiming, Mode
+from solvent.running.spaces.filling import within
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Generator
@@ -41,6 +42,7 @@ class BlockingHandle(Claiming):
         """
         claim = self._claim(mode, offset, length)
         end = None if timeout is None else time.monotonic() + timeout
+        within(timeout)
         wait = self._node.host.wait
         try:
             for cycle in self._acquiring(claim, is_anew=anew):
@@ -83,6 +85,7 @@ class Handle(Claiming):
         Without a mode or a part it acquires what was requested. With `anew`, data that was lost is made anew.
         """
         claim = self._claim(mode, offset, length)
+        within(timeout)
         try:
             async with asyncio.timeout(timeout):
                 await self._acquire(self._acquiring(claim, is_anew=anew))
