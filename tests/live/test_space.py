@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import resource
 import threading
+from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +19,6 @@ from tests.live.space_processes import SECONDS_MAX, Scene, count, counted, scene
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 PROCESSES = 8
 CYCLES = 25
@@ -268,6 +270,29 @@ def test_calls_out_of_order_do_what_the_paper_says(place: Scene) -> None:
         one.acquire(timeout=SECONDS_MAX)
         one.release()
         two.create().acquire(timeout=SECONDS_MAX)
+
+
+def test_files_are_closed_with_the_last_handle_and_too_many_are_an_error(place: Scene) -> None:
+    """A process that has had many resources has no more files open than before, and finds what it left."""
+
+    def work(say: Callable[[str], None]) -> None:
+        with place.space() as space:
+            for number in range(30):
+                with space.handle(f"m{number}", size=9000) as handle:
+                    handle.acquire()[:] = bytes([number]) * 9000
+            files = len(list(Path("/proc/self/fd").iterdir()))
+            resource.setrlimit(resource.RLIMIT_NOFILE, (files + 20, files + 20))
+            with space.handle("m7") as handle:
+                say(str(handle.acquire()[8999]))
+            with ExitStack() as stack:
+                handles = [stack.enter_context(space.handle(f"m{number}")) for number in range(30)]
+                with pytest.raises(Misuse) as caught:
+                    _ = [handle.acquire(timeout=SECONDS_MAX) for handle in handles]
+            say(caught.value.code)
+
+    child = place.start(work)
+    assert (child.hear(), child.hear()) == ("7", "D107")
+    child.end()
 
 
 def test_a_process_that_computes_still_serves_others(place: Scene) -> None:

@@ -30,6 +30,7 @@ import msgspec
 from solvent.errors import DataProblem, Misuse
 from solvent.live.data.extents import Extents
 from solvent.live.data.locks import give_first_byte, is_locked, take_first_byte, try_lock, unlock
+from solvent.live.data.opening import opening
 from solvent.protocols.machine import Value
 
 if TYPE_CHECKING:
@@ -98,7 +99,8 @@ class Card:
 
     def __init__(self, path: Path, *, is_new: bool = False) -> None:
         flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
-        self._file = os.open(path, flags | (os.O_CREAT | os.O_EXCL if is_new else 0), 0o600)
+        with opening():
+            self._file = os.open(path, flags | (os.O_CREAT | os.O_EXCL if is_new else 0), 0o600)
         self._changing = threading.Lock()
         self._known: tuple[int, Sheet] | None = None
         self._touched = 0.0
@@ -106,7 +108,8 @@ class Card:
             if is_new:
                 os.posix_fallocate(self._file, 0, _CARD_BYTES)
             # A file that its maker did not live to lengthen cannot be mapped.
-            self._map = mmap.mmap(self._file, _CARD_BYTES)
+            with opening():
+                self._map = mmap.mmap(self._file, _CARD_BYTES)
         except ValueError as error:
             os.close(self._file)
             raise DataProblem("D206", f"the card `{path.name}` was never finished") from error

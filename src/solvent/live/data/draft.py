@@ -23,6 +23,8 @@ from array import array
 from contextlib import suppress
 from functools import cache
 
+from solvent.live.data.opening import opening
+
 _PAGEMAP = "/proc/self/pagemap"
 #: `PAGEMAP_SCAN` of the kernel's `fs.h`, and its argument.
 _SCAN = 0xC0606610
@@ -151,7 +153,8 @@ def can_draft() -> bool:
         return False
     page = mmap.PAGESIZE
     try:
-        file = os.memfd_create("solvent-draft")
+        with opening():
+            file = os.memfd_create("solvent-draft")
         try:
             os.ftruncate(file, 4 * page)
             draft = Draft(file, 0, 4 * page)
@@ -168,7 +171,8 @@ def can_draft() -> bool:
 
 @cache
 def _pagemap() -> int:
-    return os.open(_PAGEMAP, os.O_RDONLY | os.O_CLOEXEC)
+    with opening():
+        return os.open(_PAGEMAP, os.O_RDONLY | os.O_CLOEXEC)
 
 
 def _forget_pagemap() -> None:

@@ -37,6 +37,7 @@ from typing import TYPE_CHECKING
 
 from solvent.errors import DataProblem
 from solvent.live.data.locks import CAN_SHARE
+from solvent.live.data.opening import opening
 from solvent.protocols.machine import Value
 
 if TYPE_CHECKING:
@@ -154,7 +155,8 @@ def _remove(path: Path) -> None:
 
 
 def _opened(path: Path, *, flags: int = os.O_RDWR | os.O_CREAT) -> int:
-    return os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    with opening():
+        return os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
 
 
 def _private(path: Path, *, is_base: bool = False) -> None:

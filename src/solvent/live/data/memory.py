@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from solvent.errors import DataProblem, Misuse
 from solvent.live.data.draft import Draft
+from solvent.live.data.opening import opening
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,7 +38,8 @@ class Memory:
         self._draft: Draft | None = None
         flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT | os.O_EXCL if is_new else 0) | (os.O_NOFOLLOW if is_own else 0)
         try:
-            self._file = os.open(path, flags, 0o600)
+            with opening():
+                self._file = os.open(path, flags, 0o600)
         except OSError as error:
             if is_own:
                 raise
@@ -101,7 +103,8 @@ class Memory:
             return self._map
         if self._file < 0:
             raise Misuse("D103", "this memory was let go of")
-        self._map = mmap.mmap(self._file, self.check(end))
+        with opening():
+            self._map = mmap.mmap(self._file, self.check(end))
         return self._map
 
     def check(self, end: int) -> int:
@@ -154,7 +157,8 @@ class Memory:
 
     def copy_out(self, path: Path, start: int, end: int) -> None:
         """Copy a stretch to the same place of another file."""
-        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        with opening():
+            file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
             # Writing to the file, and not to a mapping of it, lets other threads go on meanwhile.
             with self.view(start, end) as view:
@@ -168,7 +172,8 @@ class Memory:
 
     def copy_in(self, path: Path, start: int, end: int) -> None:
         """Copy a stretch back."""
-        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        with opening():
+            file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
         try:
             with self.view(start, end) as view:
                 while start < end:

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from solvent.errors import DataProblem
 from solvent.live.data.extents import UNDER_WAY, Extents, marked, whole
+from solvent.live.data.opening import opening
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,7 +81,8 @@ class Notes:
 
     def repeat(self, start: int, memory: Memory) -> None:
         """Do to the memory what is noted down."""
-        file = os.open(self.path(start), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        with opening():
+            file = os.open(self.path(start), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
         try:
             count = array("Q", os.pread(file, 8, 0))[0]
             runs = array("Q", _read(file, 8, 16 * count))
@@ -113,11 +115,13 @@ class Notes:
             self._file = -1
 
     def _opened(self, start: int) -> int:
-        if start:
-            return os.open(self.path(start), _FLAGS, 0o600)
-        if self._file < 0:
-            self._file = os.open(self.path(0), _FLAGS, 0o600)
-        return self._file
+        if self._file >= 0 and not start:
+            return self._file
+        with opening():
+            file = os.open(self.path(start), _FLAGS, 0o600)
+        if not start:
+            self._file = file
+        return file
 
 
 def repeat(card: Card, memory: Memory, notes: Notes, entry: Redo) -> None:

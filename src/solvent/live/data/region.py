@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _HEAVY_MIN, _HEAVY_LOOK = 3, 16
+_CLOSED = -1
+"""The birth of memory that was let go of: that of no other."""
 
 
 class Region:
@@ -111,6 +113,11 @@ class Region:
     def is_busy(self) -> bool:
         """Tell whether a process that is alive writes here just now, this one or another."""
         return bool(self._written) or self._card.is_taken(0, TO_THE_END)
+
+    @property
+    def is_used(self) -> bool:
+        """Whether this process writes or fetches something here just now."""
+        return bool(self._written or self._turns)
 
     def check(self, version: int, *, offset: int = 0, length: int | None = None) -> None:
         """Raise `DataGone` unless a stretch, or everything, has this version."""
@@ -247,7 +254,8 @@ class Region:
             self._give_back(taken)
 
     def close(self) -> None:
-        """Let go of it; what is being written is torn then."""
+        """Let go of it; what is being written is torn then. Nobody takes it for the memory that is there any more."""
+        self.birth = _CLOSED
         self._memory.close()
         self._notes.close()
         self._card.close()

@@ -18,6 +18,8 @@ import weakref
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
+from solvent.live.data.opening import opening
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -46,7 +48,8 @@ class Roll:
     @contextmanager
     def meeting(self) -> Iterator[None]:
         """Be the only one that looks at the roll to decide something, or changes what others decide by."""
-        file = os.open(self._folder / "meeting", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        with opening():
+            file = os.open(self._folder / "meeting", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
@@ -57,7 +60,8 @@ class Roll:
         """Be on the roll from now on, under a number that no other ever had."""
         self.leave()
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
-        self._file = os.open(self._path(node), flags, 0o600)
+        with opening():
+            self._file = os.open(self._path(node), flags, 0o600)
         self._node = node
         fcntl.flock(self._file, fcntl.LOCK_EX)
         self.say(state, address)
@@ -88,7 +92,8 @@ class Roll:
     def is_dead(self, node: int) -> bool:
         """Tell whether a process that was on the roll is there no longer; for certain."""
         try:
-            file = os.open(self._path(node), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+            with opening():
+                file = os.open(self._path(node), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
         except FileNotFoundError:
             return True
         try:

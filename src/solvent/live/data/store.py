@@ -219,6 +219,13 @@ class Store:
                     region.remove()
                     self._regions.pop(resource).close()
 
+    def let_go(self, resource: str) -> None:
+        """Close what this process has open of a resource, unless it is in use; it is opened again when it is needed."""
+        with self._guard:
+            region = self._regions.get(resource)
+            if region is not None and not self._is_closed and not region.is_used:
+                self._regions.pop(resource).close()
+
     def close(self, *, keep: bool = False) -> None:
         """End. The last process of a run on a host takes its memory along, unless it is to be kept for a while."""
         with self._guard:

@@ -149,6 +149,9 @@ class Resource:
             case Entrusted():
                 self._on_entrusted(outcome)
             case Left() | Stays():
+                if not self.handles:
+                    # Whoever needs its memory again, as others do of one that stays, opens it again.
+                    self._node.store.let_go(self.name)
                 self.is_leaving = False
 
     def _on_granted(self, grant: Granted) -> None:
