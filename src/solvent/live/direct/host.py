@@ -142,9 +142,10 @@ class DirectHost(Generic[State]):
         working = self._working
         if working.is_mine():
             raise Misuse("P350", "whoever is told something must not close the node: it is in the middle of a step")
-        # Whatever ends it meanwhile has been told to whom it concerns.
-        with suppress(Exception):
-            working.wait(self._board.is_flushed, CLOSE_SECONDS_MAX)
+        # Whatever has ended it, or ends it meanwhile, has been told to whom it concerns.
+        if working.is_running:
+            with suppress(Exception):
+                working.wait(self._board.is_flushed, CLOSE_SECONDS_MAX)
         with working.mutex:
             working.end(None)
         working.join(CLOSE_SECONDS_MAX)

@@ -3,24 +3,34 @@
 Calls out of order do what the paper says. A second request drops the first, and with it its place in the queue. A
 release of what is not held is ignored. What is acquired without a request is requested. After a handle was destroyed
 everything is ignored until it is created anew; only there is nothing to be had then, so to acquire is an error.
+
+A handle has one user at a time, a thread or a task: whoever waits for the resource, or has acquired it. What a handle
+knows of its claim and what the lock knows change together, in a `Section`; so whatever is raised, and wherever, no
+claim is left that the handle does not know of.
 """
 
 from __future__ import annotations
 
+import math
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from solvent.errors import Misuse, SolventError
 from solvent.protocols.elmp.vocabulary import WHOLE, Claim
 from solvent.running.spaces.cycle import Cycle, HandleState
+from solvent.running.spaces.section import Section
+from solvent.running.spaces.threads import in_background
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
+    from pathlib import Path
 
     from solvent.running.spaces.access import Access
     from solvent.running.spaces.contents import Contents
     from solvent.running.spaces.node import SpaceNode
 
 Mode: TypeAlias = Literal["write", "read"]
+_USE_BITS = 32
 
 
 class Claiming:
@@ -36,6 +46,9 @@ class Claiming:
         self._cycle: Cycle | None = None
         self._is_valid = False
         self._is_waiting = self._is_releasing = False
+        #: Who waits for it, or has acquired it.
+        self._user: object = None
+        self._section = Section()
 
     @property
     def name(self) -> str:
@@ -70,19 +83,29 @@ class Claiming:
         return self._held().array(cycle.claim.first if cycle is not None else 0)
 
     @property
+    def path(self) -> Path | None:
+        """The file of the bytes that are held, which is theirs until the release; none of a lock without data."""
+        region = self._held().region
+        return None if region is None else region.path
+
+    @property
     def fence(self) -> int:
         """A number that is greater each time the resource is had to be written, for what else is to be protected."""
         cycle = self._cycle
         self._held()
         assert cycle is not None
         assert cycle.grant is not None
-        return cycle.grant.turn
+        # Under one turn only one process has it, which counts its claims.
+        return cycle.grant.turn << _USE_BITS | cycle.grant.use
 
     def request(self, mode: Mode | None = None, *, offset: int | None = None, length: int | None = None) -> None:
         """Claim the resource, and do something else until it is there."""
         self._node.check()
-        if self._is_valid:
-            self._request(self._claim(mode, offset, length) or self._usual)
+        claim = self._claim(mode, offset, length) or self._usual
+        with self._section:
+            if self._is_valid:
+                self._check_user(self._me())
+                self._request(claim)
 
     def test(self) -> bool:
         """Tell whether to acquire it would take no time: it is this handle's turn, and the data is on this host."""
@@ -93,6 +116,168 @@ class Claiming:
     def release(self) -> None:
         """Let the next one have it, with what was changed; ignored where nothing is held."""
         self._node.check()
+        with self._section:
+            self._release()
+
+    def withdraw(self) -> None:
+        """Claim it no longer, however far that has come; what was changed counts for nothing.
+
+        Without `keep_last` there is nothing to go back to: what is held is released as it is.
+        """
+        with self._section:
+            self._withdraw()
+
+    def resize(self, size: int) -> memoryview:
+        """Change the number of bytes, and give a new view; only who holds everything, to change it, can do that."""
+        return self._held().resize(size)
+
+    def destroy(self) -> None:
+        """Take part no longer: claims are dropped, what is held is released. The handle can be created anew.
+
+        Ignored after the space was left, and in a copy of the process (`fork`).
+        """
+        self._end(self._release)
+
+    # -------------------------------------------------------------------------------------------------- in steps
+
+    def _end(self, before: Callable[[], None]) -> None:
+        """Take part no longer, and do something before that."""
+        if not self._node.is_here:
+            self._is_valid = False
+            return
+        with self._section:
+            if not self._is_valid:
+                return
+            self._is_valid = False
+            if self._node.fault is None:
+                try:
+                    before()
+                    self._withdraw()
+                finally:
+                    self._resource.take_part_no_longer()
+
+    def _end_after(self, fault: BaseException | None) -> None:
+        """Leave the block; what is held is released, unless something was raised: then it may be half done."""
+        if fault is None:
+            self.destroy()
+            return
+        # What was raised is what counts.
+        with suppress(SolventError):
+            self._end(self._withdraw)
+
+    def _create(self, is_wanted: Callable[[], bool] = lambda: True) -> None:
+        """Take part, and wait until it is so."""
+        node, resource = self._node, self._resource
+        node.check()
+        with self._section:
+            if self._is_valid:
+                self._withdraw()
+                return
+        node.host.wait(lambda: not resource.is_leaving or node.fault is not None)
+        is_part = False
+        try:
+            with self._section:
+                resource.take_part()
+                is_part = True
+            node.host.wait(lambda: resource.is_open or node.fault is not None)
+            node.check()
+            with self._section:
+                if is_wanted() and not self._is_valid:
+                    self._is_valid, is_part = True, False
+        finally:
+            if is_part:
+                in_background(self._take_part_no_longer, f"solvent-leave-{self.name}")
+
+    def _take_part_no_longer(self) -> None:
+        """Undo that the process takes part, as soon as it does."""
+        node, resource = self._node, self._resource
+        with suppress(SolventError):
+            node.host.wait(lambda: resource.is_open or node.fault is not None)
+            resource.take_part_no_longer()
+
+    def _acquiring(self, me: object, claim: Claim | None, *, is_anew: bool) -> Generator[Cycle, None, None]:
+        """Acquire: whoever goes on waits until each cycle that is given is settled."""
+        resource, contents = self._resource, self._contents
+        self._node.check()
+        with self._section:
+            cycle = self._begun(me, claim)
+            if cycle.access is not None:
+                return
+            if cycle.is_settled and not resource.needs_making(cycle, contents):
+                resource.access(cycle, contents, is_anew=is_anew)
+                return
+        self._is_waiting = True
+        try:
+            if not cycle.is_settled:
+                yield cycle
+            if resource.needs_making(cycle, contents):
+                cycle = yield from self._making(me, cycle)
+            self._access(cycle, is_anew=is_anew)
+        finally:
+            self._is_waiting = False
+
+    def _begun(self, me: object, claim: Claim | None) -> Cycle:
+        """Become the user, and claim it unless that is done."""
+        if not self._is_valid:
+            hint = "enter its `with` block, or call `create`"
+            raise Misuse("S103", f"the handle of `{self.name}` is not valid: not created yet, or destroyed", hint=hint)
+        self._check_user(me)
+        cycle = self._cycle
+        if cycle is None or cycle.is_over or (claim is not None and cycle.claim != claim):
+            cycle = self._request(claim or self._usual)
+        self._user = me
+        return cycle
+
+    def _access(self, cycle: Cycle, *, is_anew: bool = False) -> None:
+        with self._section:
+            if cycle.is_over and cycle.problem is None:
+                # Somebody else has dropped the claim.
+                cycle.grant = None
+            self._resource.access(cycle, self._contents, is_anew=is_anew)
+
+    def _making(self, me: object, cycle: Cycle) -> Generator[Cycle, None, Cycle]:
+        """Make the data first, under a claim of everything; then claim again what is wanted."""
+        wanted = cycle.claim
+        maker = self._instead_of(cycle, me, WHOLE)
+        if not maker.is_settled:
+            yield maker
+        with self._section:
+            self._access(maker)
+            self._release()
+            self._user = me
+            cycle = self._instead_of(None, me, wanted)
+        if not cycle.is_settled:
+            yield cycle
+        return cycle
+
+    def _instead_of(self, cycle: Cycle | None, me: object, claim: Claim) -> Cycle:
+        """Claim something else, unless somebody has dropped the claim meanwhile."""
+        with self._section:
+            if self._cycle is not cycle or self._user != me:
+                assert cycle is not None
+                cycle.end()
+                return cycle
+            made = self._request(claim)
+            self._user = me
+            return made
+
+    def _give_up(self, me: object) -> None:
+        """Claim nothing any more, after something was raised in `acquire`, if this is still the user's claim."""
+        with self._section, suppress(SolventError):
+            if self._user == me:
+                self._withdraw()
+
+    def _request(self, claim: Claim) -> Cycle:
+        """Claim it, and give up what was claimed before; what is held is released."""
+        if self._cycle is not None:
+            self._release()
+            self._withdraw()
+        # Known here before the lock knows it: what the lock does not know can be withdrawn, too.
+        self._cycle = cycle = self._resource.cycle(claim)
+        self._resource.begin(cycle)
+        return cycle
+
+    def _release(self) -> None:
         cycle = self._cycle
         if cycle is None or cycle.access is None:
             return
@@ -100,92 +285,35 @@ class Claiming:
         try:
             self._resource.release(cycle)
         finally:
-            self._cycle = None
+            self._cycle = self._user = None
             self._is_releasing = False
 
-    def withdraw(self) -> None:
-        """Claim it no longer, however far that has come; what was changed counts for nothing.
-
-        Without `keep_last` there is nothing to go back to: what is held is released as it is.
-        """
-        cycle, self._cycle = self._cycle, None
-        if cycle is not None:
-            self._resource.withdraw(cycle)
-
-    def resize(self, size: int) -> memoryview:
-        """Change the number of bytes, and give a new view; only who holds everything, to change it, can do that."""
-        return self._held().resize(size)
-
-    def destroy(self) -> None:
-        """Take part no longer: claims are dropped, what is held is released. The handle can be created anew."""
-        if not self._is_valid:
-            return
-        self._is_valid = False
-        if self._node.fault is None:
-            try:
-                self.release()
-                self.withdraw()
-            finally:
-                self._resource.take_part_no_longer()
-
-    # -------------------------------------------------------------------------------------------------- in steps
-
-    def _create(self) -> None:
-        """Take part, and wait until it is so."""
-        self._node.check()
-        if self._is_valid:
-            self.withdraw()
-            return
-        resource, node = self._resource, self._node
-        node.host.wait(lambda: not resource.is_leaving or node.fault is not None)
-        resource.take_part()
-        node.host.wait(lambda: resource.is_open or node.fault is not None)
-        node.check()
-        self._is_valid = True
-
-    def _acquiring(self, claim: Claim | None, *, is_anew: bool) -> Generator[Cycle, None, None]:
-        """Acquire: whoever goes on waits until each cycle that is given is settled."""
-        self._node.check()
-        if not self._is_valid:
-            hint = "enter its `with` block, or call `create`"
-            raise Misuse("S103", f"the handle of `{self.name}` is not valid: not created yet, or destroyed", hint=hint)
+    def _withdraw(self) -> None:
         cycle = self._cycle
-        if cycle is None or cycle.is_over or (claim is not None and cycle.claim != claim):
-            cycle = self._request(claim or self._usual)
-        if cycle.access is not None:
+        if cycle is not None:
+            try:
+                self._resource.withdraw(cycle)
+            finally:
+                self._cycle = self._user = None
+
+    # ---------------------------------------------------------------------------------------------------- the user
+
+    def _me(self) -> object:
+        """Who calls."""
+        raise NotImplementedError
+
+    def _is_there(self, user: Any) -> bool:
+        """Whether somebody who called is still there."""
+        raise NotImplementedError
+
+    def _check_user(self, me: object) -> None:
+        """Make sure that nobody else waits for it or has it."""
+        user = self._user
+        if user is None or user == me or not self._is_there(user):
             return
-        self._is_waiting = True
-        try:
-            if not cycle.is_settled:
-                yield cycle
-            if self._resource.needs_making(cycle, self._contents):
-                cycle = yield from self._making(cycle)
-            self._resource.access(cycle, self._contents, is_anew=is_anew)
-        except SolventError:
-            self.withdraw()
-            raise
-        finally:
-            self._is_waiting = False
-
-    def _making(self, cycle: Cycle) -> Generator[Cycle, None, Cycle]:
-        """Make the data first, under a claim of everything; then claim again what is wanted."""
-        wanted = cycle.claim
-        maker = self._request(WHOLE)
-        if not maker.is_settled:
-            yield maker
-        self._resource.access(maker, self._contents)
-        self.release()
-        cycle = self._request(wanted)
-        if not cycle.is_settled:
-            yield cycle
-        return cycle
-
-    def _request(self, claim: Claim) -> Cycle:
-        """Claim it, and give up what was claimed before; what is held is released."""
-        self.release()
-        self.withdraw()
-        self._cycle = cycle = self._resource.begin(claim)
-        return cycle
+        hint = "a handle belongs to one thread, or task, at a time; give each its own: `space.handle(...)`"
+        does = "holds it" if self._cycle is not None and self._cycle.access is not None else "waits for it"
+        raise Misuse("S106", f"the handle of `{self.name}` is in use: another thread or task {does}", hint=hint)
 
     def _claim(self, mode: Mode | None, offset: int | None, length: int | None) -> Claim | None:
         if mode is None and offset is None and length is None:
@@ -212,4 +340,13 @@ def claim_from(mode: Any, offset: Any, length: Any) -> Claim:
     return Claim(is_shared=mode == "read", first=offset, length=length)
 
 
-__all__ = ["Claiming", "Mode", "claim_from"]
+def seconds_from(timeout: Any) -> float | None:
+    """Read and check how long to wait."""
+    if timeout is None:
+        return None
+    if not isinstance(timeout, (int, float)) or isinstance(timeout, bool) or math.isnan(timeout):
+        raise Misuse("S102", f"{timeout!r} is no time to wait", hint="give seconds, or nothing to wait for ever")
+    return timeout
+
+
+__all__ = ["Claiming", "Mode", "claim_from", "seconds_from"]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from contextlib import suppress
+from threading import get_ident
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from solvent.running.spaces.claiming import Claiming, Mode
+from solvent.running.spaces.claiming import Claiming, Mode, seconds_from
 from solvent.running.spaces.filling import within
+from solvent.running.spaces.threads import in_thread
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Generator
@@ -41,18 +44,18 @@ class BlockingHandle(Claiming):
         Without a mode or a part it acquires what was requested. With `anew`, data that was lost is made anew.
         """
         claim = self._claim(mode, offset, length)
-        end = None if timeout is None else time.monotonic() + timeout
+        end = None if timeout is None else time.monotonic() + (seconds_from(timeout) or 0)
+        me, wait = get_ident(), self._node.host.wait
         within(timeout)
-        wait = self._node.host.wait
         try:
-            for cycle in self._acquiring(claim, is_anew=anew):
+            for cycle in self._acquiring(me, claim, is_anew=anew):
                 left = None if end is None else end - time.monotonic()
                 if not wait(cycle.has_settled, left):
-                    raise TimeoutError(f"`{self.name}` was not to be had in time")  # noqa: TRY301 - withdrawn below
-        except (TimeoutError, KeyboardInterrupt):
-            self.withdraw()
+                    raise TimeoutError(f"`{self.name}` was not to be had in time")  # noqa: TRY301 - given up below
+            return self.view  # noqa: TRY300 - what is raised here, too, gives up the claim
+        except BaseException:
+            self._give_up(me)
             raise
-        return self.view
 
     def __enter__(self) -> Self:
         return self.create()
@@ -60,7 +63,13 @@ class BlockingHandle(Claiming):
     def __exit__(
         self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.destroy()
+        self._end_after(fault)
+
+    def _me(self) -> object:
+        return get_ident()
+
+    def _is_there(self, user: Any) -> bool:
+        return any(thread.ident == user for thread in threading.enumerate())
 
 
 class Handle(Claiming):
@@ -68,7 +77,15 @@ class Handle(Claiming):
 
     async def create(self) -> Self:
         """Take part in the resource; entering the `async with` block does it."""
-        await asyncio.to_thread(self._create)
+        unwanted = threading.Event()
+        try:
+            await in_thread(lambda: self._create(lambda: not unwanted.is_set()), f"solvent-create-{self.name}")
+        except asyncio.CancelledError:
+            # The thread takes part no longer, if it does not see this in time.
+            with self._section:
+                unwanted.set()
+                self.destroy()
+            raise
         return self
 
     async def acquire(
@@ -85,14 +102,15 @@ class Handle(Claiming):
         Without a mode or a part it acquires what was requested. With `anew`, data that was lost is made anew.
         """
         claim = self._claim(mode, offset, length)
-        within(timeout)
+        me = self._me()
+        within(seconds_from(timeout))
         try:
-            async with asyncio.timeout(timeout):
-                await self._acquire(self._acquiring(claim, is_anew=anew))
-        except (TimeoutError, asyncio.CancelledError):
-            self.withdraw()
+            async with asyncio.timeout(seconds_from(timeout)):
+                await self._acquire(self._acquiring(me, claim, is_anew=anew))
+            return self.view  # noqa: TRY300 - what is raised here, too, gives up the claim
+        except BaseException:
+            self._give_up(me)
             raise
-        return self.view
 
     async def _acquire(self, steps: Generator[Cycle, None, None]) -> None:
         cycle = next(steps, None)
@@ -109,7 +127,16 @@ class Handle(Claiming):
     async def __aexit__(
         self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.destroy()
+        self._end_after(fault)
+
+    def _me(self) -> object:
+        try:
+            return asyncio.current_task() or get_ident()
+        except RuntimeError:
+            return get_ident()
+
+    def _is_there(self, user: Any) -> bool:
+        return not (isinstance(user, asyncio.Task) and user.done())
 
 
 async def _to_the_end(work: Coroutine[Any, Any, _T]) -> _T:

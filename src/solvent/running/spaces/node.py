@@ -7,6 +7,7 @@ takes long (fetching data) is done in other threads.
 
 from __future__ import annotations
 
+import os
 import secrets
 import threading
 import time
@@ -26,10 +27,8 @@ from solvent.protocols.handover.messages import HandoverMessage
 from solvent.protocols.handover.state import SpaceConfig
 from solvent.protocols.handover.vocabulary import (
     Arrived,
-    Astray,
     Departed,
     Died,
-    Enter,
     Entered,
     Expelled,
     Go,
@@ -41,7 +40,7 @@ from solvent.protocols.handover.vocabulary import (
     Watch,
 )
 from solvent.protocols.machine import Machine, NodeId
-from solvent.running.spaces.meeting import PAUSE_SECONDS, Contact, Standing, contacts_at, contacts_on
+from solvent.running.spaces.admission import Admission
 from solvent.running.spaces.resource import Resource
 from solvent.running.spaces.words import Home, home_from_text
 
@@ -49,12 +48,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from solvent.live import Address
+    from solvent.running.spaces.meeting import Contact
     from solvent.running.spaces.place import SpacePlace
 
 PROTOCOL = "handover"
-ENTER_SECONDS_MAX = 60.0
 LEAVE_SECONDS_MAX = 60.0
-_LOOK_SECONDS = 0.25
 _GONE_SECONDS = 5.0
 """After how long who has left this host is forgotten; who was on another one may still be about to leave."""
 _GONE_ELSEWHERE_SECONDS = 2 * LEAVE_SECONDS_MAX
@@ -92,7 +90,10 @@ class SpaceNode:
         self._watched: tuple[NodeId, ...] = ()
         #: Those that took part, and when they were last known to.
         self._gone = dict[NodeId, float]()
-        self._entered = self._astray = self._departed = False
+        self.admission = Admission(self)
+        self._departed = self._is_ending = False
+        #: The number of the process that has entered: in a copy of it, it is another.
+        self._process = 0
         self._guard = threading.Lock()
         self._store: Store | None = None
         self._here = ""
@@ -111,6 +112,11 @@ class SpaceNode:
         if self._host is None:
             raise Misuse("S103", "the space has not been entered, or was left", hint="use it inside its `with` block")
         return self._host
+
+    @property
+    def is_here(self) -> bool:
+        """Whether the space has been entered, and not left; not so in a copy of the process."""
+        return self._host is not None and self._process == os.getpid()
 
     @property
     def home(self) -> Home:
@@ -149,62 +155,31 @@ class SpaceNode:
     def open(self) -> None:
         """Enter the space, or found it."""
         place = self.place
+        self._process = os.getpid()
         self._store = Store(place.name, secret=place.secret, address=(place.listen[0], 0), folder=place.folder)
         self._here = self._store.place[0]
         try:
             self._roll = Roll(self._store.folder.path)
-            self._enter(self._roll)
+            self.admission.enter(self._roll)
         except BaseException:
-            self.close()
+            self.depart(is_released=False)
             raise
 
-    def _enter(self, roll: Roll) -> None:
-        """Try until this process is in: as the first, or let in by somebody."""
-        end = time.monotonic() + ENTER_SECONDS_MAX
-        while time.monotonic() < end:
-            contacts = self._present_here(roll)
-            if contacts is None:
-                time.sleep(PAUSE_SECONDS)
-                continue
-            if self._entered:
-                return
-            contacts += contacts_at(self._identity(), self.place.contacts, end) if self.place.contacts else []
-            if any(self._is_let_in_by(contact, roll) for contact in contacts):
-                with roll.meeting():
-                    roll.say(Standing.MEMBER, self.home.text())
-                return
-            # Nobody is there any more that was. The next attempt is another process's, so to speak.
-            with roll.meeting():
-                roll.leave()
-            self._close_host()
-        raise SpaceProblem("S202", "not let into the space: nobody answers in time")
-
-    def _present_here(self, roll: Roll) -> list[Contact] | None:
-        """Be on the roll, as the first or with those who may let this process in; nothing if that is to be seen."""
-        with roll.meeting():
-            others = roll.others()
-            contacts = contacts_on(others)
-            is_first = not contacts and not self.place.contacts
-            if is_first and others:
-                return None
-            self._start_host(is_first=is_first)
-            self._entered = is_first
-            roll.enter(self.node, Standing.MEMBER if is_first else Standing.WAITING, self.home.text())
-            return contacts
-
-    def _identity(self) -> Identity:
+    def identity(self) -> Identity:
+        """Tell what others have to know of this process."""
         return Identity(self.node, PROTOCOL, self.place.name, self.place.secret)
 
-    def _start_host(self, *, is_first: bool) -> None:
+    def start_host(self, *, is_first: bool) -> None:
+        """Begin to talk to others, as somebody whom nobody knows."""
         self.node = NodeId(secrets.randbits(31))
-        self._entered = self._astray = self._departed = False
+        self._departed = False
 
         def make() -> Machine[Any]:
             return SpaceMachine(self.node, self.home.text(), _CONFIG, is_first=is_first)
 
         self._host = DirectHost(
             _Late(make),
-            self._identity(),
+            self.identity(),
             _CODEC,
             listen=self.place.listen,
             application=self,
@@ -214,26 +189,31 @@ class SpaceNode:
         self._host.start()
         self._homes[self.node] = self.home
 
-    def _is_let_in_by(self, contact: Contact, roll: Roll) -> bool:
-        """Ask somebody, and wait for the answer."""
+    def meet(self, contact: Contact) -> str:
+        """Note who may let this process in, and give where it is."""
         home = home_from_text(contact.home)
-        if home is not None:
-            self._homes[contact.node] = home
-        elif contact.address is not None:
-            self._homes[contact.node] = Home(text_from_address(contact.address), "", "", b"")
-        self._astray = False
-        self.request(Enter(contact.node))
-        end = time.monotonic() + ENTER_SECONDS_MAX
-        while not self.host.wait(lambda: self._entered or self._astray, _LOOK_SECONDS):
-            if time.monotonic() > end or (home is not None and roll.is_dead(contact.node)):
-                break
-        return self._entered
+        if home is None:
+            assert contact.address is not None
+            home = Home(text_from_address(contact.address), "", "", b"")
+        self._homes[contact.node] = home
+        return home.address
 
-    def depart(self) -> None:
-        """Leave the space, when nobody needs this process any more."""
+    def depart(self, *, is_released: bool = True) -> None:
+        """Leave the space, when nobody needs this process any more; what is still held is released, or does not count.
+
+        Nothing is done in a copy of the process, nor a second time.
+        """
+        if self._process != os.getpid():
+            return
+        with self._guard:
+            is_ending, self._is_ending = self._is_ending, True
+        if is_ending:
+            return
         host = self._host
-        if host is not None and self.fault is None and host.is_running:
+        if host is not None and self.admission.is_in and self.fault is None and host.is_running:
             with suppress(SolventError):
+                for resource in list(self.resources.values()):
+                    resource.end_all(is_released=is_released)
                 self.request(Go())
                 host.wait(lambda: self._departed or self.fault is not None, LEAVE_SECONDS_MAX)
         self.close()
@@ -242,11 +222,12 @@ class SpaceNode:
         """End, without a word to others."""
         if self._roll is not None:
             self._roll.leave()
-        self._close_host()
+        self.close_host()
         if self._store is not None:
             self._store.close(keep=self.is_keeping)
 
-    def _close_host(self) -> None:
+    def close_host(self) -> None:
+        """Talk to nobody any more."""
         host, self._host = self._host, None
         if host is not None:
             host.close()
@@ -286,6 +267,11 @@ class SpaceNode:
         if host is not None:
             host.wake()
 
+    def wake_quietly(self) -> None:
+        """Do the same where it may be over already."""
+        with suppress(SolventError):
+            self.wake()
+
     # ------------------------------------------------------------------------------------------- for the machine
 
     def told(self, outcome: Any) -> None:
@@ -313,9 +299,7 @@ class SpaceNode:
                 self.host.watch(nodes, patience=self.place.patience)
             case Entered(epoch) | Repaired(epoch):
                 self.epoch = epoch[0]
-                self._entered = True
-            case Astray():
-                self._astray = True
+                self.admission.is_in = True
             case Departed():
                 self._departed = True
             case Expelled():
@@ -323,6 +307,8 @@ class SpaceNode:
                 self._fail(
                     SpaceProblem("S203", "the others took this process for dead and went on without it", hint=hint)
                 )
+            case _:
+                self.admission.hear(outcome)
 
     def answer(self, question: Any) -> Any:
         """Tell what data is on this host, whoever has written it."""

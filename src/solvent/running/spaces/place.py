@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,8 +12,6 @@ from solvent.errors import Misuse, NodeProblem
 from solvent.live import address_from_text
 
 if TYPE_CHECKING:
-    from os import PathLike
-
     from solvent.live import Address
 
 _ANY = ("127.0.0.1", 0)
@@ -45,17 +44,25 @@ def place_from(
     *,
     join: str | Address | tuple[str, ...] | list[str] | None,
     listen: str | Address | None,
-    address: str | None,
-    secret: bytes | str,
+    address: Any,
+    secret: Any,
     patience: Any,
-    folder: str | PathLike[str] | None,
+    folder: Any,
     keep: bool,
 ) -> SpacePlace:
     """Read and check what is given."""
-    if not isinstance(name, str) or not 0 < len(name) <= NAME_CHARACTERS_MAX:
-        raise Misuse("S101", f"the name of a space is text of 1 to {NAME_CHARACTERS_MAX} characters")
+    if not is_name(name, NAME_CHARACTERS_MAX):
+        raise Misuse("S101", f"the name of a space is text of 1 to {NAME_CHARACTERS_MAX} characters, not {name!r:.50}")
     if not isinstance(patience, (int, float)) or not math.isfinite(patience) or patience < PATIENCE_MIN:
         raise Misuse("S101", f"{patience!r} is no patience", hint=f"give seconds, at least {PATIENCE_MIN}")
+    if not isinstance(secret, (bytes, str)) or not _is_text(secret):
+        raise Misuse(
+            "S101", f"a secret is bytes or text, not a `{type(secret).__name__}`", hint="give none for no secret"
+        )
+    if folder is not None and not isinstance(folder, (str, os.PathLike)):
+        raise Misuse("S101", f"{folder!r} is no folder", hint="give a path")
+    if address is not None and (not isinstance(address, str) or not _is_text(address) or len(address.split()) > 1):
+        raise NodeProblem("N104", f"{address!r} is no name of a host", hint='as in `address="node7.example.org"`')
     here = _ANY if listen is None else _address(listen)
     if not address and here[0] in _EVERYWHERE:
         message = f"a process that listens everywhere ({here[0] or '*'}:{here[1]}) must say where others find it"
@@ -63,13 +70,26 @@ def place_from(
     return SpacePlace(
         name=name,
         listen=here,
-        outside=address or "",
+        outside=(address or "").strip(),
         contacts=_contacts(join),
         secret=secret.encode() if isinstance(secret, str) else secret,
         patience=float(patience),
         folder=None if folder is None else Path(folder),
         is_keeping=keep,
     )
+
+
+def is_name(given: Any, characters_max: int) -> bool:
+    """Tell whether something can be a name that others are told."""
+    return isinstance(given, str) and 0 < len(given) <= characters_max and _is_text(given)
+
+
+def _is_text(given: str | bytes) -> bool:
+    """Tell whether it can be said in UTF-8: half of a character, as in some names of files, cannot."""
+    try:
+        return isinstance(given, bytes) or bool(given.encode() or True)
+    except UnicodeEncodeError:
+        return False
 
 
 def _address(given: Any) -> Address:
@@ -89,4 +109,4 @@ def _contacts(given: Any) -> tuple[Address, ...]:
     return (_address(given),)
 
 
-__all__ = ["SpacePlace", "place_from"]
+__all__ = ["SpacePlace", "is_name", "place_from"]

@@ -67,7 +67,11 @@ class Resource:
             self.handles += 1
             is_first = self.handles == 1
         if is_first:
-            self._node.request(Open(self.name))
+            try:
+                self._node.request(Open(self.name))
+            except SolventError:
+                self.handles -= 1
+                raise
 
     def take_part_no_longer(self) -> None:
         """Let one handle be over; with the last of them the process leaves."""
@@ -79,12 +83,14 @@ class Resource:
             self.is_leaving = True
             self._node.request(In(self.name, Leave()))
 
-    def begin(self, claim: Claim) -> Cycle:
+    def cycle(self, claim: Claim) -> Cycle:
+        """Give what `begin` begins."""
+        return Cycle(next(self._numbers), claim)
+
+    def begin(self, cycle: Cycle) -> None:
         """Claim it."""
-        cycle = Cycle(next(self._numbers), claim)
         self._cycles[cycle.number] = cycle
-        self._node.request(In(self.name, Request(cycle.number, claim=claim)))
-        return cycle
+        self._node.request(In(self.name, Request(cycle.number, claim=cycle.claim)))
 
     def withdraw(self, cycle: Cycle) -> None:
         """Claim it no longer, however far that has come; what was changed counts for nothing, if that is possible."""
@@ -94,9 +100,18 @@ class Resource:
         elif self._cycles.pop(cycle.number, None) is not None and not cycle.is_over:
             cycle.end()
             cycle.access = None
-            if access is not None:
-                access.abandon()
-            self._node.request(In(self.name, Withdraw(cycle.number)))
+            try:
+                if access is not None:
+                    access.abandon()
+            finally:
+                self._node.request(In(self.name, Withdraw(cycle.number)))
+
+    def end_all(self, *, is_released: bool) -> None:
+        """Claim nothing any more: the process is about to leave the space."""
+        for cycle in list(self._cycles.values()):
+            if is_released:
+                self.release(cycle)
+            self.withdraw(cycle)
 
     def release(self, cycle: Cycle) -> None:
         """Let the next one have it, with what was changed."""
@@ -105,15 +120,18 @@ class Resource:
             return
         cycle.is_over = True
         cycle.access = None
+        wanted: Withdraw | Release = Withdraw(cycle.number)
         try:
-            access.commit()
-            data = self.keeping.data_of(access)
-        except SolventError:
-            # There was no room for it, say. The others go on with the version before.
-            access.abandon()
-            self._node.request(In(self.name, Withdraw(cycle.number)))
-            raise
-        self._node.request(In(self.name, Release(cycle.number, data)))
+            try:
+                access.commit()
+            finally:
+                if access.writing is None or access.writing.is_over:
+                    wanted = Release(cycle.number, self.keeping.data_of(access))
+                else:
+                    # There was no room for it, say. The others go on with the version before.
+                    access.abandon()
+        finally:
+            self._node.request(In(self.name, wanted))
 
     def access(self, cycle: Cycle, contents: Contents, *, is_anew: bool = False) -> None:
         """Give the data of a claim whose turn it is; raise why that is not possible."""

@@ -19,6 +19,7 @@ is no server: processes of one host find each other by the name of the space, th
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from solvent.errors import Misuse
@@ -26,13 +27,18 @@ from solvent.running.spaces.claiming import Mode, claim_from
 from solvent.running.spaces.contents import contents_from
 from solvent.running.spaces.handle import BlockingHandle, Handle
 from solvent.running.spaces.node import SpaceNode
-from solvent.running.spaces.place import SpacePlace, place_from
+from solvent.running.spaces.place import SpacePlace, is_name, place_from
+from solvent.running.spaces.threads import in_background, in_thread
 
 if TYPE_CHECKING:
     from os import PathLike
     from types import TracebackType
 
     from solvent.live import Address, Counters
+
+RESOURCE_CHARACTERS_MAX = 500
+STOP_SECONDS_MAX = 0.8
+"""How long who is cancelled on its way in waits until nothing is left of it; a silent network may take longer."""
 
 
 class _Inside:
@@ -73,6 +79,12 @@ class _Inside:
         return self._node.host.counters
 
 
+def _check_name(resource: Any) -> None:
+    if not is_name(resource, RESOURCE_CHARACTERS_MAX):
+        message = f"the name of a resource is text of 1 to {RESOURCE_CHARACTERS_MAX} characters, not {resource!r:.50}"
+        raise Misuse("S102", message)
+
+
 class BlockingSpace(_Inside):
     """A space for code without asyncio."""
 
@@ -90,6 +102,7 @@ class BlockingSpace(_Inside):
         length: int | None = None,
     ) -> BlockingHandle:
         """Give a handle of a resource, to be entered; see `Space.handle`."""
+        _check_name(resource)
         contents = contents_from(size=size, initial=initial, array=array, file=file)
         claim = claim_from(mode, offset, length)
         return BlockingHandle(self._node, resource, contents, keep_last=keep_last, claim=claim)
@@ -117,6 +130,7 @@ class Space(_Inside):
         and type, or what is in a `file`. Without any of these the handle uses what others make, or is a lock alone.
         With `keep_last` the last released version survives a process that dies while it writes.
         """
+        _check_name(resource)
         contents = contents_from(size=size, initial=initial, array=array, file=file)
         claim = claim_from(mode, offset, length)
         return Handle(self._node, resource, contents, keep_last=keep_last, claim=claim)
@@ -137,17 +151,27 @@ class Opening:
     def __exit__(
         self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._node.depart()
+        self._node.depart(is_released=fault is None)
 
     async def __aenter__(self) -> Space:
         self._begin()
-        await asyncio.to_thread(self._node.open)
-        return Space(self._node)
+        node = self._node
+        entering = in_thread(node.open, f"solvent-enter-{node.place.name}")
+        try:
+            await asyncio.shield(entering)
+        except asyncio.CancelledError:
+            node.admission.stop()
+            await asyncio.wait([entering], timeout=STOP_SECONDS_MAX)
+            if entering.done() and entering.exception() is None:
+                in_background(partial(node.depart, is_released=False), f"solvent-leave-{node.place.name}")
+            raise
+        return Space(node)
 
     async def __aexit__(
         self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await asyncio.to_thread(self._node.depart)
+        node, is_released = self._node, fault is None
+        await in_thread(lambda: node.depart(is_released=is_released), f"solvent-leave-{node.place.name}")
 
     def _begin(self) -> None:
         if self._is_entered:
