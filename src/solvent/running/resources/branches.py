@@ -81,9 +81,8 @@ class Branch:
 
 def path_of(handle: BlockingHandle) -> Path:
     """Give the file of the bytes that a handle holds."""
-    region = handle._held().region  # noqa: SLF001 - nobody else wants to know
-    assert region is not None
-    path: Path = region.path
+    path = handle.path
+    assert path is not None
     return path
 
 
