@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import solvent
 from solvent.errors import Misuse, SolventError, SpaceProblem
 from solvent.live.direct import DirectHost
 from solvent.running.spaces import HandleState
@@ -21,6 +22,7 @@ from tests.live.space_processes import SECONDS_MAX, Scene, scene, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from solvent.running.spaces import BlockingHandle
 
@@ -203,7 +205,7 @@ def test_what_is_half_done_when_something_is_raised_does_not_count(
     with (
         place.space() as space,
         space.handle("x", initial=b"-----", keep_last=keep_last) as handle,
-        space.handle("x", keep_last=keep_last) as other,
+        space.handle("x") as other,
     ):
         handle.acquire()[:] = b"whole"
         handle.release()
@@ -307,6 +309,17 @@ def test_another_secret_on_the_same_host_is_told_at_once(place: Scene) -> None:
         pass
     assert (caught.value.code, "secret" in caught.value.message) == ("S202", True)
     assert time.monotonic() - began < ENTER_SECONDS_MAX / 2
+
+
+def test_another_name_is_told_as_who_enters_sees_it(place: Scene, tmp_path: Path) -> None:
+    """Whose name is which is to be understood."""
+    with (
+        place.space() as space,
+        pytest.raises(SpaceProblem) as caught,
+        solvent.space("another", folder=tmp_path / "there", join=space.address, secret=b"of the tests"),
+    ):
+        pass
+    assert "to this process, since it belongs to the run `another`" in caught.value.message
 
 
 # --------------------------------------------------------------------------------------------------- bad input

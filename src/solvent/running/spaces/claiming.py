@@ -41,6 +41,7 @@ class Claiming:
         self._resource = node.resource(name)
         self._resource.keeping.expect(contents, keep_last=keep_last)
         self._contents = contents
+        self._keep_last = keep_last
         #: What is claimed where nothing else is said.
         self._usual = claim
         self._cycle: Cycle | None = None
@@ -204,7 +205,7 @@ class Claiming:
             if cycle.access is not None:
                 return
             if cycle.is_settled and not resource.needs_making(cycle, contents):
-                resource.access(cycle, contents, is_anew=is_anew)
+                self._access(cycle, is_anew=is_anew)
                 return
         self._is_waiting = True
         try:
@@ -212,7 +213,8 @@ class Claiming:
                 yield cycle
             if resource.needs_making(cycle, contents):
                 cycle = yield from self._making(me, cycle)
-            self._access(cycle, is_anew=is_anew)
+            with self._section:
+                self._access(cycle, is_anew=is_anew)
         finally:
             self._is_waiting = False
 
@@ -229,11 +231,14 @@ class Claiming:
         return cycle
 
     def _access(self, cycle: Cycle, *, is_anew: bool = False) -> None:
-        with self._section:
-            if cycle.is_over and cycle.problem is None:
-                # Somebody else has dropped the claim.
-                cycle.grant = None
-            self._resource.access(cycle, self._contents, is_anew=is_anew)
+        if cycle.is_over and cycle.problem is None:
+            # Somebody else has dropped the claim.
+            cycle.grant = None
+        resource, grant = self._resource, cycle.grant
+        if grant is not None and grant.data is None:
+            # It is made here, as this handle says, whatever others of this process have said.
+            resource.keeping.expect(self._contents, keep_last=self._keep_last)
+        resource.access(cycle, self._contents, is_anew=is_anew)
 
     def _making(self, me: object, cycle: Cycle) -> Generator[Cycle, None, Cycle]:
         """Make the data first, under a claim of everything; then claim again what is wanted."""

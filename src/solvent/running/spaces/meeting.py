@@ -86,7 +86,7 @@ def _who_is_at(me: Identity, address: Address) -> NodeId:
             for body in frames.feed(data):
                 answer = handshake.decode(body)
                 if isinstance(answer, Refused):
-                    raise Nonsense(f"it refuses: {answer.reason}")
+                    raise Nonsense(f"it will not talk to this process, since {answer.reason}")
                 if not isinstance(answer, Challenge):
                     raise Nonsense("it answers out of turn")
                 # It must know the secret, too, before anything is told to it.
