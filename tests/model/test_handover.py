@@ -16,13 +16,13 @@ COUNTS = {
     "die-twice-3": 7_848,
     "die-entering": 1_354,
     "die-going-3": 406,
-    "die-going-founder-3": 2_448,
+    "die-going-founder-3": 2_541,
     "die-with-data-2": 433,
     "suspect-2": 730,
     "suspect-3": 3_772,
     "suspect-each-other-3": 4_721,
     "suspect-entering": 1_771,
-    "suspect-dying-3": 455,
+    "suspect-dying-3": 457,
 }
 CAUGHT = {
     "makes-its-own": "locks are whole",

@@ -1,9 +1,10 @@
 """A space in bad weather: messages lost, doubled and late, networks torn apart, processes that come, go and die.
 
 Users at all processes claim two resources again and again: one with data that everybody changes, one of which parts are
-claimed and which is read. Hosts say of the dead that they are dead, of those behind a cut that they seem to be, and now
-and then of somebody that is quite well. Whatever happens, no two that count hold what excludes each other, and there is
-one space; and when the weather clears, everybody that lives and was not expelled is served.
+claimed and which is read. Hosts say of their own dead that they are dead, and of processes of other hosts that are dead
+or behind a cut that they seem to be; and now and then of some that are quite well. Whatever happens, no two that count
+hold what excludes each other, and there is one space; and when the weather clears, everybody that lives and was not
+expelled is served, unless too few are left.
 
 With an even seed all processes are on one host, which knows for certain who is dead, and find each other's data: then
 no version that was released is ever lost. With an odd one there are three hosts, and the network between them is cut
@@ -46,7 +47,7 @@ from solvent.protocols.handover.vocabulary import (
 )
 from solvent.protocols.link import Linked
 from solvent.protocols.machine import NodeId
-from solvent.simulation.environment import Ending, Environment
+from solvent.simulation.environment import Environment
 from solvent.simulation.faults import FOREVER, Faults
 from solvent.simulation.timed import TimedRun
 
@@ -74,6 +75,7 @@ class Weather(Environment):
         self.version = 0
         self.memory: dict[int, Data] = {}
         self.after: dict[Ballot, tuple[Ballot, ...]] = {}
+        self.begun: dict[Ballot, set[NodeId]] = {}
         self.granted = self.repairs = self.expelled = self.entered = 0
         self.wrong = ""
 
@@ -103,7 +105,8 @@ class Weather(Environment):
             case Repaired(epoch, after):
                 self.repairs += epoch not in self.after
                 self.after[epoch] = after
-                self.wrong = self.wrong or epochs_follow_each_other(self.after) or ""
+                self.begun.setdefault(epoch, set()).add(node)
+                self.wrong = self.wrong or epochs_follow_each_other(self.after, self.living()) or ""
             case Departed() | Expelled():
                 self.expelled += isinstance(outcome, Expelled)
                 self.leave(node)
@@ -192,12 +195,12 @@ class Weather(Environment):
         assert run is not None
         for node, watched in sorted(self.watched.items()):
             for peer in watched:
-                is_near = peer % self.hosts == node % self.hosts
-                is_cut = run._network.is_parted(node, peer, run.now)
-                is_wrong = self.hosts > 1 and run.now < self.during_ms and self.chance.random() < 0.002
-                if peer in self.gone and (is_near or run.now > self.during_ms):
-                    self.run_died(node, peer, is_certain=True)
-                elif is_wrong or ((is_cut or peer in self.gone) and self.chance.random() < 0.2):
+                is_wrong = run.now < self.during_ms and self.chance.random() < 0.002
+                is_silent = peer in self.gone or run._network.is_parted(node, peer, run.now)
+                if peer % self.hosts == node % self.hosts:
+                    if peer in self.gone:
+                        self.run_died(node, peer, is_certain=True)
+                elif is_wrong or (is_silent and self.chance.random() < 0.2):
                     self.run_died(node, peer, is_certain=False)
 
     def run_died(self, node: NodeId, peer: NodeId, *, is_certain: bool) -> None:
@@ -212,6 +215,10 @@ class Weather(Environment):
         assert self.run is not None
         one = self.run.nodes[node]
         return None if one.state is None or one.life else one.state.inner
+
+    def living(self) -> set[Ballot]:
+        """Give the epochs in which somebody has been that still is about."""
+        return {epoch for epoch, nodes in self.begun.items() if nodes - self.gone}
 
     def scene(self) -> Scene:
         """Give all that live."""
@@ -228,6 +235,12 @@ class Weather(Environment):
         )
         return self.wrong or next((wrong for check in checks if (wrong := check(scene))), None)
 
+    def are_too_few(self, standings: dict[NodeId, Any]) -> bool:
+        """Whether those that are left cannot be sure that there are no others."""
+        members = max(standings.values(), key=lambda one: one.epoch).members
+        voters = [node for node in members if node not in standings or standings[node].role is Role.INSIDE]
+        return 2 * sum(node in standings for node in voters) <= len(voters)
+
     def unfinished(self) -> str:
         """Say who has not got what it wanted, when all is quiet."""
         scene = self.scene()
@@ -235,6 +248,8 @@ class Weather(Environment):
         stuck = [node for node, one in standings.items() if one.role is Role.INSIDE and not one.is_running]
         epochs = {one.epoch for one in standings.values() if one.role is Role.INSIDE}
         entering = [node for node, one in standings.items() if one.role is Role.ENTERING]
+        if not epochs or (stuck and self.are_too_few(standings)):
+            return ""
         broken = [wrong for check in SAFETY if (wrong := check(scene))]
         if stuck or len(epochs) > 1 or entering or self.waiting or broken:
             return f"{stuck=} {epochs=} {entering=} waiting={sorted(self.waiting)} {broken=}"
@@ -261,6 +276,19 @@ class Tenant(SpaceMachine):
         return super().step(state, event)
 
 
+class Mortal(Linked[Any]):
+    """A process that is dead when it has died: nobody hears of it any more."""
+
+    def start(self, saved: tuple[Any, ...] = (), life: int = 0) -> Any:
+        """Begin; once."""
+        del saved
+        return super().start((), 0) if not life else (super().start((), 0)[0], ())
+
+    def step(self, state: Any, event: Any) -> Any:
+        """Take one event, if it lives."""
+        return (state, ()) if self.me in self.inner.weather.dead else super().step(state, event)
+
+
 def storm(seed: int, count: int = 10, *, during_ms: float = 15_000, check_every: int = 7) -> Weather:
     """Run a space of so many processes through a storm, and say how it was; an `AssertionError` if it ends badly."""
     weather = Weather(count, seed=seed, during_ms=during_ms)
@@ -285,7 +313,7 @@ def storm(seed: int, count: int = 10, *, during_ms: float = 15_000, check_every:
     for machine in machines:
         machine.weather = weather
     run = weather.run = TimedRun(
-        [Linked(machine, me=machine.node, peers=nodes) for machine in machines],
+        [Mortal(machine, me=machine.node, peers=()) for machine in machines],
         weather,
         seed=seed,
         faults=faults,
@@ -299,12 +327,11 @@ def storm(seed: int, count: int = 10, *, during_ms: float = 15_000, check_every:
         run.request(node, Enter(NodeId(0)), after_ms=chance.uniform(0, late))
     for node in chance.sample(nodes, count // 4):
         run.request(node, Go(), after_ms=chance.uniform(during_ms / 4, during_ms))
-    # Hosts look round now and then, until all is quiet and nobody has anything new to say.
-    at_ms, is_settled = 0.0, False
-    while not is_settled and at_ms < during_ms * 20:
+    # Hosts look round now and then, until the weather is fair and nobody wants anything any more.
+    at_ms = 0.0
+    while at_ms < during_ms or (weather.unfinished() and at_ms < during_ms * 10):
         at_ms += LOOK_EVERY_MS
-        ending = run.run(ms_max=at_ms)
-        is_settled = ending is Ending.QUIET and at_ms > during_ms and not weather.unfinished()
+        run.run(ms_max=at_ms)
         weather.look_round()
     wrong = weather.is_well(None) or weather.unfinished()
     assert not wrong, f"{wrong}\nto see it again: {run.replay}"

@@ -95,7 +95,8 @@ class Alarming(Membership):
         lost = self.lost & frozenset(standing.members)
         if standing.role is not Role.INSIDE or standing.mustering is not None:
             return
-        if not lost or not (standing.is_running or self.makers & self.lost):
+        is_stuck = not standing.is_running and bool(self.makers & self.lost)
+        if not is_stuck and not (standing.is_running and lost):
             return
         coordinator = self.coordinator
         if coordinator == self.me and self.is_gone:
@@ -105,6 +106,9 @@ class Alarming(Membership):
         else:
             dead, suspects = lost & standing.dead, lost & standing.suspects
             self.send(coordinator, Alarm(standing.epoch, tuple(sorted(dead)), tuple(sorted(suspects))))
+            if is_stuck:
+                # Who was to make the repair may not be a member any more, and is missed by nobody else.
+                self.send(coordinator, Charge(is_pressing=True))
 
     def on_alarm(self, sender: NodeId, alarm: Alarm) -> None:
         """Have a repair made; by this process, if it is asked and nobody else is at it."""
@@ -134,6 +138,8 @@ class Alarming(Membership):
         """Make a repair for somebody who cannot; to be the founder is nothing for who wants to go itself."""
         standing = self.standing
         is_able = charge.is_pressing or not standing.is_going
+        if standing.mustering is not None and sender in standing.mustering.asked:
+            return
         if standing.role is Role.INSIDE and sender in standing.members and is_able:
             self.muster()
         elif standing.role is not Role.OVER:

@@ -18,7 +18,7 @@ from solvent.protocols.handover.messages import Within
 from solvent.protocols.handover.state import NOBODY, Role, SpaceState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from solvent.protocols.handover.vocabulary import Ballot
     from solvent.protocols.machine import NodeId
@@ -143,14 +143,20 @@ def who_takes_part_is_known(scene: Scene) -> str | None:
     return None
 
 
-def epochs_follow_each_other(after: Mapping[Ballot, tuple[Ballot, ...]]) -> str | None:
-    """Say whether of any two epochs the later one knows the earlier: the space has not become two."""
+def epochs_follow_each_other(
+    after: Mapping[Ballot, tuple[Ballot, ...]], living: Collection[Ballot] | None = None
+) -> str | None:
+    """Say whether of any two epochs the later one knows the earlier: the space has not become two.
+
+    If all that were in one are dead, others need not know of it; so it may be said in which ones somebody lives.
+    """
     known: dict[Ballot, set[Ballot]] = {}
     begun = sorted(after)
     for epoch in begun:
         known[epoch] = {one for base in after[epoch] for one in (base, *known.get(base, ()))}
-    for place, earlier in enumerate(begun):
-        for later in begun[place + 1 :]:
+    counting = begun if living is None else [epoch for epoch in begun if epoch in living]
+    for place, earlier in enumerate(counting):
+        for later in counting[place + 1 :]:
             if earlier not in known[later]:
                 return f"epoch {later} does not follow {earlier}"
     return None

@@ -54,7 +54,8 @@ class Membership(Desk):
         if contact in self.standing.dead:
             self.report(Astray(contact))
             return
-        self.change(role=Role.ENTERING, contact=contact)
+        # If it seemed to be dead before, that is to be heard again.
+        self.change(role=Role.ENTERING, contact=contact, suspects=self.standing.suspects - {contact})
         self.send(contact, Knock(self.address))
 
     def on_knock(self, sender: NodeId, address: str) -> None:

@@ -133,7 +133,7 @@ class Agreement(Value, frozen=True, gc=False):
     """An epoch that a process has agreed to: it may have begun elsewhere."""
 
     ballot: Ballot
-    members: tuple[NodeId, ...]
+    members: tuple[Member, ...]
 
 
 class Attendance(Value, frozen=True, gc=False):

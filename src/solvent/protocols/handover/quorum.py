@@ -70,7 +70,11 @@ def _members_of(answers: Mapping[NodeId, Attendance], epoch: Ballot) -> frozense
 
 
 def _agreements(answers: Mapping[NodeId, Attendance]) -> dict[Ballot, frozenset[NodeId]]:
-    return {one.ballot: frozenset(one.members) for answer in answers.values() for one in answer.agreements}
+    return {
+        one.ballot: frozenset(node for node, _ in one.members)
+        for answer in answers.values()
+        for one in answer.agreements
+    }
 
 
 def _is_majority(

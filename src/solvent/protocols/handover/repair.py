@@ -78,10 +78,12 @@ class Repairing(Alarming):
         """Have everybody that lives stop and say what it has."""
         standing = self.standing
         ballot = (max(standing.promised[0], standing.epoch[0]) + 1, self.me)
-        agreed = frozenset(node for one in standing.agreements for node in one.members)
-        asked = (self.others | agreed) - standing.dead - {self.me}
+        agreed = {node: address for one in standing.agreements for node, address in one.members}
+        asked = (self.others | frozenset(agreed)) - standing.dead - {self.me}
         self.change(promised=ballot, early=(), agreed=None, mustering=Mustering(ballot, asked))
         for node in sorted(asked):
+            if node not in standing.members:
+                self.report(Arrived(node, agreed[node]))
             self.send(node, Muster(ballot, self.address))
         self.look_for_data()
 
@@ -106,7 +108,9 @@ class Repairing(Alarming):
 
     def is_known(self, node: NodeId) -> bool:
         """Whether a process takes part in this epoch, or in one that this process has agreed to."""
-        return node in self.standing.members or any(node in one.members for one in self.standing.agreements)
+        return node in self.standing.members or any(
+            node == other for one in self.standing.agreements for other, _ in one.members
+        )
 
     def look_for_data(self) -> None:
         """Ask the application what data it can find, if it has not been asked already."""
@@ -173,7 +177,11 @@ class Repairing(Alarming):
         for node, address in sorted(new.items()):
             self.report(Arrived(node, address))
             self.send(node, Muster(mustering.ballot, self.address))
-        self.consider_renewing()
+        if (dead - standing.dead) & asked:
+            # What others have found may be older than what it released before it died.
+            self.muster()
+        else:
+            self.consider_renewing()
 
     def on_refused(self, ballot: Ballot) -> None:
         """Leave the repair to whoever makes a later one, unless that one is dead.
@@ -222,7 +230,10 @@ class Repairing(Alarming):
 
     def renew(self, mustering: Mustering, verdict: Verdict) -> None:
         """Tell everybody what is to be, and wait until all have agreed."""
-        ballot, known = mustering.ballot, self.standing.members
+        ballot, known = mustering.ballot, dict(self.standing.members)
+        for one in mustering.attendances.values():
+            known |= dict(one.members)
+            known |= {node: address for agreement in one.agreements for node, address in agreement.members}
         members = tuple((node, known[node]) for node in sorted(verdict.members))
         plans = self.plans([mustering.attendances[node] for node, _ in members], ballot)
         own = None
@@ -271,7 +282,7 @@ class Repairing(Alarming):
 
     def agree(self, renew: Renew) -> None:
         """Remember what is to be."""
-        agreement = Agreement(renew.ballot, tuple(node for node, _ in renew.members))
+        agreement = Agreement(renew.ballot, renew.members)
         self.change(promised=renew.ballot, agreed=renew, agreements=(*self.standing.agreements, agreement))
 
     def on_agreed(self, sender: NodeId, ballot: Ballot) -> None:

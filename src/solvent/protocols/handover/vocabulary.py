@@ -49,7 +49,8 @@ class In(Value, frozen=True, gc=False):
 class Died(Value, frozen=True, gc=False):
     """The host says: this process is dead, for certain (its kernel says so), or so it seems (it is silent).
 
-    It may be said again, and of one that was suspected it may be said later that it is certain.
+    It may be said again, and of one that was suspected it may be said later that it is certain. Of processes of the
+    same host it must be certain: one that lives there is never silent, however long it sleeps.
     """
 
     peer: NodeId

@@ -28,7 +28,7 @@ def of(*answers: Attendance) -> dict[NodeId, Attendance]:
 
 def agreed(number: int, *members: int) -> tuple[Agreement, ...]:
     """Give what a process has agreed to, of the repair of its first member."""
-    return (Agreement((number, NodeId(members[0])), tuple(map(NodeId, members))),)
+    return (Agreement((number, NodeId(members[0])), tuple((NodeId(one), "") for one in members)),)
 
 
 @pytest.mark.parametrize("answering, count", [((0, 1, 2), 5), ((1, 2, 3), 5), ((0, 1), 4), ((0,), 1)])
