@@ -75,6 +75,8 @@ class Data(Value, frozen=True, gc=False):
     since: tuple[int, int] = (0, 0)
     #: Parts that were changed since by claims that nobody answers for any more, since a repair; none lies over another.
     parts: tuple[Part, ...] = ()
+    #: Of what was found in memory that processes share: which memory, and how often it had changed by then.
+    memory: tuple[int, int] = (0, 0)
 
     def holders(self) -> frozenset[NodeId]:
         """Give all that have some of it."""

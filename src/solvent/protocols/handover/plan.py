@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from solvent.protocols.elmp.balance import arranged
-from solvent.protocols.elmp.messages import Seat
+from solvent.protocols.elmp.messages import Ref, Seat
 from solvent.protocols.elmp.state import Place
 from solvent.protocols.handover.messages import Renewal, Survivor
 from solvent.protocols.handover.parts import gathered
@@ -24,7 +24,7 @@ from solvent.protocols.handover.parts import gathered
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from solvent.protocols.elmp.messages import Entry, Ref
+    from solvent.protocols.elmp.messages import Entry
     from solvent.protocols.elmp.vocabulary import Data
     from solvent.protocols.machine import NodeId
 
@@ -40,14 +40,16 @@ def planned(survivors: Iterable[Survivor], found: Sequence[Data], order: int, nu
     members = {one.node: one for one in survivors}
     holding = [(one.node, place) for one in members.values() for place in one.places if place.has_token]
     first = min(holding, key=lambda one: one[0]) if holding else None
-    data = _data(members, first[1].data if first is not None else None, found)
+    place = first[1] if first is not None else None
+    data, changed = _data(members, place.data if place is not None else None, found), frozenset[Ref]()
     if data is not None:
         # What the dead have changed counts as well, where somebody has it.
-        data = replace(data, parts=gathered(members, data, first[1] if first is not None else None, found))
+        parts, changed = gathered(members, data, place, found)
+        data = replace(data, parts=parts, memory=(0, 0))
         for holder in data.holders() - members.keys():
             members[holder] = Survivor(holder, 0)
     known, ranks = _ranked(members.values(), number << NUMBERS_BITS)
-    entries = _entries(known, data)
+    entries = _entries(known, changed)
     queue, turns = _queue(known, first, data, entries), number << NUMBERS_BITS
     token: Ref | None = None
     if not queue:
@@ -122,18 +124,17 @@ def _data(members: dict[NodeId, Survivor], named: Data | None, found: Sequence[D
     return max(at_hand, key=lambda one: (one.version, one.holder in members, -one.holder), default=None)
 
 
-def _entries(members: list[Survivor], data: Data | None) -> tuple[Entry, ...]:
+def _entries(members: list[Survivor], changed: frozenset[Ref]) -> tuple[Entry, ...]:
     """Give the claims of survivors that were let in without keeping the token, in order.
 
-    Changes of a part count if they are later than the version that counts; if there is none left, they mean nothing. If
-    parts of the dead count, those of survivors are among them.
+    Of those that are over the ones that have changed parts of the version that counts; if there is none left, they mean
+    nothing. If parts of the dead count, those of survivors are among them.
     """
-    since = (1 << 63, 0) if data is None or data.parts else data.since
     found = [
         (use.turn, one.node, use.number, use.claim)
         for one in members
         for use in one.uses
-        if not use.claim.is_plain and (use.handle is not None or (use.turn, use.number) > since)
+        if not use.claim.is_plain and (use.handle is not None or (one.node, use.number) in changed)
     ]
     return tuple((node, number, claim) for _, node, number, claim in sorted(found, key=lambda one: one[:3]))
 

@@ -197,6 +197,7 @@ class Keeping:
             if region is not None:
                 sheet = region.sheet
                 is_known |= sheet.stamps > _STAMPS_OF_MAKING and version_of(sheet.extents) in (None, UNDER_WAY)
+                memory = sheet.birth, sheet.stamps
                 version, parts = _with_parts(sheet, self._base, me)
                 # Who is about to write over a version has it, for others to go on from.
                 version = max(bases) if bases else version or _newest(sheet)
@@ -205,9 +206,9 @@ class Keeping:
                     size = sheet.size if is_here else sheet.kept[-1].end
                     rest = rest_of(size, sheet.birth, keep_last=sheet.keep_last, form=sheet.form)
                     details = text_from_details(version, rest)
-                    return Data(version, me, details, since=since_of(version), parts=parts)
+                    return Data(version, me, details, since=since_of(version), parts=parts, memory=memory)
                 if parts:
-                    return replace(lost_data(me), parts=parts)
+                    return replace(lost_data(me), parts=parts, memory=memory)
         except DataProblem:
             pass
         return lost_data(me) if is_known else None

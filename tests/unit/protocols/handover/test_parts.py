@@ -19,6 +19,10 @@ HEAD, MIDDLE, TAIL = Claim(length=10), Claim(first=5, length=10), Claim(first=10
 BASE = Data(7, A, since=(4, 1))
 
 
+def _parts(members: dict[NodeId, Survivor], data: Data, place: Place | None, found: list[Data]) -> tuple[Part, ...]:
+    return gathered(members, data, place, found)[0]
+
+
 def _found(holder: NodeId, *parts: Part, version: int = 7) -> Data:
     return Data(version, holder, parts=parts)
 
@@ -31,7 +35,7 @@ def test_what_survivors_answer_for_stays_with_them() -> None:
     """Where all parts were changed by processes that live, the claims say so, as before."""
     survivors = {A: Survivor(A, 1), B: Survivor(B, 2, uses=(Use(3, None, HEAD, 6),))}
     own = Part(B, B, 3, HEAD, 7)
-    assert gathered(survivors, BASE, None, [_found(B, own), _found(A, Part(A, B, 3, HEAD, 7))]) == ()
+    assert _parts(survivors, BASE, None, [_found(B, own), _found(A, Part(A, B, 3, HEAD, 7))]) == ()
     plan = planned(survivors.values(), [_found(B, own)], 2, 3)
     assert plan[A].entries == ((B, 3, HEAD),)
 
@@ -56,9 +60,9 @@ def test_the_token_knows_what_counts_and_in_which_order() -> None:
     members = {A: Survivor(A, 1), B: Survivor(B, 2)}
     found = [_found(A, late), _found(B, early, stale)]
     laid = (Part(B, C, 1, Claim(length=5), 7), late)
-    assert gathered(members, BASE, _token(BASE, (C, 1, HEAD), (D, 1, MIDDLE)), found) == laid
+    assert _parts(members, BASE, _token(BASE, (C, 1, HEAD), (D, 1, MIDDLE)), found) == laid
     laid = (Part(A, D, 1, Claim(first=10, length=5), 7), early)
-    assert gathered(members, BASE, _token(BASE, (D, 1, MIDDLE), (C, 1, HEAD)), found) == laid
+    assert _parts(members, BASE, _token(BASE, (D, 1, MIDDLE), (C, 1, HEAD)), found) == laid
 
 
 def test_without_the_token_claims_of_survivors_know_the_order() -> None:
@@ -71,16 +75,16 @@ def test_without_the_token_claims_of_survivors_know_the_order() -> None:
     ):
         use = Use(3, None, HEAD, 6, earlier=earlier)
         members = {A: Survivor(A, 1), B: Survivor(B, 2, uses=(use,))}
-        assert gathered(members, BASE, None, [_found(A, dead), _found(B, own)]) == laid
+        assert _parts(members, BASE, None, [_found(A, dead), _found(B, own)]) == laid
 
 
 def test_a_change_of_another_version_does_not_count() -> None:
     """Where nobody knows better, it must be a change of the version that counts."""
     members = {A: Survivor(A, 1), B: Survivor(B, 2)}
-    assert gathered(members, BASE, None, [_found(B, Part(B, D, 1, HEAD, 6))]) == ()
-    assert gathered(members, BASE, None, [_found(B, Part(B, D, 1, HEAD, 7))]) == (Part(B, D, 1, HEAD, 7),)
+    assert _parts(members, BASE, None, [_found(B, Part(B, D, 1, HEAD, 6))]) == ()
+    assert _parts(members, BASE, None, [_found(B, Part(B, D, 1, HEAD, 7))]) == (Part(B, D, 1, HEAD, 7),)
     lost = Data(-1, A)
-    assert gathered(members, lost, None, [_found(B, Part(B, D, 1, HEAD, 7))]) == ()
+    assert _parts(members, lost, None, [_found(B, Part(B, D, 1, HEAD, 7))]) == ()
 
 
 def test_parts_stay_when_another_repair_follows() -> None:
@@ -89,10 +93,10 @@ def test_parts_stay_when_another_repair_follows() -> None:
     members = {A: Survivor(A, 1), B: Survivor(B, 2)}
     found = [_found(A, Part(A, D, 1, HEAD, 0))]
     parts = (Part(A, D, 1, HEAD), Part(B, D, 2, TAIL, 7))
-    assert gathered(members, whole, _token(whole), found) == parts
+    assert _parts(members, whole, _token(whole), found) == parts
     again = Data(7, A, since=(4, 1), parts=parts)
-    assert gathered(members, again, _token(again), found) == parts
-    assert gathered({A: Survivor(A, 1)}, again, _token(again), found) == parts[:1], "its only holder has died"
+    assert _parts(members, again, _token(again), found) == parts
+    assert _parts({A: Survivor(A, 1)}, again, _token(again), found) == parts[:1], "its only holder has died"
 
 
 def test_who_has_a_part_keeps_it_until_somebody_has_all() -> None:
