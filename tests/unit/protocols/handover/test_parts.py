@@ -108,3 +108,29 @@ def test_who_has_a_part_keeps_it_until_somebody_has_all() -> None:
     assert data.holders() == {A, B}
     assert data.is_at(B)
     assert not data.is_at(C)
+
+
+def test_what_was_found_last_in_a_memory_holds_for_all_that_share_it() -> None:
+    """Claims are still released while others have looked already."""
+    members = {A: Survivor(A, 1), B: Survivor(B, 2, uses=(Use(5, None, HEAD, 6),))}
+    old = Data(7, A, parts=(Part(A, D, 1, HEAD, 7),), memory=(70, 3))
+    new = Data(7, B, parts=(Part(B, B, 5, HEAD, 7), Part(B, D, 2, TAIL, 7)), memory=(70, 4))
+    laid = (Part(B, B, 5, HEAD, 7), Part(A, D, 2, TAIL, 7))
+    assert _parts(members, BASE, None, [old, new]) == laid
+    assert _parts(members, BASE, None, [new, old]) == laid
+
+
+def test_a_part_of_the_turn_of_the_whole_counts_if_it_lies_over_it() -> None:
+    """Who has the token to itself writes both under one turn; what is found knows only the turn."""
+    found = Data(7, A, since=(4, 1 << 62), parts=(Part(A, B, 3, HEAD, 7),))
+    own = Data(7, B, since=(4, 1 << 62), parts=(Part(B, B, 3, HEAD, 7),))
+    survivors = [Survivor(A, 1), Survivor(B, 2, uses=(Use(3, None, HEAD, 4), Use(2, None, TAIL, 4)))]
+    assert planned(survivors, [found, own], 2, 3)[A].entries == ((B, 3, HEAD),)
+
+
+def test_what_lies_over_a_part_that_counts_does_too() -> None:
+    """Even where nobody knows which version it was a change of."""
+    members = {A: Survivor(A, 1), B: Survivor(B, 2, uses=(Use(3, None, HEAD, 6),))}
+    over, beside = Part(B, D, 1, Claim(first=8, length=2)), Part(B, D, 2, TAIL)
+    own = Part(B, B, 3, Claim(length=8))
+    assert _parts(members, BASE, None, [_found(B, own, over, beside, version=-1)]) == (own, over)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from solvent.protocols.elmp.vocabulary import WHOLE, Claim, Data, Source
+from solvent.protocols.elmp.vocabulary import WHOLE, Claim, Data, Part, Source
 from solvent.protocols.machine import NodeId
 from solvent.running.spaces.filling import Row, ends_of, rows_of
 from solvent.running.spaces.words import Details, part_version
@@ -48,3 +48,13 @@ def test_claims_end_where_the_data_ends() -> None:
     assert ends_of(WHOLE, 0) == (0, 0)
     assert ends_of(_part(50, 100), 60) == (50, 60)
     assert ends_of(_part(70, 10), 60) == (60, 60)
+
+
+def test_parts_of_the_dead_lie_between_the_base_and_later_changes() -> None:
+    """They are at who has them now, under the version that their writer gave them."""
+    data = Data(9, A, parts=(Part(B, C, 4, _part(10, 30)),))
+    assert rows_of(data, DETAILS, (Source(A, 2, _part(20, None)),), WHOLE) == [
+        Row(0, 10, 9, A),
+        Row(10, 20, part_version(C, 4), B),
+        Row(20, 100, part_version(A, 2), A),
+    ]

@@ -17,6 +17,7 @@ from solvent.running.spaces.words import (
     rest_of,
     since_of,
     text_from_details,
+    writer_of,
 )
 
 A, B = NodeId(1), NodeId(2**31 - 1)
@@ -59,3 +60,9 @@ def test_versions_of_parts_tell_who_wrote_them() -> None:
     assert len(versions) == 6
     assert all(is_part(version) and version < 2**64 for version in versions)
     assert not is_part(next_version(2**46, 0))
+
+
+def test_a_part_tells_its_writer() -> None:
+    """Who has written it, and under which claim, is read from its version."""
+    for node, use in ((A, 1), (B, 2**32 - 1), (B, 0)):
+        assert writer_of(part_version(node, use)) == (node, use)
