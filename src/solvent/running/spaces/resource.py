@@ -13,7 +13,7 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from solvent.errors import DataProblem, SolventError, SpaceProblem
+from solvent.errors import DataGone, DataProblem, SolventError, SpaceProblem
 from solvent.protocols.elmp.vocabulary import (
     WHOLE,
     Claim,
@@ -32,7 +32,7 @@ from solvent.protocols.handover.vocabulary import In, Open, Stays
 from solvent.running.spaces.cycle import Cycle
 from solvent.running.spaces.filling import Job, rows_of
 from solvent.running.spaces.keeping import Keeping
-from solvent.running.spaces.words import details_from_text, merged_version
+from solvent.running.spaces.words import LOST, details_from_text, merged_version
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 _PAUSE_SECONDS = 0.05
 _PAUSE_SECONDS_MAX = 1.0
+_GONE_SECONDS = 1.0
+"""How long to ask for what its holder says it has not: a repair may be about to name another."""
 
 
 class Resource:
@@ -214,14 +216,17 @@ class Resource:
             )
         self._node.wake()
 
-    def _trying(self, job: Job, fill: Callable[[], Any]) -> Any:
+    def _trying(self, job: Job, fill: Callable[[], Any], *, gone_seconds: float | None = None) -> Any:
         """Fetch again and again for a while: who had the data may be dead, and another one be found that has it."""
-        end, pause = time.monotonic() + self._node.seconds_max, _PAUSE_SECONDS
+        now, pause = time.monotonic(), _PAUSE_SECONDS
+        end = now + self._node.seconds_max
+        gone_end = end if gone_seconds is None else now + gone_seconds
         while True:
             try:
                 return fill()
-            except DataProblem:
-                if time.monotonic() > end or job.stopped.wait(pause):
+            except DataProblem as problem:
+                last = gone_end if isinstance(problem, DataGone) else end
+                if time.monotonic() > last or job.stopped.wait(pause):
                     raise
                 pause = min(2 * pause, _PAUSE_SECONDS_MAX)
 
@@ -240,11 +245,16 @@ class Resource:
             return
         try:
             rows = rows_of(data, details, told.sources, WHOLE)
-            region = self._trying(job, lambda: self.keeping.filler.fill(rows, details, data.holder, job))
+            fill = partial(self.keeping.filler.fill, rows, details, data.holder, job)
+            region = self._trying(job, fill, gone_seconds=_GONE_SECONDS)
             version = details.version
             if any(row.version != version for row in rows):
                 version = merged_version(self._node.epoch, version)
                 region.write(version).commit()
+        except DataGone:
+            # Its writer was killed and nothing was kept: who wants to leave need not stay for what nobody can have.
+            self._node.request_quietly(In(self.name, Fetched(data.version, LOST)))
+            return
         except SolventError:
             # Whoever wants to leave keeps it, and somebody is told again if it dies.
             return
