@@ -16,7 +16,7 @@ COUNTS = {
     "die-twice-3": 7_848,
     "die-entering": 1_354,
     "die-going-3": 406,
-    "die-going-founder-3": 2_541,
+    "die-going-founder-3": 2_565,
     "die-with-data-2": 433,
     "suspect-2": 730,
     "suspect-3": 3_772,

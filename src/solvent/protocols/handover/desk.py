@@ -17,6 +17,7 @@ from solvent.protocols.elmp.process import seats
 from solvent.protocols.elmp.state import ENTRUSTED, ElmpState, Idle, Joining, Out, Place
 from solvent.protocols.elmp.vocabulary import Join, Joined, Leave, Left, Withdraw
 from solvent.protocols.handover.messages import Within
+from solvent.protocols.handover.plan import NUMBERS_BITS
 from solvent.protocols.handover.state import Role, SpaceState, Standing
 from solvent.protocols.handover.vocabulary import Of, Opened, Stays, Watch
 from solvent.protocols.machine import CancelTimer, Effect, Effects, Event, NodeId, Received, Report, Requested, Send
@@ -169,8 +170,10 @@ class Desk:
         state = self.resources.get(resource, ABSENT)
         if type(state.phase) is not Out:
             return state
-        seat = seats((self.me,), self.config.locks.order)[self.me]
-        state = ElmpState(Idle(), seat, 1, places=(Place(1, None, has_token=True),))
+        # All who had it in an earlier epoch may be gone; its turns are still greater than theirs.
+        turn = (self.standing.epoch[0] << NUMBERS_BITS) + 1
+        seat = replace(seats((self.me,), self.config.locks.order)[self.me], turns=turn, tail=(self.me, turn))
+        state = ElmpState(Idle(), seat, 1, places=(Place(turn, None, has_token=True),))
         self.resources = self.resources.set(resource, state)
         return state
 

@@ -40,12 +40,13 @@ from solvent.protocols.handover.plan import planned
 from solvent.protocols.handover.quorum import Verdict, judged
 from solvent.protocols.handover.renewal import renewed, survivor
 from solvent.protocols.handover.state import Mustering, Role
-from solvent.protocols.handover.vocabulary import Arrived, Entered, Gone, Inventory, Renewed, Repaired
+from solvent.protocols.handover.vocabulary import Arrived, Entered, Gone, Inventory, Of, Renewed, Repaired, Stays
 from solvent.protocols.machine import Ask, NodeId
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from solvent.protocols.elmp.state import ElmpState
     from solvent.protocols.elmp.vocabulary import Data
     from solvent.protocols.handover.messages import Renewal
     from solvent.protocols.handover.vocabulary import Ballot
@@ -335,7 +336,7 @@ class Repairing(Alarming):
             lost = tuple(sorted(frozenset(old.members) - frozenset(members)))
             self.report(Repaired(renew.ballot, renew.after, lost, tuple(_told(*one) for one in renew.renewals)))
         for resource, renewal in renew.renewals:
-            state, effects = renewed(self.locks, self.resources.get(resource, ABSENT), renewal)
+            state, effects = renewed(self.locks, self.staying(resource), renewal)
             self.resources = self.resources.set(resource, state)
             self.effects += wrapped(effects, renew.ballot, resource)
         for node, address in sorted(old.knocks.items()):
@@ -346,6 +347,14 @@ class Repairing(Alarming):
         self.replay(old.early, old.wishes)
         self.consider_alarm()
         self.consider_going()
+
+    def staying(self, resource: str) -> ElmpState:
+        """Give what is here of a resource; whoever has become the founder leaves none, or it would be made again."""
+        state = self.resources.get(resource, ABSENT)
+        if self.is_founder and state.departure is not None:
+            self.report(Of(resource, Stays()))
+            return replace(state, departure=None)
+        return state
 
     def tell_of_change(self, old: Mapping[NodeId, str], new: Mapping[NodeId, str]) -> None:
         """Tell who has come and who has gone."""

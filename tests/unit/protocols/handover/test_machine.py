@@ -336,3 +336,36 @@ def test_messages_come_through_a_wire() -> None:
     assert {Within, Present, Renew, Proceed} <= kinds
     for _, _, message in town.said:
         assert decoder.decode(msgspec.msgpack.encode(message)) == message
+
+
+@pytest.mark.parametrize("is_killed", [True, False])
+def test_who_becomes_the_founder_while_it_leaves_a_resource_stays_in_it(is_killed: bool) -> None:
+    """It would else be made a second time for whoever opens it next, with a second token."""
+    town = Town(4)
+    town.want(C, In(R, Request(7)))
+    # It has to wait until somebody has been told of the place that it gives up.
+    town.take(B, Requested(In(R, Leave())))
+    if is_killed:
+        town.kill(A)
+    else:
+        town.want(A, Go())
+    assert town.states[B].standing.founder == B
+    assert type(town.states[B].resources[R].phase) is not Out
+    assert of(town.want(D, In(R, Request(9))), Granted) == []
+    assert is_sound(town)
+    assert [node for node, _ in of(town.want(C, In(R, Release(7))), Granted)] == [D]
+
+
+def test_turns_of_a_resource_that_is_made_again_are_greater_than_any_before() -> None:
+    """All who had a resource may be gone, and their turns still be known to whoever guards its data."""
+    town = Town(5, is_settled=False)
+    for node in range(1, 5):
+        town.want(node, Enter(NodeId(node - 1)))
+    town.want(B, Open(R))
+    first = [told.turn for _, told in of(town.want(B, In(R, Request())), Granted)]
+    town.kill(A)
+    town.kill(B)
+    town.want(D, Open(R))
+    later = [told.turn for _, told in of(town.want(D, In(R, Request())), Granted)]
+    assert len(first) == len(later) == 1
+    assert later[0] > first[0] + 1_000
