@@ -83,7 +83,7 @@ def test_wrong_usage(capsys: pytest.CaptureFixture[str], words: list[str], said:
 def test_help_names_the_protocols(capsys: pytest.CaptureFixture[str]) -> None:
     """Help lists the protocols, and each protocol its options."""
     assert main(["simulate", "--help"]) == 0
-    assert "capture, token, tennis" in capsys.readouterr().out
+    assert "capture, handover, token, tennis" in capsys.readouterr().out
     assert main(["simulate", "tennis", "--help"]) == 0
     assert "--throws" in capsys.readouterr().out
 

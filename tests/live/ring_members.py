@@ -306,6 +306,9 @@ def check(members: Members) -> None:
 
 
 def _check_order(members: Members) -> None:
+    safe = {note["place"] for process in members.processes for note in process.notes() if note["what"] == "said"}
+    # Those that live may be about to hear, and to note, what was said last.
+    until(lambda: safe <= _places_heard(members), members)
     heard = [
         (process, [(note["place"], note["said"]) for note in process.notes() if note["what"] == "heard"])
         for process in members.processes
@@ -315,10 +318,11 @@ def _check_order(members: Members) -> None:
         for place, said in lines:
             wrong = order.heard(process.node, process.life, place, said)
             assert wrong is None, wrong
-    known = dict(order.lines)
-    for process in members.processes:
-        for note in process.notes():
-            assert note["what"] != "said" or note["place"] in known, "what was safe has been forgotten"
+    assert safe <= set(dict(order.lines)), "what was safe has been forgotten"
+
+
+def _places_heard(members: Members) -> set[int]:
+    return {note["place"] for process in members.processes for note in process.notes() if note["what"] == "heard"}
 
 
 def _check_fences(members: Members) -> None:
