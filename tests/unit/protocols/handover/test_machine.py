@@ -339,7 +339,7 @@ def test_messages_come_through_a_wire() -> None:
 
 
 @pytest.mark.parametrize("is_killed", [True, False])
-def test_who_becomes_the_founder_while_it_leaves_a_resource_stays_in_it(is_killed: bool) -> None:
+def test_who_becomes_the_founder_while_it_leaves_a_resource_stays_in_it(*, is_killed: bool) -> None:
     """It would else be made a second time for whoever opens it next, with a second token."""
     town = Town(4)
     town.want(C, In(R, Request(7)))
