@@ -203,7 +203,8 @@ def test_a_copy_of_a_process_keeps_nothing_alive(place: Hosts) -> None:
 
 def test_a_killed_holder_is_replaced_in_the_middle_of_a_fetch(place: Hosts) -> None:
     """The rest comes from another host that has the version, and nothing is fetched twice."""
-    content = random.Random(1).randbytes(20 * SIZE)
+    # More than what the system may have taken of it before the holder is killed.
+    content = random.Random(1).randbytes(150 * SIZE)
     second = place.store("second")
     child, where = _serve(place, "first", lambda store: store.where(filled(store, "m", content).resource))
     second.get(where)
