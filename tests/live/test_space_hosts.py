@@ -159,6 +159,21 @@ def test_who_was_taken_for_dead_is_told_and_can_come_back(place: Scene) -> None:
         other.kill()
 
 
+def test_one_process_of_each_host_goes_on_though_most_die_at_once(place: Scene) -> None:
+    """Each host knows for certain of its own; together they need no majority, and lose nothing that was released."""
+    with place.space("one") as space, space.handle("m", size=100) as handle:
+        handle.acquire()
+        handle.release()
+        other, _ = place.serve("two", join=space.address)
+        children = [place.serve(host, join=space.address)[0] for host in ("one", "two", "one", "two", "two", "two")]
+        last = place.holder("two", join=space.address, content=b"released", then="not yet.")
+        for child in (*children, last):
+            os.kill(child.number, signal.SIGKILL)
+        assert bytes(handle.acquire(timeout=SECONDS_MAX)[:8]) == b"released"
+        assert len(space.members) == 2
+        other.kill()
+
+
 def test_nobody_at_the_address_and_a_wrong_secret_are_told(place: Scene) -> None:
     """Who cannot come in is told why."""
     with place.space("one") as space:

@@ -51,6 +51,8 @@ class Alarming(Membership):
             if not standing.is_running or standing.has_resigned or self.lost & frozenset(standing.members):
                 # It waits for one of these.
                 found |= {*self.makers, self.coordinator}
+            if not standing.is_running:
+                found |= standing.doubted
         return tuple(sorted(node for node in found - standing.dead - {self.me} if node is not None))
 
     @property

@@ -116,6 +116,8 @@ class Muster(Message, frozen=True, gc=False, array_like=True):
 
     ballot: Ballot
     address: str
+    #: Who seems to be dead: whoever is on the same host can tell.
+    suspects: tuple[NodeId, ...] = ()
 
 
 class Survivor(Value, frozen=True, gc=False):

@@ -62,14 +62,17 @@ class Repairing(Alarming):
     def be_without(self, node: NodeId) -> None:
         """Go on with a repair without a process that has answered, or has not; or have one made.
 
-        Who has answered is asked again, since it may only be slow. All are, if it is dead: what they have found may be
-        older than what it released before it died.
+        Who has answered is asked again, since it may only be slow. All are: what they have found may be older than what
+        it released before it died; and if it only seems to be dead, others may know.
         """
-        mustering = self.standing.mustering
+        standing, mustering = self.standing, self.standing.mustering
         if mustering is None:
+            if node in standing.dead & standing.doubted and not standing.is_running:
+                # Whoever makes the repair may wait for nothing else.
+                self.look_for_data()
             self.consider_alarm()
             return
-        is_missed = node in self.standing.dead and node in mustering.asked and mustering.agreeing is None
+        is_missed = node in self.lost and node in mustering.asked and mustering.agreeing is None
         if node in mustering.attendances or is_missed:
             self.muster()
         else:
@@ -81,11 +84,12 @@ class Repairing(Alarming):
         ballot = (max(standing.promised[0], standing.epoch[0]) + 1, self.me)
         agreed = {node: address for one in standing.agreements for node, address in one.members}
         asked = (self.others | frozenset(agreed)) - standing.dead - {self.me}
+        suspects = tuple(sorted(standing.suspects & asked))
         self.change(promised=ballot, early=(), agreed=None, mustering=Mustering(ballot, asked))
         for node in sorted(asked):
             if node not in standing.members:
                 self.report(Arrived(node, agreed[node]))
-            self.send(node, Muster(ballot, self.address))
+            self.send(node, Muster(ballot, self.address, suspects))
         self.look_for_data()
 
     def on_muster(self, sender: NodeId, muster: Muster) -> None:
@@ -102,7 +106,8 @@ class Repairing(Alarming):
         if muster.ballot < standing.promised:
             self.send(sender, Refused(standing.promised))
             return
-        self.change(promised=muster.ballot, mustering=None, suspects=standing.suspects - {sender})
+        doubted = frozenset(muster.suspects) & self.others
+        self.change(promised=muster.ballot, mustering=None, doubted=doubted, suspects=standing.suspects - {sender})
         if not self.standing.is_waiting:
             self.change(early=(), agreed=None)
         self.look_for_data()

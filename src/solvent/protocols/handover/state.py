@@ -69,6 +69,8 @@ class Standing(Value, frozen=True, gc=False):
     #: Who has said that it cannot make a repair.
     unfit: frozenset[NodeId] = frozenset()
     mustering: Mustering | None = None
+    #: Whose death whoever makes a repair is not certain of.
+    doubted: frozenset[NodeId] = frozenset()
     #: Whether the application has been asked what data it has, and has not answered.
     is_asked: bool = False
     #: What this process has agreed to and is not yet to do; and all that it has agreed to since its epoch began.
