@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import time
+from argparse import ArgumentTypeError
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from solvent.simulation.experiments.capture.claims import Claim
     from solvent.simulation.experiments.drawing import Figure
     from solvent.simulation.experiments.reproduction import Reproduction
+    from solvent.simulation.experiments.token.claims import Claim as PlacedClaim
 
 PAPERS = {
     "capture": 'Bertier, Obrovac, Tedeschi: "Adaptive atomic capture of multiple molecules" (2013)',
@@ -191,6 +193,29 @@ def _write_claims(claims: Sequence[Claim]) -> None:
             write((f"Experiment {experiment}" if experiment else "Past the paper", "bold"))
         write(f"  {'paper says' if experiment else 'we want   '}  {claim.paper}")
         write_outcome(claim.measured, claim.difference)
+
+
+def write_claims(claims: Sequence[PlacedClaim]) -> None:
+    """Say what became of the statements, place by place."""
+    where = ""
+    for claim in claims:
+        if claim.where != where:
+            where = claim.where
+            write((where.capitalize(), "bold"))
+        write(f"  {'we want   ' if where == 'wanted' else 'paper says'}  {claim.paper}")
+        write_outcome(claim.measured, claim.difference)
+
+
+def figure_of(figures: Sequence[int | str]) -> Callable[[str], int | str]:
+    """Give what reads the number or the name of a figure."""
+    known = {str(figure): figure for figure in figures}
+
+    def read(text: str) -> int | str:
+        if text not in known:
+            raise ArgumentTypeError(f"there is no figure `{text}`; there are {', '.join(known)}")
+        return known[text]
+
+    return read
 
 
 def write_outcome(measured: str, difference: str) -> None:

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentTypeError
 from typing import TYPE_CHECKING
 
 from solvent.cli.loading import at_least, parser_for
-from solvent.cli.render import write
-from solvent.cli.reproduce import PAPERS, add_common, carry_out, folder_of, write_outcome
+from solvent.cli.reproduce import PAPERS, add_common, carry_out, figure_of, folder_of, write_claims
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Sequence
-
-    from solvent.simulation.experiments.token.claims import Claim
 
 FIGURES: tuple[int | str, ...] = (9, 10, "variants", "full", "losses")
 _SAYS = f"""\
@@ -53,33 +48,16 @@ def main(arguments: list[str]) -> int:
         with_plots=not options.no_plots,
         processes=options.processes,
     )
-    return carry_out(reproduction, options, _write_claims)
-
-
-def _write_claims(claims: Sequence[Claim]) -> None:
-    where = ""
-    for claim in claims:
-        if claim.where != where:
-            where = claim.where
-            write((where.capitalize(), "bold"))
-        write(f"  {'we want   ' if where == 'wanted' else 'paper says'}  {claim.paper}")
-        write_outcome(claim.measured, claim.difference)
+    return carry_out(reproduction, options, write_claims)
 
 
 def _options(arguments: list[str]) -> Namespace:
     parser = parser_for("reproduce token", _SAYS, example=_EXAMPLE)
     add = parser.add_argument
     which = f"only this figure, may be repeated: {', '.join(map(str, FIGURES))}"
-    add("--figure", type=_figure, action="append", metavar="N", help=which)
+    add("--figure", type=figure_of(FIGURES), action="append", metavar="N", help=which)
     says = "runs of each setup, each from a seed of its own (default: 6; 3 at small scale)"
     add("--runs", type=at_least(1), metavar="R", help=says)
     says = "paper: 1,000 rounds, 8 to 10,000 nodes; small: 60 rounds, 300 nodes at most (default: paper)"
     add_common(parser, scales=says)
     return parser.parse_args(arguments)
-
-
-def _figure(text: str) -> int | str:
-    known = {str(figure): figure for figure in FIGURES}
-    if text not in known:
-        raise ArgumentTypeError(f"there is no figure `{text}`; there are {', '.join(known)}")
-    return known[text]

@@ -5,7 +5,14 @@ the host asks of a network), inprocess, codec, handshake, incoming, outgoing, tc
 addresses and serving (a node on the network).
 """
 
-from solvent.live.addresses import Address, address_from_text, peers_from_text, text_from_address
+from solvent.live.addresses import (
+    Address,
+    address_from,
+    address_from_text,
+    addresses_from,
+    peers_from_text,
+    text_from_address,
+)
 from solvent.live.codec import Codec
 from solvent.live.handshake import Identity
 from solvent.live.host import Application, Host
@@ -33,7 +40,9 @@ __all__ = [
     "TcpTransport",
     "Transport",
     "Unwelcome",
+    "address_from",
     "address_from_text",
+    "addresses_from",
     "meet",
     "peers_from_text",
     "text_from_address",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from solvent.errors import NodeProblem
 from solvent.protocols.machine import NodeId
@@ -22,6 +22,25 @@ def address_from_text(text: str) -> Address:
     if not (colon and host and port.isascii() and port.isdigit() and int(port) <= _PORT_MAX):
         raise NodeProblem("N104", f"`{text}` is no address", hint=_HINT)
     return host, int(port)
+
+
+def address_from(given: Any) -> Address:
+    """Read an address that a program gives: text, or host and port."""
+    if isinstance(given, str):
+        return address_from_text(given)
+    match given:
+        case (str(host), int(port)) if 0 <= port <= _PORT_MAX:
+            return host, port
+    raise NodeProblem("N104", f"{given!r} is no address", hint=_HINT)
+
+
+def addresses_from(given: Any) -> tuple[Address, ...]:
+    """Read none, one or several of them."""
+    if given is None:
+        return ()
+    if isinstance(given, list) or (isinstance(given, tuple) and not (len(given) == 2 and isinstance(given[1], int))):
+        return tuple(address_from(one) for one in given)
+    return (address_from(given),)
 
 
 def peers_from_text(text: str) -> dict[NodeId, Address]:
@@ -44,4 +63,4 @@ def text_from_address(address: Address) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-__all__ = ["Address", "address_from_text", "peers_from_text", "text_from_address"]
+__all__ = ["Address", "address_from", "address_from_text", "addresses_from", "peers_from_text", "text_from_address"]

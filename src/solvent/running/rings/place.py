@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from solvent.errors import Misuse, NodeProblem
-from solvent.live import address_from_text, peers_from_text
+from solvent.live import address_from, addresses_from, peers_from_text
 from solvent.protocols.machine import NodeId
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def place_from(
     kept: int,
 ) -> RingPlace:
     """Read and check what is given."""
-    contacts = _contacts(join)
+    contacts = addresses_from(join)
     known = _peers(peers)
     if contacts and known:
         hint = "first members know each other by `peers`; all others join one of them"
@@ -72,8 +72,8 @@ def place_from(
     if known and own is None:
         hint = f"add `{me}=HOST:PORT`, the same at all of them; or let it join: `join=` the address of one"
         raise Misuse("P340", f"node {me} is not among the first members in `peers`", hint=hint)
-    here = _address(listen) if listen is not None else own or _ANY
-    outside = _address(address) if address is not None else own
+    here = address_from(listen) if listen is not None else own or _ANY
+    outside = address_from(address) if address is not None else own
     if outside is None and here[0] in _EVERYWHERE:
         message = f"a node that listens everywhere ({here[0] or '*'}:{here[1]}) must say where others find it"
         raise NodeProblem("N106", message, hint="give `address` too, such as 10.0.0.5:7000")
@@ -104,15 +104,6 @@ def _check(*, patience: Any, kept: Any, name: Any) -> None:
         raise Misuse("P340", "the name of a ring is text")
 
 
-def _address(given: Any) -> Address:
-    if isinstance(given, str):
-        return address_from_text(given)
-    match given:
-        case (str(host), int(port)) if 0 <= port < 65_536:
-            return host, port
-    raise NodeProblem("N104", f"{given!r} is no address", hint="write HOST:PORT, as in 127.0.0.1:7000")
-
-
 def _peers(given: Any) -> dict[NodeId, Address]:
     if given is None:
         return {}
@@ -123,21 +114,13 @@ def _peers(given: Any) -> dict[NodeId, Address]:
     except AttributeError:
         hint = 'give a mapping, such as {0: "127.0.0.1:7000", 1: "127.0.0.1:7001"}'
         raise Misuse("P340", "`peers` says who is where", hint=hint) from None
-    return {_number(node): _address(where) for node, where in items}
+    return {_number(node): address_from(where) for node, where in items}
 
 
 def _number(given: Any) -> NodeId:
     if not isinstance(given, int) or isinstance(given, bool) or not 0 <= given < _NODES_MAX:
         raise Misuse("P340", f"{given!r} is no number of a node", hint="nodes are numbered from 0")
     return NodeId(given)
-
-
-def _contacts(given: Any) -> tuple[Address, ...]:
-    if given is None:
-        return ()
-    if isinstance(given, list) or (isinstance(given, tuple) and not (len(given) == 2 and isinstance(given[1], int))):
-        return tuple(_address(one) for one in given)
-    return (_address(given),)
 
 
 def _journal(given: str | Path | None, node: NodeId) -> Path | None:

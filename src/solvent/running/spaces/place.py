@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from solvent.errors import Misuse, NodeProblem
-from solvent.live import address_from_text
+from solvent.live import address_from, addresses_from
 
 if TYPE_CHECKING:
     from solvent.live import Address
@@ -63,7 +63,7 @@ def place_from(
         raise Misuse("S101", f"{folder!r} is no folder", hint="give a path")
     if address is not None and (not isinstance(address, str) or not _is_text(address) or len(address.split()) > 1):
         raise NodeProblem("N104", f"{address!r} is no name of a host", hint='as in `address="node7.example.org"`')
-    here = _ANY if listen is None else _address(listen)
+    here = _ANY if listen is None else address_from(listen)
     if not address and here[0] in _EVERYWHERE:
         message = f"a process that listens everywhere ({here[0] or '*'}:{here[1]}) must say where others find it"
         raise NodeProblem("N106", message, hint="give `address` too: the name of this host, as others know it")
@@ -71,7 +71,7 @@ def place_from(
         name=name,
         listen=here,
         outside=(address or "").strip(),
-        contacts=_contacts(join),
+        contacts=addresses_from(join),
         secret=secret.encode() if isinstance(secret, str) else secret,
         patience=float(patience),
         folder=None if folder is None else Path(folder),
@@ -90,23 +90,6 @@ def _is_text(given: str | bytes) -> bool:
         return isinstance(given, bytes) or bool(given.encode() or True)
     except UnicodeEncodeError:
         return False
-
-
-def _address(given: Any) -> Address:
-    if isinstance(given, str):
-        return address_from_text(given)
-    match given:
-        case (str(host), int(port)) if 0 <= port < 65_536:
-            return host, port
-    raise NodeProblem("N104", f"{given!r} is no address", hint="write HOST:PORT, as in 127.0.0.1:7000")
-
-
-def _contacts(given: Any) -> tuple[Address, ...]:
-    if given is None:
-        return ()
-    if isinstance(given, list) or (isinstance(given, tuple) and not (len(given) == 2 and isinstance(given[1], int))):
-        return tuple(_address(one) for one in given)
-    return (_address(given),)
 
 
 __all__ = ["SpacePlace", "is_name", "place_from"]
