@@ -241,14 +241,23 @@ class Weather(Environment):
         voters = [node for node in members if node not in standings or standings[node].role is Role.INSIDE]
         return 2 * sum(node in standings for node in voters) <= len(voters)
 
+    def standings(self) -> dict[NodeId, Any]:
+        """Give what those that live and have not gone know of the others."""
+        return {node: state.standing for node, state in self.scene().states.items() if node not in self.gone}
+
+    def is_stuck(self) -> bool:
+        """Whether some wait for others for ever, since they are too few: of two the founder is lost, say."""
+        standings = self.standings()
+        is_waiting = any(one.role is Role.INSIDE and not one.is_running for one in standings.values())
+        return is_waiting and self.are_too_few(standings)
+
     def unfinished(self) -> str:
         """Say who has not got what it wanted, when all is quiet."""
-        scene = self.scene()
-        standings = {node: state.standing for node, state in scene.states.items() if node not in self.gone}
+        scene, standings = self.scene(), self.standings()
         stuck = [node for node, one in standings.items() if one.role is Role.INSIDE and not one.is_running]
         epochs = {one.epoch for one in standings.values() if one.role is Role.INSIDE}
         entering = [node for node, one in standings.items() if one.role is Role.ENTERING]
-        if not epochs or (stuck and self.are_too_few(standings)):
+        if not epochs or self.is_stuck():
             return ""
         broken = [wrong for check in SAFETY if (wrong := check(scene))]
         if stuck or len(epochs) > 1 or entering or self.waiting or broken:
