@@ -137,7 +137,23 @@ def test_models_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
         0,
         ["models", "  two         2 nodes that pass a token", "  three       3 nodes that pass a token"],
     )
-    assert json.loads(_said(capsys, "token", "--list", "--format", "json")[1])["models"]["two"].startswith("2 nodes")
+    listed = json.loads(_said(capsys, "token", "--list", "--format", "json")[1])
+    assert listed["models"]["two"].startswith("2 nodes")
+    assert listed["large"] == {"four": "4 nodes that pass a token"}
+
+
+def test_large_models_are_listed_apart_and_checked_when_named(capsys: pytest.CaptureFixture[str]) -> None:
+    """They take long, so nobody gets them unasked."""
+    lines = _said(capsys, "token", "--list")[1].split("\n")
+    assert lines[3].startswith("large (")
+    assert lines[4].split()[0] == "four"
+    rows = _without_seconds(_said(capsys, "token", "--model", "all", "--model", "four")[1])
+    assert [row[0] for row in rows] == ["model", "two", "three", "four"]
+
+
+def test_no_large_models_are_no_heading(capsys: pytest.CaptureFixture[str]) -> None:
+    """Most protocols have none."""
+    assert "large" not in _said(capsys, "query", "--list")[1]
 
 
 def test_unknown_names_are_refused(capsys: pytest.CaptureFixture[str]) -> None:

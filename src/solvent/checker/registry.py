@@ -1,7 +1,8 @@
 """Which protocols can be checked, and where their models are.
 
 A protocol's modules offer `MODELS` and `BROKEN`, mappings from a name to a function that builds a `Model`. A broken
-model is a copy with one known fault; the checker must find it. Modules are imported when they are asked for.
+model is a copy with one known fault; the checker must find it. Some offer `LARGE` as well: models that take minutes,
+and are checked only when they are named. Modules are imported when they are asked for.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ class Models:
 
     sound: Mapping[str, Callable[[], Model]]
     broken: Mapping[str, Callable[[], Model]]
+    #: Sound ones that take long.
+    large: Mapping[str, Callable[[], Model]]
 
 
 def protocols() -> tuple[str, ...]:
@@ -42,11 +45,13 @@ def models_of(protocol: str) -> Models:
     """Give the models of a protocol; a `KeyError` if there is none of that name."""
     sound: dict[str, Callable[[], Model]] = {}
     broken: dict[str, Callable[[], Model]] = {}
+    large: dict[str, Callable[[], Model]] = {}
     for name in _MODULES[protocol]:
         module = import_module(name)
         sound |= module.MODELS
         broken |= module.BROKEN
-    return Models(sound, broken)
+        large |= getattr(module, "LARGE", {})
+    return Models(sound, broken, large)
 
 
 __all__ = ["Models", "models_of", "protocols"]

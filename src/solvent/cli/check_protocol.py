@@ -1,7 +1,7 @@
 """`solvent check PROTOCOL`: every order of events of a protocol's small worlds.
 
-Without options all its models are checked. `--broken NAME` turns things round: the checker is given a model with a
-known fault, and it would be wrong not to find it.
+Without options all its models are checked, but for the large ones, which take minutes and have to be named. `--broken
+NAME` turns things round: the checker is given a model with a known fault, and it would be wrong not to find it.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def main(arguments: list[str]) -> int:
     if options.list:
         return _list(options, models)
     sound = options.model or ([] if options.broken else list(models.sound))
-    results = _checked(_chosen(sound, models.sound, "model", options), options)
-    broken = _checked(_chosen(options.broken, models.broken, "broken model", options), options)
+    results = _checked(_chosen(sound, models.sound, models.large, "model", options), options)
+    broken = _checked(_chosen(options.broken, models.broken, {}, "broken model", options), options)
     if options.format == "json":
         write_json(_as_json(options.protocol, results, broken))
     else:
@@ -72,12 +72,17 @@ def _options(arguments: list[str]) -> Namespace:
 
 
 def _chosen(
-    names: Sequence[str], known: Mapping[str, Callable[[], Model]], kind: str, options: Namespace
+    names: Sequence[str],
+    usual: Mapping[str, Callable[[], Model]],
+    large: Mapping[str, Callable[[], Model]],
+    kind: str,
+    options: Namespace,
 ) -> Mapping[str, Callable[[], Model]]:
     chosen: dict[str, Callable[[], Model]] = {}
+    known = {**usual, **large}
     for name in names:
         if name == _ALL:
-            chosen |= known
+            chosen |= usual
         elif name in known:
             chosen[name] = known[name]
         else:
@@ -125,15 +130,16 @@ def _verdict(result: Result, *, is_broken: bool) -> str:
 
 
 def _list(options: Namespace, models: Models) -> int:
-    rows = [(name, build().title) for name, build in models.sound.items()]
-    broken = [(name, build().title) for name, build in models.broken.items()]
+    kinds = {"models": models.sound, "large": models.large, "broken": models.broken}
+    titles = {kind: {name: build().title for name, build in group.items()} for kind, group in kinds.items()}
     if options.format == "json":
-        write_json({"protocol": options.protocol, "models": dict(rows), "broken": dict(broken)})
+        write_json({"protocol": options.protocol, **titles})
         return 0
-    width = max((len(name) for name, _ in rows + broken), default=0)
-    for head, group in (("models", rows), ("broken", broken)):
-        write((head, "bold"))
-        for name, title in group:
+    width = max((len(name) for group in titles.values() for name in group), default=0)
+    for kind, group in titles.items():
+        if group:
+            write((kind, "bold"), " (minutes each; checked when named by --model)" if kind == "large" else "")
+        for name, title in group.items():
             write(f"  {name:<{width}}  {title}".rstrip())
     return 0
 

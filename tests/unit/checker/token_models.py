@@ -6,6 +6,7 @@ from solvent.checker import Network
 from tests.unit.checker.worlds import query, ring
 
 MODELS = {"two": lambda: ring(2), "three": lambda: ring(3)}
+LARGE = {"four": lambda: ring(4)}
 BROKEN = {
     "hasty": lambda: ring(2, is_hasty=True),
     "lossy": lambda: query(network=Network(losses=1)),

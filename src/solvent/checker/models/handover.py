@@ -1,56 +1,49 @@
-"""Models of a space: processes come, go, die and are taken for dead, in every order; and faults that show in them."""
+"""Models of a space: processes come, go, die and are taken for dead, in every order.
+
+What users may want besides (to leave one resource, to withdraw a claim, to wait for a while only) is in most models
+wanted once, amid everything else.
+"""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from solvent.checker.models.handover_world import R, space
-from solvent.protocols.elmp.vocabulary import Claim, Request
-from solvent.protocols.handover import broken
-from solvent.protocols.handover.vocabulary import Died, Go, In, Open
-from solvent.protocols.machine import NodeId
+from solvent.checker.models.handover_broken import BROKEN
+from solvent.checker.models.handover_tenant import READ, R, S, leaves, suspects, wants, withdraws
+from solvent.checker.models.handover_world import space
+from solvent.protocols.elmp.vocabulary import Request
+from solvent.protocols.handover.vocabulary import Go, In
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from solvent.checker.model import Model
 
-_READ = Claim(is_shared=True)
-
-
-def _wants(*nodes: int) -> list[tuple[int, Any]]:
-    return [(node, In(R, Request())) for node in nodes]
-
-
-def _suspects(*pairs: tuple[int, int]) -> list[tuple[int, Any]]:
-    return [(node, Died(NodeId(peer), is_certain=False)) for node, peer in pairs]
-
-
 MODELS: Mapping[str, Callable[[], Model]] = {
-    "enter-2": partial(space, 2, _wants(0), newcomers=[(1,)], title="one comes to two, one of which requests"),
+    "enter-2": partial(space, 2, wants(0), newcomers=[(1,)], title="one comes to two, one of which requests"),
     "enter-both": partial(space, 1, [], newcomers=[(0,), (0,)], title="two come at once"),
-    "go-founder-3": partial(space, 3, [(0, Go()), *_wants(1)], title="the founder goes, and one requests"),
+    "go-founder-3": partial(space, 3, [(0, Go()), *wants(1)], title="the founder goes, and one requests"),
     "go-all-2": partial(space, 2, [(0, Go()), (1, Go())], title="both go"),
-    "die-2": partial(space, 2, _wants(0, 1), deaths=1, title="two request, and one dies"),
-    "die-twice-3": partial(space, 3, _wants(1), deaths=2, title="one of three requests, two die"),
+    "die-2": partial(space, 2, wants(0, 1), deaths=1, title="two request, and one dies"),
+    "die-twice-3": partial(space, 3, wants(1), deaths=2, title="one of three requests, two die"),
     "die-entering": partial(space, 2, [], newcomers=[(1, 0)], deaths=1, title="one comes to two, and anybody dies"),
     "die-going-3": partial(space, 3, [(1, Go())], opened=(), deaths=1, title="one goes, and anybody dies"),
     "die-going-founder-3": partial(
         space, 3, [(0, Go())], opened=(), deaths=1, title="the founder goes, and anybody dies"
     ),
     "die-with-data-2": partial(
-        space, 2, _wants(0, 1), deaths=1, has_data=True, has_memory=True, title="data is changed, and anybody dies"
+        space, 2, wants(0, 1), deaths=1, has_data=True, has_memory=True, title="data is changed, and anybody dies"
     ),
     "suspect-2": partial(
-        space, 2, [*_suspects((0, 1), (1, 0)), *_wants(1)], title="each of two takes the other for dead"
+        space, 2, [*suspects((0, 1), (1, 0)), *wants(1)], title="each of two takes the other for dead"
     ),
-    "suspect-3": partial(space, 3, [*_suspects((1, 0)), *_wants(2)], title="one takes the founder for dead"),
-    "suspect-each-other-3": partial(space, 3, _suspects((1, 0), (0, 1)), title="two of three take each other for dead"),
+    "suspect-3": partial(space, 3, [*suspects((1, 0)), *wants(2)], title="one takes the founder for dead"),
+    "suspect-each-other-3": partial(space, 3, suspects((1, 0), (0, 1)), title="two of three take each other for dead"),
     "suspect-entering": partial(
         space,
         2,
-        _suspects((1, 0)),
+        suspects((1, 0)),
         newcomers=[(1, 0)],
         opened=(),
         title="one comes, and the founder is taken for dead",
@@ -58,26 +51,120 @@ MODELS: Mapping[str, Callable[[], Model]] = {
     "suspect-dying-3": partial(
         space,
         3,
-        _suspects((1, 0)),
+        suspects((1, 0)),
         opened=(1,),
         deaths=1,
         victims=(2,),
         title="one dies, another is taken for dead",
     ),
+    "enter-and-go-3": partial(
+        space, 3, [(1, Go())], newcomers=[(0,)], opened=(), title="one comes to three, and one of them goes"
+    ),
+    "leave-3": partial(
+        space, 3, [*leaves(1), *wants(2)], title="one leaves a resource and comes back to it, another requests"
+    ),
+    "leave-with-data-3": partial(
+        space,
+        3,
+        [*leaves(1), *wants(1, 2)],
+        has_data=True,
+        is_instant=True,
+        title="the same, and there is data",
+    ),
+    "leave-entering": partial(space, 2, leaves(1), newcomers=[(0,)], title="one leaves a resource, and one comes"),
+    "leave-going-founder-3": partial(
+        space, 3, [*leaves(1), (0, Go())], opened=(1,), title="one leaves a resource, and the founder goes"
+    ),
+    "die-leaving-3": partial(
+        space, 3, leaves(1), deaths=1, victims=(0, 2), title="one leaves a resource, and another dies"
+    ),
+    "die-leaving-with-data-2": partial(
+        space,
+        2,
+        [*leaves(1), *wants(1)],
+        deaths=1,
+        has_data=True,
+        has_memory=True,
+        title="one changes data and leaves it, and anybody dies",
+    ),
+    "suspect-leaving-3": partial(
+        space, 3, [*leaves(2), *suspects((0, 1))], opened=(2,), title="one leaves, and another is taken for dead"
+    ),
+    "die-withdrawing-3": partial(
+        space, 3, [*wants(1), *withdraws(1)], deaths=1, title="one requests and withdraws, and anybody dies"
+    ),
+    "die-patient-3": partial(
+        space,
+        3,
+        [*wants(1), *wants(2, patience=1)],
+        keepers=(1,),
+        deaths=1,
+        victims=(0,),
+        title="one waits in vain, for a while only, and the founder dies",
+    ),
+    "die-two-resources-2": partial(
+        space,
+        2,
+        [*wants(0, 1), *wants(1, resource=S)],
+        second=(0, 1),
+        deaths=1,
+        title="two request a resource, one of them another, and anybody dies",
+    ),
+    "die-two-resources-3": partial(
+        space,
+        3,
+        [*wants(1), *wants(2, resource=S)],
+        opened=(1,),
+        second=(2,),
+        deaths=1,
+        victims=(0,),
+        title="two request a resource each, and the founder dies",
+    ),
+    "die-two-with-data-2": partial(
+        space,
+        2,
+        [*wants(1), *wants(0, resource=S)],
+        second=(0, 1),
+        deaths=1,
+        has_data=True,
+        has_memory=True,
+        title="one of two resources has data, and anybody dies",
+    ),
+    "die-before-fetching-3": partial(
+        space,
+        3,
+        wants(1),
+        deaths=1,
+        victims=(0,),
+        has_data=True,
+        has_memory=True,
+        is_late=True,
+        title="who has the data dies, and another was granted it",
+    ),
+    "die-twice-with-data-3": partial(
+        space,
+        3,
+        wants(1),
+        deaths=2,
+        victims=(1, 2),
+        has_data=True,
+        has_memory=True,
+        title="data is changed by one that dies amid a repair",
+    ),
 }
 
 LARGE: Mapping[str, Callable[[], Model]] = {
-    "die-3": partial(space, 3, _wants(1, 2), deaths=1, title="two of three request, and anybody dies"),
+    "die-3": partial(space, 3, wants(1, 2), deaths=1, title="two of three request, and anybody dies"),
     "die-reading-3": partial(
         space,
         3,
-        [(1, In(R, Request(claim=_READ))), *_wants(2)],
+        [(1, In(R, Request(claim=READ))), *wants(2)],
         deaths=1,
         is_in_order=False,
         title="one reads, one writes, and anybody dies",
     ),
     "die-with-data-3": partial(
-        space, 3, _wants(1, 2), deaths=1, has_data=True, title="data is changed, of three anybody dies"
+        space, 3, wants(1, 2), deaths=1, has_data=True, title="data is changed, of three anybody dies"
     ),
     "die-twice-entering": partial(
         space,
@@ -101,93 +188,41 @@ LARGE: Mapping[str, Callable[[], Model]] = {
     ),
     "go-all-3": partial(space, 3, [(0, Go()), (1, Go()), (2, Go())], opened=(1,), title="all three go"),
     "suspect-and-request-3": partial(
-        space, 3, [*_suspects((0, 1)), *_wants(1, 2)], is_instant=True, title="one is taken for dead, two request"
+        space, 3, [*suspects((0, 1)), *wants(1, 2)], is_instant=True, title="one is taken for dead, two request"
     ),
     "suspect-and-die-4": partial(
-        space, 4, _suspects((1, 0)), opened=(), deaths=1, victims=(0, 2), title="of four one is suspected, and one dies"
+        space, 4, suspects((1, 0)), opened=(), deaths=1, victims=(0, 2), title="of four one is suspected, and one dies"
     ),
-    "suspect-4": partial(space, 4, _suspects((0, 2), (3, 1)), opened=(), title="of four two are taken for dead"),
-    "suspect-all-3": partial(space, 3, _suspects((0, 1), (0, 2), (1, 0)), opened=(), title="a network is cut in three"),
-}
-
-BROKEN: Mapping[str, Callable[[], Model]] = {
-    "makes-its-own": partial(
-        space, 2, [(1, Open(R))], opened=(), desk=broken.MakesItsOwn, title="two make the same resource"
-    ),
-    "lets-in-at-once": partial(
-        space, 2, [], newcomers=[(0,)], opened=(), desk=broken.LetsInAtOnce, title="not all know a new process"
-    ),
-    "says-no-goodbye": partial(
+    "suspect-4": partial(space, 4, suspects((0, 2), (3, 1)), opened=(), title="of four two are taken for dead"),
+    "die-leaving-and-requesting-3": partial(
         space,
         3,
-        [*_wants(1, 2), (1, Go())],
+        [*leaves(1), *wants(2)],
         deaths=1,
-        victims=(1,),
-        is_instant=True,
-        desk=broken.SaysNoGoodbye,
-        title="the token is lost with who has gone",
+        title="one leaves a resource, one requests it, and anybody dies",
     ),
-    "takes-what-is-over": partial(
+    "die-withdrawing-and-requesting-3": partial(
+        space, 3, [*wants(1, 2), *withdraws(1)], deaths=1, title="of two that request one withdraws, and anybody dies"
+    ),
+    "die-two-resources-both-3": partial(
         space,
         3,
-        [*_suspects((0, 2)), *_wants(1, 2)],
-        is_instant=True,
-        desk=broken.TakesWhatIsOver,
-        title="the old token is back",
-    ),
-    "needs-no-majority": partial(
-        space,
-        3,
-        _suspects((1, 0), (1, 2), (0, 1)),
-        opened=(),
-        desk=broken.NeedsNoMajority,
-        title="a cut network is two spaces",
-    ),
-    "waits-for-no-agreement": partial(
-        space,
-        3,
-        _suspects((0, 1), (1, 0)),
-        opened=(),
-        desk=broken.WaitsForNoAgreement,
-        title="one takes part in two repairs",
-    ),
-    "forgets-what-it-agreed-to": partial(
-        space,
-        3,
-        _suspects((0, 1), (1, 0)),
-        opened=(),
-        desk=broken.ForgetsWhatItAgreedTo,
-        title="a repair was completed, and nobody says so",
-    ),
-    "answers-twice": partial(
-        space, 3, _suspects((0, 1), (1, 0)), opened=(), desk=broken.AnswersTwice, title="two repairs are made"
-    ),
-    "asks-for-no-data": partial(
-        space,
-        2,
-        _wants(0, 1),
+        [*wants(1), *wants(2, resource=S)],
+        second=(0, 1, 2),
         deaths=1,
+        title="all have opened two resources, two request one each, and anybody dies",
+    ),
+    "die-going-with-data-3": partial(
+        space,
+        3,
+        [(0, Go()), *wants(2)],
+        deaths=1,
+        victims=(2,),
         has_data=True,
         has_memory=True,
-        desk=broken.AsksForNoData,
-        title="data of who died is not looked for",
+        title="the founder goes, and who has changed data dies",
     ),
-    "makes-a-token-always": partial(
-        space, 3, _wants(1, 2), deaths=1, desk=broken.MakesATokenAlways, title="who holds lives"
-    ),
-    "forgets-who-waits": partial(
-        space, 3, _wants(1, 2), deaths=1, desk=broken.ForgetsWhoWaits, title="who waits is left out"
-    ),
-    "waits-for-the-dead": partial(
-        space,
-        3,
-        [(1, In(R, Request(claim=_READ))), *_wants(2)],
-        deaths=1,
-        is_in_order=False,
-        desk=broken.WaitsForTheDead,
-        title="a writer waits for a reader that died",
-    ),
-    "counts-on": partial(space, 2, _wants(0, 1), deaths=1, desk=broken.CountsOn, title="a turn is given twice"),
+    "suspect-all-3": partial(space, 3, suspects((0, 1), (0, 2), (1, 0)), opened=(), title="a network is cut in three"),
 }
 
 __all__ = ["BROKEN", "LARGE", "MODELS"]

@@ -7,136 +7,39 @@ which is what a cut network looks like.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from immutables import Map
 from msgspec.structs import replace
 
 from solvent.checker.model import Asking, Crashes, Model
+from solvent.checker.models.handover_tenant import DEAD, Fetch, R, S, Tenant, Use, Wrote
 from solvent.protocols.elmp.process import seats
 from solvent.protocols.elmp.state import ElmpState, Idle, Out, Place
-from solvent.protocols.elmp.vocabulary import Data, Dropped, Entrusted, Fetched, Granted, Left, Release, Request
+from solvent.protocols.elmp.vocabulary import Data, Dropped, Fetched, Granted, Leave, Left, Release, Request
 from solvent.protocols.handover.invariants import SAFETY, Scene, epochs_follow_each_other
-from solvent.protocols.handover.machine import Process, SpaceMachine
+from solvent.protocols.handover.machine import Process
 from solvent.protocols.handover.state import Role, SpaceConfig, SpaceState, Standing
 from solvent.protocols.handover.vocabulary import (
-    Astray,
     Ballot,
     Departed,
     Enter,
-    Entered,
     Expelled,
     Go,
     In,
     Inventory,
     Of,
-    Open,
-    Opened,
     Repaired,
+    Stays,
 )
-from solvent.protocols.machine import Answered, Ask, Effect, NodeId, Report, Requested, Value
+from solvent.protocols.machine import NodeId, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from solvent.checker.world import World
-    from solvent.protocols.handover.state import SpaceStep
-    from solvent.protocols.machine import Event
 
-R = "r"
-"""The resource."""
-_DEAD = SpaceState(Standing(Role.OVER, has_resigned=True))
 USUAL = SpaceConfig(asks_inventory=False)
-
-
-# ---------------------------------------------------------------------------------------------------------- users
-
-
-class Use(Value, frozen=True, gc=False):
-    """Asked of the world around: use what was granted; the answer comes when that is done."""
-
-    resource: str
-    handle: int
-    data: Data | None
-
-
-class Fetch(Value, frozen=True, gc=False):
-    """Asked of the world around: fetch the data; the answer comes when it is here."""
-
-    resource: str
-    data: Data
-
-
-class Wrote(Value, frozen=True, gc=False):
-    """Reported by the user: it has released this version of the data, which is in the memory of its host."""
-
-    version: int
-
-
-class Tenant(SpaceMachine):
-    """A process with a user.
-
-    A user that comes opens the resource and requests it. If whom it turned to cannot help, it turns to the next.
-    """
-
-    contacts: tuple[NodeId, ...] = ()
-    #: Where it begins, if it takes part from the beginning.
-    begins: SpaceState | None = None
-    #: Whether the user needs no time, and whether it goes when it has been served.
-    is_instant = False
-    is_fleeting = False
-
-    def start(self, saved: tuple[Any, ...] = (), life: int = 0) -> SpaceStep:
-        """Begin; after its death it does nothing."""
-        if life:
-            return _DEAD, ()
-        state, effects = super().start(saved, life)
-        return (state if self.begins is None else self.begins), effects
-
-    def step(self, state: SpaceState, event: Event) -> SpaceStep:
-        """Take one event; what the user does at once belongs to it."""
-        if state == _DEAD:
-            return state, ()
-        wanted: list[Any] = []
-        todo: list[Effect] = []
-        if isinstance(event, Answered) and not isinstance(event.answer, Map):
-            wanted = list(event.answer)
-            written = [one.wanted.data for one in wanted if isinstance(one.wanted, Release)]
-            todo = [Report(Wrote(data.version)) for data in written if data is not None]
-        else:
-            state, effects = super().step(state, event)
-            todo = list(effects)
-        done: list[Effect] = []
-        while todo or wanted:
-            if wanted:
-                state, effects = super().step(state, Requested(wanted.pop(0)))
-                todo += effects
-                continue
-            effect = todo.pop(0)
-            done.append(effect)
-            if isinstance(effect, Report):
-                wanted = self._wants(effect.outcome, done)
-        return state, tuple(done)
-
-    def _wants(self, outcome: Any, done: list[Effect]) -> list[Any]:
-        """Say what the user does when it is told something: at once, or by an answer."""
-        match outcome:
-            case Entered() if self.contacts:
-                return [Open(R)]
-            case Astray(contact):
-                place = self.contacts.index(contact) if contact in self.contacts else -1
-                return [Enter(self.contacts[(place + 1) % len(self.contacts)])]
-            case Opened(resource) if self.contacts:
-                return [In(resource, Request())]
-            case Of(resource, Entrusted(data)):
-                done.append(Ask(Fetch(resource, data)))
-            case Of(resource, Granted(handle, _, data)):
-                fetched = [] if data is None else [In(resource, Fetched(data.version))]
-                if self.is_instant:
-                    return [*fetched, In(resource, Release(handle)), *([Go()] if self.is_fleeting else [])]
-                done.append(Ask(Use(resource, handle, data)))
-                return fetched
-        return []
 
 
 # ------------------------------------------------------------------------------------------------ what they have seen
@@ -145,40 +48,55 @@ class Tenant(SpaceMachine):
 class Seen(Value, frozen=True, gc=False):
     """What users have been told."""
 
-    #: Who has been granted what it requested, or refused, or expelled, or has died.
-    served: frozenset[NodeId] = frozenset()
-    #: Who has gone, or cannot.
+    #: Who has been granted what it requested, or refused; and who has left a resource, or stays as the founder.
+    served: frozenset[tuple[NodeId, str]] = frozenset()
+    left: frozenset[tuple[NodeId, str]] = frozenset()
+    #: Who has gone, was expelled, or has died.
     gone: frozenset[NodeId] = frozenset()
     #: The epochs that have begun, and which ones each follows.
     after: Map[Ballot, tuple[Ballot, ...]] = Map()
-    #: The last turn that was granted, and who got a turn that is not later.
-    turn: int = 0
+    #: The last turn of each resource that was granted, and who got a turn that is not later.
+    turns: Map[str, int] = Map()
     overtaken: NodeId | None = None
-    #: The last version that was released.
-    version: int = 0
+    #: The last version of each resource that was released.
+    versions: Map[str, int] = Map()
 
 
 def _observe(seen: Seen, node: NodeId, outcome: Any) -> Seen:
     match outcome:
-        case Of(_, Granted(turn=turn)):
-            overtaken = node if turn < seen.turn and seen.overtaken is None else seen.overtaken
-            return replace(seen, served=seen.served | {node}, turn=max(turn, seen.turn), overtaken=overtaken)
-        case Of(_, Dropped()):
-            return replace(seen, served=seen.served | {node})
+        case Of(_, Dropped()) if node in seen.gone:
+            return seen
+        case Of(resource, Granted(turn=turn)):
+            last = seen.turns.get(resource, 0)
+            overtaken = node if turn < last and seen.overtaken is None else seen.overtaken
+            turns = seen.turns.set(resource, max(turn, last))
+            return replace(seen, served=seen.served | {(node, resource)}, turns=turns, overtaken=overtaken)
+        case Of(resource, Dropped()):
+            return replace(seen, served=seen.served | {(node, resource)})
+        case Of(resource, Left() | Stays()):
+            return replace(seen, left=seen.left | {(node, resource)})
         case Expelled():
-            return replace(seen, served=seen.served | {node}, gone=seen.gone | {node})
+            return _lost(seen, node)
         case Departed():
             return replace(seen, gone=seen.gone | {node})
-        case Wrote(version):
-            return replace(seen, version=max(version, seen.version))
+        case Wrote(resource, version):
+            return replace(seen, versions=seen.versions.set(resource, max(version, seen.versions.get(resource, 0))))
         case Repaired(epoch, after):
             return replace(seen, after=seen.after.set(epoch, after))
     return seen
 
 
+def _lost(seen: Seen, node: NodeId) -> Seen:
+    """Ask no more what the user of a process that is dead, or was expelled, has been told."""
+    served = frozenset(one for one in seen.served if one[0] != node)
+    return replace(
+        seen, served=served, left=frozenset(one for one in seen.left if one[0] != node), gone=seen.gone | {node}
+    )
+
+
 def scene_of(world: World, config: SpaceConfig = USUAL) -> Scene:
     """Give the processes that live, and what is under way between them."""
-    living = {NodeId(node): state for node, state in enumerate(world.states) if state is not None and state != _DEAD}
+    living = {NodeId(node): state for node, state in enumerate(world.states) if state is not None and state != DEAD}
     return Scene(living, tuple(world.messages()), config.locks)
 
 
@@ -198,14 +116,16 @@ def turns_come_in_order(world: World) -> str | None:
 
 def what_was_released_is_there(world: World) -> str | None:
     """Where nobody is dead and no repair is under way, the token names the last version that was released."""
-    scene, version = scene_of(world), world.ghost.version
+    scene = scene_of(world)
     if not scene.is_at_peace():
         return None
-    parts = [state.resources[R] for state in scene.counting().values() if R in state.resources]
-    for data in [place.data for part in parts for place in part.places if place.has_token]:
-        named = 0 if data is None else data.version
-        if named != version:
-            return f"version {version} was released, and the token names {named}"
+    for resource in scene.resources():
+        version = world.ghost.versions.get(resource, 0)
+        parts = [state.resources[resource] for state in scene.counting().values() if resource in state.resources]
+        for data in [place.data for part in parts for place in part.places if place.has_token]:
+            named = 0 if data is None else data.version
+            if named != version:
+                return f"version {version} of {resource} was released, and the token names {named}"
     return None
 
 
@@ -224,9 +144,22 @@ def what_is_there_counts(world: World) -> str | None:
     return None
 
 
-def is_whole(world: World, wanting: frozenset[NodeId], going: frozenset[NodeId]) -> bool:
+class Wishes(NamedTuple):
+    """What users want that live and are not expelled: to be granted resources, to leave them, to go."""
+
+    claims: frozenset[tuple[NodeId, str]]
+    leaving: frozenset[tuple[NodeId, str]]
+    going: frozenset[NodeId]
+
+    def are_met(self, seen: Seen) -> bool:
+        """Whether everybody has got what it wanted."""
+        left = {one for one in self.claims - seen.served | self.leaving - seen.left if one[0] not in seen.gone}
+        return not left and seen.gone >= self.going
+
+
+def is_whole(world: World, wishes: Wishes) -> bool:
     """Whether everybody that lives has got what it wanted, and all are in one epoch, at rest."""
-    if world.requests or any(world.channels) or not (world.ghost.served >= wanting and world.ghost.gone >= going):
+    if world.requests or any(world.channels) or not wishes.are_met(world.ghost):
         return False
     if any(isinstance(one.question, Use | Fetch | Inventory) for node in world.nodes for one in node.questions):
         return False
@@ -246,30 +179,35 @@ def is_whole(world: World, wanting: frozenset[NodeId], going: frozenset[NodeId])
 # ---------------------------------------------------------------------------------------------------------- worlds
 
 
-def settled(count: int, opened: Sequence[int], config: SpaceConfig, data: Data | None = None) -> list[SpaceState]:
-    """Give processes that have been in a space for long; some have opened the resource, as the founder, 0, has."""
+def settled(
+    count: int, opened: Sequence[int], config: SpaceConfig, data: Data | None = None, second: Sequence[int] = ()
+) -> list[SpaceState]:
+    """Give processes that have been in a space for long; some have opened the resource, as the founder, 0, has.
+
+    Some may have opened the second one, which has no data.
+    """
     nodes = [NodeId(node) for node in range(count)]
-    inside = tuple(NodeId(node) for node in sorted({0, *opened}))
-    found = seats(inside, config.locks.order)
     members, epoch = Map((node, f"a{node}") for node in nodes), (0, nodes[0])
+    parts = {R: _parts(opened, config, data), **({S: _parts(second, config)} if second else {})}
     states = []
     for node in nodes:
         circle = [*nodes[node + 1 :], *nodes[:node]]
         watched = tuple(sorted(circle[: config.watched]))
-        resources: dict[str, ElmpState] = {}
-        if node in found:
-            places = (Place(1, None, has_token=True, data=data),) if node == 0 else ()
-            is_holder = data is not None and data.holder == node
-            resources[R] = ElmpState(
-                Idle(),
-                found[node],
-                inside.index(node) + 1,
-                places=places,
-                keeps=data.version if data is not None and is_holder else None,
-                stored=data if is_holder else None,
-            )
-        states.append(SpaceState(Standing(Role.INSIDE, epoch, epoch, members, watched=watched), Map(resources)))
+        resources = Map((name, part[node]) for name, part in parts.items() if node in part)
+        states.append(SpaceState(Standing(Role.INSIDE, epoch, epoch, members, watched=watched), resources))
     return states
+
+
+def _parts(opened: Sequence[int], config: SpaceConfig, data: Data | None = None) -> dict[NodeId, ElmpState]:
+    """Give each process's part of a resource; the founder has the token."""
+    inside = tuple(NodeId(node) for node in sorted({0, *opened}))
+    found = {}
+    for rank, (node, seat) in enumerate(seats(inside, config.locks.order).items(), 1):
+        places = (Place(1, None, has_token=True, data=data),) if node == 0 else ()
+        kept = data if data is not None and data.holder == node else None
+        keeps = None if kept is None else kept.version
+        found[node] = ElmpState(Idle(), seat, rank, places=places, keeps=keeps, stored=kept)
+    return found
 
 
 def space(
@@ -278,48 +216,53 @@ def space(
     *,
     newcomers: Sequence[Sequence[int]] = (),
     opened: Sequence[int] | None = None,
+    second: Sequence[int] = (),
     deaths: int = 0,
     victims: tuple[int, ...] | None = None,
+    keepers: Sequence[int] = (),
     has_data: bool = False,
     has_memory: bool = False,
     is_in_order: bool = True,
     is_instant: bool = False,
     is_fleeting: bool = False,
+    is_late: bool = False,
     desk: type[Process] = Process,
     config: SpaceConfig = USUAL,
     title: str = "",
 ) -> Model:
     """Build a world of so many processes that have been in it for long, and of newcomers with those that they know.
 
-    The resource has been opened by all of the former, unless it is said by whom. So many die, of these if told. With
-    data there is a version 1 of it at the founder; with memory all are on one host, which has the last version.
+    The resource has been opened by all of the former, unless it is said by whom; a second one by nobody, unless it is.
+    So many die, of these if told. Keepers hold what they are granted until those who wait with patience only have given
+    up. Who leaves a resource comes back to it. With data there is a version 1 of it at the founder; with memory all are
+    on one host, which has the last version.
     """
     data = Data(1, NodeId(0)) if has_data else None
     config = replace(config, asks_inventory=has_memory)
-    begins = settled(count, range(count) if opened is None else opened, config, data)
+    begins = settled(count, range(count) if opened is None else opened, config, data, second)
     machines = [Tenant(NodeId(node), f"a{node}", config, is_first=False) for node in range(count + len(newcomers))]
+    leaving = _of(requests, Leave)
     for node, one in enumerate(machines):
-        one.desk, one.is_instant, one.is_fleeting = desk, is_instant, is_fleeting
+        one.desk, one.is_instant, one.is_fleeting, one.is_late = desk, is_instant, is_fleeting, is_late
         one.begins = begins[node] if node < count else None
         one.contacts = () if node < count else tuple(map(NodeId, newcomers[node - count]))
+        one.is_returning = node in {leaver for leaver, _ in leaving}
     entering = tuple((count + node, Enter(NodeId(known[0]))) for node, known in enumerate(newcomers))
-    wanting = frozenset(
-        NodeId(node)
-        for node, request in (*requests, *entering)
-        if isinstance(request, Enter) or (isinstance(request, In) and isinstance(request.wanted, Request))
-    )
+    claims = _of(requests, Request) | leaving | {(NodeId(node), R) for node, _ in entering}
     going = frozenset(NodeId(node) for node, request in requests if isinstance(request, Go))
+    patient = _of([one for one in requests if getattr(getattr(one[1], "wanted", None), "patience", 0)], Request)
+    wishes = Wishes(claims, leaving, going)
 
     return Model(
         machines=tuple(machines),
         title=title,
-        answers=_answer,
+        answers=_answers(frozenset(map(NodeId, keepers)), Wishes(patient, frozenset(), frozenset())),
         asking=Asking.MEANWHILE,
         requests=(*requests, *entering),
         crashes=Crashes(count=deaths, nodes=victims),
-        ghost=Seen(version=1 if has_data else 0),
+        ghost=Seen(versions=Map({R: 1}) if has_data else Map()),
         observe=_observe,
-        observe_crash=lambda seen, node: replace(seen, served=seen.served | {node}, gone=seen.gone | {node}),
+        observe_crash=_lost,
         invariants=(
             *(_invariant(check, config) for check in SAFETY),
             the_space_is_one,
@@ -327,22 +270,40 @@ def space(
             *([what_was_released_is_there] if has_memory else []),
             *([turns_come_in_order] if is_in_order else []),
         ),
-        goal=lambda world: is_whole(world, wanting, going),
+        goal=lambda world: is_whole(world, wishes),
     )
 
 
-def _answer(world: World, node: NodeId, question: Any) -> tuple[Any, ...]:
+def _of(requests: Iterable[tuple[int, Any]], kind: type) -> frozenset[tuple[NodeId, str]]:
+    """Give who wants something of one kind of which resource."""
+    return frozenset(
+        (NodeId(node), request.resource)
+        for node, request in requests
+        if isinstance(request, In) and isinstance(request.wanted, kind)
+    )
+
+
+def _answers(keepers: frozenset[NodeId], patient: Wishes) -> Callable[[World, NodeId, Any], tuple[Any, ...]]:
     """Use what was granted, fetch what was entrusted, find what is in the memory of the host."""
-    match question:
-        case Inventory():
-            version = world.ghost.version
-            return (Map({R: Data(version, node)}) if version else Map(),)
-        case Fetch(resource, data):
-            return ((In(resource, Fetched(data.version)),),)
-        case Use(resource, handle, old):
-            new = None if old is None else Data(old.version + 1, node)
-            return ((In(resource, Release(handle, new)),),)
-    return ()
+
+    def answer(world: World, node: NodeId, question: Any) -> tuple[Any, ...]:
+        match question:
+            case Inventory():
+                found = world.ghost.versions
+                return (Map((resource, Data(version, node)) for resource, version in found.items()),)
+            case Fetch(resource, data):
+                return ((In(resource, Fetched(data.version)),),)
+            case Use() if node in keepers and not patient.are_met(world.ghost):
+                return ()
+            case Use(_, _, data) if data is not None and world.states[data.holder] in (None, DEAD):
+                # It cannot be fetched any more: the claim is to be granted again.
+                return ((),)
+            case Use(resource, handle, old):
+                new = None if old is None else Data(old.version + 1, node)
+                return ((In(resource, Release(handle, new)),),)
+        return ()
+
+    return answer
 
 
 def _invariant(check: Callable[[Scene], str | None], config: SpaceConfig) -> Callable[[World], str | None]:
@@ -353,4 +314,4 @@ def _invariant(check: Callable[[Scene], str | None], config: SpaceConfig) -> Cal
     return holds
 
 
-__all__ = ["USUAL", "Left", "R", "Seen", "Tenant", "is_whole", "scene_of", "settled", "space"]
+__all__ = ["USUAL", "Seen", "Wishes", "is_whole", "scene_of", "settled", "space"]

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from immutables import Map
 from msgspec.structs import replace
 
 from solvent.protocols.handover.machine import Process
 from solvent.protocols.handover.messages import Muster, Present, Within
 from solvent.protocols.handover.plan import NUMBERS_BITS
 from solvent.protocols.handover.quorum import Verdict, judged
+from solvent.protocols.handover.state import Role
 from solvent.protocols.handover.vocabulary import Opened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from solvent.protocols.elmp.state import ElmpState
     from solvent.protocols.elmp.vocabulary import Data
     from solvent.protocols.handover.messages import Attendance, Came, Going, Renew, Renewal, Went
     from solvent.protocols.handover.state import Mustering
@@ -60,6 +63,21 @@ class SaysNoGoodbye(Process):
     def on_going(self, sender: NodeId, going: Going) -> None:
         """Have everybody know of it."""
         super().on_going(sender, replace(going, noted=()))
+
+
+class HidesFromNewcomers(Process):
+    """Who has said goodbye does not say it to those who come meanwhile."""
+
+    __slots__ = ()
+
+    def on_came(self, sender: NodeId, came: Came) -> None:
+        """Know a new process, and tell it nothing."""
+        waiting = self.standing.noting.get(self.me)
+        if waiting is not None:
+            self.change(noting=self.standing.noting.delete(self.me))
+        super().on_came(sender, came)
+        if waiting is not None:
+            self.change(noting=self.standing.noting.set(self.me, waiting))
 
 
 # ------------------------------------------------------------------------------------------------------- epochs
@@ -126,6 +144,30 @@ class AnswersTwice(Process):
             self.send(sender, Present(muster.ballot, self.attendance({})))
             return
         super().on_muster(sender, muster)
+
+
+class GoersVote(Process):
+    """Who has said goodbye counts all the same: those who have heard it do not count it among all."""
+
+    __slots__ = ()
+
+    def attendance(self, found: Mapping[str, Data]) -> Attendance:
+        """Have a vote."""
+        return replace(super().attendance(found), is_voter=self.standing.role is Role.INSIDE)
+
+
+class AsksNobodyAgain(Process):
+    """If one dies that has not answered a muster, the others are not asked again what they find."""
+
+    __slots__ = ()
+
+    def be_without(self, node: NodeId) -> None:
+        """Go on with the answers that are here."""
+        mustering = self.standing.mustering
+        if mustering is None or node in mustering.attendances:
+            super().be_without(node)
+        else:
+            self.consider_renewing()
 
 
 # -------------------------------------------------------------------------------------------------------- plans
@@ -231,17 +273,80 @@ class CountsOn(Process):
         return [(name, {node: lower(one) for node, one in plan.items()}) for name, plan in plans]
 
 
+class TakesOneForAnother(Process):
+    """What is found of one resource counts for all."""
+
+    __slots__ = ()
+
+    def attendance(self, found: Mapping[str, Data]) -> Attendance:
+        """Tell of it for each."""
+        last = max(found.values(), key=lambda one: one.version, default=None)
+        return super().attendance({} if last is None else dict.fromkeys((*self.resources, *found), last))
+
+
+class _Forgetting(Process):
+    """Changes what is carried over."""
+
+    __slots__ = ()
+
+    def proceed(self, renew: Renew) -> None:
+        """Go on with less than was here."""
+        self.resources = Map((name, self.left_of(state)) for name, state in self.resources.items())
+        super().proceed(renew)
+
+    def left_of(self, state: ElmpState) -> ElmpState:
+        """Give what is carried over of a resource."""
+        raise NotImplementedError
+
+
+class GrantsNothingAgain(_Forgetting):
+    """A claim whose data was at who died holds on, and its user looks for the data in vain."""
+
+    __slots__ = ()
+
+    def left_of(self, state: ElmpState) -> ElmpState:
+        """Take no claim that holds to need data of others."""
+        return replace(state, uses=tuple(replace(use, data=None) if use.is_held else use for use in state.uses))
+
+
+class ForgetsPatience(_Forgetting):
+    """Who would wait for a while only waits for ever after a repair."""
+
+    __slots__ = ()
+
+    def left_of(self, state: ElmpState) -> ElmpState:
+        """Take everybody to wait for ever."""
+        return replace(state, timed=())
+
+
+class ForgetsWhoLeaves(_Forgetting):
+    """Who was about to leave a resource stays in it after a repair, and is told nothing."""
+
+    __slots__ = ()
+
+    def left_of(self, state: ElmpState) -> ElmpState:
+        """Take nobody to leave."""
+        return replace(state, departure=None)
+
+
 __all__ = [
     "AnswersTwice",
     "AsksForNoData",
+    "AsksNobodyAgain",
     "CountsOn",
+    "ForgetsPatience",
     "ForgetsWhatItAgreedTo",
+    "ForgetsWhoLeaves",
     "ForgetsWhoWaits",
+    "GoersVote",
+    "GrantsNothingAgain",
+    "HidesFromNewcomers",
     "LetsInAtOnce",
     "MakesATokenAlways",
     "MakesItsOwn",
     "NeedsNoMajority",
     "SaysNoGoodbye",
+    "TakesOneForAnother",
     "TakesWhatIsOver",
     "WaitsForNoAgreement",
     "WaitsForTheDead",
