@@ -1,4 +1,4 @@
-"""Who notices that a process of a space is dead."""
+"""Who notices that a process of a space is dead, and who may make a repair."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from solvent.protocols.handover.machine import SpaceMachine
+from solvent.protocols.handover.messages import Proceed
 from solvent.protocols.handover.state import Role, SpaceConfig, SpaceState
 from solvent.protocols.handover.vocabulary import Died, Enter, Go
 from solvent.protocols.machine import Answered, Ask, Event, NodeId, Received, Requested, Send
+from tests.unit.protocols.handover.town import Town
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -141,3 +143,49 @@ def test_one_that_waits_for_another_s_answer_to_its_goodbye_goes_though_that_one
         space.settle()
     assert space.role(40) is Role.OVER
     assert sorted(space.states[50].standing.members) == [10, 30, 50]
+
+
+def _without_resources(count: int) -> Town:
+    town = Town(count, is_settled=False)
+    for node in range(1, count):
+        town.want(node, Enter(NodeId(0)))
+    return town
+
+
+def _pairs(ones: tuple[int, ...], others: tuple[int, ...]) -> set[frozenset[int]]:
+    return {frozenset((one, other)) for one in ones for other in others}
+
+
+def test_one_that_has_said_goodbye_has_no_vote() -> None:
+    """Two have heard its goodbye and are two of three; with its vote the founder would go on as half of four."""
+    town = _without_resources(4)
+    town.cut = _pairs((0,), (3,))
+    town.want(3, Go())
+    assert [3 in state.standing.members for state in town.states] == [True, False, False, True]
+    town.cut = _pairs((0,), (1, 2, 3)) | _pairs((3,), (1, 2))
+    town.want(0, Died(NodeId(1), is_certain=False))
+    town.want(0, Died(NodeId(2), is_certain=False))
+    town.cut = _pairs((0, 3), (1, 2))
+    town.under_way, town.kept = town.kept, town.under_way
+    town.talk()
+    town.want(1, Died(NodeId(0), is_certain=False))
+    assert [state.standing.is_running for state in town.states] == [False, True, True, False]
+
+
+def test_a_repair_does_not_wait_for_one_that_the_last_epoch_left_out() -> None:
+    """Who makes it has missed that this epoch has begun, and hears it from another one of it."""
+    town = _without_resources(4)
+    town.cut = _pairs((3,), (0, 1, 2))
+    town.take(0, Requested(Died(NodeId(3), is_certain=False)))
+    while not any(isinstance(message, Proceed) for _, _, message in town.under_way):
+        sender, to, message = town.under_way.popleft()
+        if to != 3:
+            town.take(to, Received(sender, message))
+    # It dies before it has told all.
+    town.under_way = deque(one for one in town.under_way if one[1] == 2)
+    town.talk()
+    assert [town.states[node].standing.epoch for node in (1, 2)] == [(0, 0), (1, 0)]
+    town.kill(0)
+    assert 3 not in town.states[1].standing.suspects
+    assert [town.states[node].standing.is_running for node in (1, 2)] == [True, True]
+    assert [sorted(town.states[node].standing.members) for node in (1, 2)] == [[1, 2], [1, 2]]
