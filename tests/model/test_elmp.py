@@ -20,7 +20,7 @@ COUNTS = {
     "readers": 2_062,
     "readers-leaving": 2_857,
     "readers-leaving-seldom": 749,
-    "parts": 2_690,
+    "parts": 2_692,
     "parts-data": 713,
     "mixed-star-4": 6_581,
     "mixed-star-leaf-4": 2_028,

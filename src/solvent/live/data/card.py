@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from solvent.errors import DataProblem, Misuse
-from solvent.live.data.extents import Extents
+from solvent.live.data.extents import UNKNOWN, Extents, Origin
 from solvent.live.data.locks import give_first_byte, is_locked, take_first_byte, try_lock, unlock
 from solvent.live.data.opening import opening
 from solvent.protocols.machine import Value
@@ -65,6 +65,7 @@ class Redo(Value, frozen=True, gc=False, array_like=True):
     form: str | None = None
     #: The runs of bytes that are noted down on the card; none if they are in a file.
     runs: tuple[tuple[int, int], ...] | None = None
+    origin: Origin = UNKNOWN
 
 
 class Sheet(Value, frozen=True, gc=False, forbid_unknown_fields=True):

@@ -6,6 +6,9 @@ has arrived, and the rest), and where processes write different stretches at the
 A version is a number from zero, and never names two different contents: that is promised by whoever gives the numbers.
 Each change of an extent also gives it a new *stamp*, so that somebody who has looked before and looks again sees that
 it was written in between, even if it has the same version again.
+
+Whoever gives the numbers may want to know later where what is found under one came from. So an extent also has two more
+numbers, its *origin*, that mean nothing here and go wherever the bytes of the version go.
 """
 
 from __future__ import annotations
@@ -14,6 +17,9 @@ from typing import TypeAlias
 
 from solvent.protocols.machine import Value
 
+Origin: TypeAlias = tuple[int, int]
+"""Where a version comes from, in the words of whoever gave its number."""
+UNKNOWN: Origin = (0, 0)
 VOID = -1
 """The version of what was never filled."""
 UNDER_WAY = -2
@@ -27,38 +33,39 @@ class Extent(Value, frozen=True, gc=False, array_like=True):
     end: int
     version: int
     stamp: int
+    origin: Origin = UNKNOWN
 
 
 Extents: TypeAlias = tuple[Extent, ...]
 
 
-def whole(size: int, version: int, stamp: int) -> Extents:
+def whole(size: int, version: int, stamp: int, origin: Origin = UNKNOWN) -> Extents:
     """Make the row of a resource that is the same everywhere."""
-    return (Extent(0, size, version, stamp),)
+    return (Extent(0, size, version, stamp, origin),)
 
 
 def part(extents: Extents, start: int, end: int) -> Extents:
     """Cut out what lies between two places."""
     if len(extents) == 1 and extents[0].start == start and extents[0].end == end:
         return extents
-    cut = (Extent(max(start, one.start), min(end, one.end), one.version, one.stamp) for one in extents)
+    cut = (Extent(max(start, one.start), min(end, one.end), one.version, one.stamp, one.origin) for one in extents)
     return tuple(one for one in cut if one.start < one.end)
 
 
-def marked(extents: Extents, start: int, end: int, version: int, stamp: int) -> Extents:
+def marked(extents: Extents, changed: Extent) -> Extents:
     """Give a stretch another version."""
-    size = extents[-1].end
+    start, end, size = changed.start, changed.end, extents[-1].end
     if start == 0 and end == size:
-        return whole(size, version, stamp)
+        return (changed,)
     assert 0 <= start < end <= size
-    return _joined((*part(extents, 0, start), Extent(start, end, version, stamp), *part(extents, end, size)))
+    return _joined((*part(extents, 0, start), changed, *part(extents, end, size)))
 
 
 def resized(extents: Extents, size: int) -> Extents:
     """Cut a row, or lengthen it by something void."""
     end = extents[-1].end
     if size <= end:
-        return part(extents, 0, size) if size else whole(0, extents[0].version, extents[0].stamp)
+        return part(extents, 0, size) if size else whole(0, extents[0].version, extents[0].stamp, extents[0].origin)
     kept = extents if end else ()
     return _joined((*kept, Extent(end, size, VOID, 0)))
 
@@ -81,16 +88,19 @@ def _joined(extents: Extents) -> Extents:
     for one in extents:
         if row and row[-1].version == one.version:
             last = row.pop()
-            one = Extent(last.start, one.end, one.version, max(last.stamp, one.stamp))  # noqa: PLW2901
+            stamp, origin = max(last.stamp, one.stamp), max(last.origin, one.origin)
+            one = Extent(last.start, one.end, one.version, stamp, origin)  # noqa: PLW2901
         row.append(one)
     return tuple(row)
 
 
 __all__ = [
     "UNDER_WAY",
+    "UNKNOWN",
     "VOID",
     "Extent",
     "Extents",
+    "Origin",
     "first_other",
     "marked",
     "part",

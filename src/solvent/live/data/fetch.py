@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, TypeVar
 from solvent.errors import DataGone, DataProblem, Misuse
 from solvent.live.codec import Nonsense
 from solvent.live.data.dialling import Dialling, Lines, Unwelcome
-from solvent.live.data.extents import VOID, part, version_of
+from solvent.live.data.extents import UNKNOWN, VOID, Origin, part, version_of
 from solvent.live.data.kept import can_have
 from solvent.live.data.wire import PIECE_BYTES, PIECE_BYTES_MAX, Broken, Lack, Line, Want
 from solvent.protocols.machine import Value
@@ -52,6 +52,8 @@ class Options(Value, frozen=True, gc=False):
     #: A stretch only; a length of 0 reaches to the end.
     offset: int = 0
     length: int = 0
+    #: Where the version comes from.
+    origin: Origin = UNKNOWN
 
 
 class Progress(Value, frozen=True, gc=False):
@@ -276,7 +278,10 @@ class Fetch:
             _prepare(region, wanted.size)
         is_needed = partial(_has_other, version=wanted.version, start=start, end=end)
         writing = region.write_if(is_needed, wanted.version, offset=start, length=end - start, is_kept=False)
-        if writing is not None and wanted.form != region.sheet.form and not self._options.length:
+        if writing is None:
+            return None
+        writing.origin = self._options.origin
+        if wanted.form != region.sheet.form and not self._options.length:
             writing.describe(wanted.form)
         return writing
 

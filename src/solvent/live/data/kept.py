@@ -11,7 +11,19 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from solvent.live.data.extents import UNDER_WAY, VOID, Extents, marked, part, resized, version_of, whole
+from solvent.live.data.extents import (
+    UNDER_WAY,
+    UNKNOWN,
+    VOID,
+    Extent,
+    Extents,
+    Origin,
+    marked,
+    part,
+    resized,
+    version_of,
+    whole,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,10 +32,10 @@ if TYPE_CHECKING:
     from solvent.live.data.memory import Memory
 
 
-def stamped(sheet: Sheet, start: int, end: int, version: int) -> Sheet:
+def stamped(sheet: Sheet, start: int, end: int, version: int, origin: Origin = UNKNOWN) -> Sheet:
     """Give a stretch a version and a new stamp."""
     stamp = sheet.stamps + 1
-    return replace(sheet, stamps=stamp, extents=marked(sheet.extents, start, end, version, stamp))
+    return replace(sheet, stamps=stamp, extents=marked(sheet.extents, Extent(start, end, version, stamp, origin)))
 
 
 def can_have(sheet: Sheet, version: int, stretch: tuple[int, int] | None = None) -> bool:
@@ -52,9 +64,9 @@ def keep(card: Card, memory: Memory, path: Path, start: int, end: int) -> None:
         if one.version < 0 or version_of(part(kept, one.start, one.end)) == one.version:
             continue
         # Void first: killed in the middle of the copy, it must not be taken for the version that was kept before.
-        _note(card, marked(kept, one.start, one.end, VOID, 0))
+        _note(card, marked(kept, Extent(one.start, one.end, VOID, 0)))
         memory.copy_out(path, one.start, one.end)
-        kept = marked(kept, one.start, one.end, one.version, one.stamp)
+        kept = marked(kept, one)
         _note(card, kept)
 
 
@@ -95,15 +107,15 @@ def _copy_in(card: Card, memory: Memory, path: Path, start: int, end: int) -> No
         if one.version >= 0:
             _mark(card, one.start, one.end, UNDER_WAY)
             memory.copy_in(path, one.start, one.end)
-            _mark(card, one.start, one.end, one.version)
+            _mark(card, one.start, one.end, one.version, one.origin)
 
 
 def _note(card: Card, kept: Extents) -> None:
     card.change(lambda sheet: replace(sheet, kept=kept))
 
 
-def _mark(card: Card, start: int, end: int, version: int) -> None:
-    card.change(lambda sheet: stamped(sheet, start, end, version))
+def _mark(card: Card, start: int, end: int, version: int, origin: Origin = UNKNOWN) -> None:
+    card.change(lambda sheet: stamped(sheet, start, end, version, origin))
 
 
 __all__ = ["can_have", "keep", "newest", "put_back", "restore", "stamped"]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from solvent.errors import DataProblem
-from solvent.live.data.extents import UNDER_WAY, Extents, marked, whole
+from solvent.live.data.extents import UNDER_WAY, UNKNOWN, Extent, Extents, Origin, marked, whole
 from solvent.live.data.opening import opening
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def _pieces(runs: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
 
 def noted(sheet: Sheet, entry: Redo) -> Sheet:
     """Say on a card that changes are noted down; with them the version is made."""
-    row = _marked(sheet.extents, entry, sheet.size, UNDER_WAY, sheet.stamps + 1)
+    row = _marked(sheet, entry, sheet.size, UNDER_WAY, UNKNOWN)
     return replace(sheet, stamps=sheet.stamps + 1, extents=row, redo=(*sheet.redo, entry))
 
 
@@ -167,7 +167,7 @@ def finish(card: Card, memory: Memory, entry: Redo, *, is_alone: bool, is_heavy:
         memory.resize(old, size)
 
     def done(sheet: Sheet) -> Sheet:
-        row = _marked(sheet.extents, entry, size, entry.version, sheet.stamps + 1)
+        row = _marked(sheet, entry, size, entry.version, entry.origin)
         rest = tuple(one for one in sheet.redo if one != entry)
         form = sheet.form if entry.form is None else entry.form
         heavy = sheet.heavy + 1 if is_heavy else 0
@@ -179,10 +179,11 @@ def finish(card: Card, memory: Memory, entry: Redo, *, is_alone: bool, is_heavy:
     card.change(done, is_alone=is_alone)
 
 
-def _marked(extents: Extents, entry: Redo, size: int, version: int, stamp: int) -> Extents:
-    if (entry.start, entry.end) == (0, extents[-1].end):
-        return whole(size, version, stamp)
-    return marked(extents, entry.start, entry.end, version, stamp)
+def _marked(sheet: Sheet, entry: Redo, size: int, version: int, origin: Origin) -> Extents:
+    stamp = sheet.stamps + 1
+    if (entry.start, entry.end) == (0, sheet.extents[-1].end):
+        return whole(size, version, stamp, origin)
+    return marked(sheet.extents, Extent(entry.start, entry.end, version, stamp, origin))
 
 
 def _written(file: int, views: list[memoryview], place: int) -> int:

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from solvent.errors import Misuse
 from solvent.live.data.arrays import array_of, form_of
 from solvent.live.data.card import TO_THE_END
-from solvent.live.data.extents import UNDER_WAY, VOID, whole
+from solvent.live.data.extents import UNDER_WAY, UNKNOWN, VOID, whole
 from solvent.live.data.kept import put_back, stamped
 
 if TYPE_CHECKING:
@@ -60,6 +60,8 @@ class Writing:
     ) -> None:
         self.start, self.end, self._is_whole = taken
         self.version = version
+        #: Where the version comes from, for whoever wants to know it later.
+        self.origin = UNKNOWN
         self.is_over = False
         self._taken = taken
         self._card = card
@@ -123,7 +125,7 @@ class Writing:
         self._go_on()
         assert self.start < place < self.end
         self._withdraw()
-        self._card.change(lambda sheet: stamped(sheet, self.start, place, self.version))
+        self._card.change(lambda sheet: stamped(sheet, self.start, place, self.version, self.origin))
         self.start = place
 
     def commit(self, version: int | None = None) -> None:
@@ -177,7 +179,7 @@ class Writing:
         form = self._form
 
         def done(sheet: Sheet) -> Sheet:
-            marked = stamped(sheet, self.start, self.end, version)
+            marked = stamped(sheet, self.start, self.end, version, self.origin)
             return marked if form is None else replace(marked, form=form)
 
         self._card.change(done, is_alone=self._is_whole)

@@ -74,14 +74,14 @@ class Holding(Queue):
             self.put(replace(place, handle=handle))
         else:
             self.is_listed = True
-            self.pass_on(replace(place, active=(*place.active, (self.me, use.number, claim))))
+            self.pass_on(replace(place, active=(*place.active, (self.me, use.number, claim, use.turn))))
         self.consider_granting(use)
 
     def wait(self, place: Place, handle: int, claim: Claim) -> Use:
         """Ask those who have a claim that excludes this one to say when it is over."""
         self.used += 1
         earlier = tuple(one for one in place.active if one[2].excludes(claim)) if place.active else ()
-        awaits = tuple((node, number) for node, number, _ in earlier) if earlier else ()
+        awaits = tuple((node, number) for node, number, _, _ in earlier) if earlier else ()
         use = Use(self.used, handle, claim, place.turn, place.data, earlier=earlier, awaits=awaits)
         self.put_use(use)
         for node, number in awaits:
@@ -107,7 +107,7 @@ class Holding(Queue):
 
     def has_all(self, place: Place, data: Data) -> bool:
         """Whether all data is here, or is being fetched."""
-        is_here = data.holders() == {self.me} and all(node == self.me for node, _, _ in place.active)
+        is_here = data.holders() == {self.me} and all(node == self.me for node, *_ in place.active)
         return is_here or self.claim(ENTRUSTED) is not None
 
     # --------------------------------------------------------------------------------------------------- claims
@@ -264,12 +264,13 @@ class Holding(Queue):
         old = place.data
         if old.version != fetched.version:
             return
-        data = Data(old.version, self.me, fetched.details, since=(use.turn, use.number))
+        version = fetched.merged or old.version
+        data = Data(version, self.me, fetched.details, since=(use.turn, use.number))
         self.store(data)
         self.put(replace(place, data=data, active=()))
         self.relieve(use)
         self.put_use(replace(use, data=data, sources=()))
-        self.keeps = old.version
+        self.keeps = version
         self.tell_taken(old, self.me)
         if use.handle == ENTRUSTED:
             self.end(use, is_changed=False)

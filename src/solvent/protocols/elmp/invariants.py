@@ -120,8 +120,8 @@ def who_is_asked_takes_part(scene: Scene) -> str | None:
         for over in use.awaits
         if (node, use.number, over) not in answered
     }
-    asked |= {node for state in scene.states for place in state.places for node, _, _ in place.active}
-    asked |= {node for _, one in scene.under_way() if isinstance(one, Token) for node, _, _ in one.active}
+    asked |= {node for state in scene.states for place in state.places for node, *_ in place.active}
+    asked |= {node for _, one in scene.under_way() if isinstance(one, Token) for node, *_ in one.active}
     gone = asked.difference(scene.members())
     return f"{sorted(gone)} have left and cannot say whether their claims are over" if gone else None
 

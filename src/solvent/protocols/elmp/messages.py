@@ -15,8 +15,8 @@ from solvent.protocols.machine import Message, NodeId, Value
 Ref: TypeAlias = tuple[NodeId, int]
 """A place in the queue: who has it, and its turn."""
 
-Entry: TypeAlias = tuple[NodeId, int, Claim]
-"""A claim that was let in: whose it is, its number among those of that process, and what is claimed."""
+Entry: TypeAlias = tuple[NodeId, int, Claim, int]
+"""A claim that was let in: whose it is, its number among those of that process, what is claimed, and its turn."""
 
 Child: TypeAlias = tuple[NodeId, int, int]
 """A child, with the height and the weight of the tree below it."""

@@ -58,6 +58,8 @@ class Part(Value, frozen=True, gc=False):
     use: int
     #: The stretch that it is.
     claim: Claim
+    #: The turn of that claim: of parts that overlap, the one of the later turn counts, and of one turn, the later use.
+    turn: int = 0
     #: The version that it was a change of, where that is known.
     base: int = 0
 
@@ -77,6 +79,8 @@ class Data(Value, frozen=True, gc=False):
     parts: tuple[Part, ...] = ()
     #: Of what was found in memory that processes share: which memory, and how often it had changed by then.
     memory: tuple[int, int] = (0, 0)
+    #: And stretches that are not there, neither of this version nor of a part.
+    gaps: tuple[Claim, ...] = ()
 
     def holders(self) -> frozenset[NodeId]:
         """Give all that have some of it."""
@@ -97,6 +101,7 @@ class Source(Value, frozen=True, gc=False):
     #: The number of the claim among those of its holder: as in `Granted.use`.
     use: int
     claim: Claim
+    turn: int = 0
 
 
 # ------------------------------------------------------------------------------------------------------ wanted
@@ -130,6 +135,8 @@ class Fetched(Value, frozen=True, gc=False):
 
     version: int
     details: str = ""
+    #: If parts that were changed since were put into it: the version that it is now.
+    merged: int = 0
 
 
 class Stored(Value, frozen=True, gc=False):

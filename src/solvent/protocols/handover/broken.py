@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from immutables import Map
 from msgspec.structs import replace
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from solvent.protocols.elmp.vocabulary import Data
     from solvent.protocols.handover.messages import Attendance, Came, Going, Renew, Renewal, Went
     from solvent.protocols.handover.state import Mustering
-    from solvent.protocols.handover.vocabulary import Ballot
+    from solvent.protocols.handover.vocabulary import Ballot, Found
     from solvent.protocols.machine import NodeId
 
 # --------------------------------------------------------------------------------------------- coming and going
@@ -151,7 +151,7 @@ class GoersVote(Process):
 
     __slots__ = ()
 
-    def attendance(self, found: Mapping[str, Data]) -> Attendance:
+    def attendance(self, found: Found) -> Attendance:
         """Have a vote."""
         return replace(super().attendance(found), is_voter=self.standing.role is Role.INSIDE)
 
@@ -178,7 +178,7 @@ class AsksForNoData(Process):
 
     __slots__ = ()
 
-    def attendance(self, found: Mapping[str, Data]) -> Attendance:
+    def attendance(self, found: Found) -> Attendance:
         """Tell of nothing that was found."""
         del found
         return super().attendance({})
@@ -278,9 +278,9 @@ class TakesOneForAnother(Process):
 
     __slots__ = ()
 
-    def attendance(self, found: Mapping[str, Data]) -> Attendance:
+    def attendance(self, found: Found) -> Attendance:
         """Tell of it for each."""
-        last = max(found.values(), key=lambda one: one.version, default=None)
+        last = max(found.values(), key=lambda one: cast("Data", one).version, default=None)
         return super().attendance({} if last is None else dict.fromkeys((*self.resources, *found), last))
 
 

@@ -5,7 +5,7 @@ waits keeps its turn. What was on its way between processes is gone, and is made
 their turns; if nobody has the token, the first that waits gets a new one, or it rests at the root. Since everybody has
 stopped before, and takes nothing of the old epoch any more, the old token cannot come back.
 
-The data: the version that the token names, if who has it lives; else the last one that any survivor has or can find.
+The data: the version that the token names, if who has it lives; else the last one that survivors have or can find.
 Who can find it takes part from then on, so that it does not leave with it. Parts that were changed since: see `parts`.
 """
 
@@ -19,7 +19,7 @@ from solvent.protocols.elmp.balance import arranged
 from solvent.protocols.elmp.messages import Ref, Seat
 from solvent.protocols.elmp.state import Place
 from solvent.protocols.handover.messages import Renewal, Survivor
-from solvent.protocols.handover.parts import gathered
+from solvent.protocols.handover.parts import gathered, is_all_there, latest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -41,11 +41,12 @@ def planned(survivors: Iterable[Survivor], found: Sequence[Data], order: int, nu
     holding = [(one.node, place) for one in members.values() for place in one.places if place.has_token]
     first = min(holding, key=lambda one: one[0]) if holding else None
     place = first[1] if first is not None else None
+    found = latest(found)
     data, changed = _data(members, place.data if place is not None else None, found), frozenset[Ref]()
     if data is not None:
         # What the dead have changed counts as well, where somebody has it.
-        parts, changed = gathered(members, data, place, found)
-        data = replace(data, parts=parts, memory=(0, 0))
+        parts, changed = gathered(members, data, found)
+        data = replace(data, parts=parts, memory=(0, 0), gaps=())
         for holder in data.holders() - members.keys():
             members[holder] = Survivor(holder, 0)
     known, ranks = _ranked(members.values(), number << NUMBERS_BITS)
@@ -118,10 +119,12 @@ def _data(members: dict[NodeId, Survivor], named: Data | None, found: Sequence[D
     """Give the version that is to count."""
     if named is not None and named.holder in members:
         return named
-    stored = [one.stored for one in members.values() if one.stored is not None]
-    # Of two that have it, rather who takes part already.
-    at_hand = (*stored, *found)
-    return max(at_hand, key=lambda one: (one.version, one.holder in members, -one.holder), default=None)
+    # Who has looked knows better than from memory what is there.
+    looked = {one.holder for one in found if one.memory[0]}
+    stored = [one.stored for one in members.values() if one.stored is not None and one.node not in looked]
+    at_hand = [one for one in (*stored, *found) if is_all_there(members, one, found)]
+    # Of two that have it, rather who has all of it, or takes part already.
+    return max(at_hand, key=lambda one: (one.version, not one.gaps, one.holder in members, -one.holder), default=None)
 
 
 def _entries(members: list[Survivor], changed: frozenset[Ref]) -> tuple[Entry, ...]:
@@ -131,12 +134,12 @@ def _entries(members: list[Survivor], changed: frozenset[Ref]) -> tuple[Entry, .
     nothing. If parts of the dead count, those of survivors are among them.
     """
     found = [
-        (use.turn, one.node, use.number, use.claim)
+        (one.node, use.number, use.claim, use.turn)
         for one in members
         for use in one.uses
         if not use.claim.is_plain and (use.handle is not None or (one.node, use.number) in changed)
     ]
-    return tuple((node, number, claim) for _, node, number, claim in sorted(found, key=lambda one: one[:3]))
+    return tuple(sorted(found, key=lambda one: (one[3], one[0], one[1])))
 
 
 __all__ = ["NUMBERS_BITS", "planned"]

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from solvent.protocols.elmp.state import ElmpState
     from solvent.protocols.elmp.vocabulary import Data
     from solvent.protocols.handover.messages import Renewal
-    from solvent.protocols.handover.vocabulary import Ballot
+    from solvent.protocols.handover.vocabulary import Ballot, Found
 
 
 class Repairing(Alarming):
@@ -126,13 +126,13 @@ class Repairing(Alarming):
             self.change(is_asked=True)
             self.effects.append(Ask(Inventory(tuple(sorted(self.resources)))))
 
-    def on_answered(self, found: Mapping[str, Data]) -> None:
+    def on_answered(self, found: Found) -> None:
         """Say what is here, with what the application has found, to whoever makes a repair now."""
         self.change(is_asked=False)
         if self.standing.role in (Role.ENTERING, Role.INSIDE) and not self.standing.is_running:
             self.attend(found)
 
-    def attend(self, found: Mapping[str, Data]) -> None:
+    def attend(self, found: Found) -> None:
         """Answer the last muster."""
         standing, attendance = self.standing, self.attendance(found)
         if standing.mustering is not None:
@@ -140,7 +140,7 @@ class Repairing(Alarming):
         elif standing.promised[1] != self.me:
             self.send(standing.promised[1], Present(standing.promised, attendance))
 
-    def attendance(self, found: Mapping[str, Data]) -> Attendance:
+    def attendance(self, found: Found) -> Attendance:
         """Say what is here that counts across epochs."""
         standing = self.standing
         known = [(name, survivor(self.me, state)) for name, state in sorted(self.resources.items())]
@@ -152,7 +152,7 @@ class Repairing(Alarming):
             agreements=standing.agreements,
             dead=tuple(sorted(standing.dead & frozenset(standing.members))),
             parts=tuple((name, part) for name, part in known if part is not None),
-            found=tuple(sorted(dict(found).items())),
+            found=tuple((name, one) for name, data in sorted(dict(found).items()) for one in _each(data)),
         )
 
     def on_present(self, present: Present) -> None:
@@ -373,6 +373,10 @@ class Repairing(Alarming):
     def replay(self, early: tuple[tuple[NodeId, Any], ...], wishes: tuple[Any, ...]) -> None:
         """Take what came too early."""
         raise NotImplementedError
+
+
+def _each(data: Data | tuple[Data, ...]) -> tuple[Data, ...]:
+    return data if isinstance(data, tuple) else (data,)
 
 
 def _told(resource: str, renewal: Renewal) -> Renewed:

@@ -16,12 +16,16 @@ give it the `since` that it has: turn and use of the `Granted` under which it wa
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
+from solvent.protocols.elmp.vocabulary import Data
 from solvent.protocols.machine import NodeId, Value
 
 Ballot: TypeAlias = tuple[int, NodeId]
 """A number, and who chose it. They are ordered; that of a repair that was made is the *epoch* from then on."""
+Found: TypeAlias = Mapping[str, Data | tuple[Data, ...]]
+"""Data that is at hand, by resources; of what is not all there, perhaps also what counts if nobody has the rest."""
 
 
 # ------------------------------------------------------------------------------------------------------ wanted
@@ -155,8 +159,9 @@ class Departed(Value, frozen=True, gc=False):
 class Inventory(Value, frozen=True, gc=False):
     """Asked in a repair: of which resources is released data at hand here, whoever wrote it?
 
-    The answer maps names to `Data` whose holder is this process, each with its `version`, `details` and `since`. It may
-    name resources beside these, which are those that the process takes part in.
+    The answer maps names to `Data` whose holder is this process, each with its `version`, `details` and `since`; and
+    with the parts that are there, each with its `turn` and the version that it was a change of (`Found`). It may name
+    resources beside these, which are those that the process takes part in.
     """
 
     resources: tuple[str, ...]
@@ -171,6 +176,7 @@ __all__ = [
     "Enter",
     "Entered",
     "Expelled",
+    "Found",
     "Go",
     "Gone",
     "In",

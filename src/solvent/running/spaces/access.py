@@ -53,6 +53,17 @@ class Access:
         assert self._view is not None
         return self._view
 
+    @property
+    def version(self) -> int:
+        """The version that it is going to be; -1 where nothing is written."""
+        return -1 if self.writing is None else self.writing.version
+
+    def lie_over(self, base: int) -> None:
+        """Be a change of another version than was said before: of that there is nothing left."""
+        assert self.writing is not None
+        self.base = base
+        self.writing.origin = self.writing.origin[0], base
+
     def array(self, offset: int) -> Any:
         """Give the bytes as an array; of a part, its rows or its entries."""
         writing, region, view = self.writing, self.region, self.view

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from solvent.live.data import Fetch, Region, Store
+    from solvent.live.data.extents import Origin
     from solvent.protocols.elmp.vocabulary import Claim, Data, Source
     from solvent.protocols.machine import NodeId
     from solvent.running.spaces.words import Home
@@ -41,6 +42,7 @@ class Row(NamedTuple):
     end: int
     version: int
     holder: NodeId
+    origin: Origin
 
 
 class Job:
@@ -64,16 +66,16 @@ def rows_of(data: Data, details: Details, sources: Sequence[Source], claim: Clai
     size = details.size
     if claim.first >= size > 0:
         # Nothing of it is there, and `fill` says so, with what was asked for.
-        return [Row(claim.first, claim.first, details.version, data.holder)]
+        return [Row(claim.first, claim.first, details.version, data.holder, data.since)]
     start, end = ends_of(claim, size)
-    rows = [Row(start, end, details.version, data.holder)]
-    changes = [(part.claim, part_version(part.writer, part.use), part.holder) for part in data.parts]
-    changes += [(source.claim, part_version(source.holder, source.use), source.holder) for source in sources]
-    for changed, version, holder in changes:
+    rows = [Row(start, end, details.version, data.holder, data.since)]
+    changes = [(part.claim, part_version(part.writer, part.use), part.holder, part.turn) for part in data.parts]
+    changes += [(one.claim, part_version(one.holder, one.use), one.holder, one.turn) for one in sources]
+    for changed, version, holder, turn in changes:
         first, last = ends_of(changed, size)
         first, last = max(first, start), min(last, end)
         if first < last:
-            rows = _laid_over(rows, Row(first, last, version, holder))
+            rows = _laid_over(rows, Row(first, last, version, holder, (turn, details.version)))
     return rows
 
 
@@ -133,7 +135,8 @@ class Filler:
         if home is None:
             raise DataProblem("D204", f"`{self._resource}` is at process {row.holder}, of which nothing is known here")
         is_whole = row.start == 0 and row.end == details.size
-        options = Options(offset=row.start, length=0 if is_whole else row.end - row.start, seconds_max=job.seconds_max)
+        length = 0 if is_whole else row.end - row.start
+        options = Options(offset=row.start, length=length, seconds_max=job.seconds_max, origin=row.origin)
         if home.host == self._here:
             region = self._store.region(self._resource)
             # A part that was changed here lies in the memory that this host has, whatever the base's has been.

@@ -20,7 +20,6 @@ from solvent.running.spaces.words import (
     next_version,
     part_version,
     rest_of,
-    since_of,
     text_from_details,
     writer_of,
 )
@@ -28,7 +27,7 @@ from solvent.running.spaces.words import (
 if TYPE_CHECKING:
     from solvent.live.data import Region
     from solvent.live.data.card import Sheet
-    from solvent.live.data.extents import Extents
+    from solvent.live.data.extents import Extent, Extents
     from solvent.protocols.elmp.vocabulary import Granted
     from solvent.protocols.machine import NodeId
     from solvent.running.spaces.contents import Contents
@@ -51,8 +50,6 @@ class Keeping:
         self._rest = ""
         #: Whether there ever was data here or elsewhere.
         self._is_known = False
-        #: The last version of the whole of which this process was told.
-        self._base = 0
         self._keep_last = True
         self.filler = Filler(node.store, name, node.home_of, node.neighbours)
 
@@ -73,9 +70,8 @@ class Keeping:
             self._is_known = True
             details = details_from_text(data.details)
             if details is not None:
-                self._base = max(self._base, details.version)
                 if claim.is_plain and not grant.sources and not data.parts:
-                    found = self._at_once(data, details, grant.turn, contents)
+                    found = self._at_once(grant, data, details, contents)
                     if found is not None:
                         return found
                 try:
@@ -83,7 +79,7 @@ class Keeping:
                 except DataProblem:
                     if not (is_anew and claim.is_plain and contents.can_make):
                         raise
-                return self._made(grant.turn, contents, since=details.version)
+                return self._made(grant, contents, since=details.version)
             if not (is_anew and claim.is_plain):
                 hint = "`acquire(anew=True)` of the whole makes it anew; `keep_last=True` lets data survive its writer"
                 message = f"the data of `{self._name}` is lost: nobody who is left has a version of it"
@@ -91,9 +87,9 @@ class Keeping:
         if not contents.can_make:
             # Nobody has said that there is any data: the lock alone is wanted.
             return Access(contents, view=memoryview(bytearray()))
-        return self._made(grant.turn, contents)
+        return self._made(grant, contents)
 
-    def _at_once(self, data: Data, details: Details, turn: int, contents: Contents) -> Access | None:
+    def _at_once(self, grant: Granted, data: Data, details: Details, contents: Contents) -> Access | None:
         """Take what is in the memory that this process had the last time: the way that must be short."""
         region, version = self._region, details.version
         if region is None or region.birth != details.birth:
@@ -103,7 +99,8 @@ class Keeping:
             if version_of(sheet.extents) != version:
                 return None
             contents.check(sheet)
-            writing = region.write(next_version(turn, version))
+            writing = region.write(next_version(grant.turn, version))
+            writing.origin = grant.turn, grant.use
         except DataProblem:
             return None
         # Everybody who shares the memory has what is written there. So who was said to have it may go on to be, which
@@ -127,12 +124,14 @@ class Keeping:
             return Access(contents, region=region, view=view, base=details.version)
         if claim.is_plain:
             writing = region.write(next_version(grant.turn, details.version))
+            writing.origin = grant.turn, grant.use
         else:
             version = part_version(self._node.node, grant.use)
             writing = region.write(version, offset=start, length=end - start)
+            writing.origin = grant.turn, details.version
         return Access(contents, region=region, writing=writing, base=details.version)
 
-    def _made(self, turn: int, contents: Contents, *, since: int = -1) -> Access:
+    def _made(self, grant: Granted, contents: Contents, *, since: int = -1) -> Access:
         """Make the data, since there is none; what an earlier run left here counts only if it was to be kept.
 
         If there was a version since, which nobody has any more, nothing of it counts.
@@ -153,7 +152,8 @@ class Keeping:
                 self._name, contents.size, path=contents.path, form=contents.form, keep_last=self._keep_last
             )
         self._region = region
-        writing = region.write(next_version(turn, max(base, since, 0)))
+        writing = region.write(next_version(grant.turn, max(base, since, 0)))
+        writing.origin = grant.turn, grant.use
         if base < 0 and contents.initial is not None and len(contents.initial):
             writing.view[:] = contents.initial
         return Access(contents, region=region, writing=writing, base=base)
@@ -189,53 +189,69 @@ class Keeping:
             self._rest = rest_of(sheet.size, sheet.birth, keep_last=sheet.keep_last, form=sheet.form)
         return text_from_details(version, self._rest)
 
-    def inventory(self, bases: list[int]) -> Data | None:
-        """Tell which version can be had on this host, and which parts, whoever wrote them; or that there was one."""
-        me, is_known = self._node.node, self._is_known
+    def inventory(self) -> tuple[Data, ...]:
+        """Tell which version can be had on this host, and which parts, whoever wrote them; or that there was one.
+
+        Where something is missing of the version, another host may have parts that lie over it there. If not, what
+        comes second counts: what is left of an earlier version, or that there was one.
+        """
+        me, is_known, told = self._node.node, self._is_known, list[Data]()
         try:
             region = self._node.store.region(self._name)
             if region is not None:
                 sheet = region.sheet
                 is_known |= sheet.stamps > _STAMPS_OF_MAKING and version_of(sheet.extents) in (None, UNDER_WAY)
-                memory = sheet.birth, sheet.stamps
-                version, parts = _with_parts(sheet, self._base, me)
-                # Who is about to write over a version has it, for others to go on from.
-                version = max(bases) if bases else version or _newest(sheet)
-                if version is not None and version > 0:
-                    is_here = bool(parts) or version_of(sheet.extents) == version or not sheet.kept
-                    size = sheet.size if is_here else sheet.kept[-1].end
-                    rest = rest_of(size, sheet.birth, keep_last=sheet.keep_last, form=sheet.form)
-                    details = text_from_details(version, rest)
-                    return Data(version, me, details, since=since_of(version), parts=parts, memory=memory)
-                if parts:
-                    return replace(lost_data(me), parts=parts, memory=memory)
+                told = _told(sheet, me)
         except DataProblem:
             pass
-        return lost_data(me) if is_known else None
+        if (is_known or told) and not any(one.version > 0 and not one.gaps for one in told):
+            told.append(lost_data(me))
+        return tuple(told)
+
+
+def _told(sheet: Sheet, me: NodeId) -> list[Data]:
+    """Tell what a card says: the version that lies under everything else, and another one if that is not all there."""
+    row = _restored(sheet)
+    parts = tuple(_part(one, me) for one in row if is_part(one.version))
+    version = max((*(one.version for one in row if not is_part(one.version)), *(one.base for one in parts)), default=0)
+    memory = sheet.birth, sheet.stamps
+    kept, told = _newest(sheet), list[Data]()
+    if version > 0 and version != kept:
+        lower = [one for one in row if version not in (one.version, one.origin[1] if is_part(one.version) else -1)]
+        gaps = tuple(_claim(one) for one in lower)
+        here = [one.origin for one in row if one.version == version]
+        # Where parts lie over all of it, all of them came later.
+        since = max(here) if here else min((one.turn, one.use - 1) for one in parts if one.base == version)
+        data = Data(version, me, _details(sheet, version, sheet.size), since=since, parts=parts, memory=memory)
+        told.append(replace(data, gaps=gaps))
+    elif parts and kept is None:
+        told.append(replace(lost_data(me), parts=parts, memory=memory))
+    if kept is not None:
+        is_here = version == kept or version_of(sheet.extents) == kept
+        size = sheet.size if is_here else sheet.kept[-1].end
+        since = max(one.origin for one in (*sheet.extents, *sheet.kept) if one.version == kept)
+        data = Data(kept, me, _details(sheet, kept, size), since=since)
+        told.append(data if told else replace(data, parts=parts, memory=memory))
+    return told
+
+
+def _part(one: Extent, holder: NodeId) -> Part:
+    turn, base = one.origin
+    return Part(holder, *writer_of(one.version), _claim(one), turn, base)
+
+
+def _claim(one: Extent) -> Claim:
+    return Claim(first=one.start, length=one.end - one.start)
+
+
+def _details(sheet: Sheet, version: int, size: int) -> str:
+    return text_from_details(version, rest_of(size, sheet.birth, keep_last=sheet.keep_last, form=sheet.form))
 
 
 def _newest(sheet: Sheet) -> int | None:
     """Give the newest version of the whole that is there, or can be put together."""
     versions = {one.version for one in (*sheet.extents, *sheet.kept) if one.version > 0 and not is_part(one.version)}
     return max((version for version in versions if can_have(sheet, version)), default=None)
-
-
-def _with_parts(sheet: Sheet, known: int, holder: NodeId) -> tuple[int | None, tuple[Part, ...]]:
-    """Give the version that is there wherever no part lies over it, and the parts that do.
-
-    It may be that parts lie over all of it: then it is the last one that is known. Where there is something of several
-    versions, or of none, there is no such version; and of which one the parts are is not known.
-    """
-    row = _restored(sheet)
-    wholes = {one.version for one in row if not is_part(one.version)}
-    bases = {version for version in wholes if version > 0} or {max(known, 1)}
-    base = bases.pop() if len(bases) == 1 else 0
-    parts = tuple(
-        Part(holder, *writer_of(one.version), Claim(first=one.start, length=one.end - one.start), base)
-        for one in row
-        if is_part(one.version)
-    )
-    return base if parts and base and min(wholes, default=base) > 0 else None, parts
 
 
 def _restored(sheet: Sheet) -> Extents:

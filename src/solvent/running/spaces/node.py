@@ -315,7 +315,7 @@ class SpaceNode:
         assert isinstance(question, Inventory)
         names = {*question.resources, *self.store.names()}
         found = {name: self.resource(name).inventory() for name in sorted(names)}
-        return {name: data for name, data in found.items() if data is not None}
+        return {name: data for name, data in found.items() if data}
 
     def lost(self, peer: NodeId, why: str) -> None:
         """Hear that a process is not to be reached; of one on this host it can be told for certain whether it lives."""

@@ -32,7 +32,7 @@ from solvent.protocols.handover.vocabulary import In, Open, Stays
 from solvent.running.spaces.cycle import Cycle
 from solvent.running.spaces.filling import Job, rows_of
 from solvent.running.spaces.keeping import Keeping
-from solvent.running.spaces.words import LOST, details_from_text, merged_version
+from solvent.running.spaces.words import LOST, details_from_text, is_part, merged_version
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -176,8 +176,13 @@ class Resource:
 
     def _on_granted(self, grant: Granted) -> None:
         cycle = self._cycles.get(grant.handle)
-        if cycle is None or cycle.access is not None:
-            # Given up meanwhile; or a repair grants again what is in use, and whose data is here.
+        if cycle is not None and cycle.access is not None:
+            # A repair grants again what is in use, and whose data is here.
+            if grant.data is not None and is_part(cycle.access.version):
+                cycle.access.lie_over(grant.data.version)
+            return
+        if cycle is None:
+            # Given up meanwhile.
             return
         cycle.grant = grant
         if cycle.job is not None:
@@ -250,7 +255,11 @@ class Resource:
             version = details.version
             if any(row.version != version for row in rows):
                 version = merged_version(self._node.epoch, version)
-                region.write(version).commit()
+                writing = region.write(version)
+                # All parts that were changed until now are in it.
+                changes = [(part.turn, part.use) for part in data.parts]
+                writing.origin = max(data.since, *changes, *((one.turn, one.use) for one in told.sources))
+                writing.commit()
         except DataGone:
             # Its writer was killed and nothing was kept: who wants to leave need not stay for what nobody can have.
             self._node.request_quietly(In(self.name, Fetched(data.version, LOST)))
@@ -258,12 +267,11 @@ class Resource:
         except SolventError:
             # Whoever wants to leave keeps it, and somebody is told again if it dies.
             return
-        self._node.request_quietly(In(self.name, Fetched(data.version, self.keeping.details(region, version))))
+        self._node.request_quietly(In(self.name, Fetched(data.version, self.keeping.details(region, version), version)))
 
-    def inventory(self) -> Data | None:
+    def inventory(self) -> tuple[Data, ...]:
         """Tell what data there is on this host."""
-        bases = [cycle.access.base for cycle in self._cycles.values() if cycle.access is not None]
-        return self.keeping.inventory(bases)
+        return self.keeping.inventory()
 
     def fail(self, fault: SolventError) -> None:
         """Let everything be over, since the process takes no part in the space any more."""

@@ -7,6 +7,10 @@ A version is made from the turn of the claim under which it is written, so that 
 that was lost is never taken for one of a later claim. A process that has the token and is alone may write many under
 one turn; they are counted in the lower bits. A part that was written under a claim of its own has a version that tells
 who wrote it and under which of its claims, since that is what the lock says about it.
+
+Where a version comes from is noted with its bytes (`Extent.origin`): of the whole, the turn and the number of the claim
+that had it last to itself; of a part, the turn of its claim and the version that it was a change of. So of whatever is
+found in a memory it can be told what counts, though all that had to do with it are dead.
 """
 
 from __future__ import annotations
@@ -20,7 +24,6 @@ from solvent.protocols.machine import NodeId
 _COUNT_BITS = 16
 _USE_BITS = 32
 _PART = 1 << 63
-_EVERY_USE = 1 << 62
 LOST = "lost"
 """Details of data that was there, and is not to be had any more."""
 _NONE = "-"
@@ -112,11 +115,6 @@ def writer_of(version: int) -> tuple[NodeId, int]:
     return NodeId((version ^ _PART) >> _USE_BITS), version & ((1 << _USE_BITS) - 1)
 
 
-def since_of(version: int) -> tuple[int, int]:
-    """Tell which claims a version comes after: all of its turn."""
-    return version >> _COUNT_BITS, _EVERY_USE
-
-
 __all__ = [
     "LOST",
     "Details",
@@ -129,7 +127,6 @@ __all__ = [
     "next_version",
     "part_version",
     "rest_of",
-    "since_of",
     "text_from_details",
     "writer_of",
 ]

@@ -43,7 +43,7 @@ def test_a_row_tells_the_version_of_every_byte(
     size, stretches = changes
     row, plain = whole(size, 0, 0), [0] * size
     for stamp, (start, end, version) in enumerate(stretches, 1):
-        row = marked(row, start, end, version, stamp)
+        row = marked(row, Extent(start, end, version, stamp))
         plain[start:end] = [version] * (end - start)
     assert _bytes(row) == plain
     assert [one.start for one in row] == [0, *(one.end for one in row[:-1])]
@@ -68,7 +68,7 @@ def test_writing_anything_changes_the_stamps_of_what_was_written(
     row = whole(size, 1, 0)
     for stamp, (start, end, _) in enumerate(stretches, 1):
         before = part(row, start, end)
-        row = marked(row, start, end, 1, stamp)
+        row = marked(row, Extent(start, end, 1, stamp))
         assert part(row, start, end) != before
 
 
@@ -76,7 +76,7 @@ def test_nothing_has_a_version_too() -> None:
     """A resource of no bytes has one extent, which has a version like any other."""
     row = whole(0, 3, 1)
     assert version_of(row) == 3
-    assert marked(row, 0, 0, 4, 2) == (Extent(0, 0, 4, 2),)
+    assert marked(row, Extent(0, 0, 4, 2)) == (Extent(0, 0, 4, 2),)
     assert part(row, 0, 0) == row
     assert resized(row, 0) == row
     assert resized(row, 5) == (Extent(0, 5, VOID, 0),)

@@ -91,19 +91,19 @@ def test_reader_lets_the_token_go_on() -> None:
     """A shared claim is granted, and the token tells the next one of it."""
     state, effects = taken(B, leaf(places=(replace(WAITING, claim=READ),)), Received(A, Token(2)))
     assert (state.places, state.is_listed, told(effects)) == ((), True, [Granted(0, 2, use=1)])
-    assert sent(effects) == [(C, Token(3, None, ((B, 1, READ),)))]
+    assert sent(effects) == [(C, Token(3, None, ((B, 1, READ, 2),)))]
 
 
 def test_readers_read_together() -> None:
     """A reader does not wait for readers."""
-    token = Token(2, None, ((A, 1, READ),))
+    token = Token(2, None, ((A, 1, READ, 1),))
     _, effects = taken(B, leaf(places=(replace(WAITING, claim=READ),)), Received(A, token))
     assert told(effects) == [Granted(0, 2, use=1)]
 
 
 def test_writer_waits_for_readers() -> None:
     """A claim of the whole keeps the token, and asks those who hold something to say when it is over."""
-    token = Token(2, None, ((A, 1, READ), (D, 4, READ)))
+    token = Token(2, None, ((A, 1, READ, 1), (D, 4, READ, 1)))
     state, effects = taken(B, leaf(places=(WAITING,)), Received(A, token))
     assert (sent(effects), told(effects)) == ([(A, Await(1, (B, 1))), (D, Await(4, (B, 1)))], [])
     state, effects = taken(B, state, Received(A, Done(1, (A, 1), is_changed=False)))
@@ -114,7 +114,7 @@ def test_writer_waits_for_readers() -> None:
 
 def test_parts_that_do_not_overlap_are_held_together() -> None:
     """A claim of a part waits only for parts that overlap."""
-    token = Token(2, None, ((A, 1, LEFT), (D, 4, RIGHT)))
+    token = Token(2, None, ((A, 1, LEFT, 1), (D, 4, RIGHT, 1)))
     place = replace(WAITING, claim=Claim(first=12, length=2))
     _, effects = taken(B, leaf(places=(place,)), Received(A, token))
     assert [to for to, message in sent(effects) if isinstance(message, Await)] == [D]
@@ -132,7 +132,7 @@ def test_claim_that_is_over_says_so() -> None:
 
 def test_claim_that_waits_for_others_can_be_withdrawn() -> None:
     """Who waits for it then waits no longer, and an answer that comes late is dropped."""
-    token = Token(2, None, ((A, 1, LEFT),))
+    token = Token(2, None, ((A, 1, LEFT, 1),))
     state, _ = taken(B, leaf(places=(replace(WAITING, claim=MIDDLE),)), Received(A, token))
     state, _ = taken(B, state, Received(D, Await(1, (D, 7))))
     state, effects = taken(B, state, Requested(Withdraw()))
@@ -142,9 +142,9 @@ def test_claim_that_waits_for_others_can_be_withdrawn() -> None:
 
 def test_token_forgets_claims_that_are_over_where_they_were() -> None:
     """A token that comes by drops what was let in here and is over."""
-    token = Token(2, None, ((B, 1, READ), (A, 1, READ)))
+    token = Token(2, None, ((B, 1, READ, 1), (A, 1, READ, 1)))
     state, effects = taken(B, leaf(places=(replace(WAITING, handle=None),), is_listed=True), Received(A, token))
-    assert (sent(effects), state.is_listed) == ([(C, Token(3, None, ((A, 1, READ),)))], False)
+    assert (sent(effects), state.is_listed) == ([(C, Token(3, None, ((A, 1, READ, 1),)))], False)
 
 
 # -------------------------------------------------------------------------------------------------------- patience
@@ -214,11 +214,11 @@ def test_change_of_a_part_stays_where_it_was_made() -> None:
 
 def test_changes_are_named_in_the_order_of_turns() -> None:
     """A claim hears of all changes of what it claims; one that was changed again is left out."""
-    token = Token(2, Data(1, A), ((A, 1, Claim(first=2, length=2)), (C, 1, RIGHT), (D, 1, LEFT)))
+    token = Token(2, Data(1, A), ((A, 1, Claim(first=2, length=2), 1), (C, 1, RIGHT, 1), (D, 1, LEFT, 1)))
     state, _ = taken(B, leaf(places=(WAITING,)), Received(A, token))
     for node in (D, A, C):
         state, effects = taken(B, state, Received(node, Done(1, (node, 1), is_changed=True)))
-    assert told(effects) == [Granted(0, 2, Data(1, A), (Source(C, 1, RIGHT), Source(D, 1, LEFT)), 1)]
+    assert told(effects) == [Granted(0, 2, Data(1, A), (Source(C, 1, RIGHT, 1), Source(D, 1, LEFT, 1)), 1)]
     _, effects = taken(B, state, Requested(Fetched(1)))
     assert sent(effects) == [(C, Superseded(1)), (D, Superseded(1)), (A, Taken(1))]
     _, effects = taken(B, state, Requested(Release(0, Data(2, B))))
@@ -240,7 +240,7 @@ def test_data_of_who_leaves_is_urgent() -> None:
 
 def test_data_is_fetched_when_nobody_uses_it() -> None:
     """Urgent data waits for claims that are held, and a token that goes on is not waited for."""
-    urgent = Token(3, Data(4, B, is_urgent=True), ((D, 2, READ),))
+    urgent = Token(3, Data(4, B, is_urgent=True), ((D, 2, READ, 1),))
     state, effects = taken(C, leaf(places=(Place(3, None),)), Received(B, urgent))
     assert (sent(effects), told(effects)) == ([(D, Await(2, (C, 1)))], [])
     assert [use.handle for use in state.uses] == [ENTRUSTED]

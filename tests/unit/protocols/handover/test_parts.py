@@ -4,105 +4,128 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from solvent.protocols.elmp.state import Place, Use
-from solvent.protocols.elmp.vocabulary import Claim, Data, Part
+from solvent.protocols.elmp.vocabulary import WHOLE, Claim, Data, Part
 from solvent.protocols.handover.messages import Survivor
-from solvent.protocols.handover.parts import gathered
+from solvent.protocols.handover.parts import gathered, is_all_there, latest
 from solvent.protocols.handover.plan import planned
 from tests.unit.protocols.elmp.acting import A, B, C, D
 
 if TYPE_CHECKING:
-    from solvent.protocols.elmp.messages import Entry
     from solvent.protocols.machine import NodeId
 
 HEAD, MIDDLE, TAIL = Claim(length=10), Claim(first=5, length=10), Claim(first=10)
 BASE = Data(7, A, since=(4, 1))
 
 
-def _parts(members: dict[NodeId, Survivor], data: Data, place: Place | None, found: list[Data]) -> tuple[Part, ...]:
-    return gathered(members, data, place, found)[0]
+def _part(holder: NodeId, writer: NodeId, use: int, claim: Claim, *, turn: int = 6, base: int = 7) -> Part:
+    return Part(holder, writer, use, claim, turn, base)
+
+
+def _parts(members: dict[NodeId, Survivor], data: Data, found: list[Data]) -> tuple[Part, ...]:
+    return gathered(members, data, latest(found))[0]
 
 
 def _found(holder: NodeId, *parts: Part, version: int = 7) -> Data:
     return Data(version, holder, parts=parts)
 
 
-def _token(data: Data, *active: Entry) -> Place:
-    return Place(9, None, has_token=True, data=data, active=active)
+def _token(data: Data) -> Place:
+    return Place(9, None, has_token=True, data=data)
 
 
 def test_what_survivors_answer_for_stays_with_them() -> None:
     """Where all parts were changed by processes that live, the claims say so, as before."""
     survivors = {A: Survivor(A, 1), B: Survivor(B, 2, uses=(Use(3, None, HEAD, 6),))}
-    own = Part(B, B, 3, HEAD, 7)
-    assert _parts(survivors, BASE, None, [_found(B, own), _found(A, Part(A, B, 3, HEAD, 7))]) == ()
+    own = _part(B, B, 3, HEAD)
+    assert _parts(survivors, BASE, [_found(B, own), _found(A, replace(own, holder=A))]) == ()
     plan = planned(survivors.values(), [_found(B, own)], 2, 3)
-    assert plan[A].entries == ((B, 3, HEAD),)
+    assert plan[A].entries == ((B, 3, HEAD, 6),)
 
 
 def test_a_part_of_the_dead_counts_if_somebody_has_it() -> None:
     """It is told along with the data; what survivors have changed is, too, and no claim is left for it."""
-    has_token = _token(BASE, (B, 3, HEAD), (D, 1, MIDDLE))
-    survivors = [Survivor(A, 1, (has_token,)), Survivor(B, 2, uses=(Use(3, None, HEAD, 6), Use(4, 0, TAIL, 8)))]
-    left = Part(B, B, 3, Claim(length=5), 7)
-    found = [_found(C, Part(C, D, 1, MIDDLE, 7)), _found(B, left, version=-1)]
-    plan = planned(survivors, found, 2, 3)
+    survivors = [Survivor(A, 1, (_token(BASE),)), Survivor(B, 2, uses=(Use(3, None, HEAD, 6), Use(4, 0, TAIL, 8)))]
+    left, dead = _part(B, B, 3, Claim(length=5)), _part(C, D, 1, MIDDLE, turn=7)
+    plan = planned(survivors, [_found(C, dead), _found(B, left, version=-1)], 2, 3)
     data = plan[A].data
     assert data is not None
-    assert data.parts == (left, Part(C, D, 1, MIDDLE, 7))
-    assert plan[A].entries == ((B, 4, TAIL),)
+    assert data.parts == (left, dead)
+    assert plan[A].entries == ((B, 4, TAIL, 8),)
     assert plan.keys() == {A, B, C}, "who has a part must not leave with it"
 
 
-def test_the_token_knows_what_counts_and_in_which_order() -> None:
-    """Of two memories one may have what is over; a change of an earlier version is in neither list."""
-    early, late, stale = Part(B, C, 1, HEAD, 7), Part(A, D, 1, MIDDLE, 7), Part(B, D, 9, TAIL, 7)
+def test_of_parts_that_overlap_the_later_one_counts() -> None:
+    """Each says its turn, wherever it lies and whether the token is lost or not; under one turn claims are counted."""
     members = {A: Survivor(A, 1), B: Survivor(B, 2)}
-    found = [_found(A, late), _found(B, early, stale)]
-    laid = (Part(B, C, 1, Claim(length=5), 7), late)
-    assert _parts(members, BASE, _token(BASE, (C, 1, HEAD), (D, 1, MIDDLE)), found) == laid
-    laid = (Part(A, D, 1, Claim(first=10, length=5), 7), early)
-    assert _parts(members, BASE, _token(BASE, (D, 1, MIDDLE), (C, 1, HEAD)), found) == laid
+    for early, late in (((6, 1), (7, 1)), ((6, 1), (6, 2))):
+        head, middle = _part(B, C, early[1], HEAD, turn=early[0]), _part(A, D, late[1], MIDDLE, turn=late[0])
+        laid = (replace(head, claim=Claim(length=5)), middle)
+        assert _parts(members, BASE, [_found(A, middle), _found(B, head)]) == laid
+        assert _parts(members, BASE, [_found(B, head), _found(A, middle)]) == laid
+        head, middle = _part(B, C, late[1], HEAD, turn=late[0]), _part(A, D, early[1], MIDDLE, turn=early[0])
+        laid = (replace(middle, claim=Claim(first=10, length=5)), head)
+        assert _parts(members, BASE, [_found(A, middle), _found(B, head)]) == laid
 
 
-def test_without_the_token_claims_of_survivors_know_the_order() -> None:
-    """Who came after a part has waited for its claim; a part for whose claim nobody waited came later."""
-    dead = Part(A, D, 1, MIDDLE, 7)
-    own = Part(B, B, 3, HEAD, 7)
-    for earlier, laid in (
-        (((D, 1, MIDDLE),), (Part(A, D, 1, Claim(first=10, length=5), 7), own)),
-        ((), (Part(B, B, 3, Claim(length=5), 7), dead)),
-    ):
-        use = Use(3, None, HEAD, 6, earlier=earlier)
-        members = {A: Survivor(A, 1), B: Survivor(B, 2, uses=(use,))}
-        assert _parts(members, BASE, None, [_found(A, dead), _found(B, own)]) == laid
+def test_what_is_found_does_not_say_the_order_by_its_place() -> None:
+    """Where the version that counts was found, too, its parts are listed as they lie, and not as they came."""
+    late, early = _part(A, C, 1, Claim(length=3), turn=8), _part(A, D, 1, Claim(first=3, length=7), turn=5)
+    found = [replace(_found(A, late, early), since=(4, 1)), _found(B, _part(B, D, 1, HEAD, turn=5), version=-1)]
+    data = planned([Survivor(A, 1), Survivor(B, 2)], found, 2, 3)[A].data
+    assert data is not None
+    assert data.parts == (early, late)
 
 
 def test_a_change_of_another_version_does_not_count() -> None:
-    """Where nobody knows better, it must be a change of the version that counts."""
+    """It may have come later, or earlier than the version was whole: in any case it must be one of this version."""
     members = {A: Survivor(A, 1), B: Survivor(B, 2)}
-    assert _parts(members, BASE, None, [_found(B, Part(B, D, 1, HEAD, 6))]) == ()
-    assert _parts(members, BASE, None, [_found(B, Part(B, D, 1, HEAD, 7))]) == (Part(B, D, 1, HEAD, 7),)
-    lost = Data(-1, A)
-    assert _parts(members, lost, None, [_found(B, Part(B, D, 1, HEAD, 7))]) == ()
+    for base, turn, does_count in (
+        (7, 6, True),
+        (6, 6, False),
+        (8, 6, False),
+        (7, 3, False),
+        (0, 6, True),
+        (0, 3, False),
+    ):
+        part = _part(B, D, 1, HEAD, turn=turn, base=base)
+        assert _parts(members, BASE, [_found(B, part)]) == ((part,) if does_count else ())
+    assert _parts(members, Data(-1, A), [_found(B, _part(B, D, 1, HEAD))]) == ()
+
+
+def test_a_survivors_change_of_another_version_does_not_count_either() -> None:
+    """The version that it was one of is lost, and with it what was changed of it."""
+    for version, entries in ((7, ((B, 3, HEAD, 6),)), (8, ())):
+        use = Use(3, None, HEAD, 6, Data(version, D))
+        survivors = [Survivor(A, 1, stored=BASE), Survivor(B, 2, uses=(use,))]
+        assert planned(survivors, (), 2, 3)[A].entries == entries
+
+
+def test_what_is_not_released_yet_is_told_by_the_release() -> None:
+    """It may be in the memory already; its claim is still to be waited for."""
+    members = {A: Survivor(A, 1), B: Survivor(B, 2, uses=(Use(3, 0, HEAD, 6, BASE, is_held=True),))}
+    assert _parts(members, BASE, [_found(B, _part(B, B, 3, HEAD))]) == ()
 
 
 def test_parts_stay_when_another_repair_follows() -> None:
     """Who has them says so again; if it dies, another one that shares its memory does."""
-    whole = Data(7, A, since=(4, 1), parts=(Part(C, D, 1, HEAD, 7), Part(B, D, 2, TAIL, 7)))
+    head, tail = _part(C, D, 1, HEAD), _part(B, D, 2, TAIL)
+    whole = Data(7, A, since=(4, 1), parts=(head, tail))
     members = {A: Survivor(A, 1), B: Survivor(B, 2)}
-    found = [_found(A, Part(A, D, 1, HEAD, 0))]
-    parts = (Part(A, D, 1, HEAD), Part(B, D, 2, TAIL, 7))
-    assert _parts(members, whole, _token(whole), found) == parts
+    found = [_found(A, replace(head, holder=A))]
+    parts = (replace(head, holder=A), tail)
+    assert _parts(members, whole, found) == parts
     again = Data(7, A, since=(4, 1), parts=parts)
-    assert _parts(members, again, _token(again), found) == parts
-    assert _parts({A: Survivor(A, 1)}, again, _token(again), found) == parts[:1], "its only holder has died"
+    assert _parts(members, again, found) == parts
+    assert _parts({A: Survivor(A, 1)}, again, found) == parts[:1], "its only holder has died"
 
 
 def test_who_has_a_part_keeps_it_until_somebody_has_all() -> None:
     """It is what the process keeps across the repair; others keep nothing."""
     members = [Survivor(A, 1), Survivor(B, 2)]
-    plan = planned(members, [_found(A), _found(B, Part(B, D, 1, HEAD, 7), version=-1)], 2, 3)
+    plan = planned(members, [_found(A), _found(B, _part(B, D, 1, HEAD), version=-1)], 2, 3)
     data = plan[B].data
     assert data is not None
     assert data.holders() == {A, B}
@@ -113,24 +136,53 @@ def test_who_has_a_part_keeps_it_until_somebody_has_all() -> None:
 def test_what_was_found_last_in_a_memory_holds_for_all_that_share_it() -> None:
     """Claims are still released while others have looked already."""
     members = {A: Survivor(A, 1), B: Survivor(B, 2, uses=(Use(5, None, HEAD, 6),))}
-    old = Data(7, A, parts=(Part(A, D, 1, HEAD, 7),), memory=(70, 3))
-    new = Data(7, B, parts=(Part(B, B, 5, HEAD, 7), Part(B, D, 2, TAIL, 7)), memory=(70, 4))
-    laid = (Part(B, B, 5, HEAD, 7), Part(A, D, 2, TAIL, 7))
-    assert _parts(members, BASE, None, [old, new]) == laid
-    assert _parts(members, BASE, None, [new, old]) == laid
+    old = Data(7, A, parts=(_part(A, D, 1, HEAD, turn=5),), memory=(70, 3))
+    new = Data(7, B, parts=(_part(B, B, 5, HEAD), _part(B, D, 2, TAIL, turn=7)), memory=(70, 4))
+    laid = (_part(A, B, 5, HEAD), _part(A, D, 2, TAIL, turn=7))
+    assert _parts(members, BASE, [old, new]) == laid
+    assert _parts(members, BASE, [new, old]) == laid
 
 
-def test_a_part_of_the_turn_of_the_whole_counts_if_it_lies_over_it() -> None:
-    """Who has the token to itself writes both under one turn; what is found knows only the turn."""
-    found = Data(7, A, since=(4, 1 << 62), parts=(Part(A, B, 3, HEAD, 7),))
-    own = Data(7, B, since=(4, 1 << 62), parts=(Part(B, B, 3, HEAD, 7),))
-    survivors = [Survivor(A, 1), Survivor(B, 2, uses=(Use(3, None, HEAD, 4), Use(2, None, TAIL, 4)))]
-    assert planned(survivors, [found, own], 2, 3)[A].entries == ((B, 3, HEAD),)
+def test_a_version_that_is_not_there_any_more_does_not_count() -> None:
+    """Another process has looked at the same memory later, and found a newer one; or that a stretch was torn."""
+    survivors = [Survivor(A, 1), Survivor(B, 2)]
+    older, other = Data(6, C), Data(7, A, memory=(70, 3))
+    for last, version in (
+        (Data(8, B, memory=(70, 4)), 8),
+        (Data(7, B, memory=(70, 4), gaps=(HEAD,)), 6),
+        (Data(-1, B, memory=(70, 4)), 6),
+    ):
+        data = planned(survivors, [other, last, older], 2, 3)[A].data
+        assert data is not None
+        assert data.version == version
 
 
-def test_what_lies_over_a_part_that_counts_does_too() -> None:
-    """Even where nobody knows which version it was a change of."""
-    members = {A: Survivor(A, 1), B: Survivor(B, 2, uses=(Use(3, None, HEAD, 6),))}
-    over, beside = Part(B, D, 1, Claim(first=8, length=2)), Part(B, D, 2, TAIL)
-    own = Part(B, B, 3, Claim(length=8))
-    assert _parts(members, BASE, None, [_found(B, own, over, beside, version=-1)]) == (own, over)
+def test_a_gap_is_filled_by_parts_of_the_same_version() -> None:
+    """A host that was fetching a part when a process died has all but that; another one has the part."""
+    torn = Data(7, B, since=(4, 1), memory=(70, 4), gaps=(Claim(first=2, length=4),))
+    for base, version in ((7, 7), (6, 5)):
+        part = _part(A, D, 1, HEAD, base=base)
+        data = planned([Survivor(A, 1), Survivor(B, 2)], [torn, _found(A, part, version=5)], 2, 3)[A].data
+        assert data is not None
+        assert data.version == version
+        assert data.gaps == ()
+        assert data.parts == ((part,) if version == 7 else ())
+
+
+def test_a_gap_where_somebody_writes_is_none() -> None:
+    """Who lives and has that part to itself is about to fill it; a reader, or who wants all of it, is not."""
+    torn = Data(7, B, memory=(70, 4), gaps=(Claim(first=2, length=4),))
+    for claim, is_filled in ((HEAD, True), (TAIL, False), (Claim(is_shared=True), False), (WHOLE, False)):
+        members = {A: Survivor(A, 1), B: Survivor(B, 2, uses=(Use(1, 0, claim, 6, BASE, is_held=True),))}
+        assert is_all_there(members, torn, [torn]) is is_filled
+    assert is_all_there({}, Data(-1, B, gaps=(HEAD,)), [torn]), "that it is lost is always so"
+
+
+def test_what_was_found_in_memory_counts_more_than_what_was_stored() -> None:
+    """What a process had last may have been overwritten by others that share its memory."""
+    survivors = [Survivor(A, 1, stored=Data(7, A)), Survivor(B, 2)]
+    found = [Data(-1, A, memory=(70, 4)), Data(6, B, memory=(71, 1))]
+    for told, version in ((found, 6), ([], 7)):
+        data = planned(survivors, told, 2, 3)[A].data
+        assert data is not None
+        assert data.version == version

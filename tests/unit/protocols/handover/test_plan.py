@@ -85,7 +85,7 @@ def test_claims_that_were_let_in_stay_let_in() -> None:
         ),
         Survivor(B, 2, uses=(Use(1, None, PART, 5), Use(2, 1, WHOLE, 9))),
     ]
-    entries = ((B, 1, PART), (A, 2, READ))
+    entries = ((B, 1, PART, 5), (A, 2, READ, 8))
     plan = planned(survivors, (), 2, 3)
     assert plan[B].entries == entries
     assert plan[A].places[0].active == entries

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from solvent.protocols.elmp.vocabulary import WHOLE, Claim, Data, Part, Source
 from solvent.protocols.machine import NodeId
 from solvent.running.spaces.filling import Row, ends_of, rows_of
 from solvent.running.spaces.words import Details, part_version
 
 A, B, C = NodeId(1), NodeId(2), NodeId(3)
-DATA = Data(9, A)
+DATA = Data(9, A, since=(2, 1))
 DETAILS = Details(9, 100, 1, False, "")
 
 
@@ -18,29 +20,29 @@ def _part(first: int, length: int | None) -> Claim:
 
 def test_without_changes_all_is_at_the_holder() -> None:
     """One row from the holder, cut to what is claimed."""
-    assert rows_of(DATA, DETAILS, (), WHOLE) == [Row(0, 100, 9, A)]
-    assert rows_of(DATA, DETAILS, (), _part(10, 20)) == [Row(10, 30, 9, A)]
-    assert rows_of(DATA, DETAILS, (), _part(90, 20)) == [Row(90, 100, 9, A)]
+    assert rows_of(DATA, DETAILS, (), WHOLE) == [Row(0, 100, 9, A, (2, 1))]
+    assert rows_of(DATA, DETAILS, (), _part(10, 20)) == [Row(10, 30, 9, A, (2, 1))]
+    assert rows_of(DATA, DETAILS, (), _part(90, 20)) == [Row(90, 100, 9, A, (2, 1))]
 
 
 def test_changes_lie_over_the_base_and_over_earlier_ones() -> None:
     """Of changes that overlap the later one counts."""
-    sources = (Source(B, 4, _part(10, 30)), Source(C, 1, _part(30, None)), Source(B, 5, _part(35, 5)))
+    sources = (Source(B, 4, _part(10, 30), 3), Source(C, 1, _part(30, None), 4), Source(B, 5, _part(35, 5), 5))
     old, new, rest = part_version(B, 4), part_version(B, 5), part_version(C, 1)
     assert rows_of(DATA, DETAILS, sources, WHOLE) == [
-        Row(0, 10, 9, A),
-        Row(10, 30, old, B),
-        Row(30, 35, rest, C),
-        Row(35, 40, new, B),
-        Row(40, 100, rest, C),
+        Row(0, 10, 9, A, (2, 1)),
+        Row(10, 30, old, B, (3, 9)),
+        Row(30, 35, rest, C, (4, 9)),
+        Row(35, 40, new, B, (5, 9)),
+        Row(40, 100, rest, C, (4, 9)),
     ]
-    assert rows_of(DATA, DETAILS, sources, _part(0, 5)) == [Row(0, 5, 9, A)]
-    assert rows_of(DATA, DETAILS, sources, _part(36, 2)) == [Row(36, 38, new, B)]
+    assert rows_of(DATA, DETAILS, sources, _part(0, 5)) == [Row(0, 5, 9, A, (2, 1))]
+    assert rows_of(DATA, DETAILS, sources, _part(36, 2)) == [Row(36, 38, new, B, (5, 9))]
 
 
 def test_what_lies_behind_the_end_is_not_there() -> None:
     """A claim that begins behind the end says where, so that who fills it can."""
-    assert rows_of(DATA, DETAILS, (Source(B, 4, _part(10, 30)),), _part(200, 20)) == [Row(200, 200, 9, A)]
+    assert rows_of(DATA, DETAILS, (Source(B, 4, _part(10, 30)),), _part(200, 20)) == [Row(200, 200, 9, A, (2, 1))]
 
 
 def test_claims_end_where_the_data_ends() -> None:
@@ -52,9 +54,9 @@ def test_claims_end_where_the_data_ends() -> None:
 
 def test_parts_of_the_dead_lie_between_the_base_and_later_changes() -> None:
     """They are at who has them now, under the version that their writer gave them."""
-    data = Data(9, A, parts=(Part(B, C, 4, _part(10, 30)),))
-    assert rows_of(data, DETAILS, (Source(A, 2, _part(20, None)),), WHOLE) == [
-        Row(0, 10, 9, A),
-        Row(10, 20, part_version(C, 4), B),
-        Row(20, 100, part_version(A, 2), A),
+    data = replace(DATA, parts=(Part(B, C, 4, _part(10, 30), 3),))
+    assert rows_of(data, DETAILS, (Source(A, 2, _part(20, None), 4),), WHOLE) == [
+        Row(0, 10, 9, A, (2, 1)),
+        Row(10, 20, part_version(C, 4), B, (3, 9)),
+        Row(20, 100, part_version(A, 2), A, (4, 9)),
     ]
