@@ -102,6 +102,23 @@ MODELS: Mapping[str, Callable[[], Model]] = {
         victims=(0,),
         title="one waits in vain, for a while only, and the founder dies",
     ),
+    "die-patient-reading-3": partial(
+        space,
+        3,
+        [(1, In(R, Request(claim=READ))), *wants(2, patience=1)],
+        keepers=(1,),
+        deaths=1,
+        victims=(0,),
+        is_in_order=False,
+        title="the same, and who waits has the token and waits for a reader",
+    ),
+    "suspect-patient-2": partial(
+        space,
+        2,
+        [*wants(0), *wants(1, patience=1), *suspects((1, 0))],
+        keepers=(0,),
+        title="one waits for a while only, and takes the founder for dead",
+    ),
     "die-two-resources-2": partial(
         space,
         2,
@@ -203,6 +220,13 @@ LARGE: Mapping[str, Callable[[], Model]] = {
     ),
     "die-withdrawing-and-requesting-3": partial(
         space, 3, [*wants(1, 2), *withdraws(1)], deaths=1, title="of two that request one withdraws, and anybody dies"
+    ),
+    "suspect-patient-3": partial(
+        space,
+        3,
+        [*wants(1), *wants(2, patience=1), *suspects((0, 1))],
+        keepers=(1,),
+        title="one waits in vain, for a while only, and who holds is taken for dead",
     ),
     "die-two-resources-both-3": partial(
         space,

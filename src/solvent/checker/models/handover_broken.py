@@ -116,6 +116,14 @@ BROKEN: Mapping[str, Callable[[], Model]] = {
         desk=broken.ForgetsPatience,
         title="who would wait for a while only waits for ever",
     ),
+    "grants-who-gave-up": partial(
+        space,
+        2,
+        [*wants(0), *wants(1, patience=1), *suspects((1, 0))],
+        keepers=(0,),
+        desk=broken.GrantsWhoGaveUp,
+        title="a claim that was given up amid a repair is there again after it",
+    ),
     "forgets-who-leaves": partial(
         space,
         3,

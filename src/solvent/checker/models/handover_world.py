@@ -60,6 +60,9 @@ class Seen(Value, frozen=True, gc=False):
     overtaken: NodeId | None = None
     #: The last version of each resource that was released.
     versions: Map[str, int] = Map()
+    #: Who has waited in vain, for a while only; and who of these was granted what it wanted all the same.
+    given_up: frozenset[tuple[NodeId, str]] = frozenset()
+    startled: NodeId | None = None
 
 
 def _observe(seen: Seen, node: NodeId, outcome: Any) -> Seen:
@@ -84,6 +87,22 @@ def _observe(seen: Seen, node: NodeId, outcome: Any) -> Seen:
         case Repaired(epoch, after):
             return replace(seen, after=seen.after.set(epoch, after))
     return seen
+
+
+def _observer(patient: frozenset[tuple[NodeId, str]]) -> Callable[[Seen, NodeId, Any], Seen]:
+    """Note what users are told, and of those who wait for a while only that they have given up."""
+
+    def observe(seen: Seen, node: NodeId, outcome: Any) -> Seen:
+        seen = _observe(seen, node, outcome)
+        if not isinstance(outcome, Of) or (node, outcome.resource) not in patient:
+            return seen
+        if isinstance(outcome.told, Dropped):
+            return replace(seen, given_up=seen.given_up | {(node, outcome.resource)})
+        if isinstance(outcome.told, Granted) and (node, outcome.resource) in seen.given_up:
+            return replace(seen, startled=node)
+        return seen
+
+    return observe
 
 
 def _lost(seen: Seen, node: NodeId) -> Seen:
@@ -112,6 +131,12 @@ def turns_come_in_order(world: World) -> str | None:
         return None
     scene = scene_of(world)
     return f"{node} was granted an earlier turn after a later one" if node in scene.counting() else None
+
+
+def who_has_given_up_is_granted_nothing(world: World) -> str | None:
+    """A claim that was dropped is over, also if a repair was under way."""
+    node = world.ghost.startled
+    return None if node is None else f"{node} has given up, and is granted what it wanted"
 
 
 def what_was_released_is_there(world: World) -> str | None:
@@ -261,11 +286,12 @@ def space(
         requests=(*requests, *entering),
         crashes=Crashes(count=deaths, nodes=victims),
         ghost=Seen(versions=Map({R: 1}) if has_data else Map()),
-        observe=_observe,
+        observe=_observer(patient),
         observe_crash=_lost,
         invariants=(
             *(_invariant(check, config) for check in SAFETY),
             the_space_is_one,
+            *([who_has_given_up_is_granted_nothing] if patient else []),
             *([what_is_there_counts] if has_data else []),
             *([what_was_released_is_there] if has_memory else []),
             *([turns_come_in_order] if is_in_order else []),

@@ -319,6 +319,17 @@ class ForgetsPatience(_Forgetting):
         return replace(state, timed=())
 
 
+class GrantsWhoGaveUp(Process):
+    """A claim that was given up since it was told of in answer to a muster is there again after the repair."""
+
+    __slots__ = ()
+
+    def still_wanted(self, resource: str, renewal: Renewal) -> Renewal:
+        """Take what the repair has given."""
+        del resource
+        return renewal
+
+
 class ForgetsWhoLeaves(_Forgetting):
     """Who was about to leave a resource stays in it after a repair, and is told nothing."""
 
@@ -340,6 +351,7 @@ __all__ = [
     "ForgetsWhoWaits",
     "GoersVote",
     "GrantsNothingAgain",
+    "GrantsWhoGaveUp",
     "HidesFromNewcomers",
     "LetsInAtOnce",
     "MakesATokenAlways",

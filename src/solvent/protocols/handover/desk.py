@@ -12,19 +12,21 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from solvent.protocols.elmp.holding import PATIENCE
 from solvent.protocols.elmp.messages import Hello, Own, Seat
 from solvent.protocols.elmp.process import seats
 from solvent.protocols.elmp.state import ENTRUSTED, ElmpState, Idle, Joining, Out, Place
-from solvent.protocols.elmp.vocabulary import Join, Joined, Leave, Left, Withdraw
+from solvent.protocols.elmp.vocabulary import Dropped, Join, Joined, Leave, Left, Request, Withdraw
 from solvent.protocols.handover.messages import Within
 from solvent.protocols.handover.plan import NUMBERS_BITS
 from solvent.protocols.handover.state import Role, SpaceState, Standing
-from solvent.protocols.handover.vocabulary import Of, Opened, Stays, Watch
+from solvent.protocols.handover.vocabulary import In, Of, Opened, Stays, Watch
 from solvent.protocols.machine import CancelTimer, Effect, Effects, Event, NodeId, Received, Report, Requested, Send
 from solvent.protocols.machine import SetTimer as Set
 
 if TYPE_CHECKING:
     from solvent.protocols.handover.machine import SpaceMachine
+    from solvent.protocols.handover.messages import Renewal
     from solvent.protocols.handover.vocabulary import Ballot
 
 ABSENT = ElmpState(Out(), Seat(None))
@@ -196,6 +198,37 @@ class Desk:
         elif type(wanted) is not Join:
             self.inside(resource, Requested(wanted))
 
+    # ----------------------------------------------------------------------------------------------------- patience
+
+    def wish(self, event: Requested) -> None:
+        """Keep what the user wants until a repair is over; who has no patience for that waits for so long only."""
+        self.change(wishes=(*self.standing.wishes, event))
+        match event.request:
+            case In(resource, Request(handle, patience)) if patience:
+                self.effects.append(Set(f"{PATIENCE}{handle}{OF_RESOURCE}{resource}", patience))
+
+    def on_impatience(self, name: str) -> None:
+        """Give up a claim that has waited long enough while a repair is under way, which may never be over.
+
+        Nobody is told: what this process has answered to a muster counts until the repair is over (`still_wanted`).
+        """
+        timer, _, resource = name.partition(OF_RESOURCE)
+        handle = int(timer.removeprefix(PATIENCE))
+        state = self.resources.get(resource, ABSENT)
+        if handle in state.timed:
+            self.resources = self.resources.set(resource, without(state, handle))
+            self.report(Of(resource, Dropped(handle)))
+        wishes = tuple(one for one in self.standing.wishes if not _requests(one, resource, handle))
+        if len(wishes) < len(self.standing.wishes):
+            self.change(wishes=wishes)
+            self.report(Of(resource, Dropped(handle)))
+
+    def still_wanted(self, resource: str, renewal: Renewal) -> Renewal:
+        """Give what the repair has given, without claims that have been given up since this process answered."""
+        handles = {one.turn: one.handle for one in self.resources.get(resource, ABSENT).places}
+        places = [replace(one, handle=handles.get(one.turn, one.handle)) for one in renewal.places]
+        return replace(renewal, places=tuple(places))
+
     def withdraw_all(self, resource: str) -> None:
         """Give up all claims of a resource."""
         state = self.resources.get(resource, ABSENT)
@@ -205,4 +238,27 @@ class Desk:
             self.inside(resource, Requested(Withdraw(handle)))
 
 
-__all__ = ["ABSENT", "OF_RESOURCE", "Desk", "Gate", "Standing", "wrapped"]
+def without(state: ElmpState, handle: int) -> ElmpState:
+    """Give a lock without a claim that waits; its place, and a token that is there, are nobody's from now on."""
+    return replace(
+        state,
+        seat=replace(state.seat, queue=tuple(one for one in state.seat.queue if not _asks_for(one[1], handle))),
+        places=tuple(replace(one, handle=None) if one.handle == handle else one for one in state.places),
+        uses=tuple(one for one in state.uses if one.handle != handle),
+        timed=tuple(one for one in state.timed if one != handle),
+    )
+
+
+def _asks_for(message: Any, handle: int) -> bool:
+    return type(message) is Own and message.what == "request" and message.handle == handle
+
+
+def _requests(wish: Event, resource: str, handle: int) -> bool:
+    """Say whether somebody wishes to make a claim, with some patience."""
+    match wish:
+        case Requested(In(wanted, Request(number, patience))):
+            return wanted == resource and number == handle and patience > 0
+    return False
+
+
+__all__ = ["ABSENT", "OF_RESOURCE", "Desk", "Gate", "Standing", "without", "wrapped"]

@@ -62,8 +62,10 @@ class Process(Repairing):
                 self.on_died(peer, is_certain=is_certain)
             case PeerRestarted(peer):
                 self.on_died(peer, is_certain=True)
-            case Requested() | TimerFired() if self.standing.role is Role.INSIDE and not self.standing.is_running:
-                self.change(wishes=(*self.standing.wishes, event))
+            case Requested() if self.standing.role is Role.INSIDE and not self.standing.is_running:
+                self.wish(event)
+            case TimerFired(name) if self.standing.role is Role.INSIDE and not self.standing.is_running:
+                self.on_impatience(name)
             case Requested(request):
                 self.on_requested(request)
             case TimerFired(name):

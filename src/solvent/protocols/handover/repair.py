@@ -341,7 +341,7 @@ class Repairing(Alarming):
             lost = tuple(sorted(frozenset(old.members) - frozenset(members)))
             self.report(Repaired(renew.ballot, renew.after, lost, tuple(_told(*one) for one in renew.renewals)))
         for resource, renewal in renew.renewals:
-            state, effects = renewed(self.locks, self.staying(resource), renewal)
+            state, effects = renewed(self.locks, self.staying(resource), self.still_wanted(resource, renewal))
             self.resources = self.resources.set(resource, state)
             self.effects += wrapped(effects, renew.ballot, resource)
         for node, address in sorted(old.knocks.items()):

@@ -76,7 +76,7 @@ class Standing(Value, frozen=True, gc=False):
     #: What this process has agreed to and is not yet to do; and all that it has agreed to since its epoch began.
     agreed: Renew | None = None
     agreements: tuple[Agreement, ...] = ()
-    #: Messages of the epoch to come, with their senders; and what users wanted and timers did while it had stopped.
+    #: Messages of the epoch to come, with their senders; and what users wanted while it had stopped.
     early: tuple[tuple[NodeId, Any], ...] = ()
     wishes: tuple[Any, ...] = ()
     watched: tuple[NodeId, ...] = ()

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 import pytest
 
 from solvent.protocols.elmp.state import Out
 from solvent.protocols.elmp.vocabulary import Data, Dropped, Granted, Leave, Left, Queued, Release, Request, Withdraw
-from solvent.protocols.handover.invariants import SAFETY, Scene
 from solvent.protocols.handover.messages import HandoverMessage, Present, Proceed, Renew, Within
 from solvent.protocols.handover.state import Role, SpaceConfig
 from solvent.protocols.handover.vocabulary import (
@@ -30,38 +27,10 @@ from solvent.protocols.handover.vocabulary import (
     Repaired,
     Stays,
 )
-from solvent.protocols.machine import NodeId, Requested, TimerFired
-from tests.unit.protocols.handover.town import R, Town
+from solvent.protocols.machine import NodeId, Requested
+from tests.unit.protocols.handover.town import R, Town, is_sound, of, serve_all
 
 A, B, C, D, E = map(NodeId, range(5))
-
-
-def of(told: list[tuple[NodeId, Any]], kind: type) -> list[tuple[NodeId, Any]]:
-    """Give what was told of one kind, also of a resource."""
-    inner = [(node, one.told if isinstance(one, Of) else one) for node, one in told]
-    return [(node, one) for node, one in inner if isinstance(one, kind)]
-
-
-def is_sound(town: Town) -> bool:
-    """Whether all that must hold does."""
-    living = {NodeId(node): state for node, state in enumerate(town.states) if node not in town.dead}
-    scene = Scene(living, tuple(town.under_way), town.machines[0].config.locks)
-    return [check(scene) for check in SAFETY] == [None] * len(SAFETY)
-
-
-def serve_all(town: Town) -> list[NodeId]:
-    """Let whoever holds release, until nobody does; give who held, in order."""
-    served = []
-    while True:
-        holders = [
-            NodeId(node)
-            for node, state in enumerate(town.states)
-            if node not in town.dead and R in state.resources and any(use.is_held for use in state.resources[R].uses)
-        ]
-        if not holders:
-            return served
-        served += holders
-        town.want(holders[0], In(R, Release()))
 
 
 # -------------------------------------------------------------------------------------------------- coming and going
@@ -125,17 +94,6 @@ def test_resources_are_independent() -> None:
 def test_claims_of_who_has_not_opened_a_resource_are_dropped() -> None:
     """As the lock says of who takes no part."""
     assert Town(2, is_settled=False).want(1, In(R, Request(4))) == [(B, Of(R, Dropped(4)))]
-
-
-def test_patience_is_a_timer_of_the_resource() -> None:
-    """A claim that waits too long is withdrawn."""
-    town = Town(2)
-    town.want(0, In(R, Request()))
-    town.want(1, In(R, Request(0, patience=50)))
-    [(node, name)] = town.timers
-    town.take(node, TimerFired(name))
-    town.talk()
-    assert of(town.told, Dropped) == [(B, Dropped(0))]
 
 
 def test_who_goes_leaves_everything() -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
+from solvent.protocols.elmp.vocabulary import Release
+from solvent.protocols.handover.invariants import SAFETY, Scene
 from solvent.protocols.handover.machine import SpaceMachine
 from solvent.protocols.handover.state import SpaceConfig
-from solvent.protocols.handover.vocabulary import Died, Enter, Open
+from solvent.protocols.handover.vocabulary import Died, Enter, In, Of, Open
 from solvent.protocols.machine import Answered, Ask, Effects, Event, NodeId, Received, Report, Requested, Send, SetTimer
 
 if TYPE_CHECKING:
@@ -100,4 +102,32 @@ class Town:
                 self.take(node, Answered(self.found.get(node, {})))
 
 
-__all__ = ["R", "Town"]
+def of(told: list[tuple[NodeId, Any]], kind: type) -> list[tuple[NodeId, Any]]:
+    """Give what was told of one kind, also of a resource."""
+    inner = [(node, one.told if isinstance(one, Of) else one) for node, one in told]
+    return [(node, one) for node, one in inner if isinstance(one, kind)]
+
+
+def is_sound(town: Town) -> bool:
+    """Whether all that must hold does."""
+    living = {NodeId(node): state for node, state in enumerate(town.states) if node not in town.dead}
+    scene = Scene(living, tuple(town.under_way), town.machines[0].config.locks)
+    return [check(scene) for check in SAFETY] == [None] * len(SAFETY)
+
+
+def serve_all(town: Town) -> list[NodeId]:
+    """Let whoever holds release, until nobody does; give who held, in order."""
+    served = []
+    while True:
+        holders = [
+            NodeId(node)
+            for node, state in enumerate(town.states)
+            if node not in town.dead and R in state.resources and any(use.is_held for use in state.resources[R].uses)
+        ]
+        if not holders:
+            return served
+        served += holders
+        town.want(holders[0], In(R, Release()))
+
+
+__all__ = ["R", "Town", "is_sound", "of", "serve_all"]
