@@ -1,7 +1,7 @@
 """Which protocols can be checked, and where their models are.
 
 A protocol's modules offer `MODELS` and `BROKEN`, mappings from a name to a function that builds a `Model`. A broken
-model is a copy with one known fault; the checker must find it. Some offer `LARGE` as well: models that take minutes,
+model is a copy with one known fault; the checker must find it. Some offer `LARGE` as well: models that take long,
 and are checked only when they are named. Modules are imported when they are asked for.
 """
 

@@ -1,6 +1,6 @@
 """`solvent check PROTOCOL`: every order of events of a protocol's small worlds.
 
-Without options all its models are checked, but for the large ones, which take minutes and have to be named. `--broken
+Without options all its models are checked, but for the large ones, which take long and have to be named. `--broken
 NAME` turns things round: the checker is given a model with a known fault, and it would be wrong not to find it.
 """
 
@@ -138,7 +138,7 @@ def _list(options: Namespace, models: Models) -> int:
     width = max((len(name) for group in titles.values() for name in group), default=0)
     for kind, group in titles.items():
         if group:
-            write((kind, "bold"), " (minutes each; checked when named by --model)" if kind == "large" else "")
+            write((kind, "bold"), " (checked only when named by --model)" if kind == "large" else "")
         for name, title in group.items():
             write(f"  {name:<{width}}  {title}".rstrip())
     return 0

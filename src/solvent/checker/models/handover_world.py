@@ -266,18 +266,14 @@ def space(
     config = replace(config, asks_inventory=has_memory)
     begins = settled(count, range(count) if opened is None else opened, config, data, second)
     machines = [Tenant(NodeId(node), f"a{node}", config, is_first=False) for node in range(count + len(newcomers))]
-    leaving = _of(requests, Leave)
+    leaving = {node for node, _ in _of(requests, Leave)}
     for node, one in enumerate(machines):
         one.desk, one.is_instant, one.is_fleeting, one.is_late = desk, is_instant, is_fleeting, is_late
         one.begins = begins[node] if node < count else None
         one.contacts = () if node < count else tuple(map(NodeId, newcomers[node - count]))
-        one.is_returning = node in {leaver for leaver, _ in leaving}
+        one.is_returning = node in leaving
     entering = tuple((count + node, Enter(NodeId(known[0]))) for node, known in enumerate(newcomers))
-    claims = _of(requests, Request) | leaving | {(NodeId(node), R) for node, _ in entering}
-    going = frozenset(NodeId(node) for node, request in requests if isinstance(request, Go))
-    patient = _of([one for one in requests if getattr(getattr(one[1], "wanted", None), "patience", 0)], Request)
-    wishes = Wishes(claims, leaving, going)
-
+    wishes, patient = _wishes(requests, entering), _of(requests, Request, is_patient=True)
     return Model(
         machines=tuple(machines),
         title=title,
@@ -300,12 +296,21 @@ def space(
     )
 
 
-def _of(requests: Iterable[tuple[int, Any]], kind: type) -> frozenset[tuple[NodeId, str]]:
-    """Give who wants something of one kind of which resource."""
+def _wishes(requests: Sequence[tuple[int, Any]], entering: Iterable[tuple[int, Any]]) -> Wishes:
+    """Give what users want; who comes claims the resource, as does who comes back to it."""
+    leaving = _of(requests, Leave)
+    claims = _of(requests, Request) | leaving | {(NodeId(node), R) for node, _ in entering}
+    return Wishes(claims, leaving, frozenset(NodeId(node) for node, request in requests if isinstance(request, Go)))
+
+
+def _of(requests: Iterable[tuple[int, Any]], kind: type, *, is_patient: bool = False) -> frozenset[tuple[NodeId, str]]:
+    """Give who wants something of one kind of which resource; perhaps only those who wait for a while only."""
     return frozenset(
         (NodeId(node), request.resource)
         for node, request in requests
-        if isinstance(request, In) and isinstance(request.wanted, kind)
+        if isinstance(request, In)
+        and isinstance(request.wanted, kind)
+        and (not is_patient or request.wanted.patience > 0)
     )
 
 
