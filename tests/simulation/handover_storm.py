@@ -1,7 +1,8 @@
 """A space in bad weather: messages lost, doubled and late, networks torn apart, processes that come, go and die.
 
 Users at all processes claim two resources again and again: one with data that everybody changes, one of which parts are
-claimed and which is read. Hosts say of their own dead that they are dead, and of processes of other hosts that are dead
+claimed and which is read. Now and then they wait for a while only, think better of it, or leave a resource and come
+back to it. Hosts say of their own dead that they are dead, and of processes of other hosts that are dead
 or behind a cut that they seem to be; and now and then of some that are quite well. Whatever happens, no two that count
 hold what excludes each other, and there is one space; and when the weather clears, everybody that lives and was not
 expelled is served, unless too few are left.
@@ -18,7 +19,19 @@ from random import Random
 from typing import Any
 
 from solvent.protocols.elmp.state import ElmpConfig
-from solvent.protocols.elmp.vocabulary import Claim, Data, Dropped, Entrusted, Fetched, Granted, Release, Request
+from solvent.protocols.elmp.vocabulary import (
+    Claim,
+    Data,
+    Dropped,
+    Entrusted,
+    Fetched,
+    Granted,
+    Leave,
+    Left,
+    Release,
+    Request,
+    Withdraw,
+)
 from solvent.protocols.handover.invariants import (
     SAFETY,
     Scene,
@@ -43,6 +56,7 @@ from solvent.protocols.handover.vocabulary import (
     Open,
     Opened,
     Repaired,
+    Stays,
     Watch,
 )
 from solvent.protocols.link import Linked
@@ -76,7 +90,7 @@ class Weather(Environment):
         self.memory: dict[int, Data] = {}
         self.after: dict[Ballot, tuple[Ballot, ...]] = {}
         self.begun: dict[Ballot, set[NodeId]] = {}
-        self.granted = self.repairs = self.expelled = self.entered = 0
+        self.granted = self.repairs = self.expelled = self.entered = self.dropped = self.left = 0
         self.wrong = ""
 
     # --- What happens.
@@ -101,7 +115,11 @@ class Weather(Environment):
             case Of(resource, Entrusted(data)):
                 self.want(node, In(resource, Fetched(data.version)), 30, is_needed=True)
             case Of(resource, Dropped()):
+                self.dropped += 1
                 self.waiting.discard((node, resource))
+            case Of(resource, Left() | Stays()):
+                self.left += 1
+                self.want(node, Open(resource), 100)
             case Repaired(epoch, after):
                 self.repairs += epoch not in self.after
                 self.after[epoch] = after
@@ -127,8 +145,11 @@ class Weather(Environment):
             after = self.chance.uniform(10, 40)
             assert self.run is not None
             self.run.request(node, _Written(version + 1, granted), after_ms=after)
-        if self.chance.random() < 0.8:
+        whim = self.chance.random()
+        if whim < 0.8:
             self.claim(node, resource, 400)
+        elif whim < 0.9:
+            self.want(node, In(resource, Leave()), 100)
 
     def write(self, node: NodeId, written: _Written) -> Any:
         """Put a new version into the memory of the host, and release it."""
@@ -153,8 +174,12 @@ class Weather(Environment):
         if self.run.now < self.during_ms:
             claim = self.chance.choice(CLAIMS) if resource == PARTS else Claim()
             self.waiting.add((node, resource))
+            patience = self.chance.randrange(20, 500) if self.chance.random() < 0.2 else 0
             # Not before what is held is released.
-            self.run.request(node, In(resource, Request(claim=claim)), after_ms=self.chance.uniform(50, after_ms))
+            after = self.chance.uniform(50, after_ms)
+            self.run.request(node, In(resource, Request(patience=patience, claim=claim)), after_ms=after)
+            if self.chance.random() < 0.1:
+                self.run.request(node, In(resource, Withdraw()), after_ms=after + self.chance.uniform(0, 300))
 
     def enter(self, node: NodeId) -> None:
         """Turn to somebody who seems to be in."""
@@ -349,4 +374,4 @@ def storm(seed: int, count: int = 10, *, during_ms: float = 15_000, check_every:
 
 if __name__ == "__main__":
     done = storm(int(sys.argv[1]), int(sys.argv[2]))
-    print(done.granted, done.repairs, done.expelled, done.entered, done.version)
+    print(done.granted, done.dropped, done.left, done.repairs, done.expelled, done.entered, done.version)

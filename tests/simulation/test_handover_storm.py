@@ -13,6 +13,8 @@ def test_a_space_comes_through_a_storm(seed: int) -> None:
     weather = storm(seed, 8, during_ms=6_000)
     assert weather.granted >= 10
     assert weather.entered >= 4
+    assert weather.left >= 1
+    assert weather.dropped >= 1
     assert weather.repairs >= 1
 
 

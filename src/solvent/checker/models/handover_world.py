@@ -303,14 +303,15 @@ def _wishes(requests: Sequence[tuple[int, Any]], entering: Iterable[tuple[int, A
     return Wishes(claims, leaving, frozenset(NodeId(node) for node, request in requests if isinstance(request, Go)))
 
 
-def _of(requests: Iterable[tuple[int, Any]], kind: type, *, is_patient: bool = False) -> frozenset[tuple[NodeId, str]]:
+def _of(
+    requests: Iterable[tuple[int, Any]], kind: type[Request | Leave], *, is_patient: bool = False
+) -> frozenset[tuple[NodeId, str]]:
     """Give who wants something of one kind of which resource; perhaps only those who wait for a while only."""
+    wanted = [(NodeId(node), one.resource, one.wanted) for node, one in requests if isinstance(one, In)]
     return frozenset(
-        (NodeId(node), request.resource)
-        for node, request in requests
-        if isinstance(request, In)
-        and isinstance(request.wanted, kind)
-        and (not is_patient or request.wanted.patience > 0)
+        (node, resource)
+        for node, resource, one in wanted
+        if isinstance(one, kind) and (not is_patient or (isinstance(one, Request) and one.patience > 0))
     )
 
 
