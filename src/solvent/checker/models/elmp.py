@@ -9,7 +9,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from solvent.checker.models.elmp_mixed import LARGE, MIXED
+from solvent.checker.models.elmp_mixed import MIXED, MIXED_LARGE
+from solvent.checker.models.elmp_trail import TRAIL, TRAIL_BROKEN, TRAIL_LARGE
 from solvent.checker.models.elmp_world import Late, User, elmp, endless
 from solvent.protocols.elmp import broken
 from solvent.protocols.elmp.state import ElmpConfig
@@ -180,7 +181,11 @@ MODELS: Mapping[str, Callable[[], Model]] = {
         title="who has changed a part leaves",
     ),
     **MIXED,
+    **TRAIL,
 }
+
+# Those that take minutes.
+LARGE: Mapping[str, Callable[[], Model]] = {**MIXED_LARGE, **TRAIL_LARGE}
 
 BROKEN: Mapping[str, Callable[[], Model]] = {
     "hands-over-no-children": partial(
@@ -369,6 +374,7 @@ BROKEN: Mapping[str, Callable[[], Model]] = {
         desk=broken.GivesUpTheToken,
         title="who needs the token to leave asks for it and lets itself be passed over, again and again",
     ),
+    **TRAIL_BROKEN,
 }
 
 __all__ = ["BROKEN", "LARGE", "MODELS"]

@@ -187,7 +187,7 @@ MIXED: Mapping[str, Callable[[], Model]] = {
 }
 
 # Those that take minutes.
-LARGE: Mapping[str, Callable[[], Model]] = {
+MIXED_LARGE: Mapping[str, Callable[[], Model]] = {
     "requests-6": partial(
         elmp,
         (*_FIVE, 2),
@@ -219,4 +219,4 @@ LARGE: Mapping[str, Callable[[], Model]] = {
     ),
 }
 
-__all__ = ["LARGE", "MIXED"]
+__all__ = ["MIXED", "MIXED_LARGE"]

@@ -36,6 +36,8 @@ _NUMBERS_MAX = 3
 _TURNS: dict[type, str] = {
     **dict.fromkeys((Place, Use, Given, Token, Link, Unlink, Unlinked, Relink, Relinked), "turn"),
     Seat: "turns",
+    Requesting: "turn",
+    ElmpState: "latest",
 }
 _REFS: dict[type, tuple[str, ...]] = {
     Place: ("predecessor", "next"),
@@ -46,6 +48,7 @@ _REFS: dict[type, tuple[str, ...]] = {
     Seat: ("tail",),
     Surrender: ("place",),
 }
+_TRAILS = frozenset((Place, Token))
 _NUMBERS: dict[type, tuple[str, int]] = {
     ElmpState: ("asks", _NUMBERS_MAX),
     **dict.fromkeys((Requesting, Asking, Given, Freed), ("number", _NUMBERS_MAX)),
@@ -79,6 +82,8 @@ def _renamed(value: Any, rename: Callable[[int], int]) -> Any:
     for name in _REFS.get(kind, ()):
         ref = getattr(value, name)
         changed[name] = None if ref is None else (ref[0], rename(ref[1]))
+    if kind in _TRAILS and value.trail is not None:
+        changed["trail"] = tuple((node, rename(turn)) for node, turn in value.trail)
     if kind in _NUMBERS:
         name, numbers = _NUMBERS[kind]
         changed[name] = getattr(value, name) % numbers

@@ -147,6 +147,10 @@ class Board:
             self._used[to] = way
         way.send(message)
 
+    def is_silent(self) -> bool:
+        """Whether there is nothing to be handed over."""
+        return not self._used
+
     def flush(self) -> None:
         """Hand over what was taken; to whom something was said last, first.
 

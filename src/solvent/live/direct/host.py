@@ -151,11 +151,14 @@ class DirectHost(Generic[State]):
         working.join(CLOSE_SECONDS_MAX)
 
     def _take_request(self, request: Any) -> None:
-        # What has come before is taken before: whoever has a lock in a loop would else never hear that others want it.
-        events = self._board.poll.poll(0, EVENTS_MAX)
-        if events:
-            self._board.take(events)
         self._steps.request(request)
+        board = self._board
+        if board.is_silent():
+            # Nobody else is to do anything. What has come is taken at once: whoever has a lock in a loop would else
+            # never hear that others want it. Who has said something to others is about to listen anyway.
+            events = board.poll.poll(0, EVENTS_MAX)
+            if events:
+                board.take(events)
 
     def _call(self, what: Callable[[], None]) -> None:
         if self._working.is_mine():

@@ -110,7 +110,7 @@ class Balancing(Inserting):
         self.reset_departure()
         self.gathering = Gathering(frozenset(self.children), () if is_top else (self.me,), is_top)
         # Who is told to gather begins its request again unless it has heard of its place.
-        self.tell_last()
+        self.tell_all()
         for node in sorted(self.children):
             self.send(node, Gather())
 

@@ -318,7 +318,7 @@ class GathersInSilence(Process):
 
     def gather(self, *, is_top: bool) -> None:
         """Tell nobody before."""
-        untold, self.untold = self.untold, None
+        untold, self.untold = self.untold, ()
         super().gather(is_top=is_top)
         self.untold = untold
 
@@ -330,6 +330,34 @@ class GivesUpTheToken(Process):
         """Take a place like any that is nobody's."""
         super().begin_request(handle, claim)
         self.places = tuple(replace(one, is_kept=False) for one in self.places)
+
+
+class TakesOldNews(Process):
+    """News of a place that was had long ago are taken for those of the request under way."""
+
+    def appended(self, given: Given) -> None:
+        """Do not look at the request's number."""
+        super().appended(replace(given, number=self.asks))
+
+
+class KeepsTheTrailToItself(Process):
+    """The root gives its place up, and those behind whoever comes next have never heard of their places."""
+
+    def go_on(self, place: Place) -> None:
+        """Tell nobody."""
+        untold, self.untold = self.untold, ()
+        super().go_on(place)
+        self.untold = untold or self.untold
+
+
+class TrustsTheTrail(Process):
+    """The token goes where the root meant it to go, also to who has been passed over since."""
+
+    def on_token(self, message: Token) -> None:
+        """Forget what this process knows better."""
+        if message.trail:
+            self.put(replace(self.known(message.turn), next=None))
+        super().on_token(message)
 
 
 __all__ = [
@@ -345,6 +373,7 @@ __all__ = [
     "IgnoresImpatience",
     "KeepsTheOldChild",
     "KeepsTheToken",
+    "KeepsTheTrailToItself",
     "KnowsItsNeighboursOnce",
     "LastComeFirstServed",
     "LeavesWhileListed",
@@ -354,8 +383,10 @@ __all__ = [
     "OnlyIdleOnesFollow",
     "Refuses",
     "StaysRoot",
+    "TakesOldNews",
     "TakesTheNewestFirst",
     "TellsOnlyTheRequester",
+    "TrustsTheTrail",
     "WaitsForNobody",
     "WaitsForThoseThatHold",
     "WithdrawsAtOnce",

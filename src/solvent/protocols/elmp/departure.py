@@ -223,6 +223,7 @@ class Departing(Climbing):
             self.departure = replace(self.departure, heir=message.heir)
         if message.heir is None:
             del self.children[sender]
+            self.forget_untold(sender)
             self.is_reshaped = True
         else:
             self.rename_child(sender, message.heir)

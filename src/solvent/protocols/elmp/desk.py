@@ -36,6 +36,7 @@ class Desk:
         "is_listed",
         "is_reshaped",
         "keeps",
+        "latest",
         "me",
         "parent",
         "phase",
@@ -62,6 +63,7 @@ class Desk:
         self.rank = state.rank
         self.asks = state.asks
         self.places = state.places
+        self.latest = state.latest
         self.uses = state.uses
         self.used = state.used
         self.is_listed = state.is_listed
@@ -111,6 +113,7 @@ class Desk:
             self.stored,
             self.timed,
             self.early,
+            self.latest,
         )
 
     def finish(self) -> tuple[ElmpState, Effects]:

@@ -43,7 +43,7 @@ class Exchanging(Holding):
         self.early = tuple(one for one in self.early if one[1] is not upper)
         self.swap = Swap(other, is_upper, frozenset(children), upper=upper)
         # Only who has the seat now can be asked for news.
-        self.tell_last()
+        self.tell_all()
         # Whoever was to be the heir is a child of another now.
         self.reset_departure()
         for node in children:

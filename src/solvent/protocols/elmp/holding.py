@@ -30,8 +30,8 @@ from solvent.protocols.elmp.messages import (
     Unlink,
     Unlinked,
 )
-from solvent.protocols.elmp.queue import Queue
-from solvent.protocols.elmp.state import ENTRUSTED, Use
+from solvent.protocols.elmp.queue import Queue, following
+from solvent.protocols.elmp.state import ENTRUSTED, Requesting, Use
 from solvent.protocols.elmp.vocabulary import WHOLE, Claim, Data, Dropped, Entrusted, Fetched, Granted, Source
 from solvent.protocols.machine import CancelTimer
 
@@ -61,11 +61,33 @@ class Holding(Queue):
         if message.data is not None and not message.data.is_at(self.me):
             # Word of who has taken the data may be slower.
             self.keeps = None
-        place = replace(self.known(message.turn), predecessor=None, has_token=True, data=message.data, active=active)
+        place = self.known(message.turn)
+        after, trail = place.next, place.trail
+        if trail is None:
+            after, trail = following(after, message.trail)
+        place = replace(
+            place, predecessor=None, has_token=True, data=message.data, active=active, next=after, trail=trail
+        )
+        if message.trail is not None:
+            place = self.without_early(place)
         if place.handle is None:
             self.pass_on(place)
         else:
             self.let_in(place, place.handle, place.claim)
+        phase = self.phase
+        if message.trail is not None and type(phase) is Requesting and phase.can_wait and phase.turn == message.turn:
+            # Nobody else tells of this place.
+            self.be_idle()
+
+    def without_early(self, place: Place) -> Place:
+        """Pass over who comes next if it has asked for that before this process knew it."""
+        if place.early is None or place.next is None:
+            return place
+        self.put(place)
+        self.on_unlink(place.early)
+        found = self.place_of(place.turn)
+        assert found is not None
+        return found
 
     def let_in(self, place: Place, handle: int, claim: Claim) -> None:
         """Let a claim in that has the token, and wait for those that it excludes."""
@@ -103,7 +125,7 @@ class Holding(Queue):
             data = replace(data, is_urgent=True)
             self.departure = replace(self.departure, is_entrusted=True)
         # Also to a place of its own by a message, which is not to overtake others.
-        self.send(place.next[0], Token(place.next[1], data, place.active))
+        self.send(place.next[0], Token(place.next[1], data, place.active, place.trail))
 
     def has_all(self, place: Place, data: Data) -> bool:
         """Whether all data is here, or is being fetched."""
@@ -293,6 +315,10 @@ class Holding(Queue):
         """Hear that the data is elsewhere; processes that share memory may have made a later version of it here."""
         if self.keeps is not None and self.keeps <= message.version:
             self.keeps = None
+
+    def be_idle(self) -> None:
+        """Have a place in the queue, and be held for the request no longer."""
+        raise NotImplementedError
 
     # --------------------------------------------------------------------------------------------------- dispatch
 

@@ -7,6 +7,7 @@ must hang together.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
@@ -132,10 +133,14 @@ def who_is_asked_takes_part(scene: Scene) -> str | None:
 def _places(scene: Scene) -> dict[Ref, Place]:
     """Give all places; also of who has not been told of it, as far as the root knows it."""
     places = {(NodeId(node), place.turn): place for node, state in enumerate(scene.states) for place in state.places}
-    for one in [state.seat.untold for state in scene.states]:
-        if one is not None and (one.requester, 0) in places:
+    for one in [one for state in scene.states for one in state.seat.untold]:
+        ref = one.requester, one.turn
+        if (one.requester, 0) in places and scene.states[one.requester].asks == one.number:
             place = places.pop((one.requester, 0))
-            places[one.requester, one.turn] = replace(place, turn=one.turn, predecessor=one.predecessor)
+            places[ref] = replace(place, turn=one.turn, predecessor=one.predecessor)
+        if ref in places:
+            place = places[ref]
+            places[ref] = replace(place, predecessor=place.predecessor or one.predecessor, next=place.next or one.next)
     return places
 
 
@@ -159,6 +164,18 @@ def _given(scene: Scene) -> list[Given]:
     return found
 
 
+def _trails(scene: Scene) -> list[tuple[Ref, ...]]:
+    """Give places that come after each other, as the root has put them together and the token tells."""
+    found = [
+        (place.next, *place.trail)
+        for state in scene.states
+        for place in state.places
+        if place.trail is not None and place.next is not None
+    ]
+    tokens = [(to, one) for to, one in scene.under_way() if isinstance(one, Token) and one.trail is not None]
+    return found + [((to, one.turn), *one.trail) for to, one in tokens if one.trail is not None]
+
+
 def who_waits_is_in_the_queue(scene: Scene) -> str | None:
     """From the token on, `next` leads to everybody who waits, once and in the order of their turns."""
     places, messages = _places(scene), scene.messages
@@ -166,6 +183,9 @@ def who_waits_is_in_the_queue(scene: Scene) -> str | None:
     given = _given(scene)
     told = {(one.requester, one.turn): one.next for one in given if one.next is not None}
     told |= {(to, one.turn): one.next for _, to, one in messages if isinstance(one, Link)}
+    for trail in _trails(scene):
+        for before, after in pairwise(trail):
+            told.setdefault(before, after)
     named = {(one.requester, one.turn) for one in given}
     seen: list[Ref] = []
     here = _first(scene)

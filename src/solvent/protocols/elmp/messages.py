@@ -126,8 +126,8 @@ class Seat(Value, frozen=True, gc=False):
     ranks: int = 0
     turns: int = 0
     tail: Ref | None = None
-    #: The root's: the last place, if its process has not been told of it.
-    untold: Given | None = None
+    #: The root's: places of which their processes have not been told, the last one last; of some the token has told.
+    untold: tuple[Given, ...] = ()
 
 
 class Won(Message, frozen=True, gc=False):
@@ -254,6 +254,8 @@ class Token(Message, frozen=True, gc=False):
     data: Data | None = None
     #: Claims that were let in before and may still be held, in this order, and those whose changes are not fetched.
     active: tuple[Entry, ...] = ()
+    #: Of a place of which nobody else tells: the places that come after it, as far as they are known.
+    trail: tuple[Ref, ...] | None = None
 
 
 class Await(Message, frozen=True, gc=False):

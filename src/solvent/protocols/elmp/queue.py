@@ -25,11 +25,13 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from solvent.protocols.elmp.desk import Desk
-from solvent.protocols.elmp.messages import Link, Ref, Relink, Relinked, Unlink, Unlinked, Won
+from solvent.protocols.elmp.messages import Given, Link, Ref, Relink, Relinked, Unlink, Unlinked, Won
+from solvent.protocols.elmp.state import Requesting
 from solvent.protocols.elmp.vocabulary import Queued
 
 if TYPE_CHECKING:
     from solvent.protocols.elmp.state import Place
+    from solvent.protocols.machine import NodeId
 
 
 class Queue(Desk):
@@ -47,6 +49,7 @@ class Queue(Desk):
     def put(self, place: Place) -> None:
         """Keep a place as it is now."""
         places, turn = self.places, place.turn
+        self.latest = max(self.latest, turn)
         if not places or (len(places) == 1 and places[0].turn == turn):
             self.places = (place,)
         else:
@@ -66,6 +69,8 @@ class Queue(Desk):
         self.remove(0)
         place = replace(asking, turn=turn)
         self.put(place)
+        if type(self.phase) is Requesting:
+            self.phase = replace(self.phase, turn=turn)
         if place.handle is not None:
             self.report(Queued(place.handle, turn))
         return place
@@ -75,40 +80,40 @@ class Queue(Desk):
     def append(self, first: Ref, last: Ref) -> None:
         """Put places at the end of the queue; of the first its process knows, or is told, what comes before."""
         assert self.tail is not None
-        (to, turn), self.tail = self.tail, last
+        (to, turn), is_untold, self.tail = self.tail, self.is_last_untold(), last
         if to == self.me:
             self.on_link(Link(turn, first))
-        elif self.untold is not None:
-            self.tell_last(first)
+        elif is_untold:
+            *others, given = self.untold
+            self.untold = tuple(others)
+            self.send(to, Won((replace(given, next=first),)))
         else:
             self.send(to, Link(turn, first))
 
-    def tell_last(self, after: Ref | None = None) -> None:
-        """Tell the process that has the last place of it, and who comes after it if that is known."""
-        if self.untold is not None:
-            self.send(self.untold.requester, Won((replace(self.untold, next=after),)))
-            self.untold = None
-
-    def on_link(self, message: Link) -> None:
+    def on_link(self, message: Link, trail: tuple[Ref, ...] | None = None) -> None:
         """Know who comes next; if the token rests here, it goes there."""
-        place = replace(self.known(message.turn), next=message.next)
+        place = replace(self.known(message.turn), next=message.next, trail=trail)
         self.put(place)
         self.go_on(place)
         if place.early is not None:
             self.on_unlink(place.early)
 
-    def appended(self, turn: int, predecessor: Ref, after: Ref | None) -> None:
+    def appended(self, given: Given) -> None:
         """Hear of one's place in the queue, and of who comes next if that is known already.
 
-        The token, or word of somebody beside it in the list, may have been faster.
+        The token, or word of somebody beside it in the list, may have been faster; the token may even be gone again.
         """
-        place = self.known(turn) if self.place_of(0) is not None else self.place_of(turn)
-        if place is not None and place.predecessor is None and not place.has_token:
-            place = replace(place, predecessor=predecessor)
+        place, turn = self.place_of(given.turn), given.turn
+        if place is None:
+            if given.number != self.asks or self.place_of(0) is None:
+                return
+            place = self.known(turn)
+        if place.predecessor is None and not place.has_token:
+            place = replace(place, predecessor=given.predecessor)
             self.put(place)
             self.go_on(place)
-        if after is not None:
-            self.on_link(Link(turn, after))
+        if given.next is not None and place.next is None:
+            self.on_link(Link(turn, given.next))
 
     def go_on(self, place: Place) -> None:
         """Pass the token on from a place that is nobody's, or have the place passed over, as far as that can be now."""
@@ -118,18 +123,22 @@ class Queue(Desk):
             self.pass_on(place)
         elif place.predecessor is not None and not (place.is_kept or place.is_linking or place.is_unlinking):
             to, turn = place.predecessor
-            self.put(replace(place, is_unlinking=True))
+            self.tell_all()
+            self.put(replace(place, is_unlinking=True, trail=None))
             self.send(to, Unlink(turn, (self.me, place.turn), place.next))
 
     def on_unlink(self, message: Unlink) -> None:
         """Pass a place over; unless the token is on its way there, or this place itself is being passed over."""
         place = self.place_of(message.turn)
+        if place is None and message.turn > self.latest and self.place_of(0) is not None:
+            place = self.known(message.turn)
         if place is None or place.is_unlinking:
             return
         if place.next is None:
             self.put(replace(place, early=message))
         elif place.next == message.gone:
-            self.put(replace(place, next=message.next, is_linking=True, early=None))
+            after, trail = following(message.next, place.trail)
+            self.put(replace(place, next=after, trail=trail, is_linking=True, early=None))
             to, turn = message.next
             self.send(to, Relink(turn, (self.me, place.turn)))
             self.send(message.gone[0], Unlinked(message.gone[1]))
@@ -156,9 +165,75 @@ class Queue(Desk):
             self.put(place)
             self.go_on(place)
 
+    # ------------------------------------------------------------------------------------------------- the trail
+
+    def is_last_untold(self) -> bool:
+        """Whether the process that has the last place has not been told of it; only the root knows."""
+        return bool(self.untold) and (self.untold[-1].requester, self.untold[-1].turn) == self.tail
+
+    def trailing(self) -> Place | None:
+        """Give the place of this process, the root, behind which all others to the end of the queue are known here."""
+        assert self.tail is not None
+        if self.tail[0] == self.me:
+            return self.place_of(self.tail[1])
+        if not self.is_last_untold():
+            return None
+        for one in self.places:
+            if one.trail is not None and (one.trail[-1] if one.trail else one.next) == self.tail:
+                return one if len(one.trail) < self.config.trail_max else None
+        return None
+
+    def trail(self, given: Given) -> bool:
+        """Put a place at the end of the queue without telling anybody: the token will; tell whether that can be."""
+        place = self.trailing()
+        if place is None:
+            return False
+        ref = given.requester, given.turn
+        if place.next is None:
+            self.untold = (*self.untold, given)
+            self.tail = ref
+            self.on_link(Link(place.turn, ref), ())
+            return True
+        assert place.trail is not None
+        *others, last = self.untold
+        self.untold = (*others, replace(last, next=ref), given)
+        self.tail = ref
+        self.put(replace(place, trail=(*place.trail, ref)))
+        return True
+
+    def tell_all(self) -> None:
+        """Tell everybody who may not know it of its place, and of who comes next if that is known."""
+        untold, self.untold = self.untold, ()
+        for given in untold:
+            self.send(given.requester, Won((given,)))
+        if any(one.trail is not None for one in self.places):
+            self.places = tuple(replace(one, trail=None) for one in self.places)
+
+    def tell(self, node: NodeId) -> None:
+        """Tell one process of its place."""
+        for given in self.untold:
+            if given.requester == node:
+                self.untold = tuple(one for one in self.untold if one is not given)
+                self.send(node, Won((given,)))
+                return
+
+    def forget_untold(self, node: NodeId) -> None:
+        """Have nothing to tell a process any more."""
+        if self.untold:
+            self.untold = tuple([one for one in self.untold if one.requester != node])
+
     def pass_on(self, place: Place) -> None:
         """Let the next one have the token; or let it rest."""
         raise NotImplementedError
+
+
+def following(known: Ref | None, trail: tuple[Ref, ...] | None) -> tuple[Ref | None, tuple[Ref, ...] | None]:
+    """Put together who is known to come next and a trail, which may not know that others were passed over."""
+    if trail is None:
+        return known, None
+    if known is None:
+        return (trail[0], trail[1:]) if trail else (None, None)
+    return known, trail[trail.index(known) + 1 :] if known in trail else None
 
 
 def _by_turn(place: Place) -> int:
@@ -166,4 +241,4 @@ def _by_turn(place: Place) -> int:
     return place.turn or 1 << 62
 
 
-__all__ = ["Queue"]
+__all__ = ["Queue", "following"]

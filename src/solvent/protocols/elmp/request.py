@@ -89,16 +89,17 @@ class Climbing(Exchanging):
         self.send(self.parent, Climb((Asking(self.me, self.asks, (self.me,), can_wait),)))
 
     def consider_waiting(self) -> None:
-        """Ask the root for news if there is something else to do meanwhile."""
-        if type(self.phase) is Requesting and self.phase.can_wait and (self.queue or self.departure):
+        """Ask the root for news if there is something else to do, or who comes next wants to be passed over."""
+        if type(self.phase) is not Requesting or not self.phase.can_wait:
+            return
+        if self.queue or self.departure or any(one.early is not None for one in self.places):
             assert self.parent is not None
             self.phase = Requesting(self.phase.number)
             self.send(self.parent, Climb(()))
 
     def on_impatience(self, sender: NodeId) -> None:
         """Tell a child of its place; if its request still waits here, it will be told in time."""
-        if self.untold is not None and self.untold.requester == sender:
-            self.tell_last()
+        self.tell(sender)
         self.queue = [(node, hastened(message) if node == sender else message) for node, message in self.queue]
 
     def on_climb(self, message: Climb) -> None:
@@ -124,19 +125,34 @@ class Climbing(Exchanging):
             Given(one.requester, one.number, one.path, first + place + 1, before[place], after[place])
             for place, one in enumerate(requests)
         ]
-        self.append(refs[0], refs[-1])
+        for one in requests:
+            # Whoever asks again knows the place that it had before.
+            self.forget_untold(one.requester)
         if first // every == self.turns // every:
-            if requests[-1].can_wait and len(requests[-1].path) == 1:
-                # It will hear of its place together with who comes after it: one message instead of two.
-                self.untold = given.pop()
-            self.send_down(given)
+            self.admit(requests, given)
             return
+        self.append(refs[0], refs[-1])
         *others, last = given
         self.send_down(others)
         self.phase = Busy(((last.requester, last.number),), last.path)
         # The requester's parent is the second on the path; or this process itself.
         self.send(last.path[min(1, len(last.path) - 1)], Rise(last, self.me))
         self.begin_swap(last.requester, is_upper=True)
+
+    def admit(self, requests: tuple[Asking, ...], given: list[Given]) -> None:
+        """Put requests into the queue, and tell as few of their places as need to know."""
+        quiet = [one.can_wait and len(one.path) == 1 for one in requests]
+        done = 0
+        while done < len(given) and quiet[done] and self.trail(replace(given[done], next=None)):
+            done += 1
+        rest = given[done:]
+        if not rest:
+            return
+        self.append((rest[0].requester, rest[0].turn), (rest[-1].requester, rest[-1].turn))
+        if quiet[-1]:
+            # It will hear of its place together with who comes after it: one message instead of two.
+            self.untold = (*self.untold, rest.pop())
+        self.send_down(rest)
 
     def send_down(self, places: list[Given]) -> None:
         """Send news of places back along the paths of the requests, one message for each child."""
@@ -156,17 +172,23 @@ class Climbing(Exchanging):
             self.let_go({(one.requester, one.number) for one in below})
         for one in message.places:
             if one.requester == self.me:
-                self.appended(one.turn, one.predecessor, one.next)
-                self.phase = IDLE
-                self.is_reshaped = True
-                # It gets no other seat now, and what was kept for that case is void.
-                self.replay()
+                self.appended(one)
+                # The token may have been faster.
+                if type(self.phase) is Requesting and self.phase.number == one.number:
+                    self.be_idle()
+
+    def be_idle(self) -> None:
+        """Have a place in the queue, and be held for the request no longer."""
+        self.phase = IDLE
+        self.is_reshaped = True
+        # It gets no other seat now, and what was kept for that case is void.
+        self.replay()
 
     def on_rise(self, message: Rise) -> None:
         """Change seats with the root, or tell a child to."""
         place, root = message.place, message.root
         if place.requester == self.me:
-            self.appended(place.turn, place.predecessor, place.next)
+            self.appended(place)
             self.phase = Requesting(place.number)
             self.begin_swap(root, is_upper=False)
             return

@@ -39,6 +39,8 @@ class Requesting(Value, frozen=True, gc=False):
     number: int
     #: Whether it need not hear of its place before somebody comes after it.
     can_wait: bool = False
+    #: The turn, if somebody else than the root has named it.
+    turn: int = 0
 
 
 class Busy(Value, frozen=True, gc=False):
@@ -81,6 +83,8 @@ class Place(Value, frozen=True, gc=False):
     active: tuple[Entry, ...] = ()
     predecessor: Ref | None = None
     next: Ref | None = None
+    #: The places behind `next` that are known here and not there; None: who has `next` has been told, or will be.
+    trail: tuple[Ref, ...] | None = None
     #: Whether who comes next has yet to say that it knows this place for its predecessor.
     is_linking: bool = False
     #: Whether the predecessor has been told to pass this place over.
@@ -178,6 +182,8 @@ class ElmpState(Value, frozen=True, gc=False):
     timed: tuple[int, ...] = ()
     #: What came too early: senders and messages, for when the exchange or the rebuilding is over.
     early: tuple[tuple[NodeId, Any], ...] = ()
+    #: The last turn that was known here.
+    latest: int = 0
 
 
 ElmpStep: TypeAlias = Step[ElmpState]
@@ -192,6 +198,8 @@ class ElmpConfig(Value, frozen=True, gc=False):
     is_lazy: bool = False
     #: The root changes seats with a requester whenever so many requests were made; 1: each time, as in the paper.
     exchange_every: int = 1
+    #: How many places the token tells of at most.
+    trail_max: int = 64
     #: A tree below a process is built anew if its height is over so many times the logarithm of its weight.
     slack: float = 1.2
 

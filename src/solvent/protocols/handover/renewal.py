@@ -51,6 +51,7 @@ def renewed(locks: Elmp, old: ElmpState, renewal: Renewal) -> tuple[ElmpState, E
         keeps=data.version if data is not None and is_needed else None,
         stored=data if is_holder else old.stored,
         timed=old.timed,
+        latest=max((old.latest, *(place.turn for place in renewal.places))),
     )
     desk = locks.desk(locks, new)
     if type(old.phase) is Joining:

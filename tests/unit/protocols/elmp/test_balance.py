@@ -91,7 +91,7 @@ def test_scapegoat_tells_of_a_place_before_it_gathers() -> None:
     """Who has a place and has not heard of it would begin its request again."""
     given = Given(C, 1, (C,), 3, (A, 2))
     before = root(child(B, 2, 3), child(C))
-    before = replace(before, seat=replace(before.seat, untold=given, tail=(C, 3)))
+    before = replace(before, seat=replace(before.seat, untold=(given,), tail=(C, 3)))
     _, effects = taken(A, before, Received(B, Resized(3, 1)))
     assert sent(effects) == [(C, Won((given,))), (B, Gather()), (C, Gather())]
 

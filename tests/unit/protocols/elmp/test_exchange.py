@@ -65,9 +65,9 @@ def test_place_is_told_before_the_root_gives_its_seat_up() -> None:
     """Who has not heard of its place would ask the next root in vain, before that one sits."""
     given = Given(C, 1, (C,), 3, (A, 2))
     before = root(child(B), child(C), tail=(C, 3), departure=Departure(B))
-    before = replace(before, seat=replace(before.seat, untold=given))
+    before = replace(before, seat=replace(before.seat, untold=(given,)))
     state, effects = taken(A, before, Received(B, Standing()))
-    assert (state.seat.untold, sent(effects)) == (None, [(B, Exchange()), (C, Won((given,))), (C, Follow(B))])
+    assert (state.seat.untold, sent(effects)) == ((), [(B, Exchange()), (C, Won((given,))), (C, Follow(B))])
 
 
 def test_new_children_may_be_early() -> None:

@@ -110,13 +110,13 @@ def test_claims_of_those_who_have_left_are_seen() -> None:
 
 def test_place_that_was_not_told_counts() -> None:
     """The root knows for a process what that has not heard; what it knows must be right."""
-    root = replace(SOUND.states[0].seat, turns=2, tail=(B, 2), untold=Given(B, 1, (B,), 2, (A, 1)))
+    root = replace(SOUND.states[0].seat, turns=2, tail=(B, 2), untold=(Given(B, 1, (B,), 2, (A, 1)),))
     resting = (Place(1, 0, has_token=True, next=(B, 2)),)
     states = (
         replace(SOUND.states[0], seat=root, places=resting),
-        replace(SOUND.states[1], phase=Requesting(1, can_wait=True), places=(Place(0, 0),)),
+        replace(SOUND.states[1], phase=Requesting(1, can_wait=True), asks=1, places=(Place(0, 0),)),
         SOUND.states[2],
     )
     assert [check(SOUND._replace(states=states)) for check in SAFETY] == [None] * len(SAFETY)
-    wrong = replace(states[0], seat=replace(root, untold=Given(B, 1, (B,), 2, (C, 1))))
+    wrong = replace(states[0], seat=replace(root, untold=(Given(B, 1, (B,), 2, (C, 1)),)))
     assert the_queue_is_a_doubly_linked_list(SOUND._replace(states=(wrong, *states[1:])))
