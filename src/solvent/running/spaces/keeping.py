@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from solvent.errors import DataGone, DataProblem
 from solvent.live.data.draft import can_draft
-from solvent.live.data.extents import UNDER_WAY, part, version_of
-from solvent.live.data.kept import can_have
-from solvent.protocols.elmp.vocabulary import Claim, Data, Part
+from solvent.live.data.extents import UNDER_WAY, version_of
+from solvent.protocols.elmp.vocabulary import Claim, Data
 from solvent.running.spaces.access import Access
 from solvent.running.spaces.filling import Filler, Job, ends_of, rows_of
+from solvent.running.spaces.finding import found_on, newest_on
 from solvent.running.spaces.words import (
     details_from_text,
     is_part,
@@ -21,15 +19,11 @@ from solvent.running.spaces.words import (
     part_version,
     rest_of,
     text_from_details,
-    writer_of,
 )
 
 if TYPE_CHECKING:
     from solvent.live.data import Region
-    from solvent.live.data.card import Sheet
-    from solvent.live.data.extents import Extent, Extents
     from solvent.protocols.elmp.vocabulary import Granted
-    from solvent.protocols.machine import NodeId
     from solvent.running.spaces.contents import Contents
     from solvent.running.spaces.node import SpaceNode
     from solvent.running.spaces.words import Details
@@ -139,7 +133,7 @@ class Keeping:
         store, base = self._node.store, -1
         region = store.region(self._name)
         if region is not None:
-            found = _newest(region.sheet) if self._node.is_keeping and since < 0 else None
+            found = newest_on(region.sheet) if self._node.is_keeping and since < 0 else None
             if found is not None:
                 contents.check(region.sheet)
                 region.recover(found)
@@ -201,68 +195,12 @@ class Keeping:
             if region is not None:
                 sheet = region.sheet
                 is_known |= sheet.stamps > _STAMPS_OF_MAKING and version_of(sheet.extents) in (None, UNDER_WAY)
-                told = _told(sheet, me)
+                told = found_on(sheet, me)
         except DataProblem:
             pass
         if (is_known or told) and not any(one.version > 0 and not one.gaps for one in told):
             told.append(lost_data(me))
         return tuple(told)
-
-
-def _told(sheet: Sheet, me: NodeId) -> list[Data]:
-    """Tell what a card says: the version that lies under everything else, and another one if that is not all there."""
-    row = _restored(sheet)
-    parts = tuple(_part(one, me) for one in row if is_part(one.version))
-    version = max((*(one.version for one in row if not is_part(one.version)), *(one.base for one in parts)), default=0)
-    memory = sheet.birth, sheet.stamps
-    kept, told = _newest(sheet), list[Data]()
-    if version > 0 and version != kept:
-        lower = [one for one in row if version not in (one.version, one.origin[1] if is_part(one.version) else -1)]
-        gaps = tuple(_claim(one) for one in lower)
-        here = [one.origin for one in row if one.version == version]
-        # Where parts lie over all of it, all of them came later.
-        since = max(here) if here else min((one.turn, one.use - 1) for one in parts if one.base == version)
-        data = Data(version, me, _details(sheet, version, sheet.size), since=since, parts=parts, memory=memory)
-        told.append(replace(data, gaps=gaps))
-    elif parts and kept is None:
-        told.append(replace(lost_data(me), parts=parts, memory=memory))
-    if kept is not None:
-        is_here = version == kept or version_of(sheet.extents) == kept
-        size = sheet.size if is_here else sheet.kept[-1].end
-        since = max(one.origin for one in (*sheet.extents, *sheet.kept) if one.version == kept)
-        data = Data(kept, me, _details(sheet, kept, size), since=since)
-        told.append(data if told else replace(data, parts=parts, memory=memory))
-    return told
-
-
-def _part(one: Extent, holder: NodeId) -> Part:
-    turn, base = one.origin
-    return Part(holder, *writer_of(one.version), _claim(one), turn, base)
-
-
-def _claim(one: Extent) -> Claim:
-    return Claim(first=one.start, length=one.end - one.start)
-
-
-def _details(sheet: Sheet, version: int, size: int) -> str:
-    return text_from_details(version, rest_of(size, sheet.birth, keep_last=sheet.keep_last, form=sheet.form))
-
-
-def _newest(sheet: Sheet) -> int | None:
-    """Give the newest version of the whole that is there, or can be put together."""
-    versions = {one.version for one in (*sheet.extents, *sheet.kept) if one.version > 0 and not is_part(one.version)}
-    return max((version for version in versions if can_have(sheet, version)), default=None)
-
-
-def _restored(sheet: Sheet) -> Extents:
-    """Give what each stretch is, or can be made again where somebody writes, or did when it died."""
-    if not sheet.kept or sheet.kept[-1].end != sheet.size:
-        return sheet.extents
-    return tuple(
-        piece
-        for one in sheet.extents
-        for piece in (part(sheet.kept, one.start, one.end) if one.version == UNDER_WAY else (one,))
-    )
 
 
 __all__ = ["Keeping"]

@@ -1,0 +1,61 @@
+"""Parts of one resource that are counted in on several hosts while processes are killed, from seeds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from solvent.errors import SolventError
+from solvent.protocols.handover import broken_parts
+from tests.simulation.handover_parts import counted
+
+if TYPE_CHECKING:
+    from solvent.protocols.handover.machine import Process
+
+SEEDS_MAX = 40
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_count_is_lost(seed: int) -> None:
+    """Each that was released is there, once, wherever it is looked at, also where the token was lost with a process."""
+    world = counted(seed)
+    assert world.granted >= 10
+    assert world.repairs >= 1
+    assert world.fetched >= 5
+
+
+def test_tokens_are_lost_in_some_runs() -> None:
+    """Else nothing would be shown of what must be known without it."""
+    assert any(counted(seed).lost_tokens for seed in range(6))
+
+
+@pytest.mark.parametrize(
+    "name, first",
+    [("LaysPartsAnyhow", 0), ("TakesAllPartsForNew", 1), ("OverlooksGaps", 3), ("WantsAllInOneMemory", 8)],
+)
+def test_what_is_wrong_about_parts_is_caught(name: str, first: int) -> None:
+    """Each broken one loses a count, or what a claim needs, in one run or another."""
+    desk = getattr(broken_parts, name)
+    assert any(_is_caught(seed, desk) for seed in (first, *range(SEEDS_MAX)))
+
+
+def test_every_broken_one_is_tried() -> None:
+    """None is left out above."""
+    marks = test_what_is_wrong_about_parts_is_caught.pytestmark  # type: ignore[attr-defined]
+    assert {name for name, _ in marks[0].args[1]} == set(broken_parts.__all__)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(100, 500))
+def test_no_count_is_lost_in_many_runs(seed: int) -> None:
+    """The same, longer, with more processes."""
+    assert counted(seed, 14 + seed % 12, during_ms=6_000).granted >= 10
+
+
+def _is_caught(seed: int, desk: type[Process]) -> bool:
+    try:
+        counted(seed, desk=desk)
+    except (SolventError, AssertionError):
+        return True
+    return False
