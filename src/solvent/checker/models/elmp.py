@@ -358,8 +358,9 @@ BROKEN: Mapping[str, Callable[[], Model]] = {
     "gathers-in-silence": partial(
         elmp,
         _FOUR,
-        [(4, _join(3)), (2, Request())],
+        [(4, _join(3)), (0, Request()), (2, Request())],
         outside=1,
+        user=User,
         config=ElmpConfig(is_lazy=True, exchange_every=100, slack=1.1),
         desk=broken.GathersInSilence,
         title="who has a place and has not heard of it begins its request again",

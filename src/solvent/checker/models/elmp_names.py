@@ -48,7 +48,6 @@ _REFS: dict[type, tuple[str, ...]] = {
     Seat: ("tail",),
     Surrender: ("place",),
 }
-_TRAILS = frozenset((Place, Token))
 _NUMBERS: dict[type, tuple[str, int]] = {
     ElmpState: ("asks", _NUMBERS_MAX),
     **dict.fromkeys((Requesting, Asking, Given, Freed), ("number", _NUMBERS_MAX)),
@@ -82,7 +81,7 @@ def _renamed(value: Any, rename: Callable[[int], int]) -> Any:
     for name in _REFS.get(kind, ()):
         ref = getattr(value, name)
         changed[name] = None if ref is None else (ref[0], rename(ref[1]))
-    if kind in _TRAILS and value.trail is not None:
+    if isinstance(value, Place | Token) and value.trail is not None:
         changed["trail"] = tuple((node, rename(turn)) for node, turn in value.trail)
     if kind in _NUMBERS:
         name, numbers = _NUMBERS[kind]
