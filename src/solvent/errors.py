@@ -11,6 +11,8 @@
     ├── DataProblem           D2xx  data cannot be handed over        exit code 1
     │   └── DataGone            D201  the version is not there any more
     ├── SpaceProblem          S2xx  no part is taken in a space       exit code 1
+    ├── SpaceError            E4xx  what must survive is not kept     exit code 2, or 1 where all was well before
+    │   └── Conflict            E410  somebody else was there first
     ├── Misuse                H3xx  Solvent was called wrongly        exit code 2
     ├── ReactionFailed        H4xx  a product could not be computed   exit code 1
     ├── WorkflowFailed        W2xx  a task of a workflow failed       exit code 1
@@ -122,6 +124,30 @@ class SpaceProblem(SolventError):
     """A process cannot enter a space, or takes no part in it any more."""
 
     exit_code = 1
+
+
+class SpaceError(SolventError):
+    """A space of logs, keys and blobs cannot be opened, or does not keep what it was given."""
+
+    _LATE = frozenset({"E403", "E406", "E408", "E409", "E410"})
+
+    def __init__(self, code: str, message: str, *, hint: str = "") -> None:
+        super().__init__(code, message, hint=hint)
+        # What was asked for was right, and could not be done.
+        self.exit_code = 1 if code in self._LATE else 2
+
+
+class Conflict(SpaceError):
+    """A log or a key is not as the writer expected: somebody else has written; nothing was changed.
+
+    `last` is the position of the log's last record, or the revision of the key (0 where there is none).
+    """
+
+    def __init__(self, name: str, *, expected: int, last: int) -> None:
+        super().__init__("E410", f"`{name}` is at {last}, and not at {expected}: somebody else has written to it")
+        self.name = name
+        self.expected = expected
+        self.last = last
 
 
 class ReactionFailed(SolventError):

@@ -1,0 +1,33 @@
+"""Spaces: where what must survive a crash is kept.
+
+Reading order: interface (what is asked of a space); sqlite (one file, any number of processes of one machine); nats
+(servers, any number of machines); leases (who is alive, and who has what).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from solvent.errors import Conflict, SpaceError
+from solvent.live.space.interface import Append, Entry, Record, Space, Watch
+
+_SERVERS = ("nats://", "tls://", "ws://", "wss://")
+
+
+def open_space(url: str, **options: Any) -> Space:
+    """Open a space, by where it is.
+
+    `path/to/file.db` and `sqlite:///path/to/file.db` are files, made when they are not there; `nats://host:port`, or
+    `tls://`, are servers, several of them joined by commas. Options of all: `is_durable`, `record_bytes_max`,
+    `blob_bytes_max`, `patience` (seconds to wait for others, or for a server that is away); more see the back ends.
+    """
+    if url.startswith(_SERVERS):
+        from solvent.live.space.nats import open_nats
+
+        return open_nats(url, **options)
+    from solvent.live.space.sqlite import open_sqlite
+
+    return open_sqlite(url, **options)
+
+
+__all__ = ["Append", "Conflict", "Entry", "Record", "Space", "SpaceError", "Watch", "open_space"]
