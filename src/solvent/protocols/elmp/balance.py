@@ -70,8 +70,6 @@ def uncounted(message: Any) -> Any:
 class Balancing(Inserting):
     """A process that keeps the tree below it low."""
 
-    __slots__ = ()
-
     def on_resized(self, sender: NodeId, message: Resized) -> None:
         """Know the size of the tree below a child."""
         assert sender in self.children

@@ -6,7 +6,7 @@ out what our machine does, one thing at a time.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from msgspec.structs import replace
 
@@ -167,9 +167,12 @@ class DoesNotWaitForChildren(Process):
 class NeverRebuilds(Process):
     """E11: the tree below a process may have any height."""
 
-    def __init__(self, machine: Elmp, state: ElmpState) -> None:
-        super().__init__(machine, state)
-        self.config = replace(self.config, slack=1e9)
+    @classmethod
+    def of(cls, machine: Elmp, state: ElmpState) -> Self:
+        """Never build anything anew."""
+        desk = super().of(machine, state)
+        desk.config = replace(desk.config, slack=1e9)
+        return desk
 
 
 # --------------------------------------------------------------------------------------------------- what we left out

@@ -50,8 +50,6 @@ if TYPE_CHECKING:
 class Departing(Climbing):
     """A process that leaves, or whose neighbours do."""
 
-    __slots__ = ()
-
     def on_leave(self) -> None:
         """Give up all claims, and wish to leave."""
         if type(self.phase) is Out or self.departure is not None:

@@ -9,116 +9,89 @@ outside sees a desk.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
+
+import msgspec
+from msgspec.structs import astuple
 
 from solvent.protocols.elmp.messages import Own, Seat, Waiting
 from solvent.protocols.elmp.state import Departure, ElmpState, Idle
 from solvent.protocols.machine import Effect, Effects, NodeId, Report, Send
 
 if TYPE_CHECKING:
+    from solvent.protocols.elmp.messages import Given, Ref
     from solvent.protocols.elmp.process import Elmp
+    from solvent.protocols.elmp.state import ElmpConfig, Gathering, Phase, Place, Swap, Use
+    from solvent.protocols.elmp.vocabulary import Data
 
 IDLE = Idle()
 
 
-class Desk:
-    """The parts of a process's state during one step."""
+class Desk(msgspec.Struct, eq=False, gc=False):
+    """The parts of a process's state during one step.
 
-    __slots__ = (
-        "_children",
-        "_seat",
-        "asks",
-        "config",
-        "departure",
-        "early",
-        "effects",
-        "gathering",
-        "is_listed",
-        "is_reshaped",
-        "keeps",
-        "latest",
-        "me",
-        "parent",
-        "phase",
-        "places",
-        "queue",
-        "rank",
-        "ranks",
-        "stored",
-        "swap",
-        "tail",
-        "timed",
-        "told",
-        "turns",
-        "untold",
-        "used",
-        "uses",
-    )
+    They are taken out of the state and put together again all at once, by their order, since every message comes by
+    here.
+    """
 
-    def __init__(self, machine: Elmp, state: ElmpState) -> None:
-        self.me = machine.node
-        self.config = machine.config
-        self.effects: list[Effect] = []
-        self.phase = state.phase
-        self.rank = state.rank
-        self.asks = state.asks
-        self.places = state.places
-        self.latest = state.latest
-        self.uses = state.uses
-        self.used = state.used
-        self.is_listed = state.is_listed
-        self.swap = state.swap
-        self.gathering = state.gathering
-        self.departure = state.departure
-        self.keeps = state.keeps
-        self.stored = state.stored
-        self.timed = state.timed
-        self.early = state.early
-        self.sit(state.seat)
-        #: Whether the size of the tree below, or whether to tell it, may have changed in this step.
-        self.is_reshaped = False
+    me: NodeId
+    config: ElmpConfig
+    effects: list[Effect]
+    #: Whether the size of the tree below, or whether to tell it, may have changed in this step.
+    is_reshaped: bool
+    #: The children as they are now, if anybody has looked.
+    _children: dict[NodeId, tuple[int, int]] | None
+    #: As in a seat.
+    parent: NodeId | None
+    _below: tuple[tuple[NodeId, int, int], ...]
+    told: tuple[int, int]
+    queue: list[Waiting]
+    ranks: int
+    turns: int
+    tail: Ref | None
+    untold: tuple[Given, ...]
+    #: As in a state.
+    phase: Phase
+    _seat: Seat
+    rank: int
+    asks: int
+    places: tuple[Place, ...]
+    uses: tuple[Use, ...]
+    used: int
+    is_listed: bool
+    swap: Swap | None
+    gathering: Gathering | None
+    departure: Departure | None
+    keeps: int | None
+    stored: Data | None
+    timed: tuple[int, ...]
+    early: tuple[tuple[NodeId, Any], ...]
+    latest: int
+
+    @classmethod
+    def of(cls, machine: Elmp, state: ElmpState) -> Self:
+        """Begin a step."""
+        desk = cls(machine.node, machine.config, [], False, None, *astuple(state.seat), *astuple(state))
+        desk.queue = list(desk.queue)
+        return desk
 
     def sit(self, seat: Seat) -> None:
         """Take a seat, with all that waits there."""
         self.is_reshaped = True
-        self._seat = seat
-        self._children: dict[NodeId, tuple[int, int]] | None = None
-        self.parent = seat.parent
-        self.told = seat.told
-        self.queue = list(seat.queue)
-        self.ranks, self.turns, self.tail, self.untold = seat.ranks, seat.turns, seat.tail, seat.untold
+        self._children = None
+        self.parent, self._below, self.told, queue, self.ranks, self.turns, self.tail, self.untold = astuple(seat)
+        self.queue = list(queue)
 
     def seat(self, *, queue: list[Waiting]) -> Seat:
         """Give the seat as it is, but for what waits."""
-        children = self._seat.children
         if self._children is not None:
-            children = tuple(sorted([(node, *size) for node, size in self._children.items()]))
-        return Seat(self.parent, children, self.told, tuple(queue), self.ranks, self.turns, self.tail, self.untold)
-
-    def state(self) -> ElmpState:
-        """Put the parts together again."""
-        return ElmpState(
-            self.phase,
-            self.seat(queue=self.queue),
-            self.rank,
-            self.asks,
-            self.places,
-            self.uses,
-            self.used,
-            self.is_listed,
-            self.swap,
-            self.gathering,
-            self.departure,
-            self.keeps,
-            self.stored,
-            self.timed,
-            self.early,
-            self.latest,
-        )
+            self._below = tuple(sorted([(node, *size) for node, size in self._children.items()]))
+        return Seat(self.parent, self._below, self.told, tuple(queue), self.ranks, self.turns, self.tail, self.untold)
 
     def finish(self) -> tuple[ElmpState, Effects]:
         """Give the step that was made."""
-        return self.state(), tuple(self.effects)
+        seat = self.seat(queue=self.queue)
+        return ElmpState(self.phase, seat, *astuple(self)[_AFTER_SEAT:]), tuple(self.effects)
 
     # -------------------------------------------------------------------------------------------------- children
 
@@ -126,7 +99,7 @@ class Desk:
     def children(self) -> dict[NodeId, tuple[int, int]]:
         """Give the children with the sizes of the trees below them; most steps do without."""
         if self._children is None:
-            self._children = {node: (height, weight) for node, height, weight in self._seat.children}
+            self._children = {node: (height, weight) for node, height, weight in self._below}
         return self._children
 
     @children.setter
@@ -136,13 +109,13 @@ class Desk:
     @property
     def is_leaf(self) -> bool:
         """Whether there are no children."""
-        return not (self._seat.children if self._children is None else self._children)
+        return not (self._below if self._children is None else self._children)
 
     def has_child(self, node: NodeId) -> bool:
         """Say whether a process is a child."""
         if self._children is not None:
             return node in self._children
-        for one in self._seat.children:  # noqa: SIM110 - half as long as `any`
+        for one in self._below:  # noqa: SIM110 - half as long as `any`
             if one[0] == node:
                 return True
         return False
@@ -205,5 +178,7 @@ class Desk:
         self.children[new] = self.children.pop(old)
         self.is_reshaped = True
 
+
+_AFTER_SEAT = Desk.__struct_fields__.index("_seat") + 1
 
 __all__ = ["IDLE", "Desk"]

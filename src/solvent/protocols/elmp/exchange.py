@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 class Exchanging(Holding):
     """A process that changes seats."""
 
-    __slots__ = ()
-
     def begin_swap(self, other: NodeId, *, is_upper: bool) -> None:
         """Send the children after the other one."""
         children = [node for node in sorted(self.children) if node != other]

@@ -47,8 +47,6 @@ QueueMessage: TypeAlias = Token | Taken | Link | Unlink | Unlinked | Relink | Re
 class Holding(Queue):
     """A process that holds claims."""
 
-    __slots__ = ()
-
     # ------------------------------------------------------------------------------------------------- the token
 
     def on_token(self, message: Token) -> None:

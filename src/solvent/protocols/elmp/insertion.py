@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 class Inserting(Departing):
     """A process that joins, or helps others to."""
 
-    __slots__ = ()
-
     def on_join(self, known: NodeId) -> None:
         """Say hello to a process that is known."""
         if type(self.phase) is Out:

@@ -69,8 +69,6 @@ SeatMessage: TypeAlias = Climb | Stand | Leaving | Enter | Adopt | Attach | Surr
 class Process(Balancing):
     """One step of a process."""
 
-    __slots__ = ()
-
     def on_event(self, event: Event) -> None:
         """Take one event."""
         # Questions of type are asked in the quickest way here and below: every message passes them.
@@ -289,7 +287,7 @@ class Elmp:
 
     def step(self, state: ElmpState, event: Event) -> ElmpStep:
         """Take one event."""
-        desk = self.desk(self, state)
+        desk = self.desk.of(self, state)
         desk.on_event(event)
         return desk.finish()
 

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 class Queue(Desk):
     """A process's part of the queue."""
 
-    __slots__ = ()
-
     def place_of(self, turn: int) -> Place | None:
         """Give the place with a turn, if it is here."""
         for one in self.places:

@@ -34,8 +34,6 @@ def hastened(message: Any) -> Any:
 class Climbing(Exchanging):
     """A process that makes requests and passes them on."""
 
-    __slots__ = ()
-
     def on_request(self, request: Request) -> None:
         """Queue up for a request; who has the token, and nobody waits for it, may have it at once."""
         handle = request.handle

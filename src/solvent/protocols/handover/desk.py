@@ -44,7 +44,7 @@ class Gate(IntEnum):
     DROP = 2
 
 
-def wrapped(effects: Effects, epoch: Ballot, resource: str) -> list[Effect]:
+def wrapped(effects: Effects, epoch: Ballot, resource: str) -> Effects:
     """Give the effects of a lock as those of the process."""
     found: list[Effect] = []
     for effect in effects:
@@ -60,7 +60,7 @@ def wrapped(effects: Effects, epoch: Ballot, resource: str) -> list[Effect]:
             found.append(CancelTimer(f"{effect.name}{OF_RESOURCE}{resource}"))  # type: ignore[union-attr]
         else:
             found.append(effect)
-    return found
+    return tuple(found)
 
 
 class Desk:

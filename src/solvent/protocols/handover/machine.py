@@ -173,25 +173,25 @@ class SpaceMachine:
 
     def step(self, state: SpaceState, event: Event) -> SpaceStep:
         """Take one event; what happens most, a message or a wish of a lock, in one go."""
-        standing, resource, inner = state.standing, None, event
-        kind = type(event)
-        if kind is Received:
-            message = event.message  # type: ignore[union-attr]
-            if type(message) is Within and message.epoch == standing.epoch:
-                resource, inner = message.resource, Received(event.sender, message.message)  # type: ignore[union-attr]
-        elif kind is Requested:
-            request = event.request  # type: ignore[union-attr]
-            if type(request) is In and type(request.wanted) is not Leave:
-                resource, inner = request.resource, Requested(request.wanted)
-        before = state.resources.get(resource) if resource is not None else None
-        if before is None or type(before.phase) is Out or standing.promised != standing.epoch or standing.is_going:
-            desk = self.desk(self, state)
-            desk.on_event(event)
-            return desk.finish()
-        after, effects = self.locks.step(before, inner)
-        assert resource is not None
-        new = SpaceState(standing, state.resources.set(resource, after))
-        return new, tuple(wrapped(effects, standing.epoch, resource))
+        standing = state.standing
+        inner: Event | None = None
+        if type(event) is Received:
+            said = event.message
+            if type(said) is Within and said.epoch == standing.epoch:
+                inner = Received(event.sender, said.message)
+        elif type(event) is Requested:
+            said = event.request
+            if type(said) is In and type(said.wanted) is not Leave:
+                inner = Requested(said.wanted)
+        if inner is not None and standing.promised == standing.epoch and not standing.is_going:
+            before = state.resources.get(said.resource)
+            if before is not None and type(before.phase) is not Out:
+                after, effects = self.locks.step(before, inner)
+                new = SpaceState(standing, state.resources.set(said.resource, after))
+                return new, wrapped(effects, standing.epoch, said.resource)
+        desk = self.desk(self, state)
+        desk.on_event(event)
+        return desk.finish()
 
 
 __all__ = ["Process", "SpaceMachine"]

@@ -53,7 +53,7 @@ def renewed(locks: Elmp, old: ElmpState, renewal: Renewal) -> tuple[ElmpState, E
         timed=old.timed,
         latest=max((old.latest, *(place.turn for place in renewal.places))),
     )
-    desk = locks.desk(locks, new)
+    desk = locks.desk.of(locks, new)
     if type(old.phase) is Joining:
         desk.report(Joined(renewal.rank))
     for use in uses:
