@@ -9,6 +9,11 @@ from __future__ import annotations
 import ctypes
 import os
 from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class Bell:
@@ -59,6 +64,10 @@ _MONOTONIC = 1
 _STOPPED = _Times(0, 0, 0, 0)
 
 
+def _do_nothing() -> None:
+    pass
+
+
 class Timer:
     """Rings after a fixed time, unless that is put off or stopped."""
 
@@ -67,25 +76,22 @@ class Timer:
         self._number: int = system.timerfd_create(_MONOTONIC, os.O_NONBLOCK | os.O_CLOEXEC)
         if self._number < 0:
             raise OSError("the system has no more timers")
-        self._set = system.timerfd_settime
         # Kept: the references do not keep what they refer to.
         self._times = _Times(0, 0, 0, nanoseconds)
-        self._start, self._stop = ctypes.byref(self._times), ctypes.byref(_STOPPED)
+        set_time = partial(system.timerfd_settime, self._number, 0)
+        #: Ring after the time, counted from now.
+        self.start: Callable[[], Any] = partial(set_time, ctypes.byref(self._times), None)
+        #: Do not ring, and be silent if it has rung.
+        self.stop: Callable[[], Any] = partial(set_time, ctypes.byref(_STOPPED), None)
 
     def fileno(self) -> int:
         """Give what to wait for."""
         return self._number
 
-    def start(self) -> None:
-        """Ring after the time, counted from now."""
-        self._set(self._number, 0, self._start, None)
-
-    def stop(self) -> None:
-        """Do not ring, and be silent if it has rung."""
-        self._set(self._number, 0, self._stop, None)
-
     def close(self) -> None:
         """Be gone; not before nobody waits for it any more."""
+        # The number may soon be another's.
+        self.start = self.stop = _do_nothing
         number, self._number = self._number, -1
         if number >= 0:
             os.close(number)

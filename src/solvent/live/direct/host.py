@@ -151,7 +151,7 @@ class DirectHost(Generic[State]):
         working.join(CLOSE_SECONDS_MAX)
 
     def _take_request(self, request: Any) -> None:
-        self._steps.request(request)
+        self._steps.take(Requested(request))
         board = self._board
         if board.is_silent():
             # Nobody else is to do anything. What has come is taken at once: whoever has a lock in a loop would else

@@ -23,7 +23,6 @@ from solvent.protocols.machine import (
     NodeId,
     Received,
     Report,
-    Requested,
     Save,
     Send,
     SetTimer,
@@ -86,10 +85,6 @@ class Steps(Generic[State]):
         for message in messages:
             self.take(Received(sender, message, at))
 
-    def request(self, request: Any) -> None:
-        """Take what is wanted."""
-        self.take(Requested(request))
-
     def finish(self) -> None:
         """End a turn: take what came of itself, write what was saved, send what was said."""
         own = self.own
@@ -110,15 +105,10 @@ class Steps(Generic[State]):
             self._carry_out(effects)
 
     def _carry_out(self, effects: Effects) -> None:
-        behind, board = self._behind, self._board
-        is_saving = self._journal is not None
+        board, say = self._board, self._do if self._journal is None else self._behind.append
         for effect in effects:
-            kind = type(effect)
-            if kind is Send or kind is Report:
-                if is_saving:
-                    behind.append(effect)  # type: ignore[arg-type]
-                else:
-                    self._do(effect)  # type: ignore[arg-type]
+            if type(effect) is Send or type(effect) is Report:
+                say(effect)
                 continue
             match effect:
                 case SetTimer(name, after):

@@ -67,7 +67,9 @@ class Working:
         self.fault: BaseException | None = None
         self.mutex = threading.Lock()
         self._board = board
+        self._clock = board.clock
         self._steps = steps
+        self._own = steps.own
         self._on_end = on_end
         #: The thread that is in a turn.
         self._owner = 0
@@ -161,46 +163,38 @@ class Working:
         try:
             with self.mutex:
                 self.check()
-                self._owner = me
-                self._board.now = time.monotonic()
-                try:
-                    what(*arguments)
-                    self._steps.finish()
-                except BaseException as fault:
-                    self.end(fault)
-                    raise
-                finally:
-                    self._owner = 0
-                if self._waiting:
-                    self._wake_waiting()
+                self._turn(me, what, *arguments)
                 self._alert()
         finally:
             if is_main:
                 SHIELD.lower()
 
-    def _turn(self, me: int, events: list[tuple[int, int]]) -> bool:
-        """Make the steps that the connections and the clock bring; the caller has the mutex.
+    def _turn(self, me: int, what: Callable[..., None], *arguments: Any) -> None:
+        """Do something to the machine, and all that comes of it; the caller has the mutex.
 
-        Tells whether the host goes on.
+        What is raised ends the host.
         """
-        board = self._board
         self._owner = me
-        board.now = now = time.monotonic()
+        self._board.now = time.monotonic()
         try:
-            if events:
-                board.take(events)
-            if board.clock.next_at() <= now:
-                for name, due in board.clock.due(now):
-                    due(name)
+            what(*arguments)
             self._steps.finish()
-        except BaseException as fault:  # noqa: BLE001 - everybody who waits gets it
+        except BaseException as fault:
             self.end(fault)
-            return False
+            raise
         finally:
             self._owner = 0
         if self._waiting:
             self._wake_waiting()
-        return True
+
+    def _take(self, events: list[tuple[int, int]]) -> None:
+        """Take what the connections and the clock bring."""
+        board = self._board
+        if events:
+            board.take(events)
+        if board.clock.next_at <= board.now:
+            for name, due in board.clock.due(board.now):
+                due(name)
 
     def _wake_waiting(self) -> None:
         """Wake those for whom something has happened."""
@@ -221,7 +215,7 @@ class Working:
             self._alarm.ring()
 
     def _next_at(self) -> float:
-        return 0.0 if self._steps.own else self._board.clock.next_at()
+        return 0.0 if self._own else self._clock.next_at
 
     # --------------------------------------------------------------------------------------------------- waiting
 
@@ -239,7 +233,7 @@ class Working:
                         self.check()
                         if is_done():
                             return True
-                        if time.monotonic() >= end:
+                        if end != NEVER and time.monotonic() >= end:
                             return False
                         if self._worker:
                             self._wait_behind(is_done, end, is_main=is_main)
@@ -260,33 +254,34 @@ class Working:
 
     def _work(self, is_done: Callable[[], bool], end: float, *, is_main: bool) -> None:
         """Work as the only one until something is done; the mutex is free while nothing comes."""
-        poll, mutex, me = self._board.poll.poll, self.mutex, self._worker
+        board, mutex, me = self._board, self.mutex, self._worker
         began = time.monotonic()
         turn_at = 0.0
-        nap = min(NAP_SECONDS_MAX, self._usual / NAPS_MIN)
-        nap_until = 0.0 if nap < NAP_SECONDS_MIN else began + self._usual * NAPPING
         while True:
-            until = min(self._next_at(), end)
-            self._worker_until = until
+            self._worker_until = until = min(self._next_at(), end)
             seconds = -1.0 if until == NEVER else max(0.0, until - time.monotonic())
             mutex.release()
             try:
                 try:
                     if is_main:
                         SHIELD.lower()
-                    events = poll(seconds, EVENTS_MAX)
+                    events = board.poll.poll(seconds, EVENTS_MAX)
                 finally:
                     if is_main:
                         SHIELD.depth += 1
             finally:
                 mutex.acquire()
-            if not self.is_running or not self._turn(me, events) or self._board.now >= end:
+            if not self.is_running:
                 return
+            self._turn(me, self._take, events)
             if is_done():
-                self._usual += (self._board.now - began - self._usual) / LATELY
+                self._usual += (board.now - began - self._usual) / LATELY
                 return
-            last, turn_at = turn_at, self._board.now
-            if turn_at < nap_until and turn_at - last < nap:
+            last, turn_at = turn_at, board.now
+            if turn_at >= end:
+                return
+            nap = min(NAP_SECONDS_MAX, self._usual / NAPS_MIN)
+            if turn_at - last < nap >= NAP_SECONDS_MIN and turn_at < began + self._usual * NAPPING:
                 mutex.release()
                 try:
                     self._nap.poll(nap)
@@ -336,7 +331,9 @@ class Working:
                 self._alarm.on_event(0)
                 if not self._worker:
                     self._grace.stop()
-                    if not self._turn(me, self._board.poll.poll(0, EVENTS_MAX)):
+                    try:
+                        self._turn(me, self._take, self._board.poll.poll(0, EVENTS_MAX))
+                    except BaseException:  # noqa: BLE001 - everybody who waits gets it
                         return
                     self._is_armed = True
                     self._doze.modify(self._board.poll.fileno(), _ARMED)

@@ -19,7 +19,7 @@ def test_what_is_due_comes_in_the_order_of_its_times() -> None:
     for name, at in (("c", 3.0), ("a", 1.0), ("b", 2.0), ("d", 9.0)):
         clock.set(name, at, lambda _: None)
     assert _due(clock, 5.0) == ["a", "b", "c"]
-    assert clock.next_at() == 9.0
+    assert clock.next_at == 9.0
 
 
 def test_what_was_set_anew_comes_once_at_its_new_time() -> None:
@@ -27,10 +27,10 @@ def test_what_was_set_anew_comes_once_at_its_new_time() -> None:
     clock = Clock()
     clock.set("a", 1.0, lambda _: None)
     clock.set("a", 4.0, lambda _: None)
-    assert clock.next_at() == 4.0
+    assert clock.next_at == 4.0
     assert _due(clock, 3.0) == []
     assert _due(clock, 4.0) == ["a"]
-    assert clock.next_at() == NEVER
+    assert clock.next_at == NEVER
 
 
 def test_what_was_stopped_never_comes() -> None:
