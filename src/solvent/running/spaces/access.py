@@ -7,8 +7,9 @@ slice of an array) cannot be withdrawn; whoever writes there later writes into w
 from __future__ import annotations
 
 import math
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from solvent.errors import Misuse
 from solvent.live.data.arrays import array_of, is_resized, resized_form, told_by
@@ -20,38 +21,27 @@ if TYPE_CHECKING:
     from solvent.running.spaces.contents import Contents
 
 
-class Access:
+class Access(msgspec.Struct, eq=False):
     """What is held now: by nobody else, if it is to be changed."""
 
-    __slots__ = ("_contents", "_view", "base", "holder", "region", "writing")
-
-    def __init__(
-        self,
-        contents: Contents,
-        *,
-        region: Region | None = None,
-        writing: Writing | None = None,
-        view: memoryview | None = None,
-        base: int = -1,
-        holder: NodeId | None = None,
-    ) -> None:
-        self._contents = contents
-        #: Where the bytes are; none of a lock without data.
-        self.region = region
-        self.writing = writing
-        #: The version that was there before.
-        self.base = base
-        #: Who had it, if that one has the same memory as this process, and stays.
-        self.holder = holder
-        self._view = view
+    contents: Contents
+    #: Where the bytes are; none of a lock without data.
+    region: Region | None = None
+    writing: Writing | None = None
+    #: What is seen where nothing is written.
+    seen: memoryview | None = None
+    #: The version that was there before.
+    base: int = -1
+    #: Who had it, if that one has the same memory as this process, and stays.
+    holder: NodeId | None = None
 
     @property
     def view(self) -> memoryview:
         """The bytes."""
         if self.writing is not None:
             return self.writing.view
-        assert self._view is not None
-        return self._view
+        assert self.seen is not None
+        return self.seen
 
     @property
     def version(self) -> int:
@@ -79,7 +69,7 @@ class Access:
 
     def _seen_as(self, form: str, size: int) -> tuple[Any, tuple[int, ...]]:
         """Give type and shape: those of who made the data; if that one has said none, those of this handle."""
-        contents, told = self._contents, told_by(form)
+        contents, told = self.contents, told_by(form)
         if told is None and contents.dtype is not None and contents.shape is not None:
             kind, shape = contents.dtype, contents.shape
             row = kind.itemsize * math.prod(shape[1:])
@@ -114,9 +104,11 @@ class Access:
         self._withdraw()
 
     def _withdraw(self) -> None:
-        if self._view is not None:
-            with suppress(BufferError):
-                self._view.release()
+        if self.seen is not None:
+            try:  # noqa: SIM105 - every release comes by here
+                self.seen.release()
+            except BufferError:
+                pass
 
 
 __all__ = ["Access"]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+import msgspec
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -36,38 +38,24 @@ class HandleState(StrEnum):
     UNLOCK = "unlock"
 
 
-class Cycle:
+class Cycle(msgspec.Struct, eq=False):
     """One claim of a handle. The node's threads write here, and the user's read it."""
 
-    __slots__ = (
-        "access",
-        "claim",
-        "grant",
-        "is_over",
-        "is_settled",
-        "job",
-        "number",
-        "on_settled",
-        "problem",
-        "region",
-    )
-
-    def __init__(self, number: int, claim: Claim) -> None:
-        #: What the lock knows it by; another one for each, so that what comes late is not taken for another's.
-        self.number = number
-        self.claim = claim
-        #: What the lock said when it was its turn.
-        self.grant: Granted | None = None
-        #: What fetches the data, if it is not at hand; where it is when that is done; or why it is not.
-        self.job: Job | None = None
-        self.region: Region | None = None
-        self.problem: SolventError | None = None
-        self.access: Access | None = None
-        #: Whether it can be acquired now, or never: then it is over.
-        self.is_settled = False
-        self.is_over = False
-        #: Who else wants to know.
-        self.on_settled: Callable[[], None] | None = None
+    #: What the lock knows it by; another one for each, so that what comes late is not taken for another's.
+    number: int
+    claim: Claim
+    #: What the lock said when it was its turn.
+    grant: Granted | None = None
+    #: What fetches the data, if it is not at hand; where it is when that is done; or why it is not.
+    job: Job | None = None
+    region: Region | None = None
+    problem: SolventError | None = None
+    access: Access | None = None
+    #: Whether it can be acquired now, or never: then it is over.
+    is_settled: bool = False
+    is_over: bool = False
+    #: Who else wants to know.
+    on_settled: Callable[[], None] | None = None
 
     def has_settled(self) -> bool:
         """Tell whether it can be acquired now, or never."""

@@ -80,7 +80,7 @@ class Keeping:
                 raise DataGone("S205", message, hint=hint)
         if not contents.can_make:
             # Nobody has said that there is any data: the lock alone is wanted.
-            return Access(contents, view=memoryview(bytearray()))
+            return Access(contents, seen=memoryview(bytearray()))
         return self._made(grant, contents)
 
     def _at_once(self, grant: Granted, data: Data, details: Details, contents: Contents) -> Access | None:
@@ -115,7 +115,7 @@ class Keeping:
         start, end = ends_of(claim, details.size)
         if claim.is_shared:
             view = region.look(offset=start, length=end - start)
-            return Access(contents, region=region, view=view, base=details.version)
+            return Access(contents, region=region, seen=view, base=details.version)
         if claim.is_plain:
             writing = region.write(next_version(grant.turn, details.version))
             writing.origin = grant.turn, grant.use

@@ -24,6 +24,7 @@ from solvent.protocols.elmp.vocabulary import (
     Granted,
     Leave,
     Left,
+    Queued,
     Release,
     Request,
     Withdraw,
@@ -162,6 +163,8 @@ class Resource:
         match outcome:
             case Granted():
                 self._on_granted(outcome)
+            case Queued():
+                pass
             case Dropped(handle):
                 cycle = self._cycles.pop(handle, None)
                 if cycle is not None:
