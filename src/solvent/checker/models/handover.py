@@ -210,6 +210,13 @@ LARGE: Mapping[str, Callable[[], Model]] = {
     "suspect-and-die-4": partial(
         space, 4, suspects((1, 0)), opened=(), deaths=1, victims=(0, 2), title="of four one is suspected, and one dies"
     ),
+    "suspect-one-after-another-4": partial(
+        space,
+        4,
+        suspects((0, 3), (1, 0)),
+        opened=(),
+        title="of four one is taken for dead, and then who goes on without it",
+    ),
     "suspect-4": partial(space, 4, suspects((0, 2), (3, 1)), opened=(), title="of four two are taken for dead"),
     "die-leaving-and-requesting-3": partial(
         space,

@@ -11,7 +11,10 @@ somebody, although their members do not know quite the same.
 An epoch that was agreed to before may have begun unknown to those that answer here. But then all of its members have
 agreed to it. So if one of them answers here and has not, it did not begin, and never will. If all that do not answer
 are dead for certain, nobody lives in it, and whoever has agreed is here. Else it counts as begun: only its members may
-go on, and a majority of them is needed, besides one of the last epoch.
+go on, and a majority of them is needed, besides one of the last epoch: elsewhere it may turn out not to have begun.
+
+If all of its members are known to have agreed, it cannot turn out so anywhere: whoever makes a repair hears of it from
+one of them, since they are enough of the last epoch. Then a majority of its members alone may go on.
 """
 
 from __future__ import annotations
@@ -47,7 +50,7 @@ def judged(answers: Mapping[NodeId, Attendance], dead: frozenset[NodeId], *, nee
         if ballot > latest and not _is_void(answers, ballot, members):
             after.append(ballot)
             if not (members - dead).issubset(answers):
-                bases[ballot] = members
+                bases = {ballot: members} if _is_agreed(answers, ballot, members) else {**bases, ballot: members}
     # Those who are about to come in had no part in anything, and lose none.
     members = frozenset.intersection(*bases.values()) | {one.node for one in answers.values() if one.epoch == NOBODY}
     members = members.intersection(answers)
@@ -61,6 +64,14 @@ def _is_void(answers: Mapping[NodeId, Attendance], ballot: Ballot, members: froz
     """Say whether an epoch cannot have begun, since one that answers here has not agreed to it."""
     return any(
         one in answers and all(agreement.ballot != ballot for agreement in answers[one].agreements) for one in members
+    )
+
+
+def _is_agreed(answers: Mapping[NodeId, Attendance], ballot: Ballot, members: frozenset[NodeId]) -> bool:
+    """Say whether all members of an epoch have agreed to it; who made it did so first."""
+    return all(
+        one == ballot[1] or (one in answers and any(each.ballot == ballot for each in answers[one].agreements))
+        for one in members
     )
 
 

@@ -71,12 +71,24 @@ def test_epoch_that_one_has_not_agreed_to_has_not_begun() -> None:
     assert judged(answers, NONE) == (True, frozenset((1, 2, 3)), (FIRST,))
 
 
-def test_epoch_that_all_have_agreed_to_may_have_begun() -> None:
-    """Then only its members go on, with a majority of both."""
-    known = agreed(1, 0, 1, 2)
-    answers = of(present(1, agreements=known), present(2, agreements=known), present(3))
+def test_epoch_that_all_who_answer_have_agreed_to_may_have_begun() -> None:
+    """Then only its members go on, with a majority of both: one that does not answer may say that it has not."""
+    known = agreed(1, 0, 1, 2, 3)
+    answers = of(present(1, agreements=known), present(2, agreements=known), present(4))
     assert judged(answers, NONE) == (False, frozenset((1, 2)), (FIRST, (1, NodeId(0))))
     assert judged(answers | of(present(0, agreements=known)), NONE).is_enough
+    # A majority of it alone is not enough: the founder, the third and the last may go on, if the third has not agreed.
+    known = agreed(1, 1, 2, 3)
+    assert not judged(of(present(1, agreements=known), present(2, agreements=known)), NONE).is_enough
+    assert judged(of(present(0), present(3), present(4)), NONE).is_enough
+
+
+def test_epoch_that_all_have_agreed_to_is_the_one_that_counts() -> None:
+    """Who made it has agreed first; a majority of its members goes on, though of the last epoch it is none."""
+    known = agreed(1, 0, 1, 2)
+    answers = of(present(1, agreements=known), present(2, agreements=known), present(3), present(4))
+    assert judged(answers, NONE) == (True, frozenset((1, 2)), (FIRST, (1, NodeId(0))))
+    assert not judged(of(present(1, agreements=known), present(3), present(4)), NONE).is_enough
 
 
 def test_epoch_whose_other_members_are_dead_restricts_nobody() -> None:
