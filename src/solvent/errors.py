@@ -150,6 +150,12 @@ class Conflict(SpaceError):
         self.last = last
 
 
+class RecordProblem(SolventError):
+    """The record of a run cannot be gone on with: it is damaged, of another workflow, or somebody else has it."""
+
+    exit_code = 1
+
+
 class ReactionFailed(SolventError):
     """A product could not be computed; the reactants are back in the solution."""
 

@@ -92,6 +92,8 @@ class ControlledRun(WorkflowRun):
             flights, self.reactor.flights = self.reactor.flights, []
             for flight in flights:
                 self._take_off(caller, flight)
+            if self._catch_up(caller):
+                continue
             if not self._out and not (self._signals and self._is_listening()):
                 return
             if self._must_stop():

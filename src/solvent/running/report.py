@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from solvent.errors import SolventError
+    from solvent.workflow.model import Workflow
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,4 +80,18 @@ class Report:
         return all(self.states.get(task) == "done" for task in self.results_of)
 
 
-__all__ = ["Event", "Failed", "Report", "Timing"]
+def standing_for(workflow: Workflow, name: str, applied: set[str]) -> str:
+    """Give the task that in the end stands for another, where some alternatives have applied."""
+    seen = {name}
+    while True:
+        for alternative in workflow.alternatives:
+            new = alternative.exits.get(name)
+            if new is not None and alternative.name in applied and new not in seen:
+                name = new
+                seen.add(name)
+                break
+        else:
+            return name
+
+
+__all__ = ["Event", "Failed", "Report", "Timing", "standing_for"]

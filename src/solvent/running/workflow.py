@@ -25,7 +25,7 @@ from solvent.running.judging import cause, judge_of
 from solvent.running.kinds import makers_at
 from solvent.running.lean import AWAKE_MAX, Lean, few_collections
 from solvent.running.program import deep_stack
-from solvent.running.report import Event, Failed, Report, Timing
+from solvent.running.report import Event, Failed, Report, Timing, standing_for
 from solvent.running.resources import claimed, lender_of, while_lending
 from solvent.services import Caller, Failure
 from solvent.workflow.concrete import Concrete, concretise, task_symbol, workflow_functions
@@ -165,6 +165,8 @@ class WorkflowRun:
             flights, self.reactor.flights = self.reactor.flights, []
             for flight in flights:
                 self._take_off(caller, flight)
+            if self._catch_up(caller):
+                continue
             if not out:
                 if self._lean is None or not self._lean.let_more_in(AWAKE_MAX):
                     return
@@ -217,7 +219,15 @@ class WorkflowRun:
                 answer = (flight, call, value, failure, attempts)
                 threading.Thread(target=self._judge_first, args=(name, judges, answer), daemon=True).start()
 
-        self._out[flight] = name, caller.start(call.service, name, values[:positional], keywords, done)
+        self._begin(flight, call, name, partial(caller.start, call.service, name, values[:positional], keywords, done))
+
+    def _begin(self, flight: Flight, _call: Call, name: str, start: Callable[[], Handle]) -> None:
+        """Make a call, at once."""
+        self._out[flight] = name, start()
+
+    def _catch_up(self, _caller: Caller) -> bool:
+        """Do again what was done before; tell whether there was anything. Here nothing is kept from before."""
+        return False
 
     def _refusal(self, _flight: Flight, call: Call, values: list[Any]) -> Failure | None:
         """Say why a call is not made, if it is not."""
@@ -247,8 +257,12 @@ class WorkflowRun:
         name = self._names[call.task]
         now = time.perf_counter() - self._began
         self.report.timings.setdefault(name, Timing(now, now))
-        self._out[flight] = name, NotMade()
-        self._answers.put((flight, call, None, failure, 1))
+
+        def answer() -> Handle:
+            self._answers.put((flight, call, None, failure, 1))
+            return NotMade()
+
+        self._begin(flight, call, name, answer)
 
     def _land(self, flight: Flight, call: Call, value: Any, failure: Failure | None, attempts: int) -> None:
         self._out.pop(flight, None)
@@ -346,7 +360,7 @@ class WorkflowRun:
                 self._read(self._names[molecule[0]], molecule[1], values)
         applied = {one["alternative"] for one in report.adaptations}
         for name in self.workflow.outcomes:
-            used = self._used(name, applied)
+            used = standing_for(self.workflow, name, applied)
             report.results_of = (*report.results_of, used)
             if used in values:
                 report.results[name] = values[used]
@@ -377,19 +391,6 @@ class WorkflowRun:
             elif kind is Symbol and part in _STATES:
                 state = _STATES[part]
         self.report.states[name] = state
-
-    def _used(self, name: str, applied: set[str]) -> str:
-        """Give the task that in the end stands for another."""
-        seen = {name}
-        while True:
-            for alternative in self.workflow.alternatives:
-                new = alternative.exits.get(name)
-                if new is not None and alternative.name in applied and new not in seen:
-                    name = new
-                    seen.add(name)
-                    break
-            else:
-                return name
 
 
 __all__ = ["FUNCTIONS", "LOOK_EVERY", "TEXT_MAX", "WorkflowRun"]

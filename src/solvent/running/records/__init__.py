@@ -1,0 +1,10 @@
+"""Records of runs, in a space: what a workflow has done, from which it goes on wherever and however it was stopped.
+
+Reading order: entries (what is written down), values (results as bytes), journal (one log, one writer), recorded (a run
+with a journal).
+"""
+
+from solvent.running.records.journal import Journal, read_journal
+from solvent.running.records.recorded import RecordedRun, recorded_run
+
+__all__ = ["Journal", "RecordedRun", "read_journal", "recorded_run"]

@@ -1,0 +1,94 @@
+"""What a record of a run says, in the order in which it happened: enough to do all of it again without calling anybody.
+
+A record (of a space's log) is a batch of entries: all that became known before the next thing was done. Nothing is done
+outside before what it rests on is in the log.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+
+class Entry(msgspec.Struct, frozen=True, tag=True, omit_defaults=True, array_like=True, gc=False):
+    """Something that happened in a run."""
+
+
+class Opened(Entry, frozen=True, gc=False):
+    """A process goes on with the run from here; whoever did before must not any more."""
+
+    agent: str
+    #: When, in seconds since 1970, for people; nothing is decided by it.
+    at: float
+
+
+class Called(Entry, frozen=True, gc=False):
+    """A call is about to be made."""
+
+    key: str
+    at: float
+
+
+class Failure(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """Why a call failed."""
+
+    kind: Literal["FAILED", "TIMEOUT", "CANCELLED", "LOST"]
+    text: str
+    output: str = ""
+
+
+class Answered(Entry, frozen=True, gc=False):
+    """A call was answered, and the answer has been taken."""
+
+    key: str
+    at: float
+    attempts: int
+    #: The value, as `values.encode` writes it; or the blob that has it.
+    value: bytes = b""
+    blob: str = ""
+    failure: Failure | None = None
+    #: Whether the value is no data, and was not kept: the call has to be made again.
+    is_unkept: bool = False
+
+
+class Signalled(Entry, frozen=True, gc=False):
+    """A signal came from outside."""
+
+    name: str
+    at: float
+    value: bytes
+
+
+class Heard(Entry, frozen=True, gc=False):
+    """What other places of the run have said, up to a position of this place's inbox, has been taken."""
+
+    position: int
+
+
+class Ended(Entry, frozen=True, gc=False):
+    """Nothing more can happen: the run is over."""
+
+    state: str
+    at: float
+
+
+Any: TypeAlias = Opened | Called | Answered | Signalled | Heard | Ended
+_ENCODE = msgspec.msgpack.Encoder().encode
+_DECODE = msgspec.msgpack.Decoder(list[Any]).decode
+
+
+def write(entries: list[Entry]) -> bytes:
+    """Make a record of entries."""
+    return _ENCODE(entries)
+
+
+def read(data: bytes) -> list[Any]:
+    """Give the entries of a record; `ValueError` if it is none."""
+    try:
+        return _DECODE(data)
+    except msgspec.MsgspecError as error:
+        raise ValueError(str(error)) from error
+
+
+__all__ = ["Answered", "Any", "Called", "Ended", "Entry", "Failure", "Heard", "Opened", "Signalled", "read", "write"]

@@ -1,0 +1,116 @@
+"""The journal of a run, or of one place of it: one log of a space, which only one process at a time may write.
+
+Whoever opens it reads all of it and appends that it goes on from here. The space takes a record only from who has seen
+the last one (`expected`), so whoever had the journal before, and was only stopped, finds out at its next commit.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, deque
+from typing import TYPE_CHECKING, Any
+
+from solvent.errors import Conflict, RecordProblem
+from solvent.running.records import entries, values
+from solvent.running.records.entries import Answered, Called, Entry, Failure, Opened
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from solvent.live.space import Space
+
+BLOB_BYTES_MIN = 64 * 1024
+"""Values from this size on are blobs: a log that is read again and again stays short."""
+READ_MAX = 1000
+
+
+class Journal:
+    """What a run has done, and does."""
+
+    def __init__(self, space: Space, log: str, agent: str, *, is_read_only: bool = False) -> None:
+        self.space = space
+        self.log = log
+        self.agent = agent
+        #: What is yet to be done again.
+        self.past = deque[entries.Any]()
+        #: How often each call was begun before.
+        self.begun: Counter[str] = Counter()
+        self.is_read_only = is_read_only
+        self._pending: list[Entry] = []
+        self._last = 0
+
+    def open(self) -> None:
+        """Read what was done, and go on from here."""
+        for position, entry in read_journal(self.space, self.log):
+            self._last = position
+            if isinstance(entry, Called):
+                self.begun[entry.key] += 1
+            elif not isinstance(entry, Opened):
+                self.past.append(entry)
+        if not self.is_read_only:
+            self.note(Opened(self.agent, time.time()))
+            self.commit()
+
+    def note(self, entry: Entry) -> None:
+        """Write something down; it counts from the next `commit` on."""
+        self._pending.append(entry)
+
+    def called(self, key: str) -> None:
+        """Note that a call is about to be made."""
+        self.note(Called(key, time.time()))
+
+    def answered(self, key: str, attempts: int, value: Any, failure: Failure | None) -> str:
+        """Note an answer; say why its value cannot be kept, if so."""
+        now, why = time.time(), ""
+        if failure is not None:
+            self.note(Answered(key, now, attempts, failure=failure))
+            return ""
+        try:
+            data = values.encode(value)
+            if len(data) < BLOB_BYTES_MIN:
+                self.note(Answered(key, now, attempts, data))
+            else:
+                self.note(Answered(key, now, attempts, blob=self.space.put_blob(data)))
+        except values.Unrecordable as error:
+            why = str(error)
+            self.note(Answered(key, now, attempts, is_unkept=True))
+        return why
+
+    def value_of(self, answer: Answered) -> Any:
+        """Give the value of an answer."""
+        data = self.space.get_blob(answer.blob) if answer.blob else answer.value
+        return values.decode(data)
+
+    def commit(self) -> None:
+        """Keep what was written down; raise `RecordProblem` if somebody else has the journal now."""
+        pending = self._pending
+        if not pending or self.is_read_only:
+            pending.clear()
+            return
+        try:
+            self._last = self.space.append(self.log, entries.write(pending), expected=self._last)
+        except Conflict as error:
+            raise RecordProblem(
+                "R402", f"another process goes on with `{self.log}`", hint="this one stops; nothing is lost"
+            ) from error
+        pending.clear()
+
+
+def read_journal(space: Space, log: str) -> Iterator[tuple[int, entries.Any]]:
+    """Give the entries of a journal with their positions."""
+    after = 0
+    while True:
+        found = space.read(log, after, READ_MAX)
+        for record in found:
+            try:
+                noted = entries.read(record.data)
+            except ValueError as error:
+                raise RecordProblem("R403", f"record {record.position} of `{log}` does not read: {error}") from None
+            for entry in noted:
+                yield record.position, entry
+        if len(found) < READ_MAX:
+            return
+        after = found[-1].position
+
+
+__all__ = ["BLOB_BYTES_MIN", "Journal", "read_journal"]

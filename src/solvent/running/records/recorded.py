@@ -1,0 +1,203 @@
+"""Runs of workflows that are recorded, and go on from their record.
+
+The reactions of a workflow depend on nothing but its molecules, the answers of its calls and the order in which those
+came. So the journal has the answers, in order; whoever goes on with a run lets it react again, gives each call the
+answer that it had, and makes only those calls that have none.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from solvent.errors import RecordProblem
+from solvent.running.controlled import ControlledRun
+from solvent.running.records import entries, values
+from solvent.running.records.entries import Answered, Signalled
+from solvent.running.workflow import WorkflowRun
+from solvent.services import Failure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from solvent.engine.reaction import Flight
+    from solvent.running.invoking import Call
+    from solvent.running.records.journal import Journal
+    from solvent.services import Caller, Handle
+    from solvent.workflow.model import Workflow
+
+LOST = "it was out when its process died, {} times"
+NOT_KEPT = "the answer of `{}` is not kept, and the call is made again should the run be resumed: {}"
+
+
+class Deferred:
+    """The handle of a call that is made when it is sure that it is not answered yet."""
+
+    __slots__ = ("_handle", "_start", "is_cancelled")
+
+    def __init__(self, start: Callable[[], Handle]) -> None:
+        self._start = start
+        self._handle: Handle | None = None
+        self.is_cancelled = False
+
+    def begin(self) -> None:
+        """Make the call."""
+        self._handle = self._start()
+
+    def cancel(self) -> None:
+        """End it, or do not make it."""
+        self.is_cancelled = True
+        if self._handle is not None:
+            self._handle.cancel()
+
+
+class RecordedRun(WorkflowRun):
+    """One run of a workflow with a journal."""
+
+    def __init__(
+        self,
+        workflow: Workflow,
+        inputs: Mapping[str, Any] | None = None,
+        *,
+        journal: Journal,
+        is_strict: bool = False,
+        **options: Any,
+    ) -> None:
+        """With `is_strict`, a call that was out when its process died counts as an attempt, of which there are so many.
+
+        It is made again once at least. Where somebody has decided to resume the run it is made again in any case.
+        """
+        super().__init__(workflow, inputs, **options)
+        self.journal = journal
+        self._is_strict = is_strict
+        #: What could not be kept, and why.
+        self.unkept: dict[str, str] = {}
+        self._counts: Counter[tuple[str, int | None]] = Counter()
+        # The calls that wait for what the journal says of them, and the names of all that are out.
+        self._deferred: dict[str, tuple[Flight, Call, Deferred]] = {}
+        self._keys: dict[Flight, str] = {}
+
+    def _begin(self, flight: Flight, call: Call, name: str, start: Callable[[], Handle]) -> None:
+        """Wait for what the journal says of a call."""
+        count = self._counts[name, call.index] = self._counts[name, call.index] + 1
+        key = name if call.index is None else f"{name}[{call.index}]"
+        key = key if count == 1 else f"{key}#{count}"
+        deferred = Deferred(start)
+        self._out[flight] = name, deferred
+        self._deferred[key] = flight, call, deferred
+        self._keys[flight] = key
+
+    def _catch_up(self, caller: Caller) -> bool:
+        """Do again the next thing that was done; or make the calls that are not answered, which is noted before."""
+        past = self.journal.past
+        if past:
+            self._repeat(past.popleft())
+            return True
+        deferred, self._deferred = self._deferred, {}
+        fresh = [self._fresh(*one) for one in deferred.items()]
+        self.journal.commit()
+        for one in fresh:
+            if one is not None:
+                one.begin()
+        return super()._catch_up(caller)
+
+    def _fresh(self, key: str, waiting: tuple[Flight, Call, Deferred]) -> Deferred | None:
+        """Give a call that is to be made; one that was cancelled, or lost too often, is not."""
+        flight, call, deferred = waiting
+        begun, policy = self.journal.begun[key], self._policy_of(call)
+        if deferred.is_cancelled:
+            self._answers.put((flight, call, None, Failure("CANCELLED", "it was cancelled before it was called"), 0))
+        elif self._is_strict and begun > max(1, policy.retries):
+            self._answers.put((flight, call, None, Failure("LOST", LOST.format(begun)), begun))
+        else:
+            self.journal.called(key)
+            return deferred
+        return None
+
+    def _policy_of(self, call: Call) -> Any:
+        service = self.workflow.service(call.service)
+        assert service is not None
+        return service.policy
+
+    def _repeat(self, entry: entries.Any) -> None:
+        """Do again what was done."""
+        if not isinstance(entry, Answered):
+            raise RecordProblem("R403", f"an entry `{type(entry).__name__}` where none is expected")
+        waiting = self._deferred.pop(entry.key, None)
+        if waiting is None:
+            raise RecordProblem(
+                "R404",
+                f"the record does not fit the workflow `{self.workflow.name}`: it has an answer of `{entry.key}`, which"
+                " is not called there",
+                hint="resume it with the workflow as it was, or run it anew",
+            )
+        flight, call, deferred = waiting
+        self._keys.pop(flight)
+        if entry.is_unkept:
+            self._call_again(flight, call, deferred)
+        elif entry.failure is None:
+            super()._land(flight, call, self._kept_value(entry), None, entry.attempts)
+        else:
+            failure = Failure(entry.failure.kind, entry.failure.text, entry.failure.output)
+            super()._land(flight, call, None, failure, entry.attempts)
+
+    def _kept_value(self, entry: Answered) -> Any:
+        try:
+            return self.journal.value_of(entry)
+        except ValueError as error:
+            raise RecordProblem("R403", f"the answer of `{entry.key}` does not read: {error}") from None
+
+    def _call_again(self, flight: Flight, call: Call, deferred: Deferred) -> None:
+        """Make a call whose answer was not kept, and take its answer where it was taken."""
+        deferred.begin()
+        answer = self._answers.get()
+        while answer[0] is not flight:
+            self._answers.put(answer)
+            answer = self._answers.get()
+        super()._land(flight, call, *answer[2:])
+
+    def _land(self, flight: Flight, call: Call, value: Any, failure: Failure | None, attempts: int) -> None:
+        self._note_answer(flight, value, failure, attempts)
+        super()._land(flight, call, value, failure, attempts)
+
+    def _note_answer(self, flight: Flight, value: Any, failure: Failure | None, attempts: int) -> None:
+        """Note an answer."""
+        key = self._keys.pop(flight)
+        noted = None if failure is None else entries.Failure(failure.kind, failure.text, failure.output)
+        why = self.journal.answered(key, attempts, value, noted)
+        if why:
+            self.unkept[key] = why
+
+    def _bring_back(self) -> None:
+        """Keep the answers that have come and were not taken any more; calls that are still out are made again."""
+        while not self._answers.empty():
+            flight, _, value, failure, attempts = self._answers.get()
+            if flight in self._keys and (failure is None or failure.kind != "CANCELLED"):
+                self._note_answer(flight, value, failure, attempts)
+        self.journal.commit()
+        super()._bring_back()
+
+
+class RecordedControlledRun(RecordedRun, ControlledRun):
+    """One run of a controlled workflow with a journal; signals are among what is kept."""
+
+    def _repeat(self, entry: entries.Any) -> None:
+        if isinstance(entry, Signalled):
+            self._signals = [one for one in self._signals if one[1] != entry.name] if self._signals else []
+            ControlledRun._send(self, entry.name, values.decode(entry.value))  # noqa: SLF001
+        else:
+            super()._repeat(entry)
+
+    def _send(self, name: str, value: Any) -> None:
+        self.journal.note(Signalled(name, 0.0, values.encode(value)))
+        super()._send(name, value)
+
+
+def recorded_run(workflow: Workflow, inputs: Mapping[str, Any] | None, **options: Any) -> RecordedRun:
+    """Make the run of a workflow that is recorded; see `WorkflowRun` for the options."""
+    kind = partial(RecordedControlledRun if workflow.is_controlled else RecordedRun)
+    return kind(workflow, inputs, **options)
+
+
+__all__ = ["NOT_KEPT", "Deferred", "RecordedControlledRun", "RecordedRun", "recorded_run"]
