@@ -1,0 +1,337 @@
+"""The file of a space: its connections, transactions and their durability, and what can go wrong with it.
+
+*Durability.* A transaction is a write to SQLite's log (the file `-wal`). SQLite could bring it to disk as a part of the
+transaction, while everybody else waits. Here it is done after the transaction, by the writer alone, and before anything
+is acknowledged: several writers' syncs then go on at once, and become one in the system, and a process that is stopped
+at that moment holds up nobody. Others may see a record a moment before it is on disk; but since all records are in one
+log, in order, whatever they append on the strength of it is on disk only together with it.
+
+*Waiting.* Writers wait for each other's transactions with short random pauses. SQLite's own pauses grow to 100 ms and
+let a writer among eight wait for seconds. Somebody who is stopped in the middle of a transaction holds up all writers,
+until it goes on or is killed; after `patience` they say so, and who it is.
+
+*Checkpoints*, which move pages from the log into the main file, are made by a writer after some megabytes, while it
+holds the writers' lock. SQLite before 3.51.3 can spoil a file when somebody commits during a checkpoint that follows
+closely on another (very rarely); nobody can here.
+
+*Fork.* A copy of the process must neither use nor close the connections: the copy is told so by E408.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import random
+import sqlite3
+import threading
+import time
+import weakref
+from contextlib import suppress
+from errno import EDQUOT, EFBIG, ENOSPC
+from typing import TYPE_CHECKING, TypeVar
+
+from solvent.errors import SpaceError
+from solvent.live.space.sqlite_format import check_place, connect, prepare
+from solvent.live.space.sqlite_locks import holder_of_lock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+PAUSE_FIRST, PAUSE_MAX = 0.0002, 0.003
+CHECKPOINT_PAGES = 1000
+_PAGE_BYTES = 4096
+_PAGES_PER_TRANSACTION = 4
+
+_BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL}
+_FULL = {ENOSPC, EDQUOT, EFBIG}
+
+Result = TypeVar("Result")
+
+
+class SqliteFile:
+    """A file that is a space, and connections to it; made and closed once, used by any thread."""
+
+    def __init__(self, path: Path, *, is_durable: bool, patience: float) -> None:
+        self.path = path
+        self.is_durable = is_durable
+        self.patience = patience
+        self._guard = threading.Lock()
+        self._turn = threading.Lock()
+        self._free = list[sqlite3.Connection]()
+        self._used = set[sqlite3.Connection]()
+        self._closed = ""
+        self._wal = -1
+        self._pages = 0
+        #: Whether this process is a copy (fork) of the one that opened the file.
+        self.is_copy = False
+        check_place(path)
+        try:
+            first = self._opened()
+        except sqlite3.Error as error:
+            raise self.problem(error, is_opening=True) from error
+        self._free.append(first)
+        _OPEN.add(self)
+
+    # ---------------------------------------------------------------------------------------------- transactions
+
+    def read(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
+        """Do something that only reads, and may be done again; with one state of the space, if it begins so."""
+        connection = self.take()
+        try:
+            return self._patiently(lambda: self._read(connection, work))
+        except sqlite3.Error as error:
+            raise self.problem(error) from error
+        finally:
+            self.give_back(connection)
+
+    def write(self, work: Callable[[sqlite3.Connection], Result], size: int = 0) -> Result:
+        """Do something in a transaction; when this returns, it is kept as was promised."""
+        if not self._turn.acquire(timeout=self.patience):
+            raise self._locked()
+        try:
+            connection = self.take()
+            try:
+                result = self._transact(connection, work)
+                self._pages += _PAGES_PER_TRANSACTION + size // _PAGE_BYTES
+                is_due = self._pages >= CHECKPOINT_PAGES
+                if is_due:
+                    self._checkpoint(connection)
+            except BaseException:
+                self.give_back(connection)
+                raise
+        finally:
+            self._turn.release()
+        try:
+            self.sync()
+        finally:
+            self.give_back(connection)
+        return result
+
+    def _read(self, connection: sqlite3.Connection, work: Callable[[sqlite3.Connection], Result]) -> Result:
+        try:
+            self.check()
+            return work(connection)
+        finally:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+
+    def _transact(self, connection: sqlite3.Connection, work: Callable[[sqlite3.Connection], Result]) -> Result:
+        try:
+            self._begin(connection)
+            try:
+                result = work(connection)
+                self.check()
+                connection.execute("COMMIT")
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+        except sqlite3.Error as error:
+            raise self.problem(error) from error
+        return result
+
+    def _begin(self, connection: sqlite3.Connection) -> None:
+        self._patiently(lambda: connection.execute("BEGIN IMMEDIATE"))
+
+    def _patiently(self, work: Callable[[], Result]) -> Result:
+        """Try again while others are at work."""
+        pause, until = PAUSE_FIRST, 0.0
+        while True:
+            try:
+                return work()
+            except sqlite3.OperationalError as error:
+                if not self.is_busy(error):
+                    raise
+            now = time.monotonic()
+            until = until or now + self.patience
+            if now > until:
+                raise self._locked()
+            time.sleep(pause * random.random())
+            pause = min(2 * pause, PAUSE_MAX)
+
+    def sync(self) -> None:
+        """Bring the log to disk, if that was promised; whoever calls has a connection."""
+        if self.is_durable:
+            try:
+                os.fdatasync(self._wal)
+            except OSError as error:
+                # The system forgets what it could not write, and would say next time that all is well.
+                self._closed = f"it could not be brought to disk: {error.strerror}"
+                said = f"the space {self.path} could not be brought to disk: {error.strerror}"
+                raise SpaceError("E403", said, hint="whether what was written last is kept is not known") from error
+
+    def _checkpoint(self, connection: sqlite3.Connection) -> None:
+        """Move pages from the log into the main file; without success the log only grows."""
+        # Most of it is brought to disk before anybody has to wait.
+        self.sync()
+        self._pages = 0
+        other = self.take()
+        try:
+            with suppress(sqlite3.Error, SpaceError):
+                self._begin(connection)
+                other.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+        finally:
+            with suppress(sqlite3.Error):
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+            self.give_back(other)
+
+    # ----------------------------------------------------------------------------------------------- connections
+
+    def take(self) -> sqlite3.Connection:
+        """Have a connection for oneself, until it is given back."""
+        with self._guard:
+            self._check_open()
+            connection = self._free.pop() if self._free else None
+            if connection is not None:
+                self._used.add(connection)
+                return connection
+        try:
+            connection = self._opened()
+        except sqlite3.Error as error:
+            raise self.problem(error, is_opening=True) from error
+        with self._guard:
+            self._used.add(connection)
+        return connection
+
+    def give_back(self, connection: sqlite3.Connection) -> None:
+        """Let others have a connection."""
+        with self._guard:
+            if connection not in self._used:
+                # It belongs to the process that this one is a copy of.
+                return
+            self._used.remove(connection)
+            if not self._closed:
+                self._free.append(connection)
+                return
+        connection.close()
+        self._let_go()
+
+    def close(self) -> None:
+        """Close what nobody uses now; what is in use is closed when it is given back."""
+        with self._guard:
+            self._closed = self._closed or "`close` was called"
+            free, self._free = self._free, []
+        for connection in free:
+            with suppress(sqlite3.Error):
+                connection.close()
+        self._let_go()
+
+    def abandon(self) -> None:
+        """In a copy of the process: forget everything, and let nothing be closed."""
+        self._guard, self._turn = threading.Lock(), threading.Lock()
+        for connection in (*self._free, *self._used):
+            # SQLite would take itself for the process that it is a copy of. One count too many keeps it for ever.
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
+        self._free, self._used = [], set()
+        self.is_copy = True
+        self._closed = "this process is a copy (fork) of the one that opened it; open it again"
+
+    def _let_go(self) -> None:
+        with self._guard:
+            if self._wal >= 0 and not self._used and not self._free:
+                os.close(self._wal)
+                self._wal = -1
+
+    def _opened(self) -> sqlite3.Connection:
+        connection = self._patiently(lambda: connect(self.path))
+        try:
+            self._patiently(lambda: prepare(connection, self.path, self._begin))
+            # From now on the connection has a lock, so that nobody removes the log.
+            self._patiently(lambda: connection.execute("SELECT max(number) FROM logs").fetchone())
+            if self._wal < 0:
+                self._find_files()
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _find_files(self) -> None:
+        """Note which files are open, and see to it that they are found again after a loss of power."""
+        try:
+            self._files = _numbers(self.path)
+            self._wal = os.open(f"{self.path}-wal", os.O_RDONLY | os.O_CLOEXEC)
+            if self.is_durable:
+                os.fdatasync(self._wal)
+                sync_folder(self.path.parent)
+        except OSError as error:
+            raise SpaceError("E401", f"cannot open the space {self.path}: {error.strerror}") from error
+
+    # --------------------------------------------------------------------------------------------------- problems
+
+    @staticmethod
+    def is_busy(error: sqlite3.OperationalError) -> bool:
+        """Whether somebody else is at work, and trying again helps."""
+        return getattr(error, "sqlite_errorcode", 0) & 0xFF in _BUSY
+
+    def check(self) -> None:
+        """Raise where the files are gone, or are others: what is written now would be lost."""
+        self._check_open()
+        try:
+            numbers = _numbers(self.path)
+        except OSError:
+            numbers = ()
+        if numbers != self._files:
+            said = f"the space {self.path} is gone: its files were removed or replaced while it was open"
+            raise SpaceError("E409", said, hint="stop all that use it; put the files back, or begin with a new space")
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise SpaceError("E408", f"the space {self.path} is closed: {self._closed}")
+
+    def _locked(self) -> SpaceError:
+        said = f"the space {self.path} was locked by somebody else for {self.patience:g} seconds"
+        who = holder_of_lock(self.path)
+        return SpaceError("E409", said, hint=f"{who}: let it go on, or kill it" if who else "")
+
+    def problem(self, error: sqlite3.Error | OSError, *, is_opening: bool = False) -> SpaceError:
+        """Say what went wrong, in our words."""
+        if isinstance(error, OSError):
+            if error.errno in _FULL:
+                return SpaceError("E403", f"there is no room for the space {self.path}: {error.strerror}")
+            return SpaceError("E401", f"cannot use the space {self.path}: {error.strerror or error}")
+        code = getattr(error, "sqlite_errorcode", 0)
+        match code & 0xFF:
+            case sqlite3.SQLITE_FULL:
+                hint = "nothing was changed; make room and try again"
+                return SpaceError("E403", f"there is no room for the space {self.path}: the disk is full", hint=hint)
+            case sqlite3.SQLITE_IOERR if not is_opening:
+                hint = "nothing was changed; see whether the disk is full, or broken"
+                said = f"the space {self.path} could not be read or written: {error} ({error.sqlite_errorname})"
+                return SpaceError("E403", said, hint=hint)
+            case sqlite3.SQLITE_NOTADB if is_opening:
+                return SpaceError("E401", f"{self.path} is no space", hint="give the name of another file")
+            case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
+                hint = "stop all that use it, and restore the file from a copy"
+                return SpaceError("E406", f"the space {self.path} is damaged: {error}", hint=hint)
+            case _:
+                name = getattr(error, "sqlite_errorname", "")
+                said = f"cannot {'open' if is_opening else 'use'} the space {self.path}: {error}"
+                return SpaceError("E401", said + (f" ({name})" if name else ""))
+
+
+def sync_folder(folder: Path) -> None:
+    """Bring to disk which files a folder has."""
+    number = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)
+
+
+def _numbers(path: Path) -> tuple[int, ...]:
+    file, log = os.stat(path), os.stat(f"{path}-wal")  # noqa: PTH116
+    return file.st_dev, file.st_ino, log.st_ino
+
+
+_OPEN = weakref.WeakSet[SqliteFile]()
+
+
+def _abandon_all() -> None:
+    for file in list(_OPEN):
+        file.abandon()
+
+
+os.register_at_fork(after_in_child=_abandon_all)
+
+__all__ = ["CHECKPOINT_PAGES", "SqliteFile", "sync_folder"]

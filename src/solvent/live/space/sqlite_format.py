@@ -1,0 +1,147 @@
+"""How a space is laid out in a SQLite file, and how such a file is made, known again, or refused.
+
+Logs have numbers, so that their names are kept once. A record's position is its row number, and a key's revision is
+one, too: SQLite never gives such a number twice (AUTOINCREMENT), also not after rows were deleted. A key that was
+deleted stays as a row without a value, so that whoever watches hears of it. Records and values carry a checksum, since
+SQLite would hand out what a disk has changed.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote, unquote
+
+from solvent.errors import SpaceError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MARK = 0x534F4C56
+"""The application's number in the file's head: `SOLV`."""
+FORMAT = 1
+SCHEME = "sqlite://"
+
+_TABLES = """
+CREATE TABLE logs (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE records (
+    position INTEGER PRIMARY KEY AUTOINCREMENT, log INTEGER NOT NULL, sum INTEGER NOT NULL, data BLOB NOT NULL
+);
+CREATE INDEX records_of_logs ON records (log);
+CREATE TABLE keys (
+    revision INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE, sum INTEGER NOT NULL, value BLOB
+);
+CREATE TABLE blobs (name TEXT NOT NULL UNIQUE, data BLOB NOT NULL);
+"""
+_SETTINGS = (
+    # Waiting for others is done by us: SQLite's own way lets some processes wait for seconds.
+    "PRAGMA busy_timeout = 0",
+    # The log is brought to disk by us, where it must be, after others have been let in; SQLite does so before it
+    # moves pages into the main file, so that a loss of power never leaves a torn file.
+    "PRAGMA synchronous = NORMAL",
+    # Moving pages is started by us, under the lock of writers; see `SqliteFile`.
+    "PRAGMA wal_autocheckpoint = 0",
+    "PRAGMA temp_store = MEMORY",
+)
+
+
+def path_from_url(url: str) -> Path:
+    """Give the file that is meant by a path or by `sqlite://` and a path."""
+    if url.startswith(SCHEME):
+        url = unquote(url.removeprefix(SCHEME))
+    elif "://" in url:
+        hint = "say a file, sqlite:///path/to/file.db, or nats://host:port"
+        raise SpaceError("E401", f"`{url}` is no space", hint=hint)
+    if not url or "\0" in url:
+        raise SpaceError("E401", "a space needs the name of a file")
+    # Links are followed now, as SQLite does: what lies beside the file is named after where it really is.
+    return Path(os.path.realpath(Path(url).expanduser()))
+
+
+def url_from_path(path: Path) -> str:
+    """Give a URL that means the same file in any folder."""
+    return SCHEME + quote(str(path))
+
+
+def check_place(path: Path) -> None:
+    """Raise `SpaceError` E401 where no file can be."""
+    if path.is_dir():
+        raise SpaceError("E401", f"cannot open the space {path}: it is a folder", hint="give the name of a file in it")
+    if not path.parent.is_dir():
+        raise SpaceError("E401", f"cannot open the space {path}: there is no folder {path.parent}")
+    if not os.access(path.parent, os.W_OK | os.X_OK) or (path.exists() and not os.access(path, os.R_OK | os.W_OK)):
+        hint = "the file and its folder must be writable, also for reading"
+        raise SpaceError("E401", f"cannot open the space {path}: no permission", hint=hint)
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Open a connection that any thread may use, one at a time."""
+    connection = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
+    try:
+        for setting in _SETTINGS:
+            connection.execute(setting)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def prepare(connection: sqlite3.Connection, path: Path, begin: Callable[[sqlite3.Connection], None]) -> None:
+    """Make a file that is empty a space; refuse one that is something else.
+
+    Several processes may do so at once. One that dies at it leaves a file that is still empty.
+    """
+    if _is_space(connection, path):
+        return
+    (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
+    if mode != "wal":
+        hint = "a space needs a file system of this machine, with shared memory: no network folder"
+        raise SpaceError("E401", f"cannot open the space {path}: its file system does not serve", hint=hint)
+    begin(connection)
+    try:
+        if not _is_space(connection, path):
+            for table in filter(str.strip, _TABLES.split(";")):
+                connection.execute(table)
+            connection.execute(f"PRAGMA application_id = {MARK}")
+            connection.execute(f"PRAGMA user_version = {FORMAT}")
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _is_space(connection: sqlite3.Connection, path: Path) -> bool:
+    """Whether a file is a space; raise where it is something else."""
+    (mark,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    (things,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if mark == MARK and version == FORMAT:
+        return True
+    if mark == MARK:
+        said = f"the space {path} has format {version}, and this Solvent knows format {FORMAT}"
+        raise SpaceError("E407", said, hint="use the Solvent that made it, or another file")
+    if mark or things:
+        raise SpaceError("E401", f"{path} is a database, but no space", hint="give the name of another file")
+    return False
+
+
+def checksum(data: bytes, seed: int = 0) -> int:
+    """Give a number that changes when bytes change, or stand where others belong."""
+    return zlib.crc32(data, seed & 0xFFFFFFFF)
+
+
+__all__ = [
+    "FORMAT",
+    "MARK",
+    "SCHEME",
+    "check_place",
+    "checksum",
+    "connect",
+    "path_from_url",
+    "prepare",
+    "url_from_path",
+]
