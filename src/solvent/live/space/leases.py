@@ -1,0 +1,246 @@
+"""Who is alive, and who has what, without comparing the clocks of two machines.
+
+*Pulse.* An agent writes a key again and again, `agents/NAME`; its value has a number that grows. Others do not look at
+times in it: each notes, by its own clock, since when the key has not changed. Whose pulse has been still for longer
+than `ttl` may be presumed dead. Time in which the one who watches did not run, since it was stopped, or since the space
+did not answer, counts for nobody: it says nothing about others. Clocks are those that only go forwards.
+
+*Lease.* A key says who has something, and in which epoch; it is taken by compare-and-set, with the next epoch, when it
+is free or its holder is presumed dead. Of several that try, one succeeds.
+
+Presuming somebody dead may be wrong: it was only stopped. So a lease protects nothing by itself. Whoever holds one
+appends to a log with `expected`; who takes it over reads that log and appends first that it is there. The old holder's
+next append then raises `Conflict`, and it knows.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import socket
+import threading
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import msgspec
+
+from solvent.errors import Conflict, SpaceError
+from solvent.live.space.interface import Entry, check_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from solvent.live.space.interface import Space
+
+AGENTS = "agents/"
+TTL = 10.0
+BEATS_PER_TTL = 4
+
+
+class Holder(NamedTuple):
+    """Who has a lease (nobody: the empty name), in which epoch, and the revision of the key that says so."""
+
+    agent: str
+    epoch: int
+    revision: int
+
+
+class Pulse:
+    """One's own pulse: a key that is written every quarter of `ttl` by a thread of its own.
+
+    What goes wrong with it is kept in `error`, and it is tried again: that nobody hears of this agent is for
+    `is_fresh` to tell. `about` is what others may want to know; `pulse_from_value` gives it back.
+    """
+
+    def __init__(self, space: Space, agent: str, *, ttl: float = TTL, about: Mapping[str, Any] | None = None) -> None:
+        self.agent = agent
+        self.ttl = _checked(ttl)
+        self.error: SpaceError | None = None
+        self._space = space
+        self._key = check_name(AGENTS + agent)
+        self._about = {"host": socket.gethostname(), "pid": os.getpid(), "started": time.time(), **(about or {})}
+        self._count = 0
+        self._written_at = -math.inf
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._beat, name=f"pulse of {agent}", daemon=True)
+
+    def start(self) -> Self:
+        """Write it for the first time, and go on doing so; raise `SpaceError` where that is not possible."""
+        self._write()
+        self._thread.start()
+        return self
+
+    def stop(self) -> None:
+        """Write no more, and take the key away, so that nobody waits for this agent."""
+        self._is_over.set()
+        if self._thread.ident is not None:
+            self._thread.join()
+        with suppress(SpaceError):
+            self._space.delete(self._key)
+
+    def is_fresh(self) -> bool:
+        """Whether others cannot have presumed this agent dead: less than `ttl` since the last pulse began."""
+        return time.monotonic() - self._written_at < self.ttl
+
+    def _beat(self) -> None:
+        while not self._is_over.wait(self.ttl / BEATS_PER_TTL):
+            try:
+                self._write()
+                self.error = None
+            except SpaceError as error:
+                self.error = error
+
+    def _write(self) -> None:
+        began = time.monotonic()
+        self._count += 1
+        self._space.put(self._key, msgspec.msgpack.encode({**self._about, "count": self._count, "ttl": self.ttl}))
+        self._written_at = began
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+
+class Pulses:
+    """The pulses of others, as seen by this process; whoever wants to know calls `look` every quarter of `ttl`.
+
+    For one thread at a time.
+    """
+
+    def __init__(self, space: Space, *, ttl: float = TTL, clock: Callable[[], float] = time.monotonic) -> None:
+        self.ttl = _checked(ttl)
+        self._space = space
+        self._clock = clock
+        self._looked_at = -math.inf
+        #: What each pulse was, and since when; nothing for agents that were asked for and have none.
+        self._seen = dict[str, tuple[Entry | None, float]]()
+        self._gone = set[str]()
+
+    def look(self) -> None:
+        """See which pulses have changed; call it often, since time between two calls that are far apart is lost."""
+        # The time before it is asked for: what is read is at least as new, however long the answer takes.
+        now = self._clock()
+        found = {key.removeprefix(AGENTS): entry for key, entry in self._space.keys(AGENTS).items()}
+        stopped = max(0.0, now - self._looked_at - 2 * self.ttl / BEATS_PER_TTL)
+        if math.isfinite(stopped):
+            self._seen = {agent: (entry, since + stopped) for agent, (entry, since) in self._seen.items()}
+        self._looked_at = now
+        for agent, entry in found.items():
+            if agent not in self._seen or self._seen[agent][0] != entry:
+                self._seen[agent] = entry, now
+        for agent in [agent for agent, (entry, _) in self._seen.items() if entry and agent not in found]:
+            # It took its pulse away itself: there is nothing to wait for.
+            del self._seen[agent]
+            self._gone.add(agent)
+        self._gone -= found.keys()
+
+    def is_presumed_dead(self, agent: str) -> bool:
+        """Whether an agent has been still for longer than `ttl`, or has taken its pulse away.
+
+        One that never had a pulse is waited for, too, from the first time it is asked for.
+        """
+        if agent in self._gone:
+            return True
+        if math.isinf(self._looked_at):
+            self.look()
+        _, since = self._seen.setdefault(agent, (None, self._looked_at))
+        return self._looked_at - since > self.ttl
+
+    def alive(self) -> dict[str, Entry]:
+        """Give the agents that have a pulse and are not presumed dead."""
+        return {a: entry for a, (entry, _) in self._seen.items() if entry and not self.is_presumed_dead(a)}
+
+    def dead(self) -> dict[str, Entry]:
+        """Give the agents whose pulse is still there, and has been still for too long."""
+        return {a: entry for a, (entry, _) in self._seen.items() if entry and self.is_presumed_dead(a)}
+
+
+class Lease:
+    """A key that says who has something; for one thread at a time."""
+
+    def __init__(self, space: Space, key: str, agent: str) -> None:
+        self.key = check_name(key)
+        self.agent = check_name(agent)
+        #: The epoch in which this object took it last, while it was not released.
+        self.epoch: int | None = None
+        self._space = space
+        self._revision = 0
+
+    def holder(self) -> Holder | None:
+        """Give who has it; nothing if it was never taken."""
+        entry = self._space.get(self.key)
+        return None if entry is None else holder_from_entry(entry)
+
+    def take(self, pulses: Pulses | None = None, *, known: Holder | None = None) -> int | None:
+        """Take it, if it is free or its holder is presumed dead; give the new epoch, or nothing.
+
+        Without `pulses`, only if it is free. Whoever has just read who holds it says so by `known`.
+        """
+        holder = known or self.holder() or Holder("", 0, 0)
+        if self.epoch is not None and holder == (self.agent, self.epoch, self._revision):
+            return self.epoch
+        if holder.agent and (pulses is None or not pulses.is_presumed_dead(holder.agent)):
+            return None
+        value = msgspec.msgpack.encode({"holder": self.agent, "epoch": holder.epoch + 1})
+        try:
+            self._revision = self._space.put(self.key, value, expected=holder.revision)
+        except Conflict:
+            return None
+        self.epoch = holder.epoch + 1
+        return self.epoch
+
+    def release(self) -> bool:
+        """Let others have it; false if it was taken away before. The epoch stays, so that the next one is greater."""
+        if self.epoch is None:
+            return False
+        epoch, self.epoch = self.epoch, None
+        value = msgspec.msgpack.encode({"holder": "", "epoch": epoch})
+        try:
+            self._space.put(self.key, value, expected=self._revision)
+        except Conflict:
+            return False
+        return True
+
+
+class _Held(msgspec.Struct):
+    holder: str
+    epoch: int
+
+
+def holder_from_entry(entry: Entry) -> Holder:
+    """Read what the key of a lease says; raise `SpaceError` E406 where it is none."""
+    try:
+        held = msgspec.msgpack.decode(entry.value, type=_Held)
+    except msgspec.MsgspecError as error:
+        raise SpaceError("E406", f"the value of revision {entry.revision} is no lease: {error}") from error
+    return Holder(held.holder, held.epoch, entry.revision)
+
+
+def pulse_from_value(value: bytes) -> dict[str, Any]:
+    """Read what an agent says of itself with its pulse; raise `SpaceError` E406 where it is none."""
+    try:
+        return msgspec.msgpack.decode(value, type=dict[str, Any])
+    except msgspec.MsgspecError as error:
+        raise SpaceError("E406", f"the value is no pulse: {error}") from error
+
+
+def _checked(ttl: float) -> float:
+    if not (math.isfinite(ttl) and ttl > 0):
+        raise SpaceError("E401", f"a lease lasts for more than 0 seconds, and not {ttl}")
+    return ttl
+
+
+__all__ = [
+    "AGENTS",
+    "BEATS_PER_TTL",
+    "TTL",
+    "Holder",
+    "Lease",
+    "Pulse",
+    "Pulses",
+    "holder_from_entry",
+    "pulse_from_value",
+]
