@@ -1,0 +1,177 @@
+"""One client of a NATS server: made, checked and thrown away; which server it is for.
+
+A client never connects again by itself (see `nats_link`). One that must use TLS says nothing, not even who it is, to a
+server that does not offer it: the library would go on in the clear.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from nats.aio.client import Client
+from nats.errors import Error as NatsError
+
+from solvent.errors import SpaceError
+
+if TYPE_CHECKING:
+    from solvent.live.space.nats_address import Address
+
+_CONNECT_S = 2
+_PING_S = 2
+_PINGS_MAX = 2
+_LOOK_S = 0.5
+_PAUSE_S = 0.05
+_PAUSE_S_MAX = 1.0
+_CONNECTION = (NatsError, OSError, TimeoutError)
+
+
+class _Unprotected(NatsError):
+    """A server does not offer TLS, and must."""
+
+
+class OneClient(Client):
+    """A client that insists on TLS when it was told to."""
+
+    def __init__(self, *, must_be_protected: bool) -> None:
+        super().__init__()
+        self.must_be_protected = must_be_protected
+        self.gone = asyncio.Event()
+
+    async def hear_of_end(self) -> None:
+        """Hear that the connection is no more."""
+        self.gone.set()
+
+    def _connect_command(self) -> bytes:
+        # Called when it is known whether the connection is protected, and before anything is said of the user.
+        if self.must_be_protected and not self._server_info.get("tls_required"):
+            raise _Unprotected
+        return super()._connect_command()
+
+
+class Servers:
+    """The servers that are known, and how to connect to one of them."""
+
+    def __init__(self, address: Address) -> None:
+        self._address = address
+        self._tls = address.tls_context()
+        self._known = list(address.servers)
+        self._why = ""
+        self.payload_bytes_max = 1 << 20
+
+    @property
+    def shown(self) -> str:
+        """Name the servers, as the user did."""
+        return ", ".join(self._address.servers)
+
+    async def first(self, seconds: float) -> OneClient:
+        """Connect for the first time; raise `SpaceError` where nobody is there, or nobody lets us in."""
+        try:
+            return await asyncio.wait_for(self.any(is_first=True), seconds)
+        except TimeoutError:
+            why = f": {self._why}" if self._why else ""
+            hint = "`solvent space serve` starts a server on this machine"
+            raise SpaceError("E402", f"no NATS server can be reached at {self.shown}{why}", hint=hint) from None
+
+    async def any(self, *, is_first: bool = False) -> OneClient:
+        """Connect to one of the servers; try until it succeeds."""
+        pause_s = _PAUSE_S
+        while True:
+            for server in random.sample(self._known, len(self._known)):
+                client = await self._connected(server, is_first=is_first)
+                if client is not None:
+                    return client
+            await asyncio.sleep(pause_s * random.uniform(0.5, 1.0))
+            pause_s = min(2 * pause_s, _PAUSE_S_MAX)
+
+    async def drop(self, client: OneClient) -> None:
+        """Let go of a client, whatever state it is in."""
+        with suppress(Exception):
+            await asyncio.wait_for(client.close(), 2)
+
+    async def until_lost(self, client: OneClient) -> None:
+        """Wait until a connection is lost."""
+        while client.is_connected and not client.gone.is_set():
+            # Also without being told: a client that fails while it closes tells nobody.
+            with suppress(TimeoutError):
+                await asyncio.wait_for(client.gone.wait(), _LOOK_S)
+
+    async def _connected(self, server: str, *, is_first: bool) -> OneClient | None:
+        client = OneClient(must_be_protected=self._tls is not None)
+        try:
+            connecting = client.connect(**self._how(server), closed_cb=client.hear_of_end)
+            await asyncio.wait_for(connecting, 2 * _CONNECT_S)
+        except _Unprotected:
+            self._why = "it offers no TLS"
+            if is_first:
+                await self.drop(client)
+                hint = "use `nats://`, or give the server a certificate"
+                raise SpaceError("E401", f"the server {server} offers no TLS", hint=hint) from None
+        except _CONNECTION as error:
+            self._why = text_of(error)
+            if is_first and "authorization" in str(error).lower():
+                await self.drop(client)
+                hint = "`user:password@`, `token@` or `?creds=FILE` in the URL say who you are"
+                raise SpaceError("E401", f"the server {server} does not let us in", hint=hint) from None
+        except ImportError:
+            await self.drop(client)
+            hint = "`pip install nkeys`"
+            raise SpaceError("E401", "files of credentials need the package nkeys", hint=hint) from None
+        except ValueError as error:
+            await self.drop(client)
+            raise SpaceError("E401", "the file of credentials cannot be used") from error
+        else:
+            self._learn(client)
+            return client
+        await self.drop(client)
+        return None
+
+    def _how(self, server: str) -> dict[str, Any]:
+        address = self._address
+        options: dict[str, Any] = {
+            "servers": [f"{'tls' if address.is_tls else 'nats'}://{server}"],
+            "name": "solvent",
+            "allow_reconnect": False,
+            "connect_timeout": _CONNECT_S,
+            "ping_interval": _PING_S,
+            "max_outstanding_pings": _PINGS_MAX,
+            "error_cb": _say_nothing,
+            "pending_size": 64 << 20,
+        }
+        if self._tls is not None:
+            options["tls"] = self._tls
+        if address.token:
+            options["token"] = address.token
+        if address.user:
+            options |= {"user": address.user, "password": address.password}
+        if address.creds:
+            options["user_credentials"] = address.creds
+        return options
+
+    def _learn(self, client: OneClient) -> None:
+        self.payload_bytes_max = client.max_payload
+        for other in client.discovered_servers:
+            host = f"[{other.hostname}]" if other.hostname and ":" in other.hostname else other.hostname
+            name = f"{host}:{other.port}"
+            if host and name not in self._known:
+                self._known.append(name)
+
+
+async def _say_nothing(_: Exception) -> None:
+    """Keep the library from writing to the log: what is wrong is said when somebody has waited for too long."""
+
+
+def text_of(error: BaseException) -> str:
+    """Say what is wrong with a connection, without what a library may have put into its text."""
+    if isinstance(error, ConnectionRefusedError):
+        return "the connection is refused"
+    if isinstance(error, TimeoutError):
+        return "no answer"
+    if isinstance(error, OSError):
+        return error.strerror or type(error).__name__
+    return type(error).__name__
+
+
+__all__ = ["OneClient", "Servers", "text_of"]

@@ -1,0 +1,346 @@
+"""The connection to NATS servers: questions that are asked until they are answered, whatever becomes of connections.
+
+A thread of its own runs the client's event loop; callers of other threads wait (`run`). Nothing here relies on the
+client's own way of connecting again, which keeps what it has not sent, may give up for good on an error it does not
+expect, and tells nobody of consumers that are gone. Instead:
+
+- a *keeper* has one client at a time; when it is lost, by what it says or by a ping that is not answered, the keeper
+  makes another, to any of the servers that it was told of or has heard of, and listens again to all that was listened
+  to;
+- a *question* (one message, or several of which the last is answered) waits under a token of its own. It is sent again
+  on each new connection, when nobody was there to answer (no leader yet), and after a while without an answer. Its
+  first answer counts, however late; what comes after is dropped. So what is asked must be harmless when it arrives
+  twice: the messages of appends carry an id by which the server knows them;
+- a question that has no answer for `patience` seconds fails with E409. Time in which this process did not run (it was
+  stopped) does not count.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from nats.errors import Error as NatsError
+from nats.nuid import NUID
+
+from solvent.errors import SpaceError
+from solvent.live.space.nats_client import Servers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Sequence
+
+    from nats.aio.msg import Msg
+    from nats.aio.subscription import Subscription
+
+    from solvent.live.space.nats_address import Address
+    from solvent.live.space.nats_client import OneClient
+
+T = TypeVar("T")
+
+HEADER_BYTES_MAX = 1024
+"""Room that is left for headers: a server counts them, too."""
+
+_ANSWER_S = 2.0
+_ANSWER_S_MAX = 8.0
+_NOBODY_S = 0.05
+_NOBODY_S_MAX = 0.8
+_TICK_S = 0.25
+_OPENING_S = 5.0
+
+
+class Outgoing(NamedTuple):
+    """A message to be sent."""
+
+    subject: str
+    data: bytes
+    headers: dict[str, str] | None = None
+
+
+class _Question:
+    """What waits for an answer."""
+
+    __slots__ = ("answers", "deadline", "future", "is_batch", "messages", "nobody_s", "sent_at", "token", "wait_s")
+
+    def __init__(self, messages: Sequence[Outgoing], future: asyncio.Future[Any], *, is_batch: bool) -> None:
+        self.messages = messages
+        self.future = future
+        self.is_batch = is_batch
+        self.answers: list[Msg] | None = None
+        self.token = ""
+        self.deadline = self.sent_at = 0.0
+        self.wait_s = _ANSWER_S
+        self.nobody_s = _NOBODY_S
+
+
+class Link:
+    """The connection; see the module's text. Coroutines are for its own loop."""
+
+    def __init__(self, address: Address, *, patience: float) -> None:
+        self.patience = patience
+        self.connections = 0
+        """How often there was a new connection."""
+        self._servers = Servers(address)
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="solvent-nats", daemon=True)
+        self._pid = os.getpid()
+        self._nuid = NUID()
+        self._inbox = f"_INBOX.{self._nuid.next().decode()}"
+        self._sender = self._nuid.next().decode()
+        self._numbers = 0
+        self._waiting: dict[str, _Question] = {}
+        self._listeners: dict[int, tuple[str, Callable[[], None]]] = {}
+        self._subscriptions: dict[int, Subscription] = {}
+        self._client: OneClient | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._is_closed = False
+
+    # --------------------------------------------------------------------------------------- from other threads
+
+    def open(self) -> None:
+        """Connect for the first time; raise `SpaceError` E402 or E401 where that cannot be."""
+        self._thread.start()
+        try:
+            self.run(self._begin())
+        except BaseException:
+            self.close()
+            raise
+
+    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine in the link's loop and give what it gives."""
+        if self._is_closed or self._pid != os.getpid():
+            coroutine.close()
+            raise SpaceError("E408", "the space is closed" if self._is_closed else "the space is of another process")
+        future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
+
+    def close(self) -> None:
+        """End everything: who waits for an answer hears E408."""
+        if self._is_closed or self._pid != os.getpid():
+            self._is_closed = True
+            return
+        self._is_closed = True
+        with suppress(Exception):
+            asyncio.run_coroutine_threadsafe(self._end(), self._loop).result(timeout=5)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(timeout=5)
+        if not self._thread.is_alive():
+            self._loop.close()
+
+    @property
+    def payload_bytes_max(self) -> int:
+        """Give what a server takes at once, without the room for headers."""
+        return self._servers.payload_bytes_max - HEADER_BYTES_MAX
+
+    # ------------------------------------------------------------------------------------------- in the own loop
+
+    def new_id(self) -> str:
+        """Give an id that nobody else has."""
+        self._numbers += 1
+        return f"{self._sender}.{self._numbers}"
+
+    async def ask(self, subject: str, data: bytes = b"", headers: dict[str, str] | None = None) -> Msg:
+        """Send a message and give the answer."""
+        question = self._question((Outgoing(subject, data, headers),))
+        await self._send(question)
+        answer: Msg = await question.future
+        return answer
+
+    async def ask_batch(self, messages: Sequence[Outgoing]) -> Msg:
+        """Send messages that belong together, all or none of them being taken, and give the answer."""
+        question = self._question(messages, is_batch=True)
+        await self._send(question)
+        answer: Msg = await question.future
+        return answer
+
+    async def ask_many(self, subject: str, data: bytes) -> list[Msg]:
+        """Send a message and give all answers; the last one, with a status, says that there are no more."""
+        question = self._question((Outgoing(subject, data),))
+        question.answers = []
+        await self._send(question)
+        answers: list[Msg] = await question.future
+        return answers
+
+    async def listen(self, subject: str, heard: Callable[[], None]) -> int:
+        """Have a function called for each message of a subject, and after each new connection."""
+        self._numbers += 1
+        self._listeners[self._numbers] = (subject, heard)
+        number = self._numbers
+        if self._client is not None:
+            with suppress(NatsError, OSError):
+                await self._hear(self._client, number, subject, heard)
+                # Only when the server has answered is it sure that it knows of us.
+                await self._client.flush()
+        return number
+
+    async def stop_listening(self, numbers: Sequence[int]) -> None:
+        """Call these functions no more."""
+        for number in numbers:
+            self._listeners.pop(number, None)
+            subscription = self._subscriptions.pop(number, None)
+            if subscription is not None:
+                with suppress(NatsError, OSError):
+                    await subscription.unsubscribe()
+
+    # ------------------------------------------------------------------------------------------------- questions
+
+    def _question(self, messages: Sequence[Outgoing], *, is_batch: bool = False) -> _Question:
+        size = max(len(message.data) for message in messages)
+        if size > self.payload_bytes_max:
+            said = f"a message of {size:,} bytes is too large: the server takes at most {self.payload_bytes_max:,}"
+            raise SpaceError("E405", said, hint="`max_payload` in the server's configuration sets it")
+        question = _Question(messages, self._loop.create_future(), is_batch=is_batch)
+        question.deadline = self._loop.time() + self.patience
+        return question
+
+    async def _send(self, question: _Question) -> None:
+        """Send a question, now or as soon as there is a connection."""
+        # A new token each time for what has several answers: those of two sendings must not be mixed. For one answer
+        # the token stays: the answer to the first sending counts also when it comes after the second.
+        if not question.token or question.answers is not None:
+            self._waiting.pop(question.token, None)
+            self._numbers += 1
+            question.token = str(self._numbers)
+            if question.answers:
+                question.answers = []
+        self._waiting[question.token] = question
+        question.sent_at = self._loop.time()
+        client = self._client
+        if client is None:
+            return
+        *before, last = self._in_batch(question.messages) if question.is_batch else question.messages
+        reply = f"{self._inbox}.{question.token}"
+        # A connection that breaks meanwhile is the keeper's business, which sends everything again on the next.
+        with suppress(NatsError, OSError):
+            for subject, data, headers in before:
+                await client.publish(subject, data, headers=headers)
+            await client.publish(last.subject, last.data, reply=reply, headers=last.headers)
+
+    def _in_batch(self, messages: Sequence[Outgoing]) -> list[Outgoing]:
+        batch = self.new_id()
+        marked = []
+        for number, (subject, data, headers) in enumerate(messages, 1):
+            more = {**(headers or {}), "Nats-Batch-Id": batch, "Nats-Batch-Sequence": str(number)}
+            if number == len(messages):
+                more["Nats-Batch-Commit"] = "1"
+            marked.append(Outgoing(subject, data, more))
+        return marked
+
+    async def _on_answer(self, message: Msg) -> None:
+        question = self._waiting.get(message.subject.rpartition(".")[2])
+        if question is None or question.future.done():
+            return
+        status = message.headers.get("Status") if message.headers else None
+        if status == "503":
+            # Nobody is there to answer: a leader is being elected, or the server is still reading its files.
+            self._loop.call_later(question.nobody_s, self._again, question)
+            question.nobody_s = min(2 * question.nobody_s, _NOBODY_S_MAX)
+            return
+        if question.answers is not None:
+            question.answers.append(message)
+            if status is None:
+                question.sent_at = self._loop.time()
+                return
+            question.future.set_result(question.answers)
+        else:
+            question.future.set_result(message)
+        self._waiting.pop(question.token, None)
+
+    def _again(self, question: _Question) -> None:
+        if not question.future.done() and self._waiting.get(question.token) is question:
+            self._start(self._send(question))
+
+    async def _tick(self) -> None:
+        """Send again what has no answer, and give up what has waited for too long."""
+        before = self._loop.time()
+        while True:
+            await asyncio.sleep(_TICK_S)
+            now = self._loop.time()
+            missed = now - before - _TICK_S
+            before = now
+            for question in list(self._waiting.values()):
+                if question.future.done():
+                    # Its caller has gone.
+                    self._waiting.pop(question.token, None)
+                    continue
+                if missed > 1.0:
+                    question.deadline += missed
+                    question.sent_at += missed
+                if now > question.deadline:
+                    self._waiting.pop(question.token, None)
+                    question.future.set_exception(self.lost())
+                elif now - question.sent_at > question.wait_s and self._client is not None:
+                    question.wait_s = min(2 * question.wait_s, _ANSWER_S_MAX)
+                    await self._send(question)
+
+    def lost(self) -> SpaceError:
+        """Give the error of somebody who has waited for too long."""
+        what = "no answer from" if self._client is not None else "no connection to"
+        said = f"there was {what} {self._servers.shown} for {self.patience:g} s"
+        return SpaceError("E409", f"{said}; what was asked for may have been done, or not")
+
+    # ------------------------------------------------------------------------------------------------ the keeper
+
+    async def _begin(self) -> None:
+        client = await self._servers.first(min(_OPENING_S, self.patience))
+        await self._use(client)
+        self._start(self._keep(client))
+        self._start(self._tick())
+
+    def _start(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        task = self._loop.create_task(coroutine)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _keep(self, client: OneClient) -> None:
+        """Have a connection, again and again."""
+        while True:
+            await self._servers.until_lost(client)
+            self._client = None
+            await self._servers.drop(client)
+            client = await self._servers.any()
+            with suppress(NatsError, OSError, TimeoutError):
+                await self._use(client)
+
+    async def _use(self, client: OneClient) -> None:
+        """Listen to everything on a new connection, and ask everything that waits."""
+        await client.subscribe(f"{self._inbox}.*", cb=self._on_answer, pending_msgs_limit=0, pending_bytes_limit=0)
+        for number, (subject, heard) in list(self._listeners.items()):
+            await self._hear(client, number, subject, heard)
+        await client.flush()
+        self._client = client
+        self.connections += 1
+        for question in list(self._waiting.values()):
+            await self._send(question)
+        # What happened in between nobody has heard of.
+        for _, heard in list(self._listeners.values()):
+            heard()
+
+    async def _hear(self, client: OneClient, number: int, subject: str, heard: Callable[[], None]) -> None:
+        async def on_message(_: Msg) -> None:
+            heard()
+
+        told = await client.subscribe(subject, cb=on_message, pending_msgs_limit=0, pending_bytes_limit=0)
+        self._subscriptions[number] = told
+
+    async def _end(self) -> None:
+        for task in list(self._tasks):
+            task.cancel()
+        for question in list(self._waiting.values()):
+            if not question.future.done():
+                question.future.set_exception(SpaceError("E408", "the space was closed meanwhile"))
+        self._waiting.clear()
+        client, self._client = self._client, None
+        if client is not None:
+            await self._servers.drop(client)
+        # Whoever was told has a turn of the loop to leave it.
+        await asyncio.sleep(0)
+
+
+__all__ = ["HEADER_BYTES_MAX", "Link", "Outgoing"]

@@ -1,0 +1,298 @@
+"""NATS servers from the wheel: one on this machine, or a cluster of several, each a process.
+
+What a server is told stands in a file beside what it keeps, readable by its owner only, since passwords may be in it. A
+folder is used by one server at a time: a lock on it goes with the server's process, also when who started it is gone.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sysconfig
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Self
+
+from solvent.errors import SpaceError
+
+LOOPBACK = "127.0.0.1"
+PAYLOAD_BYTES_MAX = 8 << 20
+"""Of a record; what the makers of NATS advise not to exceed."""
+
+_START_S = 20.0
+_STOP_S = 10.0
+_TRIES_MAX = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What a server is told."""
+
+    folder: Path
+    name: str = "solvent"
+    host: str = LOOPBACK
+    port: int = 0
+    """0: any that is free."""
+    is_durable: bool = False
+    """Whether it answers only when what was appended is on disk."""
+    payload_bytes_max: int = PAYLOAD_BYTES_MAX
+    user: str = field(default="", repr=False)
+    password: str = field(default="", repr=False)
+    token: str = field(default="", repr=False)
+    cert: str = ""
+    key: str = field(default="", repr=False)
+    ca: str = ""
+    """With it, clients must have a certificate that this authority has signed."""
+    cluster_port: int = 0
+    """Where the other servers of a cluster find it; 0: it has no others."""
+    routes: tuple[str, ...] = ()
+    """`host:port` of all servers of the cluster."""
+    store_bytes_max: int = 0
+    """0: as much as the disk has."""
+
+    def configuration(self) -> str:
+        """Give the text of a server's configuration file."""
+        store = [f"store_dir: {json.dumps(str(self.folder / 'store'))}"]
+        # Without this a server answers at once and brings to the disk what it has every two minutes.
+        store += ["sync_interval: always"] if self.is_durable else []
+        store += [f"max_file_store: {self.store_bytes_max}"] if self.store_bytes_max else []
+        lines = [
+            f"server_name: {json.dumps(self.name)}",
+            f"host: {json.dumps(self.host)}",
+            f"port: {self.port}",
+            f"max_payload: {self.payload_bytes_max}",
+            *_block("jetstream", store),
+        ]
+        if self.user:
+            lines += _block(
+                "authorization", [f"user: {json.dumps(self.user)}", f"password: {json.dumps(self.password)}"]
+            )
+        elif self.token:
+            lines += _block("authorization", [f"token: {json.dumps(self.token)}"])
+        if self.cert:
+            lines += _block("tls", self._tls())
+        if self.cluster_port:
+            routes = ", ".join(json.dumps(f"nats://{route}") for route in self.routes)
+            cluster = ["name: solvent", f"host: {json.dumps(self.host)}", f"port: {self.cluster_port}"]
+            lines += _block(
+                "cluster", [*cluster, f"routes: [{routes}]", *_block("tls", self._tls() if self.cert else [])]
+            )
+        return "\n".join(lines) + "\n"
+
+    def _tls(self) -> list[str]:
+        lines = [f"cert_file: {json.dumps(self.cert)}", f"key_file: {json.dumps(self.key)}"]
+        return lines + ([f"ca_file: {json.dumps(self.ca)}", "verify: true"] if self.ca else [])
+
+
+def _block(name: str, lines: list[str]) -> list[str]:
+    return [f"{name} {{", *(f"  {line}" for line in lines), "}"] if lines else []
+
+
+class Server:
+    """A server process; `start` and `stop` as often as wanted, on the same port and folder."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        """Give the address for `open_space`, without anything secret."""
+        scheme = "tls" if self.plan.cert else "nats"
+        return f"{scheme}://{self.plan.host}:{self.plan.port}{'?durable=yes' if self.plan.is_durable else ''}"
+
+    @property
+    def pid(self) -> int:
+        """Give the id of the process."""
+        assert self._process is not None
+        return self._process.pid
+
+    @property
+    def is_running(self) -> bool:
+        """Say whether the process is there."""
+        return self._process is not None and self._process.poll() is None
+
+    @property
+    def log(self) -> Path:
+        """Give the file to which the server writes what it does."""
+        return self.plan.folder / "server.log"
+
+    def start(self) -> Self:
+        """Start it and wait until it answers; raise `SpaceError` E401 where that cannot be."""
+        is_any = self.plan.port == 0
+        for _ in range(_TRIES_MAX if is_any else 1):
+            if is_any:
+                self.plan = replace(self.plan, port=free_port(self.plan.host))
+            self._launch()
+            if self._answers():
+                return self
+            self.kill()
+        raise SpaceError("E401", f"the NATS server does not start: {self._last_words()}")
+
+    def stop(self) -> None:
+        """End it as it wants to be ended; kill it if it does not."""
+        self._end(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End it without letting it do anything more."""
+        self._end(signal.SIGKILL)
+
+    def send(self, number: signal.Signals) -> None:
+        """Send the process a signal."""
+        if self.is_running:
+            os.kill(self.pid, number)
+
+    def wait(self) -> int:
+        """Wait until it has ended and give its exit code."""
+        assert self._process is not None
+        return self._process.wait()
+
+    def _launch(self) -> None:
+        program = server_program()
+        folder = self.plan.folder
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            file = folder / "server.conf"
+            file.unlink(missing_ok=True)
+            with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as text:
+                text.write(self.plan.configuration())
+            lock = os.open(folder / "server.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise SpaceError("E401", f"the folder {folder} cannot be used: {error.strerror}") from None
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            with self.log.open("ab") as log:
+                # A session of its own: Ctrl-C is for who started it, and who will end it in order.
+                self._process = subprocess.Popen(  # noqa: S603 - the program of the wheel
+                    [program, "-c", str(file)], stdout=log, stderr=log, pass_fds=(lock,), start_new_session=True
+                )
+        except BlockingIOError:
+            raise SpaceError("E401", f"another server keeps its data in {folder}") from None
+        finally:
+            os.close(lock)
+
+    def _answers(self) -> bool:
+        """Wait for its first words to a client."""
+        host = LOOPBACK if self.plan.host in ("0.0.0.0", "::") else self.plan.host  # noqa: S104 - a comparison
+        until = time.monotonic() + _START_S
+        while self.is_running and time.monotonic() < until:
+            with suppress(OSError), socket.create_connection((host, self.plan.port), timeout=2) as connection:
+                if connection.recv(5) == b"INFO " and self.is_running:
+                    return True
+            time.sleep(0.02)
+        return False
+
+    def _end(self, number: signal.Signals) -> None:
+        process = self._process
+        if process is None:
+            return
+        with suppress(ProcessLookupError):
+            process.send_signal(number)
+        try:
+            process.wait(_STOP_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+    def _last_words(self) -> str:
+        with suppress(OSError):
+            lines = [line for line in self.log.read_text(errors="replace").splitlines() if "[FTL]" in line]
+            if lines:
+                return lines[-1].partition("[FTL]")[2].strip()
+        return f"see {self.log}"
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+
+class Cluster:
+    """Several servers that keep the same; three survive the loss of one."""
+
+    def __init__(self, folder: Path, *, servers_count: int = 3, is_durable: bool = False) -> None:
+        ports = _free_ports(2 * servers_count)
+        routes = tuple(f"{LOOPBACK}:{port}" for port in ports[servers_count:])
+        self.servers = [
+            Server(
+                Plan(
+                    folder=folder / f"node{number}",
+                    name=f"node{number}",
+                    port=ports[number],
+                    cluster_port=ports[servers_count + number],
+                    routes=routes,
+                    is_durable=is_durable,
+                )
+            )
+            for number in range(servers_count)
+        ]
+
+    @property
+    def url(self) -> str:
+        """Give the address for `open_space`: all servers, and as many replicas."""
+        servers = ",".join(f"{server.plan.host}:{server.plan.port}" for server in self.servers)
+        durable = "&durable=yes" if self.servers[0].plan.is_durable else ""
+        return f"nats://{servers}?replicas={len(self.servers)}{durable}"
+
+    def start(self) -> Self:
+        """Start all that do not run."""
+        try:
+            for server in self.servers:
+                if not server.is_running:
+                    server.start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def stop(self) -> None:
+        """End all."""
+        for server in self.servers:
+            server.send(signal.SIGTERM)
+        for server in self.servers:
+            server.stop()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+
+def server_program() -> str:
+    """Give the path of the server that the wheel has brought, or of one that is installed otherwise."""
+    beside = Path(sysconfig.get_path("scripts")) / "nats-server"
+    found = str(beside) if beside.is_file() else shutil.which("nats-server")
+    if found is None:
+        raise SpaceError("E401", "there is no nats-server", hint="`pip install 'solvent[nats]'` brings one")
+    return found
+
+
+def free_port(host: str = LOOPBACK) -> int:
+    """Give a port that nobody listens to; somebody may be faster to take it."""
+    return _free_ports(1, host)[0]
+
+
+def _free_ports(count: int, host: str = LOOPBACK) -> list[int]:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    sockets = [socket.socket(family, socket.SOCK_STREAM) for _ in range(count)]
+    try:
+        for one in sockets:
+            one.bind((host, 0))
+        return [one.getsockname()[1] for one in sockets]
+    except OSError as error:
+        raise SpaceError("E401", f"nothing can listen at {host}: {error.strerror}") from None
+    finally:
+        for one in sockets:
+            one.close()
+
+
+__all__ = ["Cluster", "Plan", "Server", "free_port", "server_program"]
