@@ -1,0 +1,433 @@
+"""What a space promises, of every back end alike."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from solvent.live.space import Append, Conflict, Entry, Record, Space, SpaceError
+from tests.live.space_backends import BACK_ENDS, fresh_space
+from tests.live.space_stores import Fresh, fresh_part
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture(scope="module", params=BACK_ENDS)
+def fresh(request: pytest.FixtureRequest) -> Iterator[Fresh]:
+    """Give a space of each back end in turn."""
+    with fresh_space(request.param) as made:
+        yield made
+
+
+@pytest.fixture
+def space(fresh: Fresh) -> Iterator[Space]:
+    """Give the space, open."""
+    with fresh.open() as opened:
+        yield opened
+
+
+@pytest.fixture
+def part() -> str:
+    """Give a part of names that belongs to the test."""
+    return fresh_part()
+
+
+# -------------------------------------------------------------------------------------------------------------- logs
+
+
+def test_records_come_back_in_order_of_position(space: Space, part: str) -> None:
+    """Records of several logs are read in the order in which they were appended."""
+    positions = [space.append(f"{part}/{log}", bytes([number])) for number, log in enumerate("abab")]
+    assert positions == sorted(set(positions))
+    assert positions[0] > 0
+    expected = [
+        Record(at, f"{part}/{log}", bytes([n])) for n, (at, log) in enumerate(zip(positions, "abab", strict=True))
+    ]
+    assert space.read(f"{part}/") == expected
+    assert space.read([f"{part}/a", f"{part}/b"]) == expected
+    assert space.read(f"{part}/b") == expected[1::2]
+    assert space.read(f"{part}/", after=positions[1]) == expected[2:]
+    assert space.read(f"{part}/", limit=3) == expected[:3]
+    assert space.read(f"{part}/", limit=0) == []
+
+
+def test_a_log_that_is_not_there_is_empty(space: Space, part: str) -> None:
+    """Who reads what nobody has written gets nothing."""
+    assert space.read(f"{part}/none") == []
+    assert space.read([f"{part}/none", f"{part}/below/"]) == []
+    assert space.last(f"{part}/none") == 0
+
+
+def test_a_name_is_not_below_another_that_it_begins_with(space: Space, part: str) -> None:
+    """Only `/` makes a name be below another."""
+    space.append(f"{part}/ab", b"not below a")
+    space.append(f"{part}/a/b", b"below a")
+    space.append(f"{part}/a", b"a itself")
+    assert [record.data for record in space.read(f"{part}/a/")] == [b"below a"]
+    assert [record.data for record in space.read(f"{part}/a")] == [b"a itself"]
+
+
+def test_only_who_has_seen_everything_appends(space: Space, part: str) -> None:
+    """An append that expects another last record is refused, and says what is there."""
+    first = space.append(part, b"first", expected=0)
+    with pytest.raises(Conflict) as caught:
+        space.append(part, b"late", expected=0)
+    assert (caught.value.last, caught.value.code) == (first, "E410")
+    second = space.append(part, b"second", expected=first)
+    with pytest.raises(Conflict):
+        space.append(part, b"late", expected=first)
+    assert [record.data for record in space.read(part)] == [b"first", b"second"]
+    assert space.last(part) == second
+
+
+def test_other_logs_do_not_make_a_conflict(space: Space, part: str) -> None:
+    """What is expected is the last record of the log, whatever others have got since."""
+    first = space.append(f"{part}/a", b"")
+    space.append(f"{part}/b", b"")
+    assert space.append(f"{part}/a", b"", expected=first) > first
+
+
+def test_several_are_appended_at_once(space: Space, part: str) -> None:
+    """`append_all` gives a position for each, in order; each is compared with what was before it."""
+    before = space.append(f"{part}/a", b"0")
+    appends = [Append(f"{part}/a", b"1", before), Append(f"{part}/b", b"2", 0), Append(f"{part}/a", b"3")]
+    positions = space.append_all(appends)
+    assert positions == sorted(positions)
+    assert [(r.position, r.data) for r in space.read(f"{part}/", before)] == list(
+        zip(positions, (b"1", b"2", b"3"), strict=True)
+    )
+    assert space.append_all([]) == []
+
+
+def test_a_conflict_among_several_is_raised(space: Space, part: str) -> None:
+    """`append_all` raises where one of its records is late, and that one is not appended."""
+    space.append(f"{part}/a", b"0")
+    with pytest.raises(Conflict):
+        space.append_all([Append(f"{part}/a", b"late", 0)])
+    assert [record.data for record in space.read(f"{part}/")] == [b"0"]
+
+
+def test_records_of_any_bytes(space: Space, part: str) -> None:
+    """A record may be empty, or large, and of any bytes."""
+    contents = [b"", bytes(range(256)), b"\0" * 300_000]
+    for data in contents:
+        space.append(part, data)
+    assert [record.data for record in space.read(part)] == contents
+
+
+def test_many_records_are_read_in_pages(space: Space, part: str) -> None:
+    """Page after page gives every record once."""
+    logs = [f"{part}/{number % 7}" for number in range(500)]
+    space.append_all([Append(log, str(number).encode()) for number, log in enumerate(logs)])
+    after, seen = 0, list[Record]()
+    while page := space.read(f"{part}/", after, 64):
+        seen += page
+        after = page[-1].position
+    assert [int(record.data) for record in seen] == list(range(500))
+
+
+# -------------------------------------------------------------------------------------------------------------- keys
+
+
+def test_a_key_is_compared_and_set(space: Space, part: str) -> None:
+    """A key is put only if its revision is the expected one; revisions grow."""
+    assert space.get(part) is None
+    first = space.put(part, b"1", expected=0)
+    assert space.get(part) == Entry(first, b"1")
+    with pytest.raises(Conflict) as caught:
+        space.put(part, b"late", expected=0)
+    assert caught.value.last == first
+    second = space.put(part, b"2", expected=first)
+    third = space.put(part, b"3")
+    assert first < second < third
+    assert space.get(part) == Entry(third, b"3")
+
+
+def test_a_deleted_key_is_gone_and_its_revisions_are_not_used_again(space: Space, part: str) -> None:
+    """After `delete` a key is not there; put again, it has a greater revision than ever."""
+    first = space.put(part, b"1")
+    with pytest.raises(Conflict):
+        space.delete(part, expected=first + 1000)
+    space.delete(part, expected=first)
+    assert space.get(part) is None
+    assert space.keys("").get(part) is None
+    with pytest.raises(Conflict) as caught:
+        space.put(part, b"2", expected=first)
+    assert caught.value.last == 0
+    assert space.put(part, b"2", expected=0) > first
+
+
+def test_deleting_what_is_not_there_is_no_error(space: Space, part: str) -> None:
+    """A key that is not there can be deleted, unless it is expected to be there."""
+    space.delete(part)
+    space.delete(part, expected=0)
+    with pytest.raises(Conflict):
+        space.delete(part, expected=7)
+
+
+def test_keys_below_a_name(space: Space, part: str) -> None:
+    """`keys` gives what is below a name, sorted, and nothing else."""
+    for name in ("b/x", "a", "b/a", "bc"):
+        space.put(f"{part}/{name}", name.encode())
+    assert list(space.keys(f"{part}/")) == [f"{part}/{name}" for name in ("a", "b/a", "b/x", "bc")]
+    assert {key: entry.value for key, entry in space.keys(f"{part}/b/").items()} == {
+        f"{part}/b/a": b"b/a",
+        f"{part}/b/x": b"b/x",
+    }
+
+
+def test_keys_and_logs_do_not_meet(space: Space, part: str) -> None:
+    """A key and a log may have the same name."""
+    space.append(part, b"record")
+    space.put(part, b"value")
+    assert [record.data for record in space.read(part)] == [b"record"]
+    assert space.keys("")[part].value == b"value"
+
+
+# ------------------------------------------------------------------------------------------------------------- blobs
+
+
+@pytest.mark.parametrize("size", [0, 1, 1000, 64 * 1024, 64 * 1024 + 1, 3_000_000])
+def test_a_blob_is_named_by_its_content(space: Space, size: int) -> None:
+    """A blob of any size comes back; putting it twice gives the same name."""
+    data = bytes(number * 7 % 251 for number in range(1000)) * (size // 1000) + b"x" * (size % 1000)
+    name = space.put_blob(data)
+    assert space.put_blob(memoryview(data)) == name
+    assert len(name) == 64
+    assert space.get_blob(name) == data
+
+
+def test_a_blob_that_is_missing_is_an_error(space: Space) -> None:
+    """A name that nobody has put raises E406."""
+    with pytest.raises(SpaceError, match="E406"):
+        space.get_blob("0" * 64)
+
+
+# ------------------------------------------------------------------------------------------------------------ misuse
+
+
+@pytest.mark.parametrize("name", ["", "/", "a/", "/a", "a//b", "a b", "a*", "ä", "a\n", "a>", "x" * 251, "a/\0"])
+def test_names_that_cannot_be(space: Space, name: str) -> None:
+    """A name that is not allowed is refused by every operation."""
+    for work in (
+        lambda: space.append(name, b""),
+        lambda: space.append_all([Append("fine", b""), Append(name, b"")]),
+        lambda: space.last(name),
+        lambda: space.get(name),
+        lambda: space.put(name, b""),
+        lambda: space.delete(name),
+    ):
+        with pytest.raises(SpaceError, match="E404"):
+            work()
+    assert space.last("fine") == 0
+
+
+@pytest.mark.parametrize("name", ["/", "a", "a//", "a b/", "*/", "x" * 250 + "/"])
+def test_names_that_mean_nothing_below_them(space: Space, name: str) -> None:
+    """`keys` takes only names that end in `/`."""
+    with pytest.raises(SpaceError, match="E404"):
+        space.keys(name)
+    with pytest.raises(SpaceError, match="E404"):
+        space.get_blob("not a name")
+
+
+def test_what_is_too_large_is_refused(fresh: Fresh, part: str) -> None:
+    """A record, a value or a blob beyond the limit raises E405, which names it."""
+    with fresh.open(record_bytes_max=1000, blob_bytes_max=5000) as space:
+        space.append(part, bytes(1000))
+        for work in (lambda: space.append(part, bytes(1001)), lambda: space.put(part, bytes(1001))):
+            with pytest.raises(SpaceError, match=r"E405.*1,000"):
+                work()
+        with pytest.raises(SpaceError, match=r"E405.*5,000"):
+            space.put_blob(bytes(5001))
+
+
+def test_a_closed_space_says_so(fresh: Fresh, part: str) -> None:
+    """Whatever is asked of a closed space raises E408; closing twice is no error."""
+    space = fresh.open()
+    space.close()
+    space.close()
+    works: list[Any] = [
+        lambda: space.append(part, b""),
+        lambda: space.read(part),
+        lambda: space.get(part),
+        lambda: space.put(part, b""),
+        lambda: space.put_blob(b""),
+        lambda: space.keys(""),
+        lambda: space.watch([""]),
+    ]
+    for work in works:
+        with pytest.raises(SpaceError, match="E408"):
+            work()
+
+
+# ---------------------------------------------------------------------------------------------------------- watching
+
+
+def test_a_watch_hears_of_what_is_below_its_names(fresh: Fresh, space: Space, part: str) -> None:
+    """Somebody else's appends, puts and deletes below the names end a wait."""
+    with fresh.open() as other, space.watch([f"{part}/a/", f"{part}/one"]) as watch:
+        for change in (
+            lambda: other.append(f"{part}/a/log", b""),
+            lambda: other.append(f"{part}/one", b""),
+            lambda: other.put(f"{part}/a/key", b""),
+            lambda: other.put(f"{part}/one", b""),
+            lambda: other.delete(f"{part}/one"),
+        ):
+            while watch.wait(0.1):
+                pass
+            change()
+            assert watch.wait(10)
+
+
+def test_a_watch_is_from_the_moment_it_was_made(space: Space, part: str) -> None:
+    """What happened between making a watch and waiting is not missed."""
+    with space.watch([f"{part}/"]) as watch:
+        space.append(f"{part}/log", b"")
+        assert watch.wait(10)
+
+
+def test_a_wait_ends_when_the_watch_is_closed(space: Space, part: str) -> None:
+    """Closing a watch wakes who waits, who is told that nothing changed."""
+    watch = space.watch([f"{part}/"])
+    heard = list[bool]()
+    waiting = threading.Thread(target=lambda: heard.append(watch.wait(60)))
+    waiting.start()
+    time.sleep(0.05)
+    watch.close()
+    waiting.join(20)
+    assert heard == [False]
+    watch.close()
+
+
+# ----------------------------------------------------------------------------------------------------------- threads
+
+
+def test_threads_share_a_space(space: Space, part: str) -> None:
+    """Several threads append with one open space, and each record is there once."""
+    positions = list[int]()
+
+    def work(number: int) -> None:
+        for count in range(20):
+            positions.append(space.append(f"{part}/{number}", str(count).encode()))
+            assert len(space.read(f"{part}/{number}")) == count + 1
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(positions) == [record.position for record in space.read(f"{part}/")]
+    assert len(set(positions)) == 80
+
+
+# ------------------------------------------------------------------------------------------------------------ oracle
+
+LOGS = st.sampled_from(["a", "b", "b/c", "b/d"])
+SCOPES = st.lists(st.sampled_from(["a", "b", "b/", "b/c", "none"]), min_size=1, max_size=3)
+DATA = st.binary(max_size=8)
+# Which of the numbers that were given so far is expected: the last ones are often right.
+GUESS = st.none() | st.integers(0, 3)
+STEPS = st.lists(
+    st.tuples(st.just("append"), LOGS, DATA, GUESS)
+    | st.tuples(st.just("put"), LOGS, DATA, GUESS)
+    | st.tuples(st.just("delete"), LOGS, GUESS)
+    | st.tuples(st.just("read"), SCOPES, st.integers(0, 3), st.integers(0, 5))
+    | st.tuples(st.just("keys"), st.sampled_from(["", "b/"]))
+    | st.tuples(st.just("append_all"), st.lists(st.tuples(LOGS, DATA), max_size=4)),
+    max_size=30,
+)
+
+
+class Oracle:
+    """The plainest space: a list and a dictionary."""
+
+    def __init__(self, part: str) -> None:
+        self.part = part
+        self.records = list[Record]()
+        self.entries = dict[str, Entry]()
+        self.given = [0]
+
+    def guessed(self, guess: int | None) -> int | None:
+        """Give one of the numbers that were given last, or none."""
+        return None if guess is None else self.given[-1 - guess] if guess < len(self.given) else 0
+
+    def last(self, log: str) -> int:
+        """Give the last position."""
+        return max((record.position for record in self.records if record.log == log), default=0)
+
+    def read(self, scopes: list[str], after: int, limit: int) -> list[Record]:
+        """Give what a reader should get."""
+        found = [r for r in self.records if r.position > after and any(_is_meant(r.log, scope) for scope in scopes)]
+        return found[:limit]
+
+
+def _is_meant(name: str, scope: str) -> bool:
+    return name.startswith(scope) if scope.endswith("/") else name == scope
+
+
+def _changed(work: Any, *, is_expected: bool) -> int | None:
+    """Do something that is refused exactly if it should be."""
+    if is_expected:
+        return int(work() or 0)
+    with pytest.raises(Conflict):
+        work()
+    return None
+
+
+def _step(space: Space, oracle: Oracle, step: tuple[Any, ...]) -> None:
+    part = oracle.part
+    match step:
+        case ("append", log, data, guess):
+            log, expected = f"{part}/{log}", oracle.guessed(guess)
+            is_right = expected in (None, oracle.last(log))
+            at = _changed(lambda: space.append(log, data, expected=expected), is_expected=is_right)
+            if at is not None:
+                assert at > max((record.position for record in oracle.records), default=0)
+                oracle.records.append(Record(at, log, data))
+                oracle.given.append(at)
+        case ("append_all", some):
+            appends = [Append(f"{part}/{log}", data) for log, data in some]
+            for append, at in zip(appends, space.append_all(appends), strict=True):
+                oracle.records.append(Record(at, append.log, append.data))
+        case ("put", key, value, guess):
+            key, expected = f"{part}/{key}", oracle.guessed(guess)
+            entry = oracle.entries.get(key)
+            is_right = expected in (None, entry.revision if entry else 0)
+            revision = _changed(lambda: space.put(key, value, expected=expected), is_expected=is_right)
+            if revision is not None:
+                oracle.entries[key] = Entry(revision, value)
+                oracle.given.append(revision)
+        case ("delete", key, guess):
+            key, expected = f"{part}/{key}", oracle.guessed(guess)
+            entry = oracle.entries.get(key)
+            is_right = expected in (None, entry.revision if entry else 0)
+            if _changed(lambda: space.delete(key, expected=expected), is_expected=is_right) is not None:
+                oracle.entries.pop(key, None)
+        case ("read", scopes, back, limit):
+            scopes = [f"{part}/{scope}" for scope in scopes]
+            after = oracle.records[-1 - back].position if back < len(oracle.records) else 0
+            assert space.read(scopes, after, limit) == oracle.read(scopes, after, limit)
+        case ("keys", below):
+            below = f"{part}/{below}"
+            assert space.keys(below) == {k: e for k, e in sorted(oracle.entries.items()) if k.startswith(below)}
+
+
+@settings(max_examples=40)
+@given(steps=STEPS)
+def test_a_space_does_what_a_list_and_a_dictionary_do(fresh: Fresh, steps: list[tuple[Any, ...]]) -> None:
+    """Any sequence of operations gives what the plainest space gives."""
+    oracle = Oracle(fresh_part())
+    with fresh.open(is_durable=False) as space:
+        for step in steps:
+            _step(space, oracle, step)
+        everything = space.read(f"{oracle.part}/")
+        assert everything == oracle.records
+        assert all(space.last(log) == oracle.last(log) for log in {record.log for record in everything})
+        assert all(space.get(key) == entry for key, entry in oracle.entries.items())
