@@ -32,6 +32,7 @@ COMMANDS = {
     "simulate": "run a protocol of many nodes from a seed",
     "reproduce": "run a paper's experiments: data, plots, and what it says beside what we measure",
     "serve": "run one node of a protocol, talking to others over TCP",
+    "space": "start a server that keeps what runs must not lose",
     "top": "show what the nodes of a run are doing",
     "fmt": "put programs into the common layout",
     "repl": "add molecules and watch them react, at a prompt",

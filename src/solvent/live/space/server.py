@@ -19,6 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Self
+from urllib.parse import quote
 
 from solvent.errors import SpaceError
 
@@ -79,12 +80,18 @@ class Plan:
         if self.cert:
             lines += _block("tls", self._tls())
         if self.cluster_port:
-            routes = ", ".join(json.dumps(f"nats://{route}") for route in self.routes)
-            cluster = ["name: solvent", f"host: {json.dumps(self.host)}", f"port: {self.cluster_port}"]
-            lines += _block(
-                "cluster", [*cluster, f"routes: [{routes}]", *_block("tls", self._tls() if self.cert else [])]
-            )
+            lines += _block("cluster", self._cluster())
         return "\n".join(lines) + "\n"
+
+    def _cluster(self) -> list[str]:
+        lines = ["name: solvent", f"host: {json.dumps(self.host)}", f"port: {self.cluster_port}"]
+        secret, who = self.password or self.token, ""
+        if secret:
+            # Whoever is let in here sees everything, as a server: so the others must know what clients must know.
+            lines += _block("authorization", ["user: server", f"password: {json.dumps(secret)}"])
+            who = f"server:{quote(secret, safe='')}@"
+        routes = ", ".join(json.dumps(f"nats://{who}{route}") for route in self.routes)
+        return [*lines, f"routes: [{routes}]", *_block("tls", self._tls() if self.cert else [])]
 
     def _tls(self) -> list[str]:
         lines = [f"cert_file: {json.dumps(self.cert)}", f"key_file: {json.dumps(self.key)}"]
@@ -106,7 +113,8 @@ class Server:
     def url(self) -> str:
         """Give the address for `open_space`, without anything secret."""
         scheme = "tls" if self.plan.cert else "nats"
-        return f"{scheme}://{self.plan.host}:{self.plan.port}{'?durable=yes' if self.plan.is_durable else ''}"
+        host = f"[{self.plan.host}]" if ":" in self.plan.host else self.plan.host
+        return f"{scheme}://{host}:{self.plan.port}{'?durable=yes' if self.plan.is_durable else ''}"
 
     @property
     def pid(self) -> int:
