@@ -34,7 +34,7 @@ from solvent.live.space.interface import (
 )
 from solvent.live.space.sqlite_blobs import SqliteBlobs
 from solvent.live.space.sqlite_file import SqliteFile
-from solvent.live.space.sqlite_format import checksum, path_from_url, url_from_path
+from solvent.live.space.sqlite_format import checksum, is_whole, path_from_url, url_from_path
 from solvent.live.space.sqlite_watch import SqliteWatch
 
 if TYPE_CHECKING:
@@ -138,8 +138,8 @@ class SqliteSpace(Space):
         rows = self._file.read(lambda connection: self._read(connection, scopes, after, limit))
         records = list[Record]()
         for position, number, total, data in rows:
-            if checksum(data, number) != total:
-                raise self._damaged(f"record {position} of `{self._names[number]}`")
+            if not is_whole(data, total, number):
+                raise self._file.damaged(f"record {position} of `{self._names[number]}` was changed")
             records.append(Record(position, self._names[number], data))
         return records
 
@@ -236,8 +236,8 @@ class SqliteSpace(Space):
         return {key: self._entry(key, *rest) for key, *rest in rows}
 
     def _entry(self, key: str, revision: int, total: int, value: bytes) -> Entry:
-        if checksum(value) != total:
-            raise self._damaged(f"the value of `{key}`")
+        if not is_whole(value, total):
+            raise self._file.damaged(f"the value of `{key}` was changed")
         return Entry(revision, value)
 
     # ------------------------------------------------------------------------------------------------- all others
@@ -271,10 +271,6 @@ class SqliteSpace(Space):
         for watch in watches:
             watch.close()
         self._file.close()
-
-    def _damaged(self, what: str) -> SpaceError:
-        hint = "stop all that use it, and restore the file from a copy"
-        return SpaceError("E406", f"the space {self._file.path} is damaged: {what} was changed", hint=hint)
 
 
 def _bounds(below: str) -> tuple[str, str]:

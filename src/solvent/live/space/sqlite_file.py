@@ -44,6 +44,8 @@ _PAGE_BYTES = 4096
 _PAGES_PER_TRANSACTION = 4
 
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL}
+# Names that a disk has changed may be no text any more.
+_ERRORS = (sqlite3.Error, UnicodeError)
 _FULL = {ENOSPC, EDQUOT, EFBIG}
 
 Result = TypeVar("Result")
@@ -68,7 +70,7 @@ class SqliteFile:
         check_place(path)
         try:
             first = self._opened()
-        except sqlite3.Error as error:
+        except _ERRORS as error:
             raise self.problem(error, is_opening=True) from error
         self._free.append(first)
         _OPEN.add(self)
@@ -80,7 +82,7 @@ class SqliteFile:
         connection = self.take()
         try:
             return self._patiently(lambda: self._read(connection, work))
-        except sqlite3.Error as error:
+        except _ERRORS as error:
             raise self.problem(error) from error
         finally:
             self.give_back(connection)
@@ -126,7 +128,7 @@ class SqliteFile:
             finally:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
-        except sqlite3.Error as error:
+        except _ERRORS as error:
             raise self.problem(error) from error
         return result
 
@@ -188,7 +190,7 @@ class SqliteFile:
                 return connection
         try:
             connection = self._opened()
-        except sqlite3.Error as error:
+        except _ERRORS as error:
             raise self.problem(error, is_opening=True) from error
         with self._guard:
             self._used.add(connection)
@@ -284,12 +286,19 @@ class SqliteFile:
         who = holder_of_lock(self.path)
         return SpaceError("E409", said, hint=f"{who}: let it go on, or kill it" if who else "")
 
-    def problem(self, error: sqlite3.Error | OSError, *, is_opening: bool = False) -> SpaceError:
+    def damaged(self, what: str) -> SpaceError:
+        """Say that the file is not as it was written."""
+        hint = "stop all that use it, and restore the file from a copy"
+        return SpaceError("E406", f"the space {self.path} is damaged: {what}", hint=hint)
+
+    def problem(self, error: sqlite3.Error | UnicodeError | OSError, *, is_opening: bool = False) -> SpaceError:
         """Say what went wrong, in our words."""
         if isinstance(error, OSError):
             if error.errno in _FULL:
                 return SpaceError("E403", f"there is no room for the space {self.path}: {error.strerror}")
             return SpaceError("E401", f"cannot use the space {self.path}: {error.strerror or error}")
+        if isinstance(error, UnicodeError):
+            return self.damaged("a name is no text")
         code = getattr(error, "sqlite_errorcode", 0)
         match code & 0xFF:
             case sqlite3.SQLITE_FULL:
@@ -302,8 +311,7 @@ class SqliteFile:
             case sqlite3.SQLITE_NOTADB if is_opening:
                 return SpaceError("E401", f"{self.path} is no space", hint="give the name of another file")
             case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
-                hint = "stop all that use it, and restore the file from a copy"
-                return SpaceError("E406", f"the space {self.path} is damaged: {error}", hint=hint)
+                return self.damaged(str(error))
             case _:
                 name = getattr(error, "sqlite_errorname", "")
                 said = f"cannot {'open' if is_opening else 'use'} the space {self.path}: {error}"

@@ -134,6 +134,11 @@ def checksum(data: bytes, seed: int = 0) -> int:
     return zlib.crc32(data, seed & 0xFFFFFFFF)
 
 
+def is_whole(data: object, total: int, seed: int = 0) -> bool:
+    """Whether something that was read is what was written; where a disk has changed it, it may be no bytes."""
+    return isinstance(data, bytes) and checksum(data, seed) == total
+
+
 __all__ = [
     "FORMAT",
     "MARK",
@@ -141,6 +146,7 @@ __all__ = [
     "check_place",
     "checksum",
     "connect",
+    "is_whole",
     "path_from_url",
     "prepare",
     "url_from_path",

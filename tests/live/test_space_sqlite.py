@@ -1,0 +1,343 @@
+"""Files of spaces: what else can be where one should be, and what others do to one that is open."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from errno import EIO
+from typing import TYPE_CHECKING
+
+import pytest
+
+from solvent.live.space import Append, Space, SpaceError, open_space
+from solvent.live.space.sqlite_file import CHECKPOINT_PAGES
+from tests.live.data_hosts import Child
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Give the name of a file that is not there."""
+    return tmp_path / "space.db"
+
+
+# ------------------------------------------------------------------------------------------------------------ opening
+
+
+def test_a_space_is_found_again_by_its_url(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The URL of an open space means the same file in every folder, whatever is in its name."""
+    odd = path.with_name("a b%20ö?.db")
+    monkeypatch.chdir(odd.parent)
+    with open_space(odd.name) as space:
+        space.append("log", b"there")
+        url = space.url
+    monkeypatch.chdir("/")
+    assert url.startswith("sqlite:///")
+    with open_space(url) as space:
+        assert [record.data for record in space.read("log")] == [b"there"]
+    assert [file.name for file in odd.parent.iterdir()] == [odd.name]
+
+
+@pytest.mark.parametrize(
+    "content", [b"some text that is no database at all\n" * 50, b"SQLite format 3\0" + b"\xff" * 4080]
+)
+def test_another_file_is_refused_and_left_alone(path: Path, content: bytes) -> None:
+    """A file that is no database is no space."""
+    path.write_bytes(content)
+    with pytest.raises(SpaceError, match="E401"):
+        open_space(str(path))
+    assert path.read_bytes() == content
+
+
+def test_another_database_is_refused_and_left_alone(path: Path) -> None:
+    """A database of somebody else is no space, and not a byte of it is changed."""
+    with sqlite3.connect(path) as other:
+        other.execute("CREATE TABLE theirs (x)")
+    other.close()
+    content = path.read_bytes()
+    with pytest.raises(SpaceError, match=r"E401.*no space"):
+        open_space(str(path))
+    assert path.read_bytes() == content
+
+
+def test_a_newer_format_is_refused(path: Path) -> None:
+    """A space of a later Solvent raises E407."""
+    open_space(str(path)).close()
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    with pytest.raises(SpaceError, match=r"E407.*format 99"):
+        open_space(str(path))
+
+
+def test_places_where_no_space_can_be(path: Path) -> None:
+    """A folder, a missing folder, another kind of URL and options that cannot be are refused."""
+    for url in (str(path.parent), str(path / "x" / "y.db"), "", "http://example.com/space", "sqlite://"):
+        with pytest.raises(SpaceError, match="E401") as caught:
+            open_space(url)
+        assert caught.value.exit_code == 2
+    for options in ({"patience": 0}, {"patience": float("nan")}, {"record_bytes_max": 0}, {"blob_bytes_max": 1 << 40}):
+        with pytest.raises(SpaceError, match="E401"):
+            open_space(str(path), **options)
+    assert not path.exists()
+
+
+def test_an_empty_file_becomes_a_space(path: Path) -> None:
+    """Whoever died while it made a space left an empty file: the next one goes on."""
+    path.touch()
+    with open_space(str(path)) as space:
+        assert space.append("log", b"") == 1
+
+
+def test_several_processes_make_a_space_at_once(path: Path) -> None:
+    """Whoever comes first makes it, and nobody fails."""
+
+    def work(say: Callable[[str], None]) -> None:
+        with open_space(str(path), is_durable=False) as space:
+            say(str(space.append("log", b"")))
+
+    for _ in range(3):
+        children = [Child(work) for _ in range(6)]
+        assert sorted(int(child.hear()) for child in children) == [1, 2, 3, 4, 5, 6]
+        for child in children:
+            child.end()
+        path.unlink()
+
+
+# ------------------------------------------------------------------------------------------------------ no more room
+
+
+def test_a_full_disk_is_said_and_nothing_is_lost(path: Path) -> None:
+    """Where a file may not grow, appends raise E403, and what was acknowledged can be read."""
+
+    def work(say: Callable[[str], None]) -> None:
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
+        with open_space(str(path)) as space:
+            count = _fill(space)
+            say(f"{count} {len(space.read('log', limit=10_000))}")
+            with pytest.raises(SpaceError, match="E403"):
+                space.put_blob(bytes(500_000))
+            assert space.last("log")
+
+    child = Child(work)
+    acknowledged, readable = map(int, child.hear().split())
+    child.end()
+    with open_space(str(path)) as space:
+        assert acknowledged == readable == len(space.read("log", limit=10_000)) > 0
+        space.append("log", bytes(10_000))
+
+
+def _fill(space: Space) -> int:
+    """Append until there is no room; give how many were acknowledged."""
+    for count in range(10_000):
+        try:
+            space.append("log", bytes(2000))
+        except SpaceError as error:
+            if error.code != "E403":
+                raise
+            return count
+    raise AssertionError("there is always room")
+
+
+_ON_SMALL_DISK = """
+import sys
+from pathlib import Path
+from tests.live.test_space_sqlite import _fill
+from solvent.live.space import open_space
+
+ballast = Path(sys.argv[1], "ballast")
+ballast.write_bytes(bytes(500_000))
+with open_space(f"{sys.argv[1]}/space.db", is_durable=sys.argv[2] == "True") as space:
+    count = _fill(space)
+    assert len(space.read("log", limit=10_000)) == count > 0
+    ballast.unlink()
+    space.append("log", b"goes on")
+with open_space(f"{sys.argv[1]}/space.db") as space:
+    assert len(space.read("log", limit=10_000)) == count + 1
+print("survived")
+"""
+
+
+def _in_namespace(folder: Path, commands: str, script: str, *arguments: str) -> str:
+    """Run a script where something was mounted that nobody else sees; skip where the system does not let us."""
+    unshare = shutil.which("unshare")
+    if unshare is None or subprocess.run([unshare, "-rm", "true"], check=False, capture_output=True).returncode:
+        pytest.skip("no file systems of our own can be mounted here")
+    line = f'{commands} && exec "$@"'
+    done = subprocess.run(
+        [unshare, "-rm", "sh", "-c", line, str(folder), sys.executable, "-c", script, str(folder), *arguments],
+        check=False,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+    )
+    return done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("is_durable", [True, False])
+def test_a_space_goes_on_when_there_is_room_again(tmp_path: Path, *, is_durable: bool) -> None:
+    """On a disk that is full for a while nothing that was acknowledged is lost, and the same space goes on."""
+    mount = 'mount -t tmpfs -o size=2m none "$0"'
+    assert _in_namespace(tmp_path, mount, _ON_SMALL_DISK, str(is_durable)) == "survived\n"
+
+
+_ON_READ_ONLY_DISK = """
+import sys
+from solvent.errors import SpaceError
+from solvent.live.space import open_space
+
+for name in ("space.db", "new.db"):
+    try:
+        open_space(f"{sys.argv[1]}/{name}")
+    except SpaceError as error:
+        print(error.code, error.message.rpartition(": ")[2])
+"""
+
+
+def test_a_read_only_folder_is_said(tmp_path: Path) -> None:
+    """Where nothing can be written no space is opened, whether it is there or not."""
+    open_space(str(tmp_path / "space.db")).close()
+    mount = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0"'
+    assert _in_namespace(tmp_path, mount, _ON_READ_ONLY_DISK) == "E401 no permission\n" * 2
+
+
+# -------------------------------------------------------------------------------------------------- others at the file
+
+
+@pytest.mark.parametrize("victim", ["", "-wal"])
+@pytest.mark.parametrize("is_replaced", [False, True])
+def test_a_file_that_is_removed_is_said(path: Path, victim: str, *, is_replaced: bool) -> None:
+    """Nothing is acknowledged by a space whose file was removed or replaced while it was open."""
+    with open_space(str(path)) as space, space.watch([""]) as watch:
+        space.append("log", b"there")
+        gone = path.with_name(path.name + victim)
+        content = gone.read_bytes()
+        gone.unlink()
+        if is_replaced:
+            gone.write_bytes(content)
+        for work in (lambda: space.append("log", b"lost"), lambda: space.read("log"), lambda: watch.wait(0.1)):
+            with pytest.raises(SpaceError, match=r"E409.*gone"):
+                work()
+
+
+def test_a_copy_of_the_process_must_open_it_again(path: Path) -> None:
+    """After a fork the copy is refused by E408, can open the space itself, and does not disturb the other."""
+    with open_space(str(path)) as space, space.watch([""]) as watch:
+        space.append("log", b"before")
+
+        def work(say: Callable[[str], None]) -> None:
+            for use in (lambda: space.append("log", b"copy"), lambda: space.read("log"), lambda: watch.wait(0)):
+                with pytest.raises(SpaceError, match=r"E408.*fork"):
+                    use()
+            watch.close()
+            space.close()
+            with open_space(str(path)) as own:
+                own.append("log", b"own")
+            say("done")
+
+        child = Child(work)
+        assert child.hear() == "done"
+        child.end()
+        space.append("log", b"after")
+        assert [record.data for record in space.read("log")] == [b"before", b"own", b"after"]
+
+
+def test_who_is_stopped_in_a_transaction_is_named(path: Path) -> None:
+    """Whoever waits in vain is told which process holds the lock, and that it is stopped; killing it helps."""
+    with open_space(str(path), patience=0.3) as space:
+        space.append("log", b"")
+
+        def work(say: Callable[[str], None]) -> None:
+            connection = sqlite3.connect(path, isolation_level=None)
+            connection.execute("BEGIN IMMEDIATE")
+            say("locked")
+            time.sleep(60)
+
+        child = Child(work)
+        assert child.hear() == "locked"
+        os.kill(child.number, signal.SIGSTOP)
+        os.waitpid(child.number, os.WUNTRACED)
+        with pytest.raises(SpaceError, match="E409") as caught:
+            space.append("log", b"")
+        assert caught.value.hint == f"process {child.number} holds the lock, and is stopped: let it go on, or kill it"
+        assert len(space.read("log")) == 1
+        child.kill()
+        space.append("log", b"")
+
+
+def test_a_watch_sleeps_while_others_write_elsewhere(path: Path) -> None:
+    """Records of other logs do not wake who watches."""
+    with open_space(str(path), is_durable=False) as space, space.watch(["mine/"]) as watch:
+        for _ in range(5):
+            space.append_all([Append("others/log", b"")] * 50)
+            space.put("others/key", b"")
+            assert not watch.wait(0.01)
+        space.put("mine/key", b"")
+        assert watch.wait(10)
+
+
+# --------------------------------------------------------------------------------------------------------- durability
+
+
+@pytest.mark.parametrize("is_durable", [True, False])
+def test_what_is_acknowledged_was_brought_to_disk(
+    path: Path, monkeypatch: pytest.MonkeyPatch, *, is_durable: bool
+) -> None:
+    """A durable space syncs its log before every acknowledgement; another one does not."""
+    synced = list[int]()
+    sync = os.fdatasync
+
+    def note(number: int) -> None:
+        synced.append(os.fstat(number).st_ino)
+        sync(number)
+
+    with open_space(str(path), is_durable=is_durable) as space:
+        log = path.with_name(path.name + "-wal").stat().st_ino
+        monkeypatch.setattr(os, "fdatasync", note)
+        for work in (
+            lambda: space.append("log", b""),
+            lambda: space.append_all([Append("log", b"")] * 9),
+            lambda: space.put("key", b""),
+            lambda: space.delete("key"),
+            lambda: space.put_blob(b"small"),
+        ):
+            synced.clear()
+            work()
+            assert synced == ([log] if is_durable else [])
+        monkeypatch.undo()
+
+
+def test_a_sync_that_fails_acknowledges_nothing_ever_after(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What could not be brought to disk is not acknowledged, and nothing behind it."""
+
+    def fail(_: int) -> None:
+        raise OSError(EIO, "Input/output error")
+
+    with open_space(str(path)) as space:
+        space.append("log", b"")
+        monkeypatch.setattr(os, "fdatasync", fail)
+        with pytest.raises(SpaceError, match=r"E403.*brought to disk"):
+            space.append("log", b"")
+        monkeypatch.undo()
+        with pytest.raises(SpaceError, match=r"E408.*brought to disk"):
+            space.append("log", b"")
+
+
+def test_the_log_does_not_grow_for_ever(path: Path) -> None:
+    """Pages are moved into the main file now and then, while somebody reads and watches."""
+    with open_space(str(path), is_durable=False) as space, space.watch([""]):
+        for _ in range(300):
+            space.append("log", bytes(100_000))
+            space.read("log", after=space.last("log") - 1)
+        assert path.stat().st_size > 20_000_000
+        assert path.with_name(path.name + "-wal").stat().st_size < 4 * CHECKPOINT_PAGES * 4096
