@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from solvent.live.direct.board import Board
     from solvent.protocols.machine import NodeId
 
-UNSAID_MAX = 64
 UNSAID_BYTES_MAX = 1 << 20
-"""Frames, and bytes, that may be taken before the other side hears of it."""
+FRAME_BYTES = UNSAID_BYTES_MAX // 64
+"""What may be taken before the other side hears of it: bytes, and each frame counts for so many more."""
 _LENGTH = struct.Struct("!I")
 _LENGTH_BYTES = 4
 
@@ -44,7 +44,7 @@ class Caller:
         self._hello: Hello | None = None
         self._challenge: Challenge | None = None
         self._from = whence
-        self._unsaid = self._unsaid_bytes = 0
+        self._unsaid = 0
         self.node: NodeId | None = None
         self.is_closed = False
         if len(board.strangers) >= STRANGERS_MAX:
@@ -94,16 +94,15 @@ class Caller:
         if messages:
             board.counters.messages_received += len(messages)
             board.taken[node] += 1
-            self._unsaid += 1
-            self._unsaid_bytes += len(body)
+            self._unsaid += len(body) + FRAME_BYTES
             board.deliver(node, messages)
-            if self._unsaid >= UNSAID_MAX or self._unsaid_bytes >= UNSAID_BYTES_MAX:
+            if self._unsaid >= UNSAID_BYTES_MAX:
                 self._say_taken(node)
         elif body == NO_MESSAGES:
             self._say_taken(node)
 
     def _say_taken(self, node: NodeId) -> None:
-        self._unsaid = self._unsaid_bytes = 0
+        self._unsaid = 0
         try:
             sent = self._line.send(COUNT.pack(self._board.taken[node]))
         except BlockingIOError:

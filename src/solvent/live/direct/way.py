@@ -98,17 +98,18 @@ class Way:
             batch, self.waiting = self.waiting, []
             if len(batch) > BATCH_MAX:
                 batch, self.waiting = batch[:BATCH_MAX], batch[BATCH_MAX:]
-            data = self._encode(batch, self._board.too_large)
-            counters = self._board.counters
+            board = self._board
+            data, counters = self._encode(batch, board.too_large), board.counters
+            size = len(data)
             counters.messages_sent += len(batch)
-            counters.bytes_sent += len(data)
-            if not data:
-                # Nothing is left of it: it was too large for a frame.
-                continue
-            if len(data) <= self._board.codec.frame_bytes_max:
+            counters.bytes_sent += size
+            if size > board.codec.frame_bytes_max:
+                self._written.extend(_frames_in(data))
+            elif size:
                 self._written.append(data)
             else:
-                self._written.extend(_frames_in(data))
+                # Nothing is left of it: it was too large for a frame.
+                continue
             self._write(data)
         if self.waiting and self.phase is Phase.DOWN:
             self.dial()

@@ -57,7 +57,9 @@ _GONE_SECONDS = 5.0
 """After how long who has left this host is forgotten; who was on another one may still be about to leave."""
 _GONE_ELSEWHERE_SECONDS = 2 * LEAVE_SECONDS_MAX
 _CODEC = Codec(HandoverMessage)
-_CONFIG = SpaceConfig(locks=ElmpConfig(order=64, exchange_every=1024))
+_CONFIG = SpaceConfig(locks=ElmpConfig(order=64, exchange_every=16_384))
+"""An exchange of seats wakes all children: seldom enough to cost nothing, often enough that all have their share of
+being the root."""
 
 
 class _Late:
