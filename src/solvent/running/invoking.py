@@ -89,6 +89,11 @@ def _rejected(task: Molecule, judges: Molecule, result: Molecule) -> bool:
     return bool(current.run.rejecting(task, judges, result))
 
 
+def _told(task: Molecule, said: Molecule) -> Molecule:
+    current.run.tell(task, said)
+    return task
+
+
 def _sent(task: Molecule) -> int:
     current.run.wake(task)
     return 0
@@ -111,6 +116,7 @@ HOST: dict[str, Callable[..., Any]] = {
     "holds": _holds,
     "ended": _ended,
     "parts_off": _parts_off,
+    "told": _told,
 }
 """What the rules ask of the run they are part of, by the names they use."""
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from solvent.errors import SolventError
     from solvent.workflow.model import Workflow
 
@@ -80,6 +82,25 @@ class Report:
         return all(self.states.get(task) == "done" for task in self.results_of)
 
 
+def concluded(
+    report: Report, workflow: Workflow, values: Mapping[str, Any], replaced: Iterable[str], faults: Mapping[str, Failed]
+) -> Report:
+    """Put into a report what follows from how all tasks are: the workflow's results, what was not used, what failed."""
+    applied = {one["alternative"] for one in report.adaptations}
+    for name in workflow.outcomes:
+        used = standing_for(workflow, name, applied)
+        report.results_of = (*report.results_of, used)
+        if used in values:
+            report.results[name] = values[used]
+    for name in replaced:
+        report.states[name] = "replaced"
+    for name, alternatives in workflow.wakers.items():
+        if applied.isdisjoint(alternatives):
+            report.states[name] = "unused"
+    report.failures += [failed for name, failed in faults.items() if report.states[name] == "failed"]
+    return report
+
+
 def standing_for(workflow: Workflow, name: str, applied: set[str]) -> str:
     """Give the task that in the end stands for another, where some alternatives have applied."""
     seen = {name}
@@ -94,4 +115,4 @@ def standing_for(workflow: Workflow, name: str, applied: set[str]) -> str:
             return name
 
 
-__all__ = ["Event", "Failed", "Report", "Timing", "standing_for"]
+__all__ = ["Event", "Failed", "Report", "Timing", "concluded", "standing_for"]

@@ -25,7 +25,7 @@ from solvent.running.judging import cause, judge_of
 from solvent.running.kinds import makers_at
 from solvent.running.lean import AWAKE_MAX, Lean, few_collections
 from solvent.running.program import deep_stack
-from solvent.running.report import Event, Failed, Report, Timing, standing_for
+from solvent.running.report import Event, Failed, Report, Timing, concluded
 from solvent.running.resources import claimed, lender_of, while_lending
 from solvent.services import Caller, Failure
 from solvent.workflow.concrete import Concrete, concretise, task_symbol, workflow_functions
@@ -64,6 +64,7 @@ class WorkflowRun:
         executor: Executor | None = None,
         folder: Path | None = None,
         solution: Solution | None = None,
+        concrete: Concrete | None = None,
         depth: int = 0,
         seconds_max: float | None = None,
         watch: Callable[[Event], None] | None = None,
@@ -71,12 +72,10 @@ class WorkflowRun:
         should_stop: Callable[[], bool] | None = None,
     ) -> None:
         self.workflow = workflow
-        # A concrete workflow that was printed and read again comes along as its solution.
-        self.concrete = (
-            concretise(workflow, inputs, functions=FUNCTIONS, folder=folder)
-            if solution is None
-            else Concrete(workflow, solution, {task.name: task_symbol(task.name) for task in workflow.tasks})
-        )
+        if solution is not None:
+            # A concrete workflow that was printed and read again comes along as its solution.
+            concrete = Concrete(workflow, solution, {task.name: task_symbol(task.name) for task in workflow.tasks})
+        self.concrete = concrete or concretise(workflow, inputs, functions=FUNCTIONS, folder=folder)
         self.solution = self.concrete.solution
         waiting = [task_symbol(task.name) for task in workflow.tasks if task.sources]
         is_plain = solution is None and not workflow.alternatives and not workflow.is_controlled
@@ -221,8 +220,8 @@ class WorkflowRun:
 
         self._begin(flight, call, name, partial(caller.start, call.service, name, values[:positional], keywords, done))
 
-    def _begin(self, flight: Flight, _call: Call, name: str, start: Callable[[], Handle]) -> None:
-        """Make a call, at once."""
+    def _begin(self, flight: Flight, _call: Call, name: str, start: Callable[..., Handle]) -> None:
+        """Make a call, at once; who knows which call it is gives that as `identity`."""
         self._out[flight] = name, start()
 
     def _catch_up(self, _caller: Caller) -> bool:
@@ -258,7 +257,7 @@ class WorkflowRun:
         now = time.perf_counter() - self._began
         self.report.timings.setdefault(name, Timing(now, now))
 
-        def answer() -> Handle:
+        def answer(**_: Any) -> Handle:
             self._answers.put((flight, call, None, failure, 1))
             return NotMade()
 
@@ -355,24 +354,14 @@ class WorkflowRun:
         report.reactions = self.reactor.reactions
         report.seconds = time.perf_counter() - self._began
         values: dict[str, Any] = {}
+        self._read_all(values)
+        return concluded(report, self.workflow, values, self._replaced, self._faults)
+
+    def _read_all(self, values: dict[str, Any]) -> None:
+        """Note how all tasks are, and what results they have."""
         for molecule in self.solution:
             if type(molecule) is tuple and type(molecule[1]) is Solution and molecule[0] in self._names:
                 self._read(self._names[molecule[0]], molecule[1], values)
-        applied = {one["alternative"] for one in report.adaptations}
-        for name in self.workflow.outcomes:
-            used = standing_for(self.workflow, name, applied)
-            report.results_of = (*report.results_of, used)
-            if used in values:
-                report.results[name] = values[used]
-        for name in self._replaced:
-            report.states[name] = "replaced"
-        for name, alternatives in self.workflow.wakers.items():
-            if applied.isdisjoint(alternatives):
-                report.states[name] = "unused"
-        for name, failed in self._faults.items():
-            if report.states[name] == "failed":
-                report.failures.append(failed)
-        return report
 
     def _read(self, name: str, inside: Solution, values: dict[str, Any]) -> None:
         state = "waiting"

@@ -35,7 +35,7 @@ _RESERVED = frozenset(
     ("SRC", "DST", "IN", "SRV", "ARG", "RES", "ERR", "PASS", "BOND", "WAKE", "ALT", "TRIGGER", "OPEN", "GONE", "PAR",
      "RUN", "DOT", "CROSS", "FILTER", "FROM", "VALUE", "ADAPTED", "GIVE_UP", "REPLACE", "MOVE",
      "OFF", "OFFS", "GATE", "EPOCH", "SKIP", "SKIPPED", "SIGNAL", "LOCK", "FLAG_INVOKE", "VOID", "VOID_PART", "LAST",
-     "COLLECT", "SPREAD", "GOT", "REST", "OFFER", "RIVALS", "REACHED", "END", "ENDED", "WITHDRAWN")
+     "AWAY", "COLLECT", "SPREAD", "GOT", "REST", "OFFER", "RIVALS", "REACHED", "END", "ENDED", "WITHDRAWN")
 )  # fmt: skip
 _FILTERED = ("df_init", "df_step", "df_setup")
 _EACH = (
@@ -69,10 +69,7 @@ def concretise(
 
     The rule libraries that it names are looked for in `folder`.
     """
-    functions = functions if functions is not None else workflow_functions()
-    maker = _Maker(workflow, _inputs(workflow, inputs or {}), functions, folder or Path())
-    solution = Solution(maker.molecules())
-    return Concrete(workflow, solution, {task.name: task_symbol(task.name) for task in workflow.tasks})
+    return Concretiser(workflow, inputs, functions=functions, folder=folder).concrete()
 
 
 def workflow_functions(**host: Callable[..., Any]) -> Functions:
@@ -89,7 +86,7 @@ def _nobody(*_: Molecule) -> Molecule:
 
 _HOST = dict.fromkeys(
     ("invoke", "invoke_each", "adapted", "called_off", "rejected", "rejecting", "sent", "chosen", "skipped", "routed",
-     "holds", "ended", "parts_off"),
+     "holds", "ended", "parts_off", "told"),
     _nobody,
 )  # fmt: skip
 
@@ -106,22 +103,38 @@ def _inputs(workflow: Workflow, given: Mapping[str, Any]) -> dict[str, Any]:
     return values
 
 
-class _Maker:
-    """Makes the molecules of one workflow."""
+class Concretiser:
+    """Makes the molecules of one workflow, or of parts of it, one after the other."""
 
-    def __init__(self, workflow: Workflow, inputs: dict[str, Any], functions: Functions, folder: Path) -> None:
+    def __init__(
+        self,
+        workflow: Workflow,
+        inputs: Mapping[str, Any] | None = None,
+        *,
+        functions: Functions | None = None,
+        folder: Path | None = None,
+    ) -> None:
         self.workflow = workflow
-        self.folder = folder
-        self.inputs = inputs
-        self.functions = functions
+        self.folder = folder or Path()
+        self.inputs = _inputs(workflow, inputs or {})
+        self.functions = functions = functions if functions is not None else workflow_functions()
         self.rules = {name: rule for file in ("generic", "data") for name, rule in _rules(file, functions).items()}
         self.is_adaptive = bool(workflow.alternatives)
         if self.is_adaptive:
             self.rules |= _rules("adaptation", functions)
         self.wakers = workflow.wakers
         self.destinations = _destinations(workflow)
+        self._known = {task.name: task for task in workflow.tasks}
+        self._symbols = {name: task_symbol(name) for name in self._known}
 
-    def molecules(self) -> list[Molecule]:
+    def concrete(self, only: frozenset[str] | None = None) -> Concrete:
+        """Make the whole; or a part: these tasks, and the alternatives that watch them.
+
+        All tasks that an alternative watches must be in one part.
+        """
+        return Concrete(self.workflow, Solution(self._molecules(only)), self._symbols)
+
+    def _molecules(self, only: frozenset[str] | None) -> list[Molecule]:
         """Give the molecules of the outermost solution."""
         if self.workflow.is_controlled:
             return self._controlled()
@@ -130,9 +143,27 @@ class _Maker:
         else:
             inner = "wa_reject"
             found = [rule for name, rule in _rules("adaptation", self.functions).items() if name != inner]
-            for alternative in self.workflow.alternatives:
+            for alternative in self._watching(only):
                 found += self._alternative(alternative)
+        if only is not None:
+            found += _rules("away", self.functions).values()
+            found += [(Symbol("AWAY"), self._symbols[name]) for name in self._away(only)]
+            return [*found, *(self._task(self._known[name]) for name in sorted(only))]
         return [*found, *map(self._task, self.workflow.tasks)]
+
+    def _watching(self, only: frozenset[str] | None) -> list[Alternative]:
+        """Give the alternatives of a part."""
+        return [one for one in self.workflow.alternatives if only is None or not only.isdisjoint(one.watched)]
+
+    def _away(self, only: frozenset[str]) -> list[str]:
+        """Give the tasks of other parts of which this one knows; of others it learns when it hears of them."""
+        known = {name: None for task in sorted(only) for name in self.destinations[task]}
+        for one in self._watching(only):
+            known |= dict.fromkeys((*one.exits.values(), *one.replaced))
+            for name, alternatives in self.wakers.items():
+                if one.name in alternatives:
+                    known |= dict.fromkeys((name, *self._known[name].sources))
+        return [name for name in known if name not in only]
 
     def _task(self, task: Task) -> Molecule:
         sources: list[Molecule] = [task_symbol(name) for name in task.sources]
@@ -304,4 +335,4 @@ def _solution(text: str, name: str, functions: Functions) -> Solution:
     return lower_program(tree, source, functions)
 
 
-__all__ = ["Concrete", "concretise", "task_symbol", "workflow_functions"]
+__all__ = ["Concrete", "Concretiser", "concretise", "task_symbol", "workflow_functions"]

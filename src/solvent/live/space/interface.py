@@ -92,6 +92,8 @@ class Space(ABC):
     record_bytes_max: int
     """Of a record, and of a key's value."""
     blob_bytes_max: int
+    is_atomic: bool = False
+    """Whether `append_all` does all or nothing."""
 
     @abstractmethod
     def append(self, log: str, data: bytes, *, expected: int | None = None) -> int:

@@ -1,0 +1,345 @@
+"""An agent: takes places of runs, lets them react, makes their calls, and keeps what they do in the space.
+
+All agents are alike. Each looks which runs there are and which places nobody has, or somebody who is presumed dead, and
+takes its share of them. One thread does all of it; calls are made by others, and a second one waits for the space. A
+turn: take what has come (answers, letters), let the places react that it concerns, append what they noted and said, in
+this order, and only then make their calls. An append that the space refuses means that another agent has the place.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+from solvent.errors import Conflict, RecordProblem, SolventError, SpaceError
+from solvent.live.space.leases import BEATS_PER_TTL, Pulse, Pulses, holder_from_entry
+from solvent.running.agents.case import Case, Offers
+from solvent.running.agents.parts import merged, part_from
+from solvent.running.agents.plans import (
+    FINISHED,
+    SUBMITTED,
+    end,
+    ending_of,
+    is_over,
+    key_of,
+    log_to,
+    plan_of,
+    standings,
+)
+from solvent.running.lean import few_collections
+from solvent.running.records import values
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from solvent.live.space import Append, Space
+    from solvent.running.agents.place import Place
+
+TTL = 5.0
+PATIENCE_SECONDS = 0.5
+"""How long a turn waits for something to come."""
+_CHANGED = object()
+READ_MAX = 1000
+
+
+class Agent:
+    """One agent; `run` is its whole life."""
+
+    def __init__(
+        self,
+        space: Space,
+        name: str,
+        offers: Offers,
+        *,
+        ttl: float = TTL,
+        jobs: int | None = None,
+        tell: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """`tell` hears, in words, what happens to places and runs."""
+        self.name = name
+        self.cases: dict[str, Case] = {}
+        self._space = space
+        self._offers = offers
+        self._ttl = ttl
+        self._jobs = jobs
+        self._tell = tell
+        self._pulse = Pulse(space, name, ttl=ttl)
+        self._pulses = Pulses(space, ttl=ttl)
+        self._came: SimpleQueue[Any] = SimpleQueue()
+        self._is_over = threading.Event()
+        #: Where the logs of submitted and of finished runs, and of letters, were read up to.
+        self._read_runs = 0
+        self._read_letters = 0
+        self._looks_at = 0.0
+        self._ended = set[str]()
+
+    def stop(self) -> None:
+        """Let it be over soon; from any thread."""
+        self._is_over.set()
+        self._came.put(_CHANGED)
+
+    def run(self, *, until_idle: bool = False) -> None:
+        """Work until it is stopped; or until every run that was submitted is over."""
+        with few_collections(), self._pulse, self._space.watch(["runs/", SUBMITTED, FINISHED]) as watch:
+            watcher = threading.Thread(target=self._watch, args=(watch,), name=f"watch of {self.name}", daemon=True)
+            watcher.start()
+            try:
+                while not self._is_over.is_set():
+                    self._turn()
+                    if until_idle and not self.cases and self._read_runs:
+                        return
+            finally:
+                self._is_over.set()
+                for case in list(self.cases.values()):
+                    self._leave(case)
+                watcher.join(2 * PATIENCE_SECONDS)
+
+    def _watch(self, watch: Any) -> None:
+        while not self._is_over.is_set():
+            try:
+                if watch.wait(PATIENCE_SECONDS):
+                    self._came.put(_CHANGED)
+            except SpaceError:
+                # The next turn finds out what it is.
+                self._is_over.wait(PATIENCE_SECONDS)
+
+    # --- A turn.
+
+    def _turn(self) -> None:
+        touched: dict[Place, Case] = {}
+        try:
+            is_changed = self._take_answers(touched)
+            now = time.monotonic()
+            if is_changed or now >= self._looks_at:
+                self._read_names()
+                self._take_letters(touched)
+            if now >= self._looks_at:
+                self._look(touched)
+                self._looks_at = time.monotonic() + self._ttl / BEATS_PER_TTL
+            self._do(touched)
+        except SpaceError as error:
+            # Nobody hears of this agent: it must not act, and begins anew when the space is there again.
+            self._tell(f"the space does not answer: {error.message}")
+            for case in list(self.cases.values()):
+                case.close()
+            self.cases.clear()
+            self._read_runs = self._read_letters = 0
+            self._is_over.wait(PATIENCE_SECONDS)
+
+    def _take_answers(self, touched: dict[Place, Case]) -> bool:
+        """Wait for something to come, and take it; tell whether the space may have changed."""
+        is_changed, came = False, self._came
+        try:
+            one = came.get(timeout=min(PATIENCE_SECONDS, max(0.0, self._looks_at - time.monotonic())))
+        except Empty:
+            return False
+        while True:
+            if one is _CHANGED:
+                is_changed = True
+            else:
+                place: Place = one[0]
+                answer = one[1]
+                case = self.cases.get(place.run_name)
+                if case is not None and case.here.get(place.number) is place:
+                    place.take(answer)
+                    touched[place] = case
+            if came.empty():
+                return is_changed
+            one = came.get()
+
+    def _read_names(self) -> None:
+        """Hear of runs that were submitted, and of runs that are over."""
+        while True:
+            found = self._space.read([SUBMITTED, FINISHED], self._read_runs, READ_MAX)
+            fresh = [one.data.decode() for one in found if one.log == SUBMITTED]
+            self._ended.update(one.data.decode() for one in found if one.log == FINISHED)
+            for run in fresh:
+                if run not in self._ended and run not in self.cases:
+                    self._open(run)
+            if found:
+                self._read_runs = found[-1].position
+                self._looks_at = 0.0
+            if len(found) < READ_MAX:
+                break
+        for run in self.cases.keys() & self._ended:
+            self.cases.pop(run).close()
+            self._tell(f"{run} is over")
+
+    def _open(self, run: str) -> None:
+        plan = plan_of(self._space, run)
+        if plan is None or ending_of(self._space, run) is not None:
+            return
+        try:
+            self.cases[run] = case = Case(self._space, self.name, run, plan, self._offers, jobs=self._jobs)
+        except SolventError as error:
+            if isinstance(error, SpaceError):
+                raise
+            self._tell(f"{run} cannot be run here: {error.message}")
+            return
+        if case.missing:
+            self._tell(f"{run} needs services that this agent was not started with: {', '.join(sorted(case.missing))}")
+
+    def _take_letters(self, touched: dict[Place, Case]) -> None:
+        logs = {
+            log_to(run, number): (case, place)
+            for run, case in self.cases.items()
+            for number, place in case.here.items()
+        }
+        if not logs:
+            return
+        while True:
+            found = self._space.read(list(logs), self._read_letters, READ_MAX)
+            for record in found:
+                case, place = logs[record.log]
+                if record.position > place.read_up_to:
+                    place.listen(record)
+                    touched[place] = case
+            if found:
+                self._read_letters = found[-1].position
+            if len(found) < READ_MAX:
+                return
+
+    def _do(self, touched: dict[Place, Case]) -> None:
+        """Let places react, keep what they noted and said, and make their calls."""
+        if not touched:
+            return
+        for place, case in list(touched.items()):
+            try:
+                place.settle()
+            except SolventError as error:
+                if isinstance(error, SpaceError):
+                    raise
+                self._give_up(case, place, error)
+                del touched[place]
+        self._keep(touched)
+        for place, case in touched.items():
+            if case.here.get(place.number) is place:
+                place.go()
+                if place.is_idle and place.is_fresh:
+                    case.tell(place)
+                    self._consider_end(case)
+
+    def _keep(self, touched: dict[Place, Case]) -> None:
+        """Append the journals of places, and their letters behind them; who is refused has lost the place."""
+        by_place = [(place, place.appends()) for place in touched]
+        by_place = [(place, appends) for place, appends in by_place if appends]
+        if self._space.is_atomic and len(by_place) > 1:
+            try:
+                positions = self._space.append_all([one for _, appends in by_place for one in appends])
+            except Conflict:
+                # Nothing was appended; one after the other tells whose it is.
+                pass
+            else:
+                for place, appends in by_place:
+                    _note(place, appends, positions[: len(appends)])
+                    positions = positions[len(appends) :]
+                return
+        for place, appends in by_place:
+            try:
+                _note(place, appends, self._append(appends))
+            except Conflict:
+                case = touched[place]
+                case.drop(place.number)
+                self._tell(f"place {place.number} of {case.run} is another agent's now")
+
+    def _append(self, appends: list[Append]) -> list[int]:
+        if self._space.is_atomic or len(appends) == 1:
+            return self._space.append_all(appends)
+        first, *others = appends
+        if first.expected is None:
+            return self._space.append_all(appends)
+        # Letters only when it is sure that the place is still this agent's.
+        return [self._space.append(first.log, first.data, expected=first.expected), *self._space.append_all(others)]
+
+    def _give_up(self, case: Case, place: Place, error: SolventError) -> None:
+        """End a run that cannot go on: its record is damaged, or a product cannot be computed."""
+        case.drop(place.number)
+        if isinstance(error, RecordProblem) and error.code == "R402":
+            return
+        if end(self._space, case.run, "failed", error.message):
+            self._tell(f"{case.run} failed: {error.message}")
+
+    # --- Taking and leaving places.
+
+    def _look(self, touched: dict[Place, Case]) -> None:
+        """Take this agent's share of the places that nobody has."""
+        self._pulses.look()
+        alive = {*self._pulses.alive(), self.name}
+        total = sum(case.plan.places for case in self.cases.values())
+        mine = sum(len(case.here) for case in self.cases.values())
+        share = -(-total // len(alive))
+        for case in list(self.cases.values()):
+            below = key_of(case.run, "has") + "/"
+            held = {int(key.removeprefix(below)): entry for key, entry in self._space.keys(below).items()}
+            numbers = [one for one in range(case.plan.places) if one not in case.here and case.can_serve(one)]
+            random.shuffle(numbers)
+            for number in numbers:
+                known = holder_from_entry(held[number]) if number in held else None
+                is_free = known is None or not known.agent or known.agent == self.name
+                if not is_free and known is not None and not self._pulses.is_presumed_dead(known.agent):
+                    continue
+                if mine >= share:
+                    break
+                mine += self._take(case, number, touched)
+            mine -= self._share_out(case, mine - share)
+
+    def _take(self, case: Case, number: int, touched: dict[Place, Case]) -> bool:
+        try:
+            place = case.take(number, self._pulses, self._came)
+        except SolventError as error:
+            if isinstance(error, SpaceError):
+                raise
+            if error.code != "R402":
+                end(self._space, case.run, "failed", error.message)
+            return False
+        if place is None:
+            return False
+        self._tell(f"took place {number} of {case.run}")
+        touched[place] = case
+        return True
+
+    def _share_out(self, case: Case, surplus: int) -> int:
+        """Leave places to others that have come, if nothing is out there; give how many."""
+        left = 0
+        for number, place in list(case.here.items()):
+            if left >= surplus:
+                break
+            if place.is_idle and not place.is_fresh:
+                case.release(number)
+                left += 1
+        return left
+
+    def _leave(self, case: Case) -> None:
+        """Leave all places of a run to others."""
+        try:
+            for number in list(case.here):
+                case.release(number)
+        except SpaceError:
+            pass
+        case.close()
+        self.cases.pop(case.run, None)
+
+    def _consider_end(self, case: Case) -> None:
+        """Let a run be over if nothing more can happen anywhere."""
+        found = standings(self._space, case.run)
+        if not is_over(found, case.plan.places):
+            return
+        report = merged(case.workflow, _parts(self._space, found.values()))
+        if end(self._space, case.run, "done" if report.succeeded else "failed"):
+            self._tell(f"{case.run} is done" if report.succeeded else f"{case.run} failed")
+
+
+def _note(place: Place, appends: list[Append], positions: list[int]) -> None:
+    if appends[0].expected is not None:
+        place.journal.kept(positions[0])
+
+
+def _parts(space: Space, found: Iterable[Any]) -> Iterable[Any]:
+    for one in found:
+        yield part_from(values.decode(space.get_blob(one.blob) if one.blob else one.report))
+
+
+__all__ = ["TTL", "Agent", "Offers"]

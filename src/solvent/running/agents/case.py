@@ -1,0 +1,166 @@
+"""A run, as one agent has it: the workflow, the services it is allowed to call, and the places that are here."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec.structs import replace
+
+from solvent.errors import RecordProblem
+from solvent.live.space.leases import Lease
+from solvent.running.agents.parts import plain_part
+from solvent.running.agents.place import ControlledPlace, Place
+from solvent.running.agents.plans import Standing, key_of, log_at, log_to, places_of, workflow_of
+from solvent.running.kinds import makers_at
+from solvent.running.records import values
+from solvent.running.records.journal import BLOB_BYTES_MIN, READ_MAX, Journal
+from solvent.running.workflow import FUNCTIONS
+from solvent.services import Caller
+from solvent.workflow.concrete import Concretiser
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from solvent.live.space import Record, Space
+    from solvent.live.space.leases import Pulses
+    from solvent.running.agents.plans import Plan
+    from solvent.workflow.model import Service
+
+
+class Offers:
+    """The services that an agent was started with, and where it looks for their programs and modules."""
+
+    def __init__(
+        self, services: Mapping[str, Service], folder: Path | None = None, *, trusts_all: bool = False
+    ) -> None:
+        self.services = dict(services)
+        self.folder = folder
+        self.trusts_all = trusts_all
+
+    def of(self, service: Service) -> Service | None:
+        """Give what is to be called for a service of a workflow that somebody has submitted; nothing if it is not here.
+
+        It must be the same service: whoever submits a workflow cannot have an agent run another command.
+        """
+        own = self.services.get(service.name)
+        if own is not None and (own.kind, _target(own), own.method, own.options) == (
+            service.kind, _target(service), service.method, service.options,
+        ):  # fmt: skip
+            return replace(own, policy=service.policy)
+        return service if self.trusts_all else None
+
+
+def _target(service: Service) -> str:
+    """Name what a service calls."""
+    if service.kind == "python" and service.function is not None:
+        from solvent.workflow.files.values import name_of_function
+
+        return name_of_function(service.function)
+    return service.target
+
+
+class Case:
+    """A run at an agent."""
+
+    def __init__(self, space: Space, agent: str, run: str, plan: Plan, offers: Offers, *, jobs: int | None) -> None:
+        self.run = run
+        self.plan = plan
+        self.here: dict[int, Place] = {}
+        self._space = space
+        self._agent = agent
+        self._offers = offers
+        self._jobs = jobs
+        submitted = workflow_of(space, plan)
+        used = {task.service for task in submitted.tasks}
+        services = {one.name: offers.of(one) for one in submitted.services if one.name in used}
+        #: Services that this agent does not have: it takes no place whose tasks need one.
+        self.missing = frozenset(name for name, own in services.items() if own is None)
+        found = tuple(one for one in services.values() if one is not None)
+        self.workflow = replace(submitted, services=found)
+        self._parts, self._where = places_of(submitted, plan)
+        calls = {task.name: task.service for task in submitted.tasks}
+        self._needs = [frozenset(calls[name] for name in part) for part in self._parts]
+        self._inputs: dict[str, Any] = values.decode(plan.inputs)
+        self._leases = {number: Lease(space, key_of(run, "has", number), agent) for number in range(plan.places)}
+        self._concretiser: Concretiser | None = None
+        self._caller: Caller | None = None
+
+    def can_serve(self, number: int) -> bool:
+        """Whether this agent has the services that a place needs."""
+        return self._needs[number].isdisjoint(self.missing)
+
+    def take(self, number: int, pulses: Pulses, answers: Any) -> Place | None:
+        """Take a place, if nobody has it or who has it is presumed dead, and be where that one was."""
+        if self._leases[number].take(pulses) is None:
+            return None
+        space, run = self._space, self.run
+        journal = Journal(space, log_at(run, number), self._agent)
+        journal.open()
+        if self._concretiser is None:
+            self._concretiser = Concretiser(
+                self.workflow, self._inputs, functions=FUNCTIONS, folder=self._offers.folder
+            )
+            self._caller = Caller(
+                self.workflow.services, jobs=self._jobs, folder=self._offers.folder, makers=makers_at(0)
+            )
+        assert self._caller is not None
+        is_whole = self.plan.places == 1
+        kind = ControlledPlace if self.workflow.is_controlled else Place
+        place = kind(
+            self.workflow,
+            self._inputs,
+            journal=journal,
+            run=run,
+            number=number,
+            where=self._where,
+            logs=[log_to(run, one) for one in range(self.plan.places)],
+            answers=answers,
+            caller=self._caller,
+            concrete=self._concretiser.concrete(None if is_whole else self._parts[number]),
+            folder=self._offers.folder,
+        )
+        place.start(self._letters_to(number))
+        self.here[number] = place
+        return place
+
+    def _letters_to(self, number: int) -> list[Record]:
+        """Give all letters to a place."""
+        found: list[Record] = []
+        while True:
+            more = self._space.read(log_to(self.run, number), found[-1].position if found else 0, READ_MAX)
+            found += more
+            if len(more) < READ_MAX:
+                return found
+
+    def release(self, number: int) -> None:
+        """Let another agent have a place."""
+        self.drop(number)
+        self._leases[number].release()
+
+    def drop(self, number: int) -> None:
+        """Have a place no longer."""
+        place = self.here.pop(number, None)
+        if place is not None:
+            place.abandon()
+
+    def tell(self, place: Place) -> None:
+        """Say how a place is at which nothing more can happen."""
+        report = values.encode(plain_part(place.part()))
+        blob = self._space.put_blob(report) if len(report) >= BLOB_BYTES_MIN else ""
+        standing = Standing(place.journal.position, dict(place.said), dict(place.heard), b"" if blob else report, blob)
+        self._space.put(key_of(self.run, "is", place.number), msgspec.msgpack.encode(standing))
+        place.is_fresh = False
+
+    def close(self) -> None:
+        """Have nothing to do with the run any more."""
+        for number in list(self.here):
+            self.drop(number)
+        if self._caller is not None:
+            with suppress(RecordProblem):
+                self._caller.close(cancel=True)
+
+
+__all__ = ["Case", "Offers"]

@@ -1,0 +1,76 @@
+"""Divides a workflow into places: parts that live with one agent at a time, each.
+
+Tasks that an alternative watches are together, since the rule that applies it looks at all of them. A task goes with
+the only one it waits for, if that has no other to pass to: chains are not torn apart. The rest is dealt out in the
+order in which tasks can begin, so that what can be done at the same time is at different places. A workflow whose tasks
+join and split by patterns, or share resources, is one place.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from solvent.workflow.model import Workflow
+
+PLACES_MAX = 32
+
+
+def divided(workflow: Workflow, places_max: int = PLACES_MAX) -> list[list[str]]:
+    """Give the tasks of each place."""
+    names = [task.name for task in workflow.tasks]
+    if workflow.is_controlled or workflow.resources or places_max == 1:
+        return [names]
+    groups = _Groups(names)
+    for alternative in workflow.alternatives:
+        first, *others = alternative.watched
+        for other in others:
+            groups.join(first, other)
+    onward = workflow.destinations
+    for task in workflow.tasks:
+        if len(task.sources) == 1 and len(onward[task.sources[0]]) == 1:
+            groups.join(task.sources[0], task.name)
+    found: dict[str, list[str]] = {}
+    for name in _in_order(workflow):
+        found.setdefault(groups.of(name), []).append(name)
+    count = min(places_max, len(found))
+    places: list[list[str]] = [[] for _ in range(count)]
+    for number, group in enumerate(found.values()):
+        places[number % count] += group
+    return places
+
+
+def _in_order(workflow: Workflow) -> list[str]:
+    """Give tasks such that each comes after those it waits for; tasks in a circle, which no check lets by, last."""
+    missing = {task.name: len(task.sources) for task in workflow.tasks}
+    onward = workflow.destinations
+    ready = [name for name, count in missing.items() if not count]
+    for name in ready:
+        for later in onward[name]:
+            missing[later] -= 1
+            if not missing[later]:
+                ready.append(later)
+    done = set(ready)
+    return ready + [name for name in missing if name not in done]
+
+
+class _Groups:
+    """Names that belong together."""
+
+    def __init__(self, names: list[str]) -> None:
+        self._above = {name: name for name in names}
+
+    def of(self, name: str) -> str:
+        """Give the one that stands for a name's group."""
+        above = self._above
+        while above[name] != name:
+            above[name] = above[above[name]]
+            name = above[name]
+        return name
+
+    def join(self, one: str, other: str) -> None:
+        """Make one group of two."""
+        self._above[self.of(other)] = self.of(one)
+
+
+__all__ = ["PLACES_MAX", "divided"]

@@ -1,0 +1,72 @@
+"""How far the tasks of one place are, as data; and the report of a run, put together of all places."""
+
+from __future__ import annotations
+
+from dataclasses import astuple, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from solvent.running.report import Failed, Report, Timing, concluded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from solvent.workflow.model import Workflow
+
+
+@dataclass(slots=True)
+class Part:
+    """What one place tells."""
+
+    states: dict[str, str] = field(default_factory=dict)
+    values: dict[str, Any] = field(default_factory=dict)
+    """Results of tasks that may be the workflow's."""
+    calls: dict[str, int] = field(default_factory=dict)
+    adaptations: list[dict[str, Any]] = field(default_factory=list)
+    replaced: list[str] = field(default_factory=list)
+    faults: list[Failed] = field(default_factory=list)
+    timings: dict[str, Timing] = field(default_factory=dict)
+    reactions: int = 0
+    stuck: list[str] = field(default_factory=list)
+    ended_by: str = ""
+    is_cancelled: bool = False
+    is_whole: bool = False
+    """Whether it is all there is: a workflow whose tasks join and split by patterns."""
+
+
+def plain_part(part: Part) -> dict[str, Any]:
+    """Give a part as data."""
+    found = {name: getattr(part, name) for name in Part.__slots__}
+    found["faults"] = [list(astuple(one)) for one in part.faults]
+    found["timings"] = {name: list(astuple(one)) for name, one in part.timings.items()}
+    return found
+
+
+def part_from(data: dict[str, Any]) -> Part:
+    """Give the part that was made data."""
+    part = Part(**data)
+    part.faults = [Failed(*one) for one in data["faults"]]
+    part.timings = {name: Timing(*one) for name, one in data["timings"].items()}
+    return part
+
+
+def merged(workflow: Workflow, parts: Iterable[Part]) -> Report:
+    """Put the report of a run together."""
+    report, found = Report(workflow.name), dict[str, Any]()
+    replaced, faults = set[str](), dict[str, Failed]()
+    for part in parts:
+        report.states |= part.states
+        report.calls |= part.calls
+        report.timings |= part.timings
+        report.adaptations += part.adaptations
+        report.reactions += part.reactions
+        if part.is_whole:
+            report.results, report.failures, report.trace = part.values, part.faults, []
+            report.stuck, report.ended_by, report.is_cancelled = part.stuck, part.ended_by, part.is_cancelled
+            return report
+        found |= part.values
+        replaced |= set(part.replaced)
+        faults |= {one.task: one for one in part.faults}
+    return concluded(report, workflow, found, replaced, faults)
+
+
+__all__ = ["Part", "merged", "part_from", "plain_part"]

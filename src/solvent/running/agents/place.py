@@ -1,0 +1,300 @@
+"""One place of a run, at the agent that has it: some tasks of a workflow, their journal, and what others say to them.
+
+A place reacts when something has come: an answer of a call of its own, or a letter of another place. What it is then
+about to do (calls, letters) is done when the journal says what it rests on. Everything is told by the journal and the
+letters in the place's log: whoever takes the place over reads both and is where the last one was.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, deque
+from typing import TYPE_CHECKING, Any
+
+from solvent.chemistry.molecule import Molecule, Symbol
+from solvent.errors import RecordProblem
+from solvent.live.space import Append, Record
+from solvent.running.agents import words
+from solvent.running.agents.parts import Part
+from solvent.running.agents.words import Letter, Writer, molecule_from
+from solvent.running.invoking import current
+from solvent.running.program import deep_stack
+from solvent.running.records import values
+from solvent.running.records.entries import Heard
+from solvent.running.records.recorded import Deferred, RecordedControlledRun, RecordedRun
+from solvent.services import Failure
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from solvent.running.records import entries
+    from solvent.running.records.journal import Journal
+    from solvent.services import Caller
+    from solvent.workflow.model import Workflow
+
+_OFF, _REPLACE, _GIVE_UP, _PASS, _BOND, _AWAY = map(Symbol, ("OFF", "REPLACE", "GIVE_UP", "PASS", "BOND", "AWAY"))
+
+
+class Place(RecordedRun):
+    """A place of a run; `where` says at which place each task is, and `number` which place this is."""
+
+    def __init__(
+        self,
+        workflow: Workflow,
+        inputs: Mapping[str, Any] | None,
+        *,
+        journal: Journal,
+        run: str,
+        number: int,
+        where: Mapping[Molecule, int],
+        logs: list[str],
+        answers: Any,
+        caller: Caller,
+        **options: Any,
+    ) -> None:
+        super().__init__(workflow, inputs, journal=journal, is_strict=True, **options)
+        self.run_name = run
+        self.number = number
+        #: Up to where letters have come here.
+        self.read_up_to = 0
+        #: How much was said to each place, and heard of each.
+        self.said: Counter[int] = Counter()
+        self.heard: Counter[int] = Counter()
+        #: Whether anything has changed since it was last told how the place is.
+        self.is_fresh = True
+        #: Whether what happens has happened before.
+        self.is_replaying = bool(journal.past)
+        self._where = where
+        self._logs = logs
+        self._caller_here = caller
+        self._answers = _To(answers, self)  # type: ignore[assignment]
+        self._names_here = [name for name, symbol in self.concrete.tasks.items() if where[symbol] == number]
+        exits = (new for one in workflow.alternatives for new in one.exits.values())
+        self._wanted = frozenset(self._names_here).intersection((*workflow.outcomes, *exits))
+        self._letters = deque[Record]()
+        self._words = Writer(journal.space)
+        self._away = {one[1] for one in self.solution if type(one) is tuple and one[0] is _AWAY}
+        self._outgoing: dict[int, list[words.Said]] = {}
+        self._ready: list[Deferred] = []
+
+    # --- Being driven.
+
+    def start(self, letters: list[Record]) -> None:
+        """Be where the journal ends."""
+        self._letters.extend(letters)
+        if letters:
+            self.read_up_to = letters[-1].position
+        self._began = time.perf_counter()
+        self._within(lambda: self.reactor.run(self.solution))
+        self.settle()
+        if self._letters:
+            # They came after the last one who had this place had died.
+            self.journal.note(Heard(self.read_up_to))
+            self._within(lambda: self._hear(self.read_up_to))
+            self.settle()
+
+    def take(self, answer: tuple[Any, ...]) -> None:
+        """Take the answer of a call."""
+        if answer[0] in self._out:
+            self._within(lambda: self._land(*answer))
+
+    def listen(self, letter: Record) -> None:
+        """Take a letter."""
+        self._letters.append(letter)
+        self.read_up_to = letter.position
+        self.journal.note(Heard(letter.position))
+        self._within(lambda: self._hear(letter.position))
+
+    def settle(self) -> None:
+        """Go on until nothing more can happen here without an answer or a letter."""
+
+        def settle() -> None:
+            while True:
+                flights, self.reactor.flights = self.reactor.flights, []
+                for flight in flights:
+                    self._take_off(self._caller_here, flight)
+                if self._catch_up(self._caller_here) or self.reactor.flights:
+                    continue
+                if self.report.ended_by:
+                    self.abandon()
+                    return
+                if not self._out and self._lean is not None and self._lean.let_more_in(1_000):
+                    self.reactor.go_on(self.solution)
+                    continue
+                return
+
+        self._within(settle)
+
+    def appends(self) -> list[Append]:
+        """Give what is to be kept before anything is done: the journal, and letters to others behind it."""
+        found = self.journal.taken()
+        for to, said in self._outgoing.items():
+            first = self.said[to] - len(said) + 1
+            found.append(Append(self._logs[to], words.write(Letter(self.number, first, tuple(said)))))
+        self._outgoing = {}
+        if found:
+            self.is_fresh = True
+        return found
+
+    def go(self) -> None:
+        """Make the calls that wait for the journal."""
+        ready, self._ready = self._ready, []
+        for deferred in ready:
+            deferred.begin()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing more can happen here unless a letter comes."""
+        return not self._out and not self.reactor.flights
+
+    def abandon(self) -> None:
+        """Do nothing any more: another agent has the place, or nobody."""
+        for _, handle in reversed(self._out.values()):
+            handle.cancel()
+        self._out.clear()
+
+    def part(self) -> Part:
+        """Say how far the tasks of this place are."""
+        report, found = self.report, dict[str, Any]()
+        self._read_all(found)
+        wanted = self._wanted
+        return Part(
+            states={**dict.fromkeys(self._names_here, "waiting"), **report.states},
+            values={name: value for name, value in found.items() if name in wanted},
+            calls=report.calls,
+            adaptations=report.adaptations,
+            replaced=sorted(self._replaced),
+            faults=list(self._faults.values()),
+            timings=report.timings,
+            reactions=self.reactor.reactions,
+        )
+
+    # --- What comes, and what goes.
+
+    def tell(self, task: Molecule, molecule: Molecule) -> None:
+        """Say something to a task of another place; called by rules."""
+        to = self._where[task]
+        self.said[to] += 1
+        if len(self.journal.past) >= self.journal.last_entries and self.is_replaying:
+            # It was said before the next record was written; only what the last one led to may not have been.
+            return
+        self._outgoing.setdefault(to, []).append(self._words.said(molecule))
+
+    def _hear(self, position: int) -> None:
+        """Take letters up to a position."""
+        while self._letters and self._letters[0].position <= position:
+            record = self._letters.popleft()
+            try:
+                letter = words.read(record.data)
+                molecules = [molecule_from(one, self.journal.space) for one in letter.said]
+            except ValueError as error:
+                raise RecordProblem(
+                    "R403", f"record {record.position} of `{record.log}` does not read: {error}"
+                ) from None
+            for number, molecule in enumerate(molecules, letter.first):
+                # What was said again has been heard.
+                if number == self.heard[letter.sender] + 1:
+                    self.heard[letter.sender] = number
+                    self._receive(molecule)
+        self.reactor.go_on(self.solution)
+
+    def _receive(self, molecule: Molecule) -> None:
+        kind = molecule[0]
+        for part in molecule[1:-1] if kind is _PASS else molecule[1:]:
+            if part in self._names and self._where[part] != self.number and part not in self._away:
+                self._away.add(part)
+                self.solution.add((_AWAY, part))
+        if kind is _OFF:
+            self.call_off(molecule[1], molecule[3])
+        elif kind is _REPLACE or kind is _GIVE_UP:
+            self._give_up(self._names[molecule[1]])
+        elif kind is _PASS:
+            self.wake(molecule[1])
+        self.solution.add(molecule)
+
+    def _give_up(self, name: str) -> None:
+        """End the calls of a task that an alternative elsewhere replaces."""
+        self._replaced.add(name)
+        for called, handle in list(self._out.values()):
+            if called == name:
+                handle.cancel()
+
+    def _within(self, do: Any) -> None:
+        before = getattr(current, "run", None)
+        current.run = self
+        try:
+            with deep_stack():
+                do()
+        finally:
+            current.run = before
+
+    # --- The journal.
+
+    def _catch_up(self, _caller: Caller) -> bool:
+        past = self.journal.past
+        if past:
+            self._repeat(past.popleft())
+            return True
+        self.is_replaying = False
+        deferred, self._deferred = self._deferred, {}
+        self._ready += [one for one in (self._fresh(*waiting) for waiting in deferred.items()) if one is not None]
+        return False
+
+    def _repeat(self, entry: entries.Any) -> None:
+        if isinstance(entry, Heard):
+            self._hear(entry.position)
+        else:
+            super()._repeat(entry)
+
+    def _land(self, flight: Any, call: Any, value: Any, failure: Failure | None, attempts: int) -> None:
+        if failure is None:
+            try:
+                values.encode(value)
+            except values.Unrecordable as error:
+                failure = Failure("FAILED", f"its result cannot be passed to another machine: {error}")
+        super()._land(flight, call, value if failure is None else None, failure, attempts)
+
+
+class ControlledPlace(Place, RecordedControlledRun):
+    """A whole workflow whose tasks join and split by patterns, at one agent."""
+
+    def part(self) -> Part:
+        """Say how far everything is."""
+        report = self.report
+        report.failures, report.stuck = [], []
+        report = self._finish()
+        return Part(
+            states=report.states,
+            values=report.results,
+            calls=report.calls,
+            adaptations=report.adaptations,
+            faults=report.failures,
+            timings=report.timings,
+            reactions=report.reactions,
+            stuck=report.stuck,
+            ended_by=report.ended_by,
+            is_cancelled=report.is_cancelled,
+            is_whole=True,
+        )
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing more can happen here."""
+        return bool(self.report.ended_by) or super().is_idle
+
+
+class _To:
+    """Where the answers of one place's calls go: the agent's queue, with the place."""
+
+    def __init__(self, queue: Any, place: Place) -> None:
+        self._queue = queue
+        self._place = place
+
+    def put(self, answer: Any) -> None:
+        self._queue.put((self._place, answer))
+
+    def empty(self) -> bool:
+        return True
+
+
+__all__ = ["ControlledPlace", "Place"]

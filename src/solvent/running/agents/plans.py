@@ -1,0 +1,158 @@
+"""Runs as agents know them: what is to be run, into which places it is divided, how each place is, and how it ended.
+
+Keys: `runs/RUN/plan` (what is to be run; written once), `runs/RUN/has/K` (the lease of place K), `runs/RUN/is/K` (how
+place K is, when nothing more can happen there unless a letter comes), `runs/RUN/end` (how the run ended; written once).
+Logs: `runs/RUN/at/K` (the journal of place K, written by who has it), `runs/RUN/to/K` (letters to it, written by
+anybody); `submitted` and `finished` have the names of runs.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from solvent.errors import Conflict, RecordProblem
+from solvent.running.agents.partition import PLACES_MAX, divided
+from solvent.running.records import values
+from solvent.workflow.concrete import task_symbol
+from solvent.workflow.files import load_text, write
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from solvent.chemistry.molecule import Molecule
+    from solvent.live.space import Space
+    from solvent.workflow.model import Workflow
+
+SUBMITTED, FINISHED = "submitted", "finished"
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """What is to be run: the workflow as a document (a blob), its inputs, and how it is divided."""
+
+    document: str
+    inputs: bytes
+    name: str
+    places: int
+    places_max: int
+    created: float
+
+
+class Ending(msgspec.Struct, frozen=True):
+    """How a run ended: `done`, `failed` or `cancelled`."""
+
+    state: str
+    at: float
+    text: str = ""
+
+
+class Standing(msgspec.Struct, frozen=True):
+    """How a place is: where its journal ends, what it has said and heard, and how its tasks are."""
+
+    position: int
+    said: dict[int, int]
+    heard: dict[int, int]
+    #: As `values.encode` writes it, or the blob that has it.
+    report: bytes = b""
+    blob: str = ""
+
+
+def log_at(run: str, place: int) -> str:
+    """Name the journal of a place."""
+    return f"runs/{run}/at/{place}"
+
+
+def log_to(run: str, place: int) -> str:
+    """Name the letters to a place."""
+    return f"runs/{run}/to/{place}"
+
+
+def key_of(run: str, what: str, place: int | None = None) -> str:
+    """Name a key of a run, or of one of its places."""
+    return f"runs/{run}/{what}" if place is None else f"runs/{run}/{what}/{place}"
+
+
+def submit(
+    space: Space, run: str, workflow: Workflow, inputs: Mapping[str, Any] | None, *, places_max: int = PLACES_MAX
+) -> Plan:
+    """Have a workflow run by whichever agents there are."""
+    document = space.put_blob(write(workflow, suffix=".json").encode())
+    try:
+        given = values.encode(dict(inputs or {}))
+    except values.Unrecordable as error:
+        raise RecordProblem("R406", f"the inputs of `{workflow.name}` cannot be sent to agents: {error}") from None
+    plan = Plan(document, given, workflow.name, len(divided(workflow, places_max)), places_max, time.time())
+    space.put(key_of(run, "plan"), msgspec.msgpack.encode(plan), expected=0)
+    space.append(SUBMITTED, run.encode())
+    return plan
+
+
+def plan_of(space: Space, run: str) -> Plan | None:
+    """Give the plan of a run, if there is such a run."""
+    entry = space.get(key_of(run, "plan"))
+    if entry is None:
+        return None
+    try:
+        return msgspec.msgpack.decode(entry.value, type=Plan)
+    except msgspec.MsgspecError as error:
+        raise RecordProblem("R403", f"the plan of `{run}` does not read: {error}") from None
+
+
+def workflow_of(space: Space, plan: Plan) -> Workflow:
+    """Give the workflow of a plan, with its services as they were submitted."""
+    return load_text(space.get_blob(plan.document).decode(), name=f"{plan.name}.json").workflow
+
+
+def places_of(workflow: Workflow, plan: Plan) -> tuple[list[frozenset[str]], dict[Molecule, int]]:
+    """Give the tasks of each place, and the place of each task."""
+    places = divided(workflow, plan.places_max)
+    where = {task_symbol(name): number for number, names in enumerate(places) for name in names}
+    return [frozenset(names) for names in places], where
+
+
+def ending_of(space: Space, run: str) -> Ending | None:
+    """Say how a run ended, if it did."""
+    entry = space.get(key_of(run, "end"))
+    return None if entry is None else msgspec.msgpack.decode(entry.value, type=Ending)
+
+
+def end(space: Space, run: str, state: str, text: str = "") -> bool:
+    """Let a run be over; tell whether it was this that ended it."""
+    try:
+        space.put(key_of(run, "end"), msgspec.msgpack.encode(Ending(state, time.time(), text)), expected=0)
+    except Conflict:
+        return False
+    space.append(FINISHED, run.encode())
+    return True
+
+
+def standings(space: Space, run: str) -> dict[int, Standing]:
+    """Say how the places of a run are, as far as they have told."""
+    below = key_of(run, "is") + "/"
+    return {
+        int(key.removeprefix(below)): msgspec.msgpack.decode(entry.value, type=Standing)
+        for key, entry in space.keys(below).items()
+    }
+
+
+def is_over(found: Mapping[int, Standing], places: int) -> bool:
+    """Whether nothing more can happen: all places have told, and each has heard what the others have said.
+
+    They have told at different times. But who has said or heard more since was not idle for nothing: somebody had said
+    something to it that it had not heard, and the numbers differ.
+    """
+    if len(found) < places:
+        return False
+    return all(
+        one.said.get(to, 0) == other.heard.get(number, 0)
+        for number, one in found.items()
+        for to, other in found.items()
+    )
+
+
+__all__ = [
+    "FINISHED", "SUBMITTED", "Ending", "Plan", "Standing", "end", "ending_of", "is_over", "key_of", "log_at", "log_to",
+    "places_of", "plan_of", "standings", "submit", "workflow_of",
+]  # fmt: skip

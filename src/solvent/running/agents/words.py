@@ -1,0 +1,88 @@
+"""What places of a run say to each other: molecules that are meant for a task of another place.
+
+A letter is appended to the log of the place that it is for. What one place says to another is numbered, so that what is
+said again, because nobody knows whether it was said, is taken once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from solvent.chemistry.molecule import Symbol
+from solvent.running.records import values
+from solvent.running.records.journal import BLOB_BYTES_MIN
+from solvent.workflow.functions import molecule_of, value_of
+
+if TYPE_CHECKING:
+    from solvent.chemistry.molecule import Molecule
+    from solvent.live.space import Space
+
+_PASS = Symbol("PASS")
+
+
+class Said(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """One molecule: its parts, and of a result that is passed on the value, or the blob that has it."""
+
+    parts: bytes
+    value: bytes = b""
+    blob: str = ""
+
+
+class Letter(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """What one place says to another at a time, numbered from `first` on."""
+
+    sender: int
+    first: int
+    said: tuple[Said, ...]
+
+
+_ENCODE = msgspec.msgpack.Encoder().encode
+_DECODE = msgspec.msgpack.Decoder(Letter).decode
+
+
+def write(letter: Letter) -> bytes:
+    """Make a record of a letter."""
+    return _ENCODE(letter)
+
+
+def read(data: bytes) -> Letter:
+    """Give the letter of a record; `ValueError` if it is none."""
+    try:
+        return _DECODE(data)
+    except msgspec.MsgspecError as error:
+        raise ValueError(str(error)) from error
+
+
+class Writer:
+    """Puts molecules into words; a value that goes to several places is written once."""
+
+    def __init__(self, space: Space) -> None:
+        self._space = space
+        self._last: tuple[Any, bytes, str] | None = None
+
+    def said(self, molecule: Molecule) -> Said:
+        """Put a molecule into words; raise `values.Unrecordable` if its value is no data."""
+        if molecule[0] is not _PASS:
+            return Said(values.encode(tuple(molecule)))
+        *parts, result = molecule
+        if self._last is None or self._last[0] is not result:
+            data = values.encode(value_of(result))
+            blob = self._space.put_blob(data) if len(data) >= BLOB_BYTES_MIN else ""
+            self._last = result, b"" if blob else data, blob
+        return Said(values.encode(tuple(parts)), *self._last[1:])
+
+
+def molecule_from(said: Said, space: Space) -> Molecule:
+    """Give the molecule that was put into words."""
+    parts = values.decode(said.parts)
+    if not (isinstance(parts, tuple) and parts and isinstance(parts[0], Symbol)):
+        raise ValueError("no molecule")
+    if parts[0] is not _PASS:
+        return parts
+    data = space.get_blob(said.blob) if said.blob else said.value
+    return (*parts, molecule_of(values.decode(data)))
+
+
+__all__ = ["Letter", "Said", "Writer", "molecule_from", "read", "write"]
