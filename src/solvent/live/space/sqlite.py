@@ -82,6 +82,8 @@ def open_sqlite(
 class SqliteSpace(Space):
     """A space in a file; `open_sqlite` makes them."""
 
+    is_atomic = True
+
     def __init__(self, file: SqliteFile, *, record_bytes_max: int, blob_bytes_max: int) -> None:
         self.url = url_from_path(file.path)
         self.is_durable = file.is_durable

@@ -11,6 +11,7 @@ from collections import Counter, deque
 from typing import TYPE_CHECKING, Any
 
 from solvent.errors import Conflict, RecordProblem
+from solvent.live.space import Append
 from solvent.running.records import entries, values
 from solvent.running.records.entries import Answered, Called, Entry, Failure, Opened
 
@@ -31,8 +32,12 @@ class Journal:
         self.space = space
         self.log = log
         self.agent = agent
+        #: The name of the run: a log of it is `runs/RUN/...`.
+        self.run = log.split("/")[1] if log.startswith("runs/") else log
         #: What is yet to be done again.
         self.past = deque[entries.Any]()
+        #: How many of these are of the last record: what they have led to may not have been done.
+        self.last_entries = 0
         #: How often each call was begun before.
         self.begun: Counter[str] = Counter()
         self.is_read_only = is_read_only
@@ -41,12 +46,18 @@ class Journal:
 
     def open(self) -> None:
         """Read what was done, and go on from here."""
+        last_at = 0
         for position, entry in read_journal(self.space, self.log):
             self._last = position
+            if isinstance(entry, Opened):
+                continue
+            if position != last_at:
+                last_at, self.last_entries = position, 0
             if isinstance(entry, Called):
                 self.begun[entry.key] += 1
-            elif not isinstance(entry, Opened):
+            else:
                 self.past.append(entry)
+                self.last_entries += 1
         if not self.is_read_only:
             self.note(Opened(self.agent, time.time()))
             self.commit()
@@ -81,19 +92,49 @@ class Journal:
         data = self.space.get_blob(answer.blob) if answer.blob else answer.value
         return values.decode(data)
 
+    def taken(self) -> list[Append]:
+        """Give what was written down, if anything, for somebody who appends it and tells by `kept` where."""
+        pending = self._pending
+        if not pending:
+            return []
+        record = entries.write(pending)
+        pending.clear()
+        return [Append(self.log, record, self._last)]
+
+    @property
+    def position(self) -> int:
+        """Where the last record is."""
+        return self._last
+
+    def kept(self, position: int) -> None:
+        """Hear where the last record is that was taken."""
+        self._last = position
+
     def commit(self) -> None:
         """Keep what was written down; raise `RecordProblem` if somebody else has the journal now."""
         pending = self._pending
         if not pending or self.is_read_only:
             pending.clear()
             return
+        record = entries.write(pending)
         try:
-            self._last = self.space.append(self.log, entries.write(pending), expected=self._last)
+            self._last = self.space.append(self.log, record, expected=self._last)
         except Conflict as error:
+            if self._was_kept(record):
+                pending.clear()
+                return
             raise RecordProblem(
                 "R402", f"another process goes on with `{self.log}`", hint="this one stops; nothing is lost"
             ) from error
         pending.clear()
+
+    def _was_kept(self, record: bytes) -> bool:
+        """Tell whether a record is there already: an append whose connection was lost may have happened."""
+        found = self.space.read(self.log, self._last, 2)
+        if len(found) != 1 or found[0].data != record:
+            return False
+        self._last = found[0].position
+        return True
 
 
 def read_journal(space: Space, log: str) -> Iterator[tuple[int, entries.Any]]:
