@@ -240,7 +240,7 @@ def test_one_that_is_stopped_is_replaced_and_fenced(fresh: Fresh, space: Space) 
     second = fresh.start(_agent(new, part))
     time.sleep(2 * TTL)
     assert {record.data for record in space.read(f"{part}/log")} == {f"{old} 1".encode()}
-    _stop_between_transactions(first.number, space, part)
+    os.kill(first.number, signal.SIGSTOP)
     assert second.hear() == "took 2"
     os.kill(first.number, signal.SIGCONT)
     assert first.hear() == "fenced"
@@ -250,22 +250,6 @@ def test_one_that_is_stopped_is_replaced_and_fenced(fresh: Fresh, space: Space) 
     change = writers.index(f"{new} 2")
     assert set(writers[:change]) == {f"{old} 1"}
     assert set(writers[change:]) == {f"{new} 2"}
-
-
-def _stop_between_transactions(process: int, space: Space, part: str) -> None:
-    """Stop a process; not while it holds the lock of a file, since nobody could take over from it then."""
-    while True:
-        os.kill(process, signal.SIGSTOP)
-        time.sleep(0.02)
-        with pytest.MonkeyPatch.context() as patch:
-            if hasattr(space, "_file"):
-                patch.setattr(space._file, "patience", 0.2)
-            try:
-                space.put(f"{part}/free", b"")
-            except SpaceError:
-                os.kill(process, signal.SIGCONT)
-                continue
-            return
 
 
 def test_a_killed_holder_is_replaced(fresh: Fresh) -> None:

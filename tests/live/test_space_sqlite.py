@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from errno import EIO
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,7 +21,6 @@ from tests.live.data_hosts import Child
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 
 @pytest.fixture
@@ -273,6 +273,39 @@ def test_who_is_stopped_in_a_transaction_is_named(path: Path) -> None:
         assert len(space.read("log")) == 1
         child.kill()
         space.append("log", b"")
+
+
+def test_who_is_stopped_while_it_writes_holds_up_nobody(path: Path) -> None:
+    """Wherever a writer is stopped, others go on after a moment, and it is stopped still."""
+
+    def work(say: Callable[[str], None]) -> None:
+        with open_space(str(path), is_durable=False) as space:
+            say("writes")
+            while True:
+                space.append_all([Append("log", b"")] * 20)
+
+    with open_space(str(path), is_durable=False) as space:
+        child = Child(work)
+        assert child.hear() == "writes"
+        for pause in range(6):
+            time.sleep(0.0014 * pause)
+            os.kill(child.number, signal.SIGSTOP)
+            _wait_for_stop(child.number)
+            space.append("other", b"")
+            _wait_for_stop(child.number)
+            last = space.last("log")
+            time.sleep(0.005)
+            assert space.last("log") == last
+            os.kill(child.number, signal.SIGCONT)
+        child.kill()
+        assert len(space.read("other")) == 6
+
+
+def _wait_for_stop(process: int) -> None:
+    state = Path(f"/proc/{process}/stat")
+    until = time.monotonic() + 20
+    while state.read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "T":
+        assert time.monotonic() < until
 
 
 def test_a_watch_sleeps_while_others_write_elsewhere(path: Path) -> None:

@@ -7,8 +7,8 @@ at that moment holds up nobody. Others may see a record a moment before it is on
 log, in order, whatever they append on the strength of it is on disk only together with it.
 
 *Waiting.* Writers wait for each other's transactions with short random pauses. SQLite's own pauses grow to 100 ms and
-let a writer among eight wait for seconds. Somebody who is stopped in the middle of a transaction holds up all writers,
-until it goes on or is killed; after `patience` they say so, and who it is.
+let a writer among eight wait for seconds. One that was stopped in the middle of a transaction is made to end it
+(`sqlite_locks`). Whoever has waited for longer than `patience` says so, and for whom.
 
 *Checkpoints*, which move pages from the log into the main file, are made by a writer after some megabytes, while it
 holds the writers' lock. SQLite before 3.51.3 can spoil a file when somebody commits during a checkpoint that follows
@@ -32,13 +32,15 @@ from typing import TYPE_CHECKING, TypeVar
 
 from solvent.errors import SpaceError
 from solvent.live.space.sqlite_format import check_place, connect, prepare
-from solvent.live.space.sqlite_locks import holder_of_lock
+from solvent.live.space.sqlite_locks import describe_holder, pass_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
 PAUSE_FIRST, PAUSE_MAX = 0.0002, 0.003
+PASS_BY_FIRST, PASS_BY_NEXT = 0.2, 5.0
+"""How long to wait until somebody who is stopped with the lock is helped, and until it is tried again."""
 CHECKPOINT_PAGES = 1000
 _PAGE_BYTES = 4096
 _PAGES_PER_TRANSACTION = 4
@@ -137,7 +139,7 @@ class SqliteFile:
 
     def _patiently(self, work: Callable[[], Result]) -> Result:
         """Try again while others are at work."""
-        pause, until = PAUSE_FIRST, 0.0
+        pause, until, passing = PAUSE_FIRST, 0.0, 0.0
         while True:
             try:
                 return work()
@@ -145,9 +147,12 @@ class SqliteFile:
                 if not self.is_busy(error):
                     raise
             now = time.monotonic()
-            until = until or now + self.patience
+            until, passing = until or now + self.patience, passing or now + PASS_BY_FIRST
             if now > until:
                 raise self._locked()
+            if now > passing:
+                pass_by(self.path)
+                passing = now + PASS_BY_NEXT
             time.sleep(pause * random.random())
             pause = min(2 * pause, PAUSE_MAX)
 
@@ -283,7 +288,7 @@ class SqliteFile:
 
     def _locked(self) -> SpaceError:
         said = f"the space {self.path} was locked by somebody else for {self.patience:g} seconds"
-        who = holder_of_lock(self.path)
+        who = describe_holder(self.path)
         return SpaceError("E409", said, hint=f"{who}: let it go on, or kill it" if who else "")
 
     def damaged(self, what: str) -> SpaceError:

@@ -94,8 +94,14 @@ def prepare(connection: sqlite3.Connection, path: Path, begin: Callable[[sqlite3
 
     Several processes may do so at once. One that dies at it leaves a file that is still empty.
     """
-    if _is_space(connection, path):
-        return
+    # In one transaction: somebody else may be making it just now.
+    connection.execute("BEGIN")
+    try:
+        if _is_space(connection, path):
+            return
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
     (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
     if mode != "wal":
         hint = "a space needs a file system of this machine, with shared memory: no network folder"

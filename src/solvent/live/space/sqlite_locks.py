@@ -1,17 +1,49 @@
-"""Who keeps a SQLite file locked: for people that have to do something about it."""
+"""Who keeps a SQLite file locked, and a way around one that was stopped while it did.
+
+A process that is stopped (SIGSTOP, Ctrl-Z) in the middle of a transaction holds up all other writers, for as long as
+it is stopped, and only the system could take the lock from it. `pass_by` lets it go on for the moment that its
+transaction takes, and stops it again: as if it had been stopped that much later. This is done only to a process that
+is stopped, holds this very lock, and may be sent signals, and only by somebody who has waited for a while.
+"""
 
 from __future__ import annotations
 
 import os
+import signal
+import time
 from contextlib import suppress
 from pathlib import Path
 
 # SQLite's lock of writers: one byte of the file of shared memory.
 _WRITERS_BYTE = 120
+_PASSING_SECONDS_MAX = 0.5
 
 
-def holder_of_lock(path: Path) -> str:
+def describe_holder(path: Path) -> str:
     """Name the process that writes to a file in WAL mode now; nothing where the system does not tell."""
+    process = _holder(path)
+    if not process:
+        return ""
+    return f"process {process} holds the lock" + (", and is stopped" if _is_stopped(process) else "")
+
+
+def pass_by(path: Path) -> None:
+    """Let a process that was stopped in a transaction end it; do nothing where nobody was."""
+    process = _holder(path)
+    if not process or process == os.getpid() or not _is_stopped(process):
+        return
+    with suppress(OSError):
+        os.kill(process, signal.SIGCONT)
+        until = time.monotonic() + _PASSING_SECONDS_MAX
+        try:
+            while _holder(path) == process and time.monotonic() < until:
+                time.sleep(0.001)
+        finally:
+            os.kill(process, signal.SIGSTOP)
+
+
+def _holder(path: Path) -> int:
+    """Give the number of the process that has the lock of writers; 0 for none."""
     with suppress(OSError, ValueError, IndexError):
         wanted = os.stat(f"{path}-shm").st_ino  # noqa: PTH116
         for line in Path("/proc/locks").read_text(encoding="ascii").splitlines():
@@ -20,16 +52,15 @@ def holder_of_lock(path: Path) -> str:
             if fields[1] != "POSIX" or fields[3] != "WRITE" or int(fields[5].rpartition(":")[2]) != wanted:
                 continue
             if int(fields[6]) <= _WRITERS_BYTE <= int(fields[7]):
-                return _described(int(fields[4]))
-    return ""
+                return int(fields[4])
+    return 0
 
 
-def _described(process: int) -> str:
-    state = ""
-    with suppress(OSError):
-        # The name in parentheses may contain anything.
-        state = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
-    return f"process {process} holds the lock" + (", and is stopped" if state in {"T", "t"} else "")
+def _is_stopped(process: int) -> bool:
+    with suppress(OSError, IndexError):
+        # The name in parentheses may contain anything. `T`: by a signal, and not by a debugger.
+        return Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "T"
+    return False
 
 
-__all__ = ["holder_of_lock"]
+__all__ = ["describe_holder", "pass_by"]

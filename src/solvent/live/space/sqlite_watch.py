@@ -87,7 +87,7 @@ class SqliteWatch(Watch):
                     # Somebody recovers the file after a crash; the version is asked for again.
                     return False
                 raise self._file.problem(error) from error
-            except sqlite3.Error as error:
+            except (sqlite3.Error, UnicodeError) as error:
                 raise self._file.problem(error) from error
             self._version = version
             return is_changed
