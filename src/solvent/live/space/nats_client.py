@@ -39,14 +39,29 @@ class OneClient(Client):
         super().__init__()
         self.must_be_protected = must_be_protected
         self.gone = asyncio.Event()
+        self.problem: Exception | None = None
 
     async def hear_of_end(self) -> None:
         """Hear that the connection is no more."""
         self.gone.set()
 
+    async def hear_of_problem(self, problem: Exception) -> None:
+        """Keep what is wrong, which the library would write to the log: it is said to who has waited for too long."""
+        self.problem = problem
+
+    async def settle(self) -> None:
+        """Wait until the server has read everything that was said to it."""
+        # The library's ping overtakes what lies in its buffer, subscriptions for example; the second one does not.
+        for _ in range(2):
+            await self.flush(timeout=2 * _CONNECT_S)
+
+    def offers(self, what: str) -> bool:
+        """Say whether the server has said so of itself."""
+        return bool(self._server_info.get(what))
+
     def _connect_command(self) -> bytes:
         # Called when it is known whether the connection is protected, and before anything is said of the user.
-        if self.must_be_protected and not self._server_info.get("tls_required"):
+        if self.must_be_protected and not self.offers("tls_required"):
             raise _Unprotected
         return super()._connect_command()
 
@@ -60,6 +75,8 @@ class Servers:
         self._known = list(address.servers)
         self._why = ""
         self.payload_bytes_max = 1 << 20
+        self.keeps_nothing = False
+        """Whether the server is alone, and has no JetStream."""
 
     @property
     def shown(self) -> str:
@@ -101,7 +118,8 @@ class Servers:
     async def _connected(self, server: str, *, is_first: bool) -> OneClient | None:
         client = OneClient(must_be_protected=self._tls is not None)
         try:
-            connecting = client.connect(**self._how(server), closed_cb=client.hear_of_end)
+            how = self._how(server)
+            connecting = client.connect(**how, closed_cb=client.hear_of_end, error_cb=client.hear_of_problem)
             await asyncio.wait_for(connecting, 2 * _CONNECT_S)
         except _Unprotected:
             self._why = "it offers no TLS"
@@ -110,7 +128,7 @@ class Servers:
                 hint = "use `nats://`, or give the server a certificate"
                 raise SpaceError("E401", f"the server {server} offers no TLS", hint=hint) from None
         except _CONNECTION as error:
-            self._why = text_of(error)
+            self._why = text_of(client.problem or error)
             if is_first and "authorization" in str(error).lower():
                 await self.drop(client)
                 hint = "`user:password@`, `token@` or `?creds=FILE` in the URL say who you are"
@@ -135,9 +153,11 @@ class Servers:
             "name": "solvent",
             "allow_reconnect": False,
             "connect_timeout": _CONNECT_S,
+            # Else the library itself tries a server for minutes that refuses.
+            "reconnect_time_wait": 0,
+            "max_reconnect_attempts": 1,
             "ping_interval": _PING_S,
             "max_outstanding_pings": _PINGS_MAX,
-            "error_cb": _say_nothing,
             "pending_size": 64 << 20,
         }
         if self._tls is not None:
@@ -152,15 +172,12 @@ class Servers:
 
     def _learn(self, client: OneClient) -> None:
         self.payload_bytes_max = client.max_payload
+        self.keeps_nothing = not client.offers("jetstream") and not client.offers("cluster")
         for other in client.discovered_servers:
             host = f"[{other.hostname}]" if other.hostname and ":" in other.hostname else other.hostname
             name = f"{host}:{other.port}"
             if host and name not in self._known:
                 self._known.append(name)
-
-
-async def _say_nothing(_: Exception) -> None:
-    """Keep the library from writing to the log: what is wrong is said when somebody has waited for too long."""
 
 
 def text_of(error: BaseException) -> str:

@@ -28,6 +28,7 @@ from nats.nuid import NUID
 
 from solvent.errors import SpaceError
 from solvent.live.space.nats_client import Servers
+from solvent.live.space.nats_problems import NOT_ENABLED, ApiError, problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
@@ -176,7 +177,7 @@ class Link:
             with suppress(NatsError, OSError):
                 await self._hear(self._client, number, subject, heard)
                 # Only when the server has answered is it sure that it knows of us.
-                await self._client.flush()
+                await self._client.settle()
         return number
 
     async def stop_listening(self, numbers: Sequence[int]) -> None:
@@ -289,7 +290,14 @@ class Link:
 
     async def _begin(self) -> None:
         client = await self._servers.first(min(_OPENING_S, self.patience))
-        await self._use(client)
+        if self._servers.keeps_nothing:
+            await self._servers.drop(client)
+            raise problem(ApiError(err_code=NOT_ENABLED))
+        try:
+            await self._use(client)
+        except (NatsError, OSError):
+            await self._servers.drop(client)
+            raise SpaceError("E402", f"the connection to {self._servers.shown} was lost at once") from None
         self._start(self._keep(client))
         self._start(self._tick())
 
@@ -305,15 +313,17 @@ class Link:
             self._client = None
             await self._servers.drop(client)
             client = await self._servers.any()
-            with suppress(NatsError, OSError, TimeoutError):
+            try:
                 await self._use(client)
+            except (NatsError, OSError):
+                await self._servers.drop(client)
 
     async def _use(self, client: OneClient) -> None:
         """Listen to everything on a new connection, and ask everything that waits."""
         await client.subscribe(f"{self._inbox}.*", cb=self._on_answer, pending_msgs_limit=0, pending_bytes_limit=0)
         for number, (subject, heard) in list(self._listeners.items()):
             await self._hear(client, number, subject, heard)
-        await client.flush()
+        await client.settle()
         self._client = client
         self.connections += 1
         for question in list(self._waiting.values()):

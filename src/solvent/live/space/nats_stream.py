@@ -18,8 +18,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from solvent.errors import Conflict, SpaceError
+from solvent.errors import Conflict
 from solvent.live.space.nats_link import Outgoing
+from solvent.live.space.nats_problems import (
+    DUPLICATE_IN_BATCH,
+    NO_MESSAGE,
+    WRONG_LAST,
+    ApiError,
+    may_go_by,
+    problem,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,26 +36,11 @@ if TYPE_CHECKING:
 
     from solvent.live.space.nats_link import Link
 
-WRONG_LAST = frozenset({10071, 10164})
-"""Codes that say: the last sequence is another one than expected."""
-_DUPLICATE_IN_BATCH = 10201
-_AGAIN = frozenset({10158, 10176, 10210, 10211})
-"""Codes that say: come again (an id that is under way, a batch that was torn or is one too many)."""
-_NO_ROOM = frozenset({10023, 10028, 10047, 10077, 10110, 10122})
-_TOO_LARGE = frozenset({10054, 10097})
 _PAUSE_S = 0.02
 _PAUSE_S_MAX = 0.5
 _BATCH_MAX = 1000
 """Messages that a server sends, or takes, at once."""
 _BATCH_BYTES = 16 << 20
-
-
-class ApiError(msgspec.Struct):
-    """What a server says is wrong."""
-
-    code: int = 0
-    err_code: int = 0
-    description: str = ""
 
 
 class _Ack(msgspec.Struct):
@@ -90,7 +83,6 @@ class Sending(NamedTuple):
 
 _ack = msgspec.json.Decoder(_Ack)
 _got = msgspec.json.Decoder(_Got)
-NO_MESSAGE = 10037
 
 
 class Stream:
@@ -121,7 +113,7 @@ class Stream:
                 position = await self._own_position(sending, own)
                 if position is not None:
                     return self._saw(position)
-            elif not _may_go_by(ack.error):
+            elif not may_go_by(ack.error):
                 raise problem(ack.error)
             await pause()
 
@@ -139,9 +131,9 @@ class Stream:
                 first = ack.seq - ack.count + 1 if ack.count == len(sendings) else None
             elif ack.error.err_code in WRONG_LAST:
                 first = await self._own_first(sendings, owns)
-            elif ack.error.err_code == _DUPLICATE_IN_BATCH:
+            elif ack.error.err_code == DUPLICATE_IN_BATCH:
                 first = await self._found_first(sendings, owns, before)
-            elif not _may_go_by(ack.error):
+            elif not may_go_by(ack.error):
                 raise problem(ack.error)
             if first is not None:
                 self._saw(first + len(sendings) - 1)
@@ -243,7 +235,7 @@ class Stream:
             error = got.error or ApiError()
             if error.err_code == NO_MESSAGE:
                 return None
-            if not _may_go_by(error):
+            if not may_go_by(error):
                 raise problem(error)
             await pause()
 
@@ -292,24 +284,6 @@ class Pause:
         self._pause_s = min(2 * self._pause_s, _PAUSE_S_MAX)
 
 
-def _may_go_by(error: ApiError) -> bool:
-    """Whether it may be otherwise in a moment: no leader, not yet ready, too much to do."""
-    return (error.code == 503 and error.err_code not in _NO_ROOM) or error.err_code in _AGAIN
-
-
-def problem(error: ApiError) -> SpaceError:
-    """Give the error of what a server says is wrong."""
-    if error.err_code in _NO_ROOM:
-        hint = "make room on the server's disk, or raise its limits (`max_file_store`)"
-        return SpaceError("E403", f"the server has no room: {error.description}", hint=hint)
-    if error.err_code in _TOO_LARGE:
-        return SpaceError("E405", f"the server says that it is too large: {error.description}")
-    if error.err_code in (10039, 10076):
-        hint = "add `jetstream {}` to its configuration, or start it by `solvent space serve`"
-        return SpaceError("E401", "the server keeps nothing: JetStream is not enabled", hint=hint)
-    return SpaceError("E401", f"the server refuses: {error.description or 'no reason given'} ({error.err_code})")
-
-
 def _is_whole(answers: Sequence[Msg], end: dict[str, str]) -> bool:
     """Whether none of a batch's messages is missing: each names the one before it."""
     before = None
@@ -334,4 +308,4 @@ def _headers(raw: bytes) -> dict[str, str]:
     return {name: value.strip() for name, _, value in (line.partition(":") for line in lines) if name}
 
 
-__all__ = ["NO_MESSAGE", "WRONG_LAST", "ApiError", "Pause", "Sending", "Stored", "Stream", "problem"]
+__all__ = ["Pause", "Sending", "Stored", "Stream"]

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from solvent.errors import SpaceError
-from solvent.live.space.nats_stream import ApiError, Pause, Stream, problem
+from solvent.live.space.nats_problems import ApiError, problem
+from solvent.live.space.nats_stream import Pause, Stream
 
 if TYPE_CHECKING:
     from solvent.live.space.nats_address import Address

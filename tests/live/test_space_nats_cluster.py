@@ -1,0 +1,168 @@
+"""Three NATS servers that keep a space: any one may be lost, also the leader, and nothing that was acknowledged is."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from solvent.live.space import Append, Conflict, open_space
+from tests.live.space_servers import cluster
+from tests.live.space_stores import fresh_part
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from solvent.live.space import Space
+    from solvent.live.space.server import Cluster, Server
+
+SECONDS_MAX = 80.0
+
+
+@pytest.fixture(scope="module")
+def three() -> Iterator[Cluster]:
+    with cluster() as started:
+        yield started
+
+
+@pytest.fixture
+def part() -> str:
+    return fresh_part()
+
+
+def _info(space: Any) -> Any:
+    return json.loads(space._link.run(space._link.ask("$JS.API.STREAM.INFO.solvent-records")).data)
+
+
+def _leader(space: Space, three: Cluster) -> Server:
+    """Give the server that leads the stream of records."""
+    until = time.monotonic() + SECONDS_MAX
+    while True:
+        name = _info(space).get("cluster", {}).get("leader")
+        if name:
+            return next(server for server in three.servers if server.plan.name == name)
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def _until_whole(space: Space) -> None:
+    """Wait until all three have everything."""
+    until = time.monotonic() + SECONDS_MAX
+    while True:
+        found = _info(space).get("cluster", {})
+        if found.get("leader") and all(one["current"] for one in found["replicas"]):
+            return
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+class _Writers:
+    """Threads that append, some alone and some in batches, and keep what was acknowledged."""
+
+    def __init__(self, space: Space, part: str) -> None:
+        self._space, self._part = space, part
+        self._is_over = False
+        self.acknowledged: list[list[int]] = [[], [], []]
+        self._threads = [threading.Thread(target=self._work, args=(n,), daemon=True) for n in range(3)]
+        for thread in self._threads:
+            thread.start()
+
+    def _work(self, number: int) -> None:
+        own, last = self.acknowledged[number], 0
+        while not self._is_over:
+            log, data = f"{self._part}/{number}", str(len(own)).encode()
+            if number == 2:
+                # A log of its own with a fence, and one that all share.
+                last, _ = self._space.append_all([Append(log, data, last), Append(f"{self._part}/shared", data)])
+            else:
+                last = self._space.append(log, data, expected=last if number else None)
+            own.append(last)
+
+    def go_on(self) -> None:
+        """Wait until each has got on."""
+        before, until = [len(own) for own in self.acknowledged], time.monotonic() + SECONDS_MAX
+        while any(len(own) < count + 3 for own, count in zip(self.acknowledged, before, strict=True)):
+            assert time.monotonic() < until
+            time.sleep(0.01)
+
+    def check(self) -> None:
+        """Stop, and compare what is there with what was acknowledged."""
+        self._is_over = True
+        for thread in self._threads:
+            thread.join(SECONDS_MAX)
+        for number, own in enumerate(self.acknowledged):
+            records = self._space.read(f"{self._part}/{number}", limit=1_000_000)
+            assert [record.position for record in records] == own
+            assert [int(record.data) for record in records] == list(range(len(own)))
+        shared = self._space.read(f"{self._part}/shared", limit=1_000_000)
+        assert [int(record.data) for record in shared] == list(range(len(self.acknowledged[2])))
+
+
+def test_the_leader_is_killed_and_then_another(three: Cluster, part: str) -> None:
+    """Appends go on after an election; all that was acknowledged is there once; watches still tell; nodes come back."""
+    with open_space(three.url) as space, open_space(three.url) as other, other.watch([f"{part}/key"]) as watch:
+        _until_whole(space)
+        writers = _Writers(space, part)
+        blob = space.put_blob(bytes(range(256)) * 4000)
+        for is_leader in (True, False):
+            writers.go_on()
+            leader = _leader(space, three)
+            victim = leader if is_leader else next(one for one in three.servers if one is not leader)
+            victim.kill()
+            writers.go_on()
+            victim.start()
+            _until_whole(space)
+        writers.go_on()
+        writers.check()
+        assert other.get_blob(blob) == bytes(range(256)) * 4000
+        while watch.wait(0.2):
+            pass
+        space.put(f"{part}/key", b"")
+        assert watch.wait(SECONDS_MAX)
+
+
+def test_without_a_majority_nothing_is_acknowledged(three: Cluster, part: str) -> None:
+    """Two of three are away: an append waits, and is done when one is back."""
+    with open_space(three.url, patience=60) as space:
+        _until_whole(space)
+        first = space.append(part, b"first")
+        victims = three.servers[:2]
+        for victim in victims:
+            victim.kill()
+        said = list[int]()
+        thread = threading.Thread(target=lambda: said.append(space.append(part, b"second", expected=first)))
+        thread.start()
+        thread.join(1.0)
+        assert said == []
+        for victim in victims:
+            victim.start()
+        thread.join(SECONDS_MAX)
+        assert [record.data for record in space.read(part)] == [b"first", b"second"]
+        assert said == [space.last(part)]
+        _until_whole(space)
+
+
+def test_what_one_has_appended_another_reads_at_once(three: Cluster, part: str) -> None:
+    """Whichever server answers, a read has everything that was acknowledged before."""
+    urls = [f"nats://127.0.0.1:{server.plan.port}" for server in three.servers]
+    with open_space(three.url) as space, open_space(urls[0]) as near, open_space(urls[1]) as far:
+        assert space.replicas == near.replicas == 3  # type: ignore[attr-defined]
+        for count in range(1, 101):
+            position = space.append(part, b"")
+            revision = space.put(part, b"")
+            for reader in (near, far):
+                assert [len(records := reader.read(part)), records[-1].position] == [count, position]
+                assert reader.keys("")[part].revision == revision
+
+
+def test_a_batch_with_a_late_record_appends_nothing(three: Cluster, part: str) -> None:
+    """Replicated, too, a batch is all or nothing, and its records lie side by side."""
+    with open_space(three.url) as space:
+        last = space.append(f"{part}/a", b"0")
+        with pytest.raises(Conflict):
+            space.append_all([Append(f"{part}/b", b"1"), Append(f"{part}/a", b"2", 0)])
+        positions = space.append_all([Append(f"{part}/b", b"1"), Append(f"{part}/a", b"2", last)])
+        assert positions == [record.position for record in space.read(f"{part}/", last)]
