@@ -68,6 +68,8 @@ COUNTS_LARGE = {
     "mixed-data-exchange-4": 83_068,
     "endless-request-4": 16_607,
     "endless-departure-4": 8_187,
+    "trail-leaving-4": 52_380,
+    "trail-leaving-root-4": 139_558,
 }
 CAUGHT = {
     "hands-over-no-children": "the tree is whole",

@@ -92,10 +92,10 @@ TRAIL_LARGE: Mapping[str, Callable[[], Model]] = {
     "trail-leaving-4": partial(
         elmp,
         _STAR,
-        [*_ALL, (1, Leave()), (2, Leave())],
+        [*_ALL, (1, Leave())],
         config=_SELDOM,
         user=User,
-        title="four request, and two that have not heard of their places leave",
+        title="four request, and one that has not heard of its place leaves",
     ),
     "trail-leaving-root-4": partial(
         elmp, _STAR, [*_ALL, (0, Leave())], config=_SELDOM, user=User, title="four request, and the root leaves"
