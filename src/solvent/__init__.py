@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from solvent.running.rings import ring
     from solvent.running.saving import load_solution, program_text, save
     from solvent.running.spaces import space
+    from solvent.services.signs import call
 
 _HOMES = {
     "solvent.chemistry": (
@@ -75,6 +76,7 @@ _HOMES = {
     "solvent.running.rings": "ring",
     "solvent.running.saving": "load_solution program_text save",
     "solvent.running.spaces": "space",
+    "solvent.services.signs": "call",
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
 _RENAMED = {"show": ("solvent.running.embedded", "show")}
@@ -119,6 +121,7 @@ __all__ = [
     "SpaceProblem",
     "Symbol",
     "SyntaxProblem",
+    "call",
     "explore",
     "load",
     "load_solution",

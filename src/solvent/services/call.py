@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from solvent.services.clock import Clock, Timer
     from solvent.services.failure import Done, Kind
     from solvent.services.gate import Gate
+    from solvent.services.signs import CallIdentity
     from solvent.services.turns import Turns
     from solvent.workflow.model import Service
 
@@ -67,6 +68,12 @@ class Attempt(ThreadJob):
     def service(self) -> Service:
         """The service that is called."""
         return self._call.service
+
+    @property
+    def identity(self) -> CallIdentity | None:
+        """Which call it is, if the run is recorded; a further attempt repeats it."""
+        known = self._call.identity
+        return known if known is None or self.number == 1 else known._replace(repeated=True)
 
     def begin(self) -> None:
         """Note that the service begins: from now on its time counts, unless it has to wait for resources."""
@@ -196,7 +203,7 @@ class Call:
 
     __slots__ = (
         "_attempt", "_cell", "_clock", "_forget", "_gate", "_launch", "_timer", "_turns",
-        "arguments", "attempts", "claims", "keywords", "lock", "over", "service", "task",
+        "arguments", "attempts", "claims", "identity", "keywords", "lock", "over", "service", "task",
     )  # fmt: skip
 
     def __init__(
@@ -212,8 +219,10 @@ class Call:
         clock: Clock,
         forget: Callable[[Call], None],
         turns: Turns | None = None,
+        identity: CallIdentity | None = None,
     ) -> None:
         self.service = service
+        self.identity = identity
         self.task = task
         self.arguments = arguments
         self.keywords = keywords

@@ -29,7 +29,7 @@ from solvent.services.gate import Gate
 from solvent.services.loop import Loop
 from solvent.services.python import awaiting, function_of, is_asynchronous
 from solvent.services.replay import make_replay
-from solvent.services.threads import Single, Threads
+from solvent.services.threads import KnownSingle, Single, Threads
 from solvent.services.turns import Turns
 from solvent.workflow.model import Policy
 
@@ -45,11 +45,12 @@ if TYPE_CHECKING:
     from solvent.services.failure import Done
     from solvent.services.lending import Lender
     from solvent.services.processes import Processes
+    from solvent.services.signs import CallIdentity
     from solvent.workflow.model import Service
 
     Launch: TypeAlias = Callable[[Attempt], None]
     Maker: TypeAlias = Callable[[Service, "Caller"], Launch]
-    Starter: TypeAlias = Callable[[str, list[Any], dict[str, Any], Done], "Handle"]
+    Starter: TypeAlias = Callable[[str, list[Any], dict[str, Any], Done, CallIdentity | None], "Handle"]
 
 
 class Handle(Protocol):
@@ -96,15 +97,26 @@ class Caller:
             self.close(cancel=True)
             raise
 
-    def start(self, service: str, task: str, arguments: list[Any], keywords: dict[str, Any], done: Done) -> Handle:
-        """Start a call of a service and return at once; `done` gets its outcome, exactly once, from any thread."""
+    def start(  # noqa: PLR0917 -- as positional as the calls that it makes; this is the path of thousands of them
+        self,
+        service: str,
+        task: str,
+        arguments: list[Any],
+        keywords: dict[str, Any],
+        done: Done,
+        identity: CallIdentity | None = None,
+    ) -> Handle:
+        """Start a call of a service and return at once; `done` gets its outcome, exactly once, from any thread.
+
+        Which call it is the service may ask (`solvent.call`) where the run is recorded.
+        """
         if self._closed:
             raise Misuse("H320", "a caller that is closed cannot start calls")
         try:
             starter = self._starters[service]
         except KeyError:
             raise Misuse("H321", f"there is no service `{service}` to call") from None
-        return starter(task, arguments, keywords, done)
+        return starter(task, arguments, keywords, done, identity)
 
     def in_threads(self, function: Callable[..., Any]) -> Launch:
         """Make a launch that runs a function, with the call's arguments, in a worker thread."""
@@ -163,8 +175,13 @@ class Caller:
         threads = self.threads
         put = threads.put
 
-        def start(_task: str, arguments: list[Any], keywords: dict[str, Any], done: Done) -> Handle:
-            call = Single(function, arguments, keywords, done, threads)
+        def start(
+            _task: str, arguments: list[Any], keywords: dict[str, Any], done: Done, identity: CallIdentity | None
+        ) -> Handle:
+            if identity is None:
+                call = Single(function, arguments, keywords, done, threads)
+            else:
+                call = KnownSingle(function, arguments, keywords, done, threads).identify(identity)
             put(call)
             return call
 
@@ -176,8 +193,13 @@ class Caller:
         number = processes.add_function(name, function)
         put = processes.put
 
-        def start(_task: str, arguments: list[Any], keywords: dict[str, Any], done: Done) -> Handle:
-            call = Single(function, arguments, keywords, done, processes)
+        def start(
+            _task: str, arguments: list[Any], keywords: dict[str, Any], done: Done, identity: CallIdentity | None
+        ) -> Handle:
+            if identity is None:
+                call = Single(function, arguments, keywords, done, processes)
+            else:
+                call = KnownSingle(function, arguments, keywords, done, processes).identify(identity)
             put(number, call)
             return call
 
@@ -188,10 +210,12 @@ class Caller:
         gate = Gate(policy, self.clock) if policy.concurrency or policy.rate else None
         turns = self._turns if self.lends_to(service) else None
 
-        def start(task: str, arguments: list[Any], keywords: dict[str, Any], done: Done) -> Handle:
+        def start(
+            task: str, arguments: list[Any], keywords: dict[str, Any], done: Done, identity: CallIdentity | None
+        ) -> Handle:
             call = Call(
                 service, task, arguments, keywords, done,
-                launch=launch, gate=gate, clock=self.clock, forget=self._forget, turns=turns,
+                launch=launch, gate=gate, clock=self.clock, forget=self._forget, turns=turns, identity=identity,
             )  # fmt: skip
             self._live.add(call)
             call.enter()

@@ -18,7 +18,7 @@ from solvent.errors import WorkflowProblem
 from solvent.services.failure import Failure, cause_of, failure_of
 from solvent.services.shipping import pack_function, unpack_function
 from solvent.services.signs import CURRENT
-from solvent.services.threads import report_fault
+from solvent.services.threads import ThreadJob, report_fault
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from solvent.services.call import Attempt
     from solvent.services.failure import Kind
+    from solvent.services.signs import CallIdentity
     from solvent.workflow.model import Service
 
 Outcome: TypeAlias = tuple[Any, Failure | None]
@@ -86,7 +87,7 @@ def _far(packed: bytes, executor: Executor) -> Callable[[Attempt], Future[Answer
     tells = type(executor).__module__.startswith(("concurrent.futures", "mpi4py"))
 
     def submit(attempt: Attempt) -> Future[Answer]:
-        data = pickle.dumps((attempt.arguments, attempt.keywords), 5)
+        data = pickle.dumps((attempt.arguments, attempt.keywords, attempt.identity), 5)
         # Each call has a number of its own, since Dask takes calls of the same function with the same arguments for
         # one and the same.
         future = executor.submit(run_far, packed, data, next(numbers))
@@ -103,7 +104,8 @@ def run_far(packed: bytes, data: bytes, _number: int) -> Answer:
     break (the library's) when a result or an exception cannot be.
     """
     try:
-        arguments, keywords = pickle.loads(data)  # noqa: S301 -- from our own main process
+        arguments, keywords, identity = pickle.loads(data)  # noqa: S301 -- from our own main process
+        CURRENT.set(None if identity is None else FarJob(identity))
         value = _unpack(packed)(*arguments, **keywords)
     except BaseException as error:  # noqa: BLE001 -- `sys.exit` in a service fails the call, not the worker
         failure = failure_of(error)
@@ -112,6 +114,21 @@ def run_far(packed: bytes, data: bytes, _number: int) -> Answer:
         return pickle.dumps(value, 5), "", ""
     except BaseException as error:  # noqa: BLE001 -- pickle raises whatever the object's own methods raise
         return None, f"its result cannot be passed between processes: {cause_of(error)}", ""
+
+
+class FarJob(ThreadJob):
+    """What a function that runs elsewhere knows of its call: which it is."""
+
+    __slots__ = ("_identity",)
+
+    def __init__(self, identity: CallIdentity) -> None:
+        super().__init__(FarJob, [], {})
+        self._identity = identity
+
+    @property
+    def identity(self) -> CallIdentity | None:
+        """Which call it is."""
+        return self._identity
 
 
 @lru_cache(maxsize=256)

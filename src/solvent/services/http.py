@@ -9,6 +9,9 @@ Options:
     headers     further headers
     output_max  bytes that the answer may have (64 MiB)
 
+In a run that is recorded the header `Idempotency-Key` names the call, unless the service has one of its own: the same
+whenever this call is made, also after a crash and a resumption.
+
 A status of 400 and above is a failure, with the beginning of the answer. An answer that says it is JSON is read as
 such, an empty one is nothing, any other is text. All calls share one client, and run in one event loop.
 """
@@ -142,6 +145,8 @@ def _request(service: Service, attempt: Attempt) -> dict[str, Any]:
     whole = target.startswith("{") and target.endswith("}")
     address = fill(target, arguments, keywords, text_of if whole else _quoted)
     headers = {name: text_of(value) for name, value in service.options.get("headers", {}).items()}
+    if attempt.identity is not None and not any(name.lower() == "idempotency-key" for name in headers):
+        headers["idempotency-key"] = quote(attempt.identity.key, safe="/[]#:")
     request: dict[str, Any] = {"method": method, "url": address, "headers": headers}
     if method in _WITHOUT_BODY:
         used = names_in(target)

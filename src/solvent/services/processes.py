@@ -82,7 +82,9 @@ class Processes:
     def put(self, function: int, target: Any) -> None:
         """Have a target's function called with its arguments; the target is told when it begins, beats and ends."""
         try:
-            payload = pickle.dumps((function, target.arguments, target.keywords), 5)
+            known = target.identity
+            whole = (function, target.arguments, target.keywords)
+            payload = pickle.dumps(whole if known is None else (*whole, known), 5)
         except Exception as error:  # noqa: BLE001 -- pickle raises whatever the object's own methods raise
             text = f"its arguments cannot be passed between processes: {cause_of(error)}"
             target.settle(None, Failure("FAILED", text))

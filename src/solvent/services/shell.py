@@ -16,6 +16,9 @@ Options:
     env         further variables of its environment
     output_max  bytes that it may print where the print is the result (64 MiB)
 
+In a run that is recorded its environment says which call it is: SOLVENT_RUN, SOLVENT_TASK, SOLVENT_CALL (no other call
+has it) and SOLVENT_REPEATED (1 if the call may have been made before, 0 if not).
+
 An exit code other than 0 is a failure, with the end of what it wrote to stderr. A command that is cancelled or takes
 too long is ended with all that it started.
 """
@@ -104,7 +107,8 @@ class _Run:
         self._wanted: str = options.get("result", "stdout")
         self._bytes_max: int = options.get("output_max", OUTPUT_MAX_DEFAULT)
         self._cwd = (caller.folder or Path()) / options.get("cwd", "")
-        self._env = {**os.environ, **{name: text_of(value) for name, value in options.get("env", {}).items()}}
+        self._env = {**os.environ, **_identity_of(attempt)}
+        self._env |= {name: text_of(value) for name, value in options.get("env", {}).items()}
         self._stdin = options.get("stdin")
         self._target = service.target
         self._lock = threading.Lock()
@@ -190,6 +194,19 @@ class _Run:
             except ValueError as error:
                 return self._attempt.fail("FAILED", f"what it printed is no JSON: {error}", command.out.end())
         return text.removesuffix("\n")
+
+
+def _identity_of(attempt: Attempt) -> dict[str, str]:
+    """Give the variables that say which call it is, where the run is recorded."""
+    known = attempt.identity
+    if known is None:
+        return {}
+    return {
+        "SOLVENT_RUN": known.run,
+        "SOLVENT_TASK": known.task,
+        "SOLVENT_CALL": known.key,
+        "SOLVENT_REPEATED": str(int(known.repeated)),
+    }
 
 
 def _describe_code(code: int) -> str:

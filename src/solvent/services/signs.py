@@ -4,6 +4,8 @@
 `cancelled()` says whether anybody still wants the result; a function in a thread cannot be stopped from outside, so
 a long one should ask now and then. Outside of a call the first does nothing and the second is false.
 
+`call()` says which call it is, in a run that is recorded: by its key a service can see that it did the work before.
+
 `begun()` and `sealed()` are for those that lend resources to a function. The first says that the function has all it
 needs: what came before was waiting, and is no time of the service. The second asks, when the function has ended,
 whether its outcome counts; from then on it does, and nobody can cancel it any more.
@@ -15,11 +17,26 @@ task, although these share a thread.
 from __future__ import annotations
 
 from contextvars import ContextVar
-from typing import Protocol
+from typing import NamedTuple, Protocol
+
+
+class CallIdentity(NamedTuple):
+    """Which call of a recorded run it is."""
+
+    run: str
+    task: str
+    #: The same whenever this call is made, also after a crash and a resumption; no other call has it.
+    key: str
+    #: Whether it may have been made before, by a process that died or in an attempt that failed.
+    repeated: bool = False
 
 
 class Job(Protocol):
     """What a running function knows of its call."""
+
+    @property
+    def identity(self) -> CallIdentity | None:
+        """Which call it is, if the run is recorded."""
 
     @property
     def over(self) -> bool:
@@ -51,6 +68,12 @@ def cancelled() -> bool:
     return job is not None and job.over
 
 
+def call() -> CallIdentity | None:
+    """Tell which call the running function serves; nothing outside of a run that is recorded."""
+    job = CURRENT.get()
+    return None if job is None else job.identity
+
+
 def begun() -> None:
     """Say that the running function has all it needs, and its time begins."""
     job = CURRENT.get()
@@ -64,4 +87,4 @@ def sealed() -> bool:
     return job is None or job.seal()
 
 
-__all__ = ["CURRENT", "Job", "begun", "cancelled", "heartbeat", "sealed"]
+__all__ = ["CURRENT", "CallIdentity", "Job", "begun", "call", "cancelled", "heartbeat", "sealed"]

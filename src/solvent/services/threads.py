@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from solvent.services.failure import Done
+    from solvent.services.signs import CallIdentity
 
 GIVEN_UP_MAX = 1_000
 LOOK_SECONDS = 0.05
@@ -60,6 +61,11 @@ class ThreadJob:
     """A function to be run in a worker thread; subclasses say what happens with its outcome."""
 
     __slots__ = ("arguments", "function", "keywords", "over", "seat")
+
+    @property
+    def identity(self) -> CallIdentity | None:
+        """Which call it is, if the run is recorded."""
+        return None
 
     def __init__(self, function: Callable[..., Any], arguments: list[Any], keywords: dict[str, Any]) -> None:
         self.function = function
@@ -134,6 +140,22 @@ class Single(ThreadJob):
         attempts = 0 if self.seat is None else 1
         self._pool.give_up(self)
         done(None, Failure("CANCELLED", "cancelled", attempts=attempts), attempts)
+
+
+class KnownSingle(Single):
+    """The same, of a run that is recorded."""
+
+    __slots__ = ("_identity",)
+
+    def identify(self, identity: CallIdentity) -> KnownSingle:
+        """Take which call it is."""
+        self._identity = identity
+        return self
+
+    @property
+    def identity(self) -> CallIdentity | None:
+        """Which call it is."""
+        return self._identity
 
 
 class Threads:
@@ -280,4 +302,4 @@ def _run(job: ThreadJob) -> None:
         report_fault()
 
 
-__all__ = ["Seat", "Single", "ThreadJob", "Threads", "default_jobs", "report_fault"]
+__all__ = ["KnownSingle", "Seat", "Single", "ThreadJob", "Threads", "default_jobs", "report_fault"]

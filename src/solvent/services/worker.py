@@ -38,12 +38,15 @@ from solvent.services.signs import CURRENT
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from solvent.services.signs import CallIdentity
+
 
 class Worker:
     """The state of this process; for a running function, the call it belongs to."""
 
     over = False
     """A call that is no longer wanted is ended by killing this process, so it never learns of it."""
+    identity: CallIdentity | None = None
 
     def __init__(self, calls: int, results: int, control: int) -> None:
         self._from, self._to, self._control = calls, results, control
@@ -87,7 +90,8 @@ class Worker:
 
     def _run(self, number: int, payload: bytes) -> bytes:
         try:
-            function_number, arguments, keywords = pickle.loads(payload)  # noqa: S301 -- from our own main process
+            function_number, arguments, keywords, *known = pickle.loads(payload)  # noqa: S301 -- from our own main process
+            self.identity = known[0] if known else None
             function = self._functions[function_number]
             if isinstance(function, str):
                 return _error(number, function)

@@ -3,20 +3,26 @@
 The reactions of a workflow depend on nothing but its molecules, the answers of its calls and the order in which those
 came. So the journal has the answers, in order; whoever goes on with a run lets it react again, gives each call the
 answer that it had, and makes only those calls that have none.
+
+A commit takes about as long as a task's reactions. So what is to be noted waits a moment, while there are further
+answers to take, and is noted together with them.
 """
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from solvent.errors import RecordProblem
+from solvent.engine.reaction import Stopped
+from solvent.errors import LimitReached, RecordProblem
 from solvent.running.controlled import ControlledRun
 from solvent.running.records import entries, values
-from solvent.running.records.entries import Answered, Signalled
+from solvent.running.records.entries import Answered, Ended, Signalled
 from solvent.running.workflow import WorkflowRun
 from solvent.services import Failure
+from solvent.services.signs import CallIdentity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,6 +33,9 @@ if TYPE_CHECKING:
     from solvent.services import Caller, Handle
     from solvent.workflow.model import Workflow
 
+CALLS_TOGETHER_MAX = 200
+SECONDS_TOGETHER_MAX = 0.02
+"""How many calls wait for each other, and how long, so that they, and answers, are noted together."""
 LOST = "it was out when its process died, {} times"
 NOT_KEPT = "the answer of `{}` is not kept, and the call is made again should the run be resumed: {}"
 
@@ -34,16 +43,17 @@ NOT_KEPT = "the answer of `{}` is not kept, and the call is made again should th
 class Deferred:
     """The handle of a call that is made when it is sure that it is not answered yet."""
 
-    __slots__ = ("_handle", "_start", "is_cancelled")
+    __slots__ = ("_handle", "_start", "identity", "is_cancelled")
 
-    def __init__(self, start: Callable[[], Handle]) -> None:
+    def __init__(self, start: Callable[..., Handle]) -> None:
         self._start = start
         self._handle: Handle | None = None
+        self.identity: CallIdentity | None = None
         self.is_cancelled = False
 
     def begin(self) -> None:
         """Make the call."""
-        self._handle = self._start()
+        self._handle = self._start(identity=self.identity)
 
     def cancel(self) -> None:
         """End it, or do not make it."""
@@ -77,8 +87,9 @@ class RecordedRun(WorkflowRun):
         # The calls that wait for what the journal says of them, and the names of all that are out.
         self._deferred: dict[str, tuple[Flight, Call, Deferred]] = {}
         self._keys: dict[Flight, str] = {}
+        self._waiting_since = 0.0
 
-    def _begin(self, flight: Flight, call: Call, name: str, start: Callable[[], Handle]) -> None:
+    def _begin(self, flight: Flight, call: Call, name: str, start: Callable[..., Handle]) -> None:
         """Wait for what the journal says of a call."""
         count = self._counts[name, call.index] = self._counts[name, call.index] + 1
         key = name if call.index is None else f"{name}[{call.index}]"
@@ -94,6 +105,10 @@ class RecordedRun(WorkflowRun):
         if past:
             self._repeat(past.popleft())
             return True
+        if self._deferred and self.journal.is_read_only:
+            raise Stopped
+        if self._may_wait():
+            return super()._catch_up(caller)
         deferred, self._deferred = self._deferred, {}
         fresh = [self._fresh(*one) for one in deferred.items()]
         self.journal.commit()
@@ -101,6 +116,23 @@ class RecordedRun(WorkflowRun):
             if one is not None:
                 one.begin()
         return super()._catch_up(caller)
+
+    def _may_wait(self) -> bool:
+        """Tell whether there are further answers to take before anything is noted."""
+        if self._answers.empty() or len(self._deferred) >= CALLS_TOGETHER_MAX:
+            self._waiting_since = 0.0
+            return False
+        now = time.monotonic()
+        self._waiting_since = self._waiting_since or now
+        if now - self._waiting_since < SECONDS_TOGETHER_MAX:
+            return True
+        self._waiting_since = 0.0
+        return False
+
+    def _stopped(self) -> LimitReached:
+        if self.journal.is_read_only and not self.journal.past:
+            return LimitReached("R407", f"the record ends here: {len(self._deferred):,} calls have no answer in it")
+        return super()._stopped()
 
     def _fresh(self, key: str, waiting: tuple[Flight, Call, Deferred]) -> Deferred | None:
         """Give a call that is to be made; one that was cancelled, or lost too often, is not."""
@@ -111,7 +143,9 @@ class RecordedRun(WorkflowRun):
         elif self._is_strict and begun > max(1, policy.retries):
             self._answers.put((flight, call, None, Failure("LOST", LOST.format(begun)), begun))
         else:
-            self.journal.called(key)
+            journal = self.journal
+            journal.called(key)
+            deferred.identity = CallIdentity(journal.run, self._out[flight][0], f"{journal.run}/{key}", begun > 0)
             return deferred
         return None
 
@@ -122,6 +156,8 @@ class RecordedRun(WorkflowRun):
 
     def _repeat(self, entry: entries.Any) -> None:
         """Do again what was done."""
+        if isinstance(entry, Ended):
+            return
         if not isinstance(entry, Answered):
             raise RecordProblem("R403", f"an entry `{type(entry).__name__}` where none is expected")
         waiting = self._deferred.pop(entry.key, None)
@@ -133,10 +169,11 @@ class RecordedRun(WorkflowRun):
                 hint="resume it with the workflow as it was, or run it anew",
             )
         flight, call, deferred = waiting
-        self._keys.pop(flight)
         if entry.is_unkept:
             self._call_again(flight, call, deferred)
-        elif entry.failure is None:
+            return
+        self._keys.pop(flight)
+        if entry.failure is None:
             super()._land(flight, call, self._kept_value(entry), None, entry.attempts)
         else:
             failure = Failure(entry.failure.kind, entry.failure.text, entry.failure.output)
@@ -150,11 +187,20 @@ class RecordedRun(WorkflowRun):
 
     def _call_again(self, flight: Flight, call: Call, deferred: Deferred) -> None:
         """Make a call whose answer was not kept, and take its answer where it was taken."""
+        if self.journal.is_read_only:
+            raise RecordProblem(
+                "R406",
+                f"the answer of `{self._names[call.task]}` is no data and was not kept, and nobody is called here",
+                hint="`solvent resume` makes such calls again",
+            )
+        self._fresh(self._keys[flight], (flight, call, deferred))
+        self.journal.commit()
         deferred.begin()
         answer = self._answers.get()
         while answer[0] is not flight:
             self._answers.put(answer)
             answer = self._answers.get()
+        self._keys.pop(flight)
         super()._land(flight, call, *answer[2:])
 
     def _land(self, flight: Flight, call: Call, value: Any, failure: Failure | None, attempts: int) -> None:
@@ -175,8 +221,10 @@ class RecordedRun(WorkflowRun):
             flight, _, value, failure, attempts = self._answers.get()
             if flight in self._keys and (failure is None or failure.kind != "CANCELLED"):
                 self._note_answer(flight, value, failure, attempts)
-        self.journal.commit()
-        super()._bring_back()
+        try:
+            self.journal.commit()
+        finally:
+            super()._bring_back()
 
 
 class RecordedControlledRun(RecordedRun, ControlledRun):
@@ -184,13 +232,15 @@ class RecordedControlledRun(RecordedRun, ControlledRun):
 
     def _repeat(self, entry: entries.Any) -> None:
         if isinstance(entry, Signalled):
-            self._signals = [one for one in self._signals if one[1] != entry.name] if self._signals else []
+            sent = next((one for one in self._signals if one[1] == entry.name), None)
+            if sent is not None:
+                self._signals.remove(sent)
             ControlledRun._send(self, entry.name, values.decode(entry.value))  # noqa: SLF001
         else:
             super()._repeat(entry)
 
     def _send(self, name: str, value: Any) -> None:
-        self.journal.note(Signalled(name, 0.0, values.encode(value)))
+        self.journal.note(Signalled(name, time.time(), values.encode(value)))
         super()._send(name, value)
 
 
