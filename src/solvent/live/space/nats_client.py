@@ -137,9 +137,13 @@ class Servers:
             await self.drop(client)
             hint = "`pip install nkeys`"
             raise SpaceError("E401", "files of credentials need the package nkeys", hint=hint) from None
-        except ValueError as error:
-            await self.drop(client)
-            raise SpaceError("E401", "the file of credentials cannot be used") from error
+        except Exception as error:  # noqa: BLE001 - a library may raise anything; the next try may go well
+            # What the library makes of a file of credentials, or of a server, that it does not understand.
+            self._why = type(error).__name__
+            if is_first:
+                await self.drop(client)
+                what = "the file of credentials cannot be used" if self._address.creds else "the server says nonsense"
+                raise SpaceError("E401", f"{what} ({self._why})") from None
         else:
             self._learn(client)
             return client

@@ -57,6 +57,8 @@ class Plan:
     """`host:port` of all servers of the cluster."""
     store_bytes_max: int = 0
     """0: as much as the disk has."""
+    more: str = field(default="", repr=False)
+    """Lines of configuration that are added as they are."""
 
     def configuration(self) -> str:
         """Give the text of a server's configuration file."""
@@ -81,7 +83,7 @@ class Plan:
             lines += _block("tls", self._tls())
         if self.cluster_port:
             lines += _block("cluster", self._cluster())
-        return "\n".join(lines) + "\n"
+        return "\n".join([*lines, self.more]).rstrip() + "\n"
 
     def _cluster(self) -> list[str]:
         lines = ["name: solvent", f"host: {json.dumps(self.host)}", f"port: {self.cluster_port}"]
