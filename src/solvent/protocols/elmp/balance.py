@@ -46,7 +46,7 @@ _SHAPELESS = (Out, Joining, Requesting, Exiting)
 
 def is_too_high(height: int, weight: int, slack: float) -> bool:
     """Say whether a tree of this weight should be lower."""
-    return height > slack * log2(weight + 1)
+    return height > 0 and height > slack * log2(weight + 1)
 
 
 def arranged(nodes: tuple[NodeId, ...], order: int) -> list[tuple[NodeId | None, tuple[Child, ...]]]:

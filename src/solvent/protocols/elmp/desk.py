@@ -134,7 +134,7 @@ class Desk(msgspec.Struct, eq=False, gc=False):
 
     def size(self) -> tuple[int, int]:
         """Give the height and the weight of the tree below, this process among it."""
-        if not self.children:
+        if self.is_leaf:
             return 0, 1
         return 1 + max(size[0] for size in self.children.values()), 1 + sum(size[1] for size in self.children.values())
 

@@ -218,7 +218,9 @@ class Process(Balancing):
                 return
             if not self.queue:
                 return
-            first = next((one for one in self.queue if not self.must_wait(*one)), None)
+            # Nobody has to wait for who does not want to leave.
+            is_free = self.departure is None
+            first = self.queue[0] if is_free else next((one for one in self.queue if not self.must_wait(*one)), None)
             if first is None:
                 return
             self.queue.remove(first)
@@ -226,7 +228,10 @@ class Process(Balancing):
 
     def take(self, sender: NodeId, message: Climb | Stand | Leaving | Enter | Adopt | Attach | Surrender | Own) -> None:
         """Take the next in the queue."""
+        # In the order in which they come most.
         match message:
+            case Own("request", handle, claim):
+                self.begin_request(handle, claim)
             case Climb():
                 self.on_climb(message)
             case Stand():
@@ -243,8 +248,6 @@ class Process(Balancing):
                 self.find_seat(newcomer, rank)
             case Surrender():
                 self.on_surrender(message)
-            case Own("request", handle, claim):
-                self.begin_request(handle, claim)
             case Own("climb"):
                 self.climb()
             case Own("exit"):

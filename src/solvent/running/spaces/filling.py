@@ -32,7 +32,9 @@ _end: ContextVar[float] = ContextVar("end", default=math.inf)
 
 def within(seconds: float | None) -> None:
     """Say how long this thread or task, and what it has done by others, waits for data from now on."""
-    _end.set(math.inf if seconds is None else time.monotonic() + seconds)
+    end = math.inf if seconds is None else time.monotonic() + seconds
+    if end != _end.get():
+        _end.set(end)
 
 
 class Row(NamedTuple):
