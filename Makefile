@@ -20,7 +20,7 @@ TEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 .DELETE_ON_ERROR:
 # Two pips at work in one environment would spoil it.
 .NOTPARALLEL:
-.PHONY: help run test check format gallery messages bench bench-workflow bench-patterns bench-protocols bench-handover soak fuzz clean
+.PHONY: help run test check format gallery messages bench bench-workflow bench-patterns bench-protocols bench-handover bench-space soak fuzz clean
 
 help:  ## show this list
 	@grep -E '^[a-z]+:.*##' $(firstword $(MAKEFILE_LIST)) \
@@ -73,6 +73,9 @@ bench-handover: $(VENV)/.installed  ## hand data and locks over; compare with ba
 	@$(BIN)/python -m bench.handover.data
 	@$(BIN)/python -m bench.handover.locks
 	@$(BIN)/python -m bench.handover.workflow
+
+bench-space: $(VENV)/.installed  ## see what keeping records costs, on disk or not; compare with bare SQLite
+	@$(BIN)/python -m bench.space.appends
 
 soak: $(VENV)/.installed  ## run the long tests, and the others on many fresh random programs
 	@$(TEST) tests -m "soak or hypothesis" --timeout=3600 --hypothesis-profile=soak

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 PAUSE_FIRST, PAUSE_MAX = 0.0002, 0.003
 PASS_BY_FIRST, PASS_BY_NEXT = 0.2, 5.0
 """How long to wait until somebody who is stopped with the lock is helped, and until it is tried again."""
-CHECKPOINT_PAGES = 1000
+CHECKPOINT_PAGES = 4000
 _PAGE_BYTES = 4096
 _PAGES_PER_TRANSACTION = 4
 
@@ -65,6 +65,8 @@ class SqliteFile:
         self._free = list[sqlite3.Connection]()
         self._used = set[sqlite3.Connection]()
         self._closed = ""
+        self._names = (str(path), f"{path}-wal")
+        self._files = (0, 0)
         self._wal = -1
         self._pages = 0
         #: Whether this process is a copy (fork) of the one that opened the file.
@@ -256,8 +258,8 @@ class SqliteFile:
     def _find_files(self) -> None:
         """Note which files are open, and see to it that they are found again after a loss of power."""
         try:
-            self._files = _numbers(self.path)
-            self._wal = os.open(f"{self.path}-wal", os.O_RDONLY | os.O_CLOEXEC)
+            self._files = _numbers(*self._names)
+            self._wal = os.open(self._names[1], os.O_RDONLY | os.O_CLOEXEC)
             if self.is_durable:
                 os.fdatasync(self._wal)
                 sync_folder(self.path.parent)
@@ -275,9 +277,9 @@ class SqliteFile:
         """Raise where the files are gone, or are others: what is written now would be lost."""
         self._check_open()
         try:
-            numbers = _numbers(self.path)
+            numbers = _numbers(*self._names)
         except OSError:
-            numbers = ()
+            numbers = (0, 0)
         if numbers != self._files:
             said = f"the space {self.path} is gone: its files were removed or replaced while it was open"
             raise SpaceError("E409", said, hint="stop all that use it; put the files back, or begin with a new space")
@@ -332,9 +334,8 @@ def sync_folder(folder: Path) -> None:
         os.close(number)
 
 
-def _numbers(path: Path) -> tuple[int, ...]:
-    file, log = os.stat(path), os.stat(f"{path}-wal")  # noqa: PTH116
-    return file.st_dev, file.st_ino, log.st_ino
+def _numbers(path: str, log: str) -> tuple[int, int]:
+    return os.stat(path).st_ino, os.stat(log).st_ino  # noqa: PTH116 - done for every transaction, and faster so
 
 
 _OPEN = weakref.WeakSet[SqliteFile]()
