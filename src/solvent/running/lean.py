@@ -16,7 +16,7 @@ from solvent.chemistry.molecule import Symbol
 from solvent.engine.batches import pack
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from solvent.chemistry.molecule import Molecule
     from solvent.chemistry.solution import Solution
@@ -28,8 +28,8 @@ _DST = Symbol("DST")
 class Lean:
     """The tasks that are not in the solution yet."""
 
-    def __init__(self, solution: Solution, waiting: Iterable[Molecule]) -> None:
-        names = frozenset(waiting)
+    def __init__(self, solution: Solution, names: frozenset[Molecule]) -> None:
+        """`names` are the tasks that wait for something."""
         self._solution = solution
         molecules = solution.fresh
         self._asleep = {one[0]: one for one in molecules if type(one) is tuple and one[0] in names}

@@ -77,9 +77,8 @@ class WorkflowRun:
             concrete = Concrete(workflow, solution, {task.name: task_symbol(task.name) for task in workflow.tasks})
         self.concrete = concrete or concretise(workflow, inputs, functions=FUNCTIONS, folder=folder)
         self.solution = self.concrete.solution
-        waiting = [task_symbol(task.name) for task in workflow.tasks if task.sources]
         is_plain = solution is None and not workflow.alternatives and not workflow.is_controlled
-        self._lean = Lean(self.solution, waiting) if is_plain else None
+        self._lean = Lean(self.solution, self.concrete.waiting) if is_plain else None
         self.reactor = Reactor(observe=observe, should_stop=self._must_stop)
         self.report = Report(workflow.name)
         self._lender = lender_of(workflow, inputs, folder)

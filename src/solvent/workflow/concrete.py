@@ -51,6 +51,8 @@ class Concrete:
     workflow: Workflow
     solution: Solution
     tasks: dict[str, Molecule]
+    waiting: frozenset[Molecule] = frozenset()
+    """The tasks that wait for others."""
 
 
 def task_symbol(name: str) -> Molecule:
@@ -126,13 +128,14 @@ class Concretiser:
         self.destinations = _destinations(workflow)
         self._known = {task.name: task for task in workflow.tasks}
         self._symbols = {name: task_symbol(name) for name in self._known}
+        self._waiting = frozenset(self._symbols[task.name] for task in workflow.tasks if task.sources)
 
     def concrete(self, only: frozenset[str] | None = None) -> Concrete:
         """Make the whole; or a part: these tasks, and the alternatives that watch them.
 
         All tasks that an alternative watches must be in one part.
         """
-        return Concrete(self.workflow, Solution(self._molecules(only)), self._symbols)
+        return Concrete(self.workflow, Solution(self._molecules(only)), self._symbols, self._waiting)
 
     def _molecules(self, only: frozenset[str] | None) -> list[Molecule]:
         """Give the molecules of the outermost solution."""

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 from solvent.errors import Conflict, RecordProblem, SolventError, SpaceError
 from solvent.live.space.leases import BEATS_PER_TTL, Pulse, Pulses, holder_from_entry
 from solvent.running.agents.case import Case, Offers
-from solvent.running.agents.parts import merged, part_from
 from solvent.running.agents.plans import (
     FINISHED,
+    OVER,
     SUBMITTED,
     end,
     ending_of,
@@ -27,13 +27,13 @@ from solvent.running.agents.plans import (
     key_of,
     log_to,
     plan_of,
+    report_of,
     standings,
 )
 from solvent.running.lean import few_collections
-from solvent.running.records import values
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from solvent.live.space import Append, Space
     from solvent.running.agents.place import Place
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 TTL = 5.0
 PATIENCE_SECONDS = 0.5
 """How long a turn waits for something to come."""
+IDLE_SECONDS = 0.02
+"""How long nothing must have happened at a place before that is told."""
 _CHANGED = object()
 READ_MAX = 1000
 
@@ -75,6 +77,8 @@ class Agent:
         self._read_letters = 0
         self._looks_at = 0.0
         self._ended = set[str]()
+        #: Places at which nothing more can happen unless a letter comes, and since when.
+        self._idle: dict[Place, tuple[float, Case]] = {}
 
     def stop(self) -> None:
         """Let it be over soon; from any thread."""
@@ -83,7 +87,7 @@ class Agent:
 
     def run(self, *, until_idle: bool = False) -> None:
         """Work until it is stopped; or until every run that was submitted is over."""
-        with few_collections(), self._pulse, self._space.watch(["runs/", SUBMITTED, FINISHED]) as watch:
+        with few_collections(), self._pulse, self._space.watch(["runs/", SUBMITTED, OVER, FINISHED]) as watch:
             watcher = threading.Thread(target=self._watch, args=(watch,), name=f"watch of {self.name}", daemon=True)
             watcher.start()
             try:
@@ -120,12 +124,15 @@ class Agent:
                 self._look(touched)
                 self._looks_at = time.monotonic() + self._ttl / BEATS_PER_TTL
             self._do(touched)
+            if self._idle:
+                self._tell_idle()
         except SpaceError as error:
             # Nobody hears of this agent: it must not act, and begins anew when the space is there again.
             self._tell(f"the space does not answer: {error.message}")
             for case in list(self.cases.values()):
                 case.close()
             self.cases.clear()
+            self._idle.clear()
             self._read_runs = self._read_letters = 0
             self._is_over.wait(PATIENCE_SECONDS)
 
@@ -133,7 +140,8 @@ class Agent:
         """Wait for something to come, and take it; tell whether the space may have changed."""
         is_changed, came = False, self._came
         try:
-            one = came.get(timeout=min(PATIENCE_SECONDS, max(0.0, self._looks_at - time.monotonic())))
+            patience = IDLE_SECONDS if self._idle else PATIENCE_SECONDS
+            one = came.get(timeout=min(patience, max(0.0, self._looks_at - time.monotonic())))
         except Empty:
             return False
         while True:
@@ -153,14 +161,18 @@ class Agent:
     def _read_names(self) -> None:
         """Hear of runs that were submitted, and of runs that are over."""
         while True:
-            found = self._space.read([SUBMITTED, FINISHED], self._read_runs, READ_MAX)
+            found = self._space.read([SUBMITTED, OVER, FINISHED], self._read_runs, READ_MAX)
             fresh = [one.data.decode() for one in found if one.log == SUBMITTED]
+            over = {one.data.decode() for one in found if one.log == OVER}
             self._ended.update(one.data.decode() for one in found if one.log == FINISHED)
             for run in fresh:
                 if run not in self._ended and run not in self.cases:
                     self._open(run)
+            for run in over & self.cases.keys() - self._ended:
+                self._end(self.cases[run])
             if found:
                 self._read_runs = found[-1].position
+            if fresh:
                 self._looks_at = 0.0
             if len(found) < READ_MAX:
                 break
@@ -219,8 +231,7 @@ class Agent:
             if case.here.get(place.number) is place:
                 place.go()
                 if place.is_idle and place.is_fresh:
-                    case.tell(place)
-                    self._consider_end(case)
+                    self._idle[place] = time.monotonic(), case
 
     def _keep(self, touched: dict[Place, Case]) -> None:
         """Append the journals of places, and their letters behind them; who is refused has lost the place."""
@@ -299,6 +310,8 @@ class Agent:
             return False
         self._tell(f"took place {number} of {case.run}")
         touched[place] = case
+        if case.is_over:
+            self._end(case)
         return True
 
     def _share_out(self, case: Case, surplus: int) -> int:
@@ -322,24 +335,35 @@ class Agent:
         case.close()
         self.cases.pop(case.run, None)
 
-    def _consider_end(self, case: Case) -> None:
-        """Let a run be over if nothing more can happen anywhere."""
-        found = standings(self._space, case.run)
-        if not is_over(found, case.plan.places):
-            return
-        report = merged(case.workflow, _parts(self._space, found.values()))
-        if end(self._space, case.run, "done" if report.succeeded else "failed"):
+    def _tell_idle(self) -> None:
+        """Tell of places at which nothing has happened for a moment, and whether this is the end of a run."""
+        now, cases = time.monotonic(), set[str]()
+        for place, (since, case) in list(self._idle.items()):
+            if not place.is_idle or case.here.get(place.number) is not place:
+                del self._idle[place]
+            elif now - since >= IDLE_SECONDS:
+                del self._idle[place]
+                case.tell(place)
+                cases.add(case.run)
+        for run in cases:
+            case = self.cases[run]
+            if case.is_over:
+                self._end(case)
+            elif case.is_idle() and is_over(standings(self._space, run), case.plan.places):
+                self._space.append(OVER, run.encode())
+
+    def _end(self, case: Case) -> None:
+        """Tell how the tasks are, as far as they are here, of a run that is over; the last one ends it."""
+        case.is_over = True
+        case.publish()
+        report = report_of(self._space, case.run, case.workflow, case.plan.places)
+        if report is not None and end(self._space, case.run, "done" if report.succeeded else "failed"):
             self._tell(f"{case.run} is done" if report.succeeded else f"{case.run} failed")
 
 
 def _note(place: Place, appends: list[Append], positions: list[int]) -> None:
     if appends[0].expected is not None:
         place.journal.kept(positions[0])
-
-
-def _parts(space: Space, found: Iterable[Any]) -> Iterable[Any]:
-    for one in found:
-        yield part_from(values.decode(space.get_blob(one.blob) if one.blob else one.report))
 
 
 __all__ = ["TTL", "Agent", "Offers"]

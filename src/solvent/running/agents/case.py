@@ -10,12 +10,11 @@ from msgspec.structs import replace
 
 from solvent.errors import RecordProblem
 from solvent.live.space.leases import Lease
-from solvent.running.agents.parts import plain_part
 from solvent.running.agents.place import ControlledPlace, Place
-from solvent.running.agents.plans import Standing, key_of, log_at, log_to, places_of, workflow_of
+from solvent.running.agents.plans import Standing, key_of, log_at, log_to, places_of, publish, workflow_of
 from solvent.running.kinds import makers_at
 from solvent.running.records import values
-from solvent.running.records.journal import BLOB_BYTES_MIN, READ_MAX, Journal
+from solvent.running.records.journal import READ_MAX, Journal
 from solvent.running.workflow import FUNCTIONS
 from solvent.services import Caller
 from solvent.workflow.concrete import Concretiser
@@ -69,6 +68,9 @@ class Case:
         self.run = run
         self.plan = plan
         self.here: dict[int, Place] = {}
+        #: Whether nothing more can happen anywhere.
+        self.is_over = False
+        self._published = set[int]()
         self._space = space
         self._agent = agent
         self._offers = offers
@@ -81,6 +83,8 @@ class Case:
         found = tuple(one for one in services.values() if one is not None)
         self.workflow = replace(submitted, services=found)
         self._parts, self._where = places_of(submitted, plan)
+        exits = (new for one in submitted.alternatives for new in one.exits.values())
+        self._wanted = frozenset((*submitted.outcomes, *exits))
         calls = {task.name: task.service for task in submitted.tasks}
         self._needs = [frozenset(calls[name] for name in part) for part in self._parts]
         self._inputs: dict[str, Any] = values.decode(plan.inputs)
@@ -116,6 +120,8 @@ class Case:
             run=run,
             number=number,
             where=self._where,
+            names=self._parts[number],
+            wanted=self._wanted,
             logs=[log_to(run, one) for one in range(self.plan.places)],
             answers=answers,
             caller=self._caller,
@@ -147,12 +153,21 @@ class Case:
             place.abandon()
 
     def tell(self, place: Place) -> None:
-        """Say how a place is at which nothing more can happen."""
-        report = values.encode(plain_part(place.part()))
-        blob = self._space.put_blob(report) if len(report) >= BLOB_BYTES_MIN else ""
-        standing = Standing(place.journal.position, dict(place.said), dict(place.heard), b"" if blob else report, blob)
+        """Say how a place is at which nothing more can happen unless a letter comes."""
+        standing = Standing(place.journal.position, dict(place.said), dict(place.heard))
         self._space.put(key_of(self.run, "is", place.number), msgspec.msgpack.encode(standing))
         place.is_fresh = False
+
+    def is_idle(self) -> bool:
+        """Whether nothing more can happen at the places that are here, and that has been told."""
+        return all(place.is_idle and not place.is_fresh for place in self.here.values())
+
+    def publish(self) -> None:
+        """Tell how the tasks are that are here: the run is over."""
+        for number, place in self.here.items():
+            if number not in self._published:
+                publish(self._space, self.run, number, place.part())
+                self._published.add(number)
 
     def close(self) -> None:
         """Have nothing to do with the run any more."""

@@ -13,10 +13,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from solvent.workflow.model import Workflow
 
-PLACES_MAX = 32
+PLACES_MIN, PLACES_MAX = 8, 64
+TASKS_PER_PLACE = 64
 
 
-def divided(workflow: Workflow, places_max: int = PLACES_MAX) -> list[list[str]]:
+def places_for(workflow: Workflow) -> int:
+    """Say into how many places to divide a workflow at most: many agents have work, and do not only talk."""
+    return max(PLACES_MIN, min(PLACES_MAX, len(workflow.tasks) // TASKS_PER_PLACE))
+
+
+def divided(workflow: Workflow, places_max: int) -> list[list[str]]:
     """Give the tasks of each place."""
     names = [task.name for task in workflow.tasks]
     if workflow.is_controlled or workflow.resources or places_max == 1:
@@ -73,4 +79,4 @@ class _Groups:
         self._above[self.of(other)] = self.of(one)
 
 
-__all__ = ["PLACES_MAX", "divided"]
+__all__ = ["divided", "places_for"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from solvent.running.report import Failed, Report, Timing, concluded
@@ -36,8 +36,8 @@ class Part:
 def plain_part(part: Part) -> dict[str, Any]:
     """Give a part as data."""
     found = {name: getattr(part, name) for name in Part.__slots__}
-    found["faults"] = [list(astuple(one)) for one in part.faults]
-    found["timings"] = {name: list(astuple(one)) for name, one in part.timings.items()}
+    found["faults"] = [[one.task, one.kind, one.cause, one.attempts, one.output, one.molecules] for one in part.faults]
+    found["timings"] = {name: [one.started, one.ended, one.attempts] for name, one in part.timings.items()}
     return found
 
 

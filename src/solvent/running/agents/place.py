@@ -36,7 +36,11 @@ _OFF, _REPLACE, _GIVE_UP, _PASS, _BOND, _AWAY = map(Symbol, ("OFF", "REPLACE", "
 
 
 class Place(RecordedRun):
-    """A place of a run; `where` says at which place each task is, and `number` which place this is."""
+    """A place of a run.
+
+    `where` says at which place each task is, `number` which place this is; `names` are its tasks, and `wanted` those
+    of the workflow whose results may be the workflow's.
+    """
 
     def __init__(
         self,
@@ -47,6 +51,8 @@ class Place(RecordedRun):
         run: str,
         number: int,
         where: Mapping[Molecule, int],
+        names: frozenset[str],
+        wanted: frozenset[str],
         logs: list[str],
         answers: Any,
         caller: Caller,
@@ -68,9 +74,8 @@ class Place(RecordedRun):
         self._logs = logs
         self._caller_here = caller
         self._answers = _To(answers, self)  # type: ignore[assignment]
-        self._names_here = [name for name, symbol in self.concrete.tasks.items() if where[symbol] == number]
-        exits = (new for one in workflow.alternatives for new in one.exits.values())
-        self._wanted = frozenset(self._names_here).intersection((*workflow.outcomes, *exits))
+        self._names_here = names
+        self._wanted = wanted
         self._letters = deque[Record]()
         self._words = Writer(journal.space)
         self._away = {one[1] for one in self.solution if type(one) is tuple and one[0] is _AWAY}

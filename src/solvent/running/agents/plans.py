@@ -1,9 +1,10 @@
 """Runs as agents know them: what is to be run, into which places it is divided, how each place is, and how it ended.
 
 Keys: `runs/RUN/plan` (what is to be run; written once), `runs/RUN/has/K` (the lease of place K), `runs/RUN/is/K` (how
-place K is, when nothing more can happen there unless a letter comes), `runs/RUN/end` (how the run ended; written once).
-Logs: `runs/RUN/at/K` (the journal of place K, written by who has it), `runs/RUN/to/K` (letters to it, written by
-anybody); `submitted` and `finished` have the names of runs.
+place K is, when nothing more can happen there unless a letter comes), `runs/RUN/part/K` (how its tasks are, when
+nothing more can happen at all), `runs/RUN/end` (how the run ended; written once). Logs: `runs/RUN/at/K` (the journal of
+place K, written by who has it), `runs/RUN/to/K` (letters to it, written by anybody); `submitted`, `over` (nothing more
+can happen) and `finished` have the names of runs.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from solvent.errors import Conflict, RecordProblem
-from solvent.running.agents.partition import PLACES_MAX, divided
+from solvent.running.agents.partition import divided, places_for
+from solvent.running.agents.parts import merged, part_from, plain_part
 from solvent.running.records import values
+from solvent.running.records.journal import BLOB_BYTES_MIN
 from solvent.workflow.concrete import task_symbol
 from solvent.workflow.files import load_text, write
 
@@ -24,9 +27,13 @@ if TYPE_CHECKING:
 
     from solvent.chemistry.molecule import Molecule
     from solvent.live.space import Space
+    from solvent.running.agents.parts import Part
+    from solvent.running.report import Report
     from solvent.workflow.model import Workflow
 
-SUBMITTED, FINISHED = "submitted", "finished"
+SUBMITTED, OVER, FINISHED = "submitted", "over", "finished"
+_BLOB = b"\xc1blob:"
+"""Begins what is a blob's name: no value is written with this byte first."""
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -49,14 +56,11 @@ class Ending(msgspec.Struct, frozen=True):
 
 
 class Standing(msgspec.Struct, frozen=True):
-    """How a place is: where its journal ends, what it has said and heard, and how its tasks are."""
+    """How a place is: where its journal ends, and what it has said and heard."""
 
     position: int
     said: dict[int, int]
     heard: dict[int, int]
-    #: As `values.encode` writes it, or the blob that has it.
-    report: bytes = b""
-    blob: str = ""
 
 
 def log_at(run: str, place: int) -> str:
@@ -75,9 +79,10 @@ def key_of(run: str, what: str, place: int | None = None) -> str:
 
 
 def submit(
-    space: Space, run: str, workflow: Workflow, inputs: Mapping[str, Any] | None, *, places_max: int = PLACES_MAX
+    space: Space, run: str, workflow: Workflow, inputs: Mapping[str, Any] | None, *, places_max: int | None = None
 ) -> Plan:
     """Have a workflow run by whichever agents there are."""
+    places_max = places_max or places_for(workflow)
     document = space.put_blob(write(workflow, suffix=".json").encode())
     try:
         given = values.encode(dict(inputs or {}))
@@ -137,6 +142,28 @@ def standings(space: Space, run: str) -> dict[int, Standing]:
     }
 
 
+def publish(space: Space, run: str, place: int, part: Part) -> None:
+    """Tell how the tasks of a place are, when nothing more can happen."""
+    data = values.encode(plain_part(part))
+    if len(data) >= BLOB_BYTES_MIN:
+        data = _BLOB + space.put_blob(data).encode()
+    space.put(key_of(run, "part", place), data)
+
+
+def report_of(space: Space, run: str, workflow: Workflow, places: int) -> Report | None:
+    """Give the report of a run, if all places have told how their tasks are."""
+    found = space.keys(key_of(run, "part") + "/")
+    if len(found) < places:
+        return None
+    return merged(workflow, [_part(space, entry.value) for entry in found.values()])
+
+
+def _part(space: Space, data: bytes) -> Part:
+    if data.startswith(_BLOB):
+        data = space.get_blob(data.removeprefix(_BLOB).decode())
+    return part_from(values.decode(data))
+
+
 def is_over(found: Mapping[int, Standing], places: int) -> bool:
     """Whether nothing more can happen: all places have told, and each has heard what the others have said.
 
@@ -153,6 +180,6 @@ def is_over(found: Mapping[int, Standing], places: int) -> bool:
 
 
 __all__ = [
-    "FINISHED", "SUBMITTED", "Ending", "Plan", "Standing", "end", "ending_of", "is_over", "key_of", "log_at", "log_to",
-    "places_of", "plan_of", "standings", "submit", "workflow_of",
+    "FINISHED", "OVER", "SUBMITTED", "Ending", "Plan", "Standing", "end", "ending_of", "is_over", "key_of", "log_at",
+    "log_to", "places_of", "plan_of", "publish", "report_of", "standings", "submit", "workflow_of",
 ]  # fmt: skip
