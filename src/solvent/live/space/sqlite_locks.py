@@ -13,6 +13,10 @@ import signal
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 # SQLite's lock of writers: one byte of the file of shared memory.
 _WRITERS_BYTE = 120
@@ -34,12 +38,17 @@ def pass_by(path: Path) -> None:
         return
     with suppress(OSError):
         os.kill(process, signal.SIGCONT)
-        until = time.monotonic() + _PASSING_SECONDS_MAX
         try:
-            while _holder(path) == process and time.monotonic() < until:
-                time.sleep(0.001)
+            _wait_until(lambda: _holder(path) != process)
         finally:
             os.kill(process, signal.SIGSTOP)
+        _wait_until(lambda: _is_stopped(process))
+
+
+def _wait_until(is_so: Callable[[], bool]) -> None:
+    until = time.monotonic() + _PASSING_SECONDS_MAX
+    while not is_so() and time.monotonic() < until:
+        time.sleep(0.001)
 
 
 def _holder(path: Path) -> int:
