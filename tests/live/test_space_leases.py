@@ -261,3 +261,25 @@ def test_a_killed_holder_is_replaced(fresh: Fresh) -> None:
     first.kill()
     assert second.hear() == "took 2"
     second.kill()
+
+
+def test_one_that_begins_anew_takes_what_it_had(space: Space) -> None:
+    """An agent that has lost its connection knows nothing of its leases, and its own pulse must not keep it away."""
+    part = fresh_part()
+    with Pulse(space, part, ttl=TTL):
+        pulses = Pulses(space, ttl=TTL)
+        assert Lease(space, f"{part}/lease", part).take(pulses) == 1
+        assert Lease(space, f"{part}/lease", part).take(pulses) == 2
+
+
+def test_a_pulse_knows_when_it_may_have_been_taken_for_dead(space: Space) -> None:
+    """It counts the times at which it was not written for longer than a lease; being fresh again hides none."""
+    pulse = Pulse(space, fresh_part(), ttl=TTL)
+    pulse._write()
+    assert (pulse.is_fresh(), pulse.lapses) == (True, 0)
+    pulse._write()
+    assert pulse.lapses == 0
+    time.sleep(TTL)
+    assert not pulse.is_fresh()
+    pulse._write()
+    assert (pulse.is_fresh(), pulse.lapses) == (True, 1)

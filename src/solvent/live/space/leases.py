@@ -62,6 +62,8 @@ class Pulse:
         self._about = {"host": socket.gethostname(), "pid": os.getpid(), "started": time.time(), **(about or {})}
         self._count = 0
         self._written_at = -math.inf
+        #: How often others may have presumed this agent dead, though it was not: it was stopped, or was not heard.
+        self.lapses = 0
         self._is_over = threading.Event()
         self._thread = threading.Thread(target=self._beat, name=f"pulse of {agent}", daemon=True)
 
@@ -95,6 +97,9 @@ class Pulse:
         began = time.monotonic()
         self._count += 1
         self._space.put(self._key, msgspec.msgpack.encode({**self._about, "count": self._count, "ttl": self.ttl}))
+        if time.monotonic() - self._written_at >= self.ttl and math.isfinite(self._written_at):
+            # Before it is fresh again, so that nobody takes it for one that always was.
+            self.lapses += 1
         self._written_at = began
 
     def __enter__(self) -> Self:
@@ -124,13 +129,15 @@ class Pulses:
         # The time before it is asked for: what is read is at least as new, however long the answer takes.
         now = self._clock()
         found = {key.removeprefix(AGENTS): entry for key, entry in self._space.keys(AGENTS).items()}
+        # A pulse that is new may have been written until now: who wrote it counts from before.
+        heard = self._clock()
         stopped = max(0.0, now - self._looked_at - 2 * self.ttl / BEATS_PER_TTL)
         if math.isfinite(stopped):
             self._seen = {agent: (entry, since + stopped) for agent, (entry, since) in self._seen.items()}
         self._looked_at = now
         for agent, entry in found.items():
             if agent not in self._seen or self._seen[agent][0] != entry:
-                self._seen[agent] = entry, now
+                self._seen[agent] = entry, heard
         for agent in [agent for agent, (entry, _) in self._seen.items() if entry and agent not in found]:
             # It took its pulse away itself: there is nothing to wait for.
             del self._seen[agent]
@@ -177,12 +184,13 @@ class Lease:
     def take(self, pulses: Pulses | None = None, *, known: Holder | None = None) -> int | None:
         """Take it, if it is free or its holder is presumed dead; give the new epoch, or nothing.
 
-        Without `pulses`, only if it is free. Whoever has just read who holds it says so by `known`.
+        Without `pulses`, only if it is free. Whoever has just read who holds it says so by `known`. An agent that has
+        begun anew, and knows nothing of what it had, takes that with a new epoch.
         """
         holder = known or self.holder() or Holder("", 0, 0)
         if self.epoch is not None and holder == (self.agent, self.epoch, self._revision):
             return self.epoch
-        if holder.agent and (pulses is None or not pulses.is_presumed_dead(holder.agent)):
+        if holder.agent not in {"", self.agent} and (pulses is None or not pulses.is_presumed_dead(holder.agent)):
             return None
         value = msgspec.msgpack.encode({"holder": self.agent, "epoch": holder.epoch + 1})
         try:
