@@ -13,6 +13,7 @@
     ├── SpaceProblem          S2xx  no part is taken in a space       exit code 1
     ├── SpaceError            E4xx  what must survive is not kept     exit code 2, or 1 where all was well before
     │   └── Conflict            E410  somebody else was there first
+    ├── AgentProblem          A1xx  agents cannot run, or be started  exit code 2
     ├── Misuse                H3xx  Solvent was called wrongly        exit code 2
     ├── ReactionFailed        H4xx  a product could not be computed   exit code 1
     ├── WorkflowFailed        W2xx  a task of a workflow failed       exit code 1
@@ -154,6 +155,10 @@ class RecordProblem(SolventError):
     """The record of a run cannot be gone on with: it is damaged, of another workflow, or somebody else has it."""
 
     exit_code = 1
+
+
+class AgentProblem(SolventError):
+    """A workflow cannot be given to agents, an agent does not run what it names, or agents cannot be started."""
 
 
 class ReactionFailed(SolventError):

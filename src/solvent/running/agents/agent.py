@@ -11,12 +11,14 @@ from __future__ import annotations
 import random
 import threading
 import time
+from functools import partial
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from solvent.errors import Conflict, RecordProblem, SolventError, SpaceError
 from solvent.live.space.leases import BEATS_PER_TTL, Pulse, Pulses, holder_from_entry
-from solvent.running.agents.case import Case, Offers
+from solvent.running.agents.case import Case
+from solvent.running.agents.offers import Offers
 from solvent.running.agents.plans import (
     FINISHED,
     OVER,
@@ -26,6 +28,7 @@ from solvent.running.agents.plans import (
     is_over,
     key_of,
     log_to,
+    name_from,
     plan_of,
     report_of,
     standings,
@@ -45,6 +48,8 @@ IDLE_SECONDS = 0.02
 """How long nothing must have happened at a place before that is told."""
 _CHANGED = object()
 READ_MAX = 1000
+_OF_DATA = frozenset({"E404", "E405", "E406"})
+"""A name that cannot be, too much for the space, missing or damaged."""
 
 
 class Agent:
@@ -68,7 +73,8 @@ class Agent:
         self._ttl = ttl
         self._jobs = jobs
         self._tell = tell
-        self._pulse = Pulse(space, name, ttl=ttl)
+        about = {"services": offers.marks(), "trusts_all": offers.trusts_all}
+        self._pulse = Pulse(space, name, ttl=ttl, about=about)
         self._pulses = Pulses(space, ttl=ttl)
         self._came: SimpleQueue[Any] = SimpleQueue()
         self._is_over = threading.Event()
@@ -152,8 +158,7 @@ class Agent:
                 answer = one[1]
                 case = self.cases.get(place.run_name)
                 if case is not None and case.here.get(place.number) is place:
-                    place.take(answer)
-                    touched[place] = case
+                    self._try(case, place, partial(place.take, answer), touched)
             if came.empty():
                 return is_changed
             one = came.get()
@@ -162,9 +167,9 @@ class Agent:
         """Hear of runs that were submitted, and of runs that are over."""
         while True:
             found = self._space.read([SUBMITTED, OVER, FINISHED], self._read_runs, READ_MAX)
-            fresh = [one.data.decode() for one in found if one.log == SUBMITTED]
-            over = {one.data.decode() for one in found if one.log == OVER}
-            self._ended.update(one.data.decode() for one in found if one.log == FINISHED)
+            fresh = [name for one in found if one.log == SUBMITTED and (name := name_from(one.data))]
+            over = {name_from(one.data) for one in found if one.log == OVER}
+            self._ended.update(name_from(one.data) for one in found if one.log == FINISHED)
             for run in fresh:
                 if run not in self._ended and run not in self.cases:
                     self._open(run)
@@ -181,13 +186,13 @@ class Agent:
             self._tell(f"{run} is over")
 
     def _open(self, run: str) -> None:
-        plan = plan_of(self._space, run)
-        if plan is None or ending_of(self._space, run) is not None:
-            return
         try:
+            plan = plan_of(self._space, run)
+            if plan is None or ending_of(self._space, run) is not None:
+                return
             self.cases[run] = case = Case(self._space, self.name, run, plan, self._offers, jobs=self._jobs)
         except SolventError as error:
-            if isinstance(error, SpaceError):
+            if _is_away(error):
                 raise
             self._tell(f"{run} cannot be run here: {error.message}")
             return
@@ -206,9 +211,8 @@ class Agent:
             found = self._space.read(list(logs), self._read_letters, READ_MAX)
             for record in found:
                 case, place = logs[record.log]
-                if record.position > place.read_up_to:
-                    place.listen(record)
-                    touched[place] = case
+                if record.position > place.read_up_to and case.here.get(place.number) is place:
+                    self._try(case, place, partial(place.listen, record), touched)
             if found:
                 self._read_letters = found[-1].position
             if len(found) < READ_MAX:
@@ -219,19 +223,25 @@ class Agent:
         if not touched:
             return
         for place, case in list(touched.items()):
-            try:
-                place.settle()
-            except SolventError as error:
-                if isinstance(error, SpaceError):
-                    raise
-                self._give_up(case, place, error)
-                del touched[place]
+            self._try(case, place, place.settle, touched)
         self._keep(touched)
         for place, case in touched.items():
             if case.here.get(place.number) is place:
                 place.go()
                 if place.is_idle and place.is_fresh:
                     self._idle[place] = time.monotonic(), case
+
+    def _try(self, case: Case, place: Place, do: Callable[[], None], touched: dict[Place, Case]) -> None:
+        """Let something happen at a place; what cannot be is the end of its run, and not of this agent."""
+        try:
+            do()
+        except SolventError as error:
+            if _is_away(error):
+                raise
+            self._give_up(case, place, error)
+            touched.pop(place, None)
+        else:
+            touched[place] = case
 
     def _keep(self, touched: dict[Place, Case]) -> None:
         """Append the journals of places, and their letters behind them; who is refused has lost the place."""
@@ -240,9 +250,10 @@ class Agent:
         if self._space.is_atomic and len(by_place) > 1:
             try:
                 positions = self._space.append_all([one for _, appends in by_place for one in appends])
-            except Conflict:
+            except SpaceError as error:
                 # Nothing was appended; one after the other tells whose it is.
-                pass
+                if not isinstance(error, Conflict) and _is_away(error):
+                    raise
             else:
                 for place, appends in by_place:
                     _note(place, appends, positions[: len(appends)])
@@ -255,6 +266,10 @@ class Agent:
                 case = touched[place]
                 case.drop(place.number)
                 self._tell(f"place {place.number} of {case.run} is another agent's now")
+            except SpaceError as error:
+                if _is_away(error):
+                    raise
+                self._give_up(touched[place], place, error)
 
     def _append(self, appends: list[Append]) -> list[int]:
         if self._space.is_atomic or len(appends) == 1:
@@ -301,7 +316,7 @@ class Agent:
         try:
             place = case.take(number, self._pulses, self._came)
         except SolventError as error:
-            if isinstance(error, SpaceError):
+            if _is_away(error):
                 raise
             if error.code != "R402":
                 end(self._space, case.run, "failed", error.message)
@@ -355,10 +370,21 @@ class Agent:
     def _end(self, case: Case) -> None:
         """Tell how the tasks are, as far as they are here, of a run that is over; the last one ends it."""
         case.is_over = True
-        case.publish()
-        report = report_of(self._space, case.run, case.workflow, case.plan.places)
+        try:
+            case.publish()
+            report = report_of(self._space, case.run, case.workflow, case.plan.places)
+        except SolventError as error:
+            if _is_away(error):
+                raise
+            end(self._space, case.run, "failed", error.message)
+            return
         if report is not None and end(self._space, case.run, "done" if report.succeeded else "failed"):
             self._tell(f"{case.run} is done" if report.succeeded else f"{case.run} failed")
+
+
+def _is_away(error: SolventError) -> bool:
+    """Whether the space is out of reach; and not that what is in it, or is to be, cannot be used."""
+    return isinstance(error, SpaceError) and error.code not in _OF_DATA
 
 
 def _note(place: Place, appends: list[Append], positions: list[int]) -> None:

@@ -20,45 +20,10 @@ from solvent.services import Caller
 from solvent.workflow.concrete import Concretiser
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
     from solvent.live.space import Record, Space
     from solvent.live.space.leases import Pulses
+    from solvent.running.agents.offers import Offers
     from solvent.running.agents.plans import Plan
-    from solvent.workflow.model import Service
-
-
-class Offers:
-    """The services that an agent was started with, and where it looks for their programs and modules."""
-
-    def __init__(
-        self, services: Mapping[str, Service], folder: Path | None = None, *, trusts_all: bool = False
-    ) -> None:
-        self.services = dict(services)
-        self.folder = folder
-        self.trusts_all = trusts_all
-
-    def of(self, service: Service) -> Service | None:
-        """Give what is to be called for a service of a workflow that somebody has submitted; nothing if it is not here.
-
-        It must be the same service: whoever submits a workflow cannot have an agent run another command.
-        """
-        own = self.services.get(service.name)
-        if own is not None and (own.kind, _target(own), own.method, own.options) == (
-            service.kind, _target(service), service.method, service.options,
-        ):  # fmt: skip
-            return replace(own, policy=service.policy)
-        return service if self.trusts_all else None
-
-
-def _target(service: Service) -> str:
-    """Name what a service calls."""
-    if service.kind == "python" and service.function is not None:
-        from solvent.workflow.files.values import name_of_function
-
-        return name_of_function(service.function)
-    return service.target
 
 
 class Case:
@@ -76,6 +41,7 @@ class Case:
         self._offers = offers
         self._jobs = jobs
         submitted = workflow_of(space, plan)
+        offers.refuse(submitted)
         used = {task.service for task in submitted.tasks}
         services = {one.name: offers.of(one) for one in submitted.services if one.name in used}
         #: Services that this agent does not have: it takes no place whose tasks need one.
@@ -178,4 +144,4 @@ class Case:
                 self._caller.close(cancel=True)
 
 
-__all__ = ["Case", "Offers"]
+__all__ = ["Case"]

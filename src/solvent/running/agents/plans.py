@@ -10,11 +10,13 @@ can happen) and `finished` have the names of runs.
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from solvent.errors import Conflict, RecordProblem
+from solvent.errors import Conflict, RecordProblem, SpaceError
+from solvent.live.space.interface import check_name
 from solvent.running.agents.partition import divided, places_for
 from solvent.running.agents.parts import merged, part_from, plain_part
 from solvent.running.records import values
@@ -120,7 +122,21 @@ def places_of(workflow: Workflow, plan: Plan) -> tuple[list[frozenset[str]], dic
 def ending_of(space: Space, run: str) -> Ending | None:
     """Say how a run ended, if it did."""
     entry = space.get(key_of(run, "end"))
-    return None if entry is None else msgspec.msgpack.decode(entry.value, type=Ending)
+    if entry is None:
+        return None
+    try:
+        return msgspec.msgpack.decode(entry.value, type=Ending)
+    except msgspec.MsgspecError as error:
+        raise RecordProblem("R403", f"how `{run}` ended does not read: {error}") from None
+
+
+def name_from(data: bytes) -> str:
+    """Give the name of a run that a log has; empty where it is none: anybody who can write may have written it."""
+    try:
+        name = check_name(data.decode())
+    except (UnicodeDecodeError, SpaceError):
+        return ""
+    return "" if "/" in name else name
 
 
 def end(space: Space, run: str, state: str, text: str = "") -> bool:
@@ -128,6 +144,8 @@ def end(space: Space, run: str, state: str, text: str = "") -> bool:
     try:
         space.put(key_of(run, "end"), msgspec.msgpack.encode(Ending(state, time.time(), text)), expected=0)
     except Conflict:
+        # Who ended it may have died before it said so.
+        space.append(FINISHED, run.encode())
         return False
     space.append(FINISHED, run.encode())
     return True
@@ -136,10 +154,12 @@ def end(space: Space, run: str, state: str, text: str = "") -> bool:
 def standings(space: Space, run: str) -> dict[int, Standing]:
     """Say how the places of a run are, as far as they have told."""
     below = key_of(run, "is") + "/"
-    return {
-        int(key.removeprefix(below)): msgspec.msgpack.decode(entry.value, type=Standing)
-        for key, entry in space.keys(below).items()
-    }
+    found = {}
+    for key, entry in space.keys(below).items():
+        # What does not read was not told by an agent.
+        with suppress(msgspec.MsgspecError, ValueError):
+            found[int(key.removeprefix(below))] = msgspec.msgpack.decode(entry.value, type=Standing)
+    return found
 
 
 def publish(space: Space, run: str, place: int, part: Part) -> None:
@@ -161,7 +181,10 @@ def report_of(space: Space, run: str, workflow: Workflow, places: int) -> Report
 def _part(space: Space, data: bytes) -> Part:
     if data.startswith(_BLOB):
         data = space.get_blob(data.removeprefix(_BLOB).decode())
-    return part_from(values.decode(data))
+    try:
+        return part_from(values.decode(data))
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise RecordProblem("R403", f"how the tasks of a place are does not read: {error}") from None
 
 
 def is_over(found: Mapping[int, Standing], places: int) -> bool:
@@ -181,5 +204,5 @@ def is_over(found: Mapping[int, Standing], places: int) -> bool:
 
 __all__ = [
     "FINISHED", "OVER", "SUBMITTED", "Ending", "Plan", "Standing", "end", "ending_of", "is_over", "key_of", "log_at",
-    "log_to", "places_of", "plan_of", "publish", "report_of", "standings", "submit", "workflow_of",
+    "log_to", "name_from", "places_of", "plan_of", "publish", "report_of", "standings", "submit", "workflow_of",
 ]  # fmt: skip
