@@ -52,7 +52,7 @@ from solvent.protocols.machine import (
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from solvent.live.journal import Journal
+    from solvent.live.journal import Keeps
     from solvent.live.transport import Counters, PeerFault, Transport
 
 STEPS_PER_TURN_MAX = 512
@@ -93,7 +93,7 @@ class Host(Generic[State]):
         transport: Transport,
         *,
         application: Application | None = None,
-        journal: Journal | None = None,
+        journal: Keeps | None = None,
         check: Callable[[State], None] | None = None,
         is_prompt: bool = False,
     ) -> None:

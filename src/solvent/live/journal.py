@@ -18,7 +18,7 @@ import fcntl
 import os
 import struct
 import zlib
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import msgspec
 
@@ -33,6 +33,33 @@ _HEAD = struct.Struct("!IIB")
 # Never zero: blocks of zeros, which a loss of power may leave, must not look like frames.
 _LIFE, _RECORD = 1, 2
 RECORD_BYTES_MAX = 64 * 1024 * 1024
+
+
+class Keeps(Protocol):
+    """What the host asks of a journal, wherever it is kept; see `Journal`."""
+
+    life: int
+    saved: tuple[Any, ...]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it has been read, and can be written to."""
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether something is noted and not yet written."""
+
+    def open(self) -> Any:
+        """Read what was saved, and begin a new life."""
+
+    def append(self, record: Any) -> None:
+        """Take note of a record."""
+
+    def commit(self) -> None:
+        """Write everything noted; what follows is said only when this has returned."""
+
+    def close(self) -> None:
+        """Write what is noted, and let go."""
 
 
 class Journal:
@@ -194,4 +221,4 @@ def _is_followed(data: bytes, bad: int) -> bool:
     return any(_frames(data, bad + _HEAD.size + length))
 
 
-__all__ = ["MARK", "RECORD_BYTES_MAX", "Journal"]
+__all__ = ["MARK", "RECORD_BYTES_MAX", "Journal", "Keeps"]
