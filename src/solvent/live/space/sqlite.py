@@ -121,15 +121,18 @@ class SqliteSpace(Space):
         self, connection: sqlite3.Connection, appends: Sequence[Append], fresh: dict[str, int]
     ) -> list[int]:
         positions = list[int]()
+        rows = list[tuple[int, int, bytes]]()
         for log, data, expected in appends:
             number = self._numbers.get(log) or fresh.get(log) or _number(connection, log, fresh)
             if expected is not None:
+                if rows:
+                    positions += _insert(connection, rows)
+                    rows = []
                 last = _last(connection, number)
                 if last != expected:
                     raise Conflict(log, expected=expected, last=last)
-            position = connection.execute(_INSERT, (number, checksum(data, number), data)).lastrowid
-            assert position is not None
-            positions.append(position)
+            rows.append((number, checksum(data, number), data))
+        positions += _insert(connection, rows)
         return positions
 
     def read(self, logs: Sequence[str] | str, after: int = 0, limit: int = READ_MAX) -> list[Record]:
@@ -287,6 +290,18 @@ def _number(connection: sqlite3.Connection, log: str, fresh: dict[str, int]) -> 
     assert number is not None
     fresh[log] = number
     return number
+
+
+def _insert(connection: sqlite3.Connection, rows: list[tuple[int, int, bytes]]) -> range:
+    """Append records and give their positions."""
+    if len(rows) == 1:
+        position = connection.execute(_INSERT, rows[0]).lastrowid
+        assert position is not None
+        return range(position, position + 1)
+    connection.executemany(_INSERT, rows)
+    (last,) = connection.execute("SELECT last_insert_rowid()").fetchone()
+    # Nobody else has got a position in between: each is one more than the one before.
+    return range(last - len(rows) + 1, last + 1)
 
 
 def _last(connection: sqlite3.Connection, number: int) -> int:
