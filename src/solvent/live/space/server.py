@@ -230,7 +230,7 @@ class Cluster:
     """Several servers that keep the same; three survive the loss of one."""
 
     def __init__(self, folder: Path, *, servers_count: int = 3, is_durable: bool = False) -> None:
-        ports = _free_ports(2 * servers_count)
+        ports = free_ports(2 * servers_count)
         routes = tuple(f"{LOOPBACK}:{port}" for port in ports[servers_count:])
         self.servers = [
             Server(
@@ -289,10 +289,11 @@ def server_program() -> str:
 
 def free_port(host: str = LOOPBACK) -> int:
     """Give a port that nobody listens to; somebody may be faster to take it."""
-    return _free_ports(1, host)[0]
+    return free_ports(1, host)[0]
 
 
-def _free_ports(count: int, host: str = LOOPBACK) -> list[int]:
+def free_ports(count: int, host: str = LOOPBACK) -> list[int]:
+    """Give several such ports, each another one."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     sockets = [socket.socket(family, socket.SOCK_STREAM) for _ in range(count)]
     try:
@@ -306,4 +307,4 @@ def _free_ports(count: int, host: str = LOOPBACK) -> list[int]:
             one.close()
 
 
-__all__ = ["Cluster", "Plan", "Server", "free_port", "server_program"]
+__all__ = ["Cluster", "Plan", "Server", "free_port", "free_ports", "server_program"]
