@@ -25,8 +25,9 @@ FOREVER = "let grow = replace COUNT : n by COUNT : n + 1 in\n<COUNT : 0, grow>\n
 
 
 def environment() -> dict[str, str]:
-    """Give the surroundings of a command: its sources, and no terminal."""
-    return {**os.environ, "PYTHONPATH": str(ROOT / "src"), "NO_COLOR": "1", "COLUMNS": "100"}
+    """Give the surroundings of a command: its sources, no terminal, and no record of what it runs."""
+    known = {"PYTHONPATH": str(ROOT / "src"), "NO_COLOR": "1", "COLUMNS": "100", "SOLVENT_SPACE": "none"}
+    return {**os.environ, **known}
 
 
 def arguments(*words: str | Path) -> list[str]:

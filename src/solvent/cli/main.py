@@ -36,6 +36,11 @@ COMMANDS = {
     "top": "show what the nodes of a run are doing",
     "fmt": "put programs into the common layout",
     "repl": "add molecules and watch them react, at a prompt",
+    "resume": "go on with a run of a workflow that was stopped",
+    "status": "list the runs of workflows that are recorded, or show one",
+    "logs": "show what happened in a run of a workflow",
+    "replay": "do a run of a workflow again from its record, calling nobody",
+    "cancel": "end a run of a workflow",
 }
 _FRAMES = 20_000
 _OVERVIEW = """\

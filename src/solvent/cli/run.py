@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
     from solvent.chemistry.solution import Solution
 
-_FOR_WORKFLOWS = ("input", "signal", "jobs", "processes", "scale", "wfformat")
+_FOR_WORKFLOWS = (
+    "input", "signal", "jobs", "processes", "scale", "wfformat", "name", "space", "no_record", "no_sync",
+)  # fmt: skip
 
 
 def main(arguments: list[str]) -> int:
@@ -95,6 +97,11 @@ def _options(arguments: list[str]) -> Namespace:
     group.add_argument("--processes", action="store_true", help="call Python services in worker processes")
     add_scale(group)
     group.add_argument("--wfformat", metavar="OUT.json", help="write the run as a trace in WfFormat")
+    group.add_argument("--name", metavar="RUN", help="what the run is called in its record (default: a new name)")
+    says = "where it is recorded (default: SOLVENT_SPACE, or .solvent/space.db)"
+    group.add_argument("--space", metavar="URL", help=says)
+    group.add_argument("--no-record", action="store_true", help="do not record it: it cannot be resumed")
+    group.add_argument("--no-sync", action="store_true", help="record it, but do not wait for the disk")
     says = "whose services a concrete workflow calls"
     group.add_argument("--services", type=any_file, metavar="WORKFLOW", help=says)
     return parser.parse_args(arguments)

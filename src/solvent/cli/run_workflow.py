@@ -2,6 +2,8 @@
 
 0  done     1  a task failed, the case was cancelled, or something waits for ever     2  bad input
 3  a limit was reached     130  Ctrl-C
+
+What happens is recorded (see `recording`), so that `solvent resume` can go on with a run that was stopped.
 """
 
 from __future__ import annotations
@@ -11,30 +13,35 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from solvent.cli.live import view_of
+from solvent.cli.recording import begin_record, tell_how_to_resume, tell_unkept
 from solvent.cli.render import complain, write_reaction
 from solvent.cli.summary import write_report_as_json, write_results, write_summary
 from solvent.cli.watching import Watch, prints_to_standard_error
 from solvent.cli.workflows import folder_of, inputs_of, load_sound, refuse, show_problems
-from solvent.errors import LimitReached, Misuse, SolventError
+from solvent.errors import LimitReached, Misuse, RecordProblem, SolventError, SpaceError
 from solvent.running.api import signal_options
 from solvent.running.making import run_of
+from solvent.running.records import RecordedRun, recorded_run
 from solvent.running.workflow import FUNCTIONS
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from datetime import datetime
     from pathlib import Path
 
     from solvent.chemistry.solution import Solution
     from solvent.engine.reaction import Reaction
     from solvent.engine.trace import Recorder
+    from solvent.running.records.runs import HeldRun
     from solvent.running.report import Report
+    from solvent.running.workflow import WorkflowRun
     from solvent.workflow.model import Workflow
     from solvent.workflow.places import Loaded
 
 INTERRUPTED = 130
 _FOR_PROGRAMS = ("seed", "reactions_max", "stats", "save", "functions")
+_FOR_RECORDS = ("space", "name", "no_record", "no_sync")
 _SYSTEMS = {"linux": "linux", "darwin": "macos", "win32": "windows"}
 
 
@@ -43,7 +50,13 @@ def run_workflow(options: Namespace) -> int:
     refuse(options, (*_FOR_PROGRAMS, "services"), "is for programs, not for workflows")
     loaded = load_sound(options.file, scale=options.scale)
     with _all_problems_of_services(loaded, folder_of(options.file)):
-        return _run(loaded.workflow, folder_of(options.file), options, inputs=inputs_of(options))
+        inputs = inputs_of(options)
+        held = begin_record(options, loaded.workflow, inputs)
+        try:
+            return execute(loaded.workflow, folder_of(options.file), options, inputs=inputs, held=held)
+        finally:
+            if held is not None:
+                held.space.close()
 
 
 def run_concrete(options: Namespace) -> int:
@@ -51,13 +64,14 @@ def run_concrete(options: Namespace) -> int:
     from solvent.running.program import load
 
     refuse(options, _FOR_PROGRAMS, "does not go with --services")
+    refuse(options, _FOR_RECORDS, "has no effect here: a run of a concrete workflow is not recorded")
     refuse(options, ("input",), "has no effect here: a concrete workflow has its inputs already")
     if options.file == "-":
         raise Misuse("H304", "a concrete workflow is read from a file, not from standard input")
     solution = load(options.file, functions=FUNCTIONS).solution()
     loaded = load_sound(options.services, scale=options.scale)
     with _all_problems_of_services(loaded, folder_of(options.services)):
-        return _run(loaded.workflow, folder_of(options.services), options, solution=solution)
+        return execute(loaded.workflow, folder_of(options.services), options, solution=solution)
 
 
 @contextmanager
@@ -76,23 +90,26 @@ def _all_problems_of_services(loaded: Loaded, folder: Path) -> Iterator[None]:
         raise SystemExit(2) from error
 
 
-def _run(
+def execute(
     workflow: Workflow,
     folder: Path,
     options: Namespace,
     *,
     inputs: dict[str, Any] | None = None,
     solution: Solution | None = None,
+    held: HeldRun | None = None,
 ) -> int:
+    """Run a workflow while it can be seen, recorded if it is `held`, and say how it ended."""
     from datetime import UTC, datetime
 
     is_json = options.format == "json"
     view = view_of(workflow, is_quiet=options.trace or (is_json and not sys.stderr.isatty()))
-    tracer = _Tracer() if options.trace else None
+    tracer = Tracer() if options.trace else None
     began = datetime.now(UTC)
     try:
         with Watch() as watch:
-            run = run_of(
+            run = _run_of(
+                held,
                 workflow,
                 inputs,
                 jobs=options.jobs,
@@ -102,41 +119,82 @@ def _run(
                 seconds_max=options.seconds_max,
                 watch=view.take,
                 observe=tracer,
-                should_stop=watch.should_stop,
+                should_stop=watch.should_stop if held is None else _either(watch.should_stop, held.is_cancelled),
                 **signal_options(workflow, options.signal),
             )
             if tracer is not None:
                 tracer.begin(run.solution)
+            if held is not None:
+                held.open()
             with prints_to_standard_error(), view:
                 report = run.run()
+        if held is not None:
+            held.end(report)
     except KeyboardInterrupt:
         complain("interrupted")
+        if held is not None:
+            held.leave()
+            tell_how_to_resume(held, options)
         return INTERRUPTED
+    except SolventError as error:
+        if held is not None:
+            _let_go(held, error, options)
+        raise
+    finally:
+        if held is not None:
+            held.leave()
     # Written first: printing may fail where the reader has gone away.
     try:
         if options.wfformat is not None:
             _export(workflow, report, began, options.wfformat)
     finally:
-        _tell(workflow, report, is_json=is_json)
-    return _exit_code(report)
+        _tell(workflow, report, is_json=is_json, run="" if held is None else held.card.run)
+        if isinstance(run, RecordedRun):
+            tell_unkept(run)
+        if held is not None and not held.card.has_ended:
+            tell_how_to_resume(held, options)
+    return exit_code(report)
 
 
-def _tell(workflow: Workflow, report: Report, *, is_json: bool) -> None:
+def _run_of(held: HeldRun | None, workflow: Workflow, inputs: dict[str, Any] | None, **options: Any) -> WorkflowRun:
+    """Make the run: recorded, or not."""
+    if held is None:
+        return run_of(workflow, inputs, **options)
+    del options["solution"]
+    return recorded_run(workflow, inputs, journal=held.journal, **options)
+
+
+def _let_go(held: HeldRun, error: SolventError, options: Namespace) -> None:
+    """Leave a run that an error has ended; one of which nothing is kept is forgotten."""
+    if isinstance(error, RecordProblem | SpaceError):
+        held.leave()
+        if error.code not in {"R402", "R404", "R408"}:
+            tell_how_to_resume(held, options)
+    elif held.is_new:
+        held.forget()
+
+
+def _either(one: Callable[[], bool], other: Callable[[], bool]) -> Callable[[], bool]:
+    return lambda: one() or other()
+
+
+def _tell(workflow: Workflow, report: Report, *, is_json: bool, run: str) -> None:
     if is_json:
-        write_report_as_json(workflow, report)
+        write_report_as_json(workflow, report, run=run)
     else:
         write_results(report)
         write_summary(workflow, report)
     sys.stdout.flush()
 
 
-def _exit_code(report: Report) -> int:
+def exit_code(report: Report) -> int:
+    """Give the exit code of how a run ended."""
     if isinstance(report.error, LimitReached):
         return INTERRUPTED if report.error.code == "H504" else report.error.exit_code
     return 0 if report.succeeded else 1
 
 
-class _Tracer:
+class Tracer:
     """Writes every reaction to standard error."""
 
     def __init__(self) -> None:
@@ -181,4 +239,4 @@ def _export(workflow: Workflow, report: Report, began: datetime, path: str) -> N
     write_whole(path, json.dumps(export_run(workflow, record), indent=1, ensure_ascii=False) + "\n")
 
 
-__all__ = ["INTERRUPTED", "run_concrete", "run_workflow"]
+__all__ = ["INTERRUPTED", "Tracer", "execute", "exit_code", "run_concrete", "run_workflow"]

@@ -34,8 +34,8 @@ _ENDS = ("done", "failed", "cancelled")
 # --- JSON.
 
 
-def write_report_as_json(workflow: Workflow, report: Report) -> None:
-    """Write all that is known of a run as one line."""
+def write_report_as_json(workflow: Workflow, report: Report, *, run: str = "") -> None:
+    """Write all that is known of a run as one line; `run` is its name, where it is recorded."""
     notes: list[str] = []
     results = {}
     for name, value in report.results.items():
@@ -64,6 +64,8 @@ def write_report_as_json(workflow: Workflow, report: Report) -> None:
         found["error"] = error_as_json(report.error)
     if notes:
         found["notes"] = notes
+    if run:
+        found["run"] = run
     write_json(found)
     if report.stuck:
         # Whoever does not look for it in the JSON shall not take it for an end.

@@ -30,10 +30,9 @@ class Journal:
 
     def __init__(self, space: Space, log: str, agent: str, *, is_read_only: bool = False) -> None:
         self.space = space
-        self.log = log
         self.agent = agent
-        #: The name of the run: a log of it is `runs/RUN/...`.
-        self.run = log.split("/")[1] if log.startswith("runs/") else log
+        self.run = ""
+        self.rename(log)
         #: What is yet to be done again.
         self.past = deque[entries.Any]()
         #: How many of these are of the last record: what they have led to may not have been done.
@@ -43,6 +42,12 @@ class Journal:
         self.is_read_only = is_read_only
         self._pending: list[Entry] = []
         self._last = 0
+
+    def rename(self, log: str) -> None:
+        """Be another log, before it is opened."""
+        self.log = log
+        #: The name of the run: a log of it is `runs/RUN/...`.
+        self.run = log.split("/")[1] if log.startswith("runs/") else log
 
     def open(self) -> None:
         """Read what was done, and go on from here."""

@@ -1,0 +1,76 @@
+"""`solvent logs`: what happened in a run of a workflow, and when."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from solvent.cli.loading import add_format, parser_for
+from solvent.cli.recording import add_run, add_space, local_time, open_records
+from solvent.cli.render import shortened, write, write_json
+from solvent.errors import Misuse
+from solvent.hocl.nearest import nearest
+from solvent.running.records.history import history
+from solvent.running.records.runs import find
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from solvent.running.records.cards import RunCard
+    from solvent.running.records.history import Happening
+
+_STYLES = {"done": "green", "failed": "bold red", "cancelled": "yellow", "called": "cyan", "ended": "bold"}
+
+
+def main(arguments: list[str]) -> int:
+    """Show what happened."""
+    options = _options(arguments)
+    with open_records(options) as space:
+        card = find(space, options.run)
+        if options.task is not None and options.task not in card.tasks:
+            hint = nearest(options.task, card.tasks) or f"`solvent status {card.run}` lists its tasks"
+            raise Misuse("H318", f"the run `{card.run}` has no task `{options.task}`", hint=hint)
+        found = (one for one in history(space, card) if options.task is None or one.task == options.task)
+        if options.format == "json":
+            write_json({"run": card.run, "events": [_as_json(one) for one in found]})
+        else:
+            for one in found:
+                _write(one, card)
+    return 0
+
+
+def _options(arguments: list[str]) -> Namespace:
+    says = "Show what happened in a run of a workflow: calls and answers, with times, attempts and errors."
+    parser = parser_for("logs", says, example="solvent logs pipeline-7k3q --task clean")
+    add_run(parser)
+    parser.add_argument("--task", metavar="T", help="only what happened to this task")
+    add_space(parser)
+    add_format(parser)
+    return parser.parse_args(arguments)
+
+
+def _write(one: Happening, card: RunCard) -> None:
+    after = max(0.0, one.at - card.created)
+    words = {
+        "opened": f"{one.what} begins" if after < 1 else f"{one.what} goes on",
+        "called": f"{one.what} called" + (" again" if one.is_again else ""),
+        "signal": f"signal {one.what}",
+        "ended": f"the run is {one.what}",
+    }.get(one.kind, f"{one.what} {one.kind}")
+    tried = f" at attempt {one.attempts}" if one.attempts > 1 else ""
+    text = f": {shortened(one.text)}" if one.text else ""
+    write((f"{local_time(one.at)} {after:9.2f} s  ", "dim"), (words, _STYLES.get(one.kind, "")), f"{tried}{text}")
+
+
+def _as_json(one: Happening) -> dict[str, Any]:
+    found: dict[str, Any] = {"at": one.at, "event": one.kind}
+    if one.task:
+        found |= {"task": one.task, "call": one.what}
+    else:
+        found["what"] = one.what
+    if one.kind == "called":
+        found["again"] = one.is_again
+    if one.attempts:
+        found["attempts"] = one.attempts
+    if one.text:
+        found["text"] = one.text
+    return found

@@ -1,0 +1,169 @@
+"""Where runs of workflows are recorded, and what is said about it.
+
+By default that is `.solvent/space.db` under the current folder; `--space URL` or the variable SOLVENT_SPACE name
+another place (`none`: nowhere).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from solvent.cli.render import complain, counted, write
+from solvent.errors import Misuse, RecordProblem, SpaceError
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from solvent.live.space import Space
+    from solvent.running.records.cards import RunCard
+    from solvent.running.records.recorded import RecordedRun
+    from solvent.running.records.runs import HeldRun
+    from solvent.workflow.model import Workflow
+
+FOLDER = ".solvent"
+FILE = "space.db"
+VARIABLE = "SOLVENT_SPACE"
+NOWHERE = "none"
+_NAMES_MAX = 3
+
+
+def add_space(parser: ArgumentParser) -> None:
+    """Add --space."""
+    says = f"where runs are recorded (default: {VARIABLE}, or {FOLDER}/{FILE})"
+    parser.add_argument("--space", metavar="URL", help=says)
+
+
+def add_run(parser: ArgumentParser, *, default: str = "") -> None:
+    """Add RUN: the name of a run, or the beginning of it."""
+    says = "the name of a run, or the beginning of it"
+    if default:
+        parser.add_argument("run", nargs="?", metavar="RUN", help=f"{says} (default: {default})")
+    else:
+        parser.add_argument("run", metavar="RUN", help=says)
+
+
+def begin_record(options: Namespace, workflow: Workflow, inputs: dict[str, Any]) -> HeldRun | None:
+    """Give the run that is to be recorded; nothing where it is not to be, or cannot be, which is said."""
+    given = options.space or os.environ.get(VARIABLE, "")
+    if options.no_record or given == NOWHERE:
+        for name in ("space", "name", "no_sync"):
+            if options.no_record and getattr(options, name):
+                raise Misuse("H313", f"`--{name.replace('_', '-')}` does not go with --no-record")
+        return None
+    from solvent.live.space import open_space
+    from solvent.running.records import values
+    from solvent.running.records.cards import RunOptions
+    from solvent.running.records.runs import new_run
+
+    try:
+        space = open_space(_place(given) if given else _made_folder(), is_durable=not options.no_sync)
+    except (SpaceError, OSError) as error:
+        if given:
+            raise
+        said = error.message if isinstance(error, SpaceError) else f"{FOLDER}: {error.strerror}"
+        complain(f"the run is not recorded: {said}", hint="name another place: --space FILE; or say --no-record")
+        return None
+    how = RunOptions(
+        jobs=options.jobs,
+        processes=options.processes,
+        scale=options.scale,
+        signals=values.encode([list(one) for one in options.signal]) if options.signal else b"",
+    )
+    held = new_run(space, workflow, inputs, file=options.file, folder=os.getcwd(), options=how)  # noqa: PTH109
+    if options.name:
+        held.name(options.name)
+    return held
+
+
+def _made_folder() -> str:
+    """Make the folder of records, which no version control shall see, and give the file in it."""
+    from pathlib import Path
+
+    folder = Path(FOLDER)
+    if not folder.exists():
+        folder.mkdir()
+        (folder / ".gitignore").write_text("*\n", encoding="ascii")
+    return str((folder / FILE).absolute())
+
+
+def _place(url: str) -> str:
+    """Give where a space is, also if somebody goes to another folder."""
+    return url if "://" in url else os.path.abspath(url)  # noqa: PTH100
+
+
+def open_records(options: Namespace) -> Space:
+    """Open the space that the options name; one that is not there is not made."""
+    from solvent.live.space import open_space
+
+    given = options.space or os.environ.get(VARIABLE, "")
+    if given == NOWHERE:
+        hint = f"name it: --space URL; {VARIABLE} says `{NOWHERE}`"
+        raise RecordProblem("R401", "it is not said where runs are recorded", hint=hint)
+    place = _place(given or os.path.join(FOLDER, FILE))  # noqa: PTH118
+    file = place.removeprefix("sqlite://")
+    if "://" not in file and not os.path.exists(file):  # noqa: PTH110
+        hint = "go to the folder in which the workflow was run, or say where it is: --space FILE"
+        raise RecordProblem("R401", f"no runs are recorded here: there is no file {file}", hint=hint)
+    return open_space(place)
+
+
+def state_of(card: RunCard) -> str:
+    """Say how a run is; one whose process died before it could say so is `interrupted`."""
+    from solvent.running.records.holders import is_there
+
+    is_lost = card.state == "running" and (card.holder is None or is_there(card.holder) is False)
+    return "interrupted" if is_lost else card.state
+
+
+def tell_how_to_resume(held: HeldRun, options: Namespace) -> None:
+    """Say how one goes on with a run."""
+    if held.card.hindrance:
+        write(f"it cannot be resumed: {held.card.hindrance}", to=sys.stderr)
+        return
+    where = f" --space {options.space}" if options.space else ""
+    write("to go on with it: ", (f"solvent resume {held.card.run}{where}", "bold"), to=sys.stderr)
+
+
+def tell_unkept(run: RecordedRun) -> None:
+    """Say, once, which answers are no data and were not kept."""
+    if not run.unkept:
+        return
+    names = list(run.unkept)
+    more = ", ..." if len(names) > _NAMES_MAX else ""
+    said = f"{counted(len(names), 'answer')} not kept: no data ({', '.join(names[:_NAMES_MAX])}{more}); "
+    write(said + "should the run be resumed, these calls are made again", to=sys.stderr)
+
+
+def local_time(at: float) -> str:
+    """Write a time as the user's clock shows it."""
+    import time
+
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
+
+
+def card_as_json(card: RunCard) -> dict[str, Any]:
+    """Give what a card says."""
+    found: dict[str, Any] = {
+        "run": card.run,
+        "workflow": card.workflow,
+        "state": state_of(card),
+        "file": card.file,
+        "folder": card.folder,
+        "created": card.created,
+        "tasks": len(card.tasks),
+    }
+    if card.ended:
+        found["ended"] = card.ended
+    if card.holder is not None:
+        found["holder"] = {"host": card.holder.host, "process": card.holder.process}
+    if card.hindrance:
+        found["hindrance"] = card.hindrance
+    return found
+
+
+__all__ = [
+    "add_run", "add_space", "begin_record", "card_as_json", "local_time", "open_records", "state_of",
+    "tell_how_to_resume", "tell_unkept",
+]  # fmt: skip

@@ -1,0 +1,105 @@
+"""`solvent resume`: go on with a run of a workflow that was stopped, from its record.
+
+Calls that were answered are not made again; those that were out when the process died are.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from solvent.cli.loading import add_format, at_least, parser_for, seconds
+from solvent.cli.recording import add_run, add_space, card_as_json, local_time, open_records
+from solvent.cli.render import write, write_json
+from solvent.cli.run_workflow import execute
+from solvent.cli.summary import plain, write_results
+from solvent.cli.workflows import folder_of, load_sound
+from solvent.errors import RecordProblem
+from solvent.running.records import values
+from solvent.running.records.cards import digest_of, report_of, summary_of
+from solvent.running.records.runs import find, latest, resume
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from solvent.live.space import Space
+    from solvent.running.records.cards import RunCard
+    from solvent.workflow.model import Workflow
+
+
+def main(arguments: list[str]) -> int:
+    """Go on with a run."""
+    options = _options(arguments)
+    space = open_records(options)
+    with space:
+        card = find(space, options.run) if options.run else latest(space, resumable=True)
+        if card.has_ended:
+            return _tell_end(space, card, is_json=options.format == "json")
+        held = resume(space, card, takes_over=options.take_over)
+        try:
+            workflow = workflow_of(card, options.file)
+        except BaseException:
+            held.leave()
+            raise
+        options.jobs = options.jobs or card.options.jobs
+        options.processes = options.processes or card.options.processes
+        options.signal = [tuple(one) for one in values.decode(card.options.signals)] if card.options.signals else []
+        folder = folder_of(options.file or card.file)
+        return execute(workflow, folder, options, inputs=values.decode(card.inputs), held=held)
+
+
+def _options(arguments: list[str]) -> Namespace:
+    says = "Go on with a run of a workflow that was stopped: by Ctrl-C, a limit, a crash or a loss of power."
+    parser = parser_for("resume", says, example="solvent resume\n  solvent resume pipeline-7k3q")
+    add_run(parser, default="the latest that was stopped")
+    parser.add_argument("--file", metavar="WORKFLOW", help="where the workflow is, if its file was moved")
+    says = "go on even if the process that has the run may be alive; it finds out and stops"
+    parser.add_argument("--take-over", action="store_true", help=says)
+    parser.add_argument("--jobs", type=at_least(1), metavar="N", help="calls of Python services at the same time")
+    parser.add_argument("--processes", action="store_true", help="call Python services in worker processes")
+    parser.add_argument("--seconds-max", type=seconds, metavar="S", help="stop after so many seconds")
+    parser.add_argument("--trace", action="store_true", help="write every reaction to standard error")
+    parser.add_argument("--wfformat", metavar="OUT.json", help="write the run as a trace in WfFormat")
+    add_space(parser)
+    add_format(parser)
+    return parser.parse_args(arguments)
+
+
+def workflow_of(card: RunCard, file: str | None) -> Workflow:
+    """Load the workflow of a run, in the folder in which it was run, and see that it is still the same."""
+    if file is None:
+        try:
+            os.chdir(card.folder)
+        except OSError as error:
+            said = f"the folder of the run `{card.run}` cannot be entered: {card.folder}: {error.strerror}"
+            raise RecordProblem("R404", said, hint="say where its workflow is now: --file WORKFLOW") from None
+    given = file or card.file
+    if not os.path.exists(given.partition(".py:")[0] + (".py" if ".py:" in given else "")):  # noqa: PTH110
+        said = f"the workflow of the run `{card.run}` is gone: there is no file {given}"
+        raise RecordProblem("R404", said, hint="say where it is now: --file WORKFLOW")
+    workflow = load_sound(given, scale=card.options.scale).workflow
+    if digest_of(workflow) != card.digest:
+        said = f"{given} has changed since the run `{card.run}` began, and its record does not fit it"
+        hint = "put the file back as it was (or name a copy: --file WORKFLOW), or run it anew"
+        raise RecordProblem("R404", said, hint=hint)
+    return workflow
+
+
+def _tell_end(space: Space, card: RunCard, *, is_json: bool) -> int:
+    """Print what a run came to that has ended."""
+    import sys
+
+    summary = summary_of(space, card)
+    report = None if summary is None else report_of(card, summary)
+    if is_json:
+        found: dict[str, Any] = card_as_json(card)
+        if report is not None:
+            found["results"] = {name: plain(value)[0] for name, value in report.results.items()}
+            found["states"] = report.states
+        write_json(found)
+    else:
+        if report is not None:
+            write_results(report)
+        when = local_time(card.ended)
+        write(f"nothing is left to do: {card.run} has ended ({card.state}), {when}", to=sys.stderr)
+    return 0 if card.state == "done" else 1

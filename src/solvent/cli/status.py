@@ -1,0 +1,105 @@
+"""`solvent status`: the runs of workflows that are recorded, or one of them with its tasks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from solvent.cli.board import MARKS, STYLES
+from solvent.cli.loading import add_format, parser_for
+from solvent.cli.recording import add_run, add_space, card_as_json, local_time, open_records, state_of
+from solvent.cli.render import counted, shortened, write, write_json
+from solvent.running.records.cards import report_of, summary_of
+from solvent.running.records.history import states_of
+from solvent.running.records.runs import all_runs, find
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from solvent.cli.render import Piece
+    from solvent.live.space import Space
+    from solvent.running.records.cards import RunCard
+
+_TASKS_MAX = 200
+_RUNS_MAX = 50
+_STYLES = {**STYLES, "interrupted": "bold yellow", "stopped": "bold yellow"}
+_MARKS = {**MARKS, "interrupted": "!"}
+_HINTS = {"stopped", "interrupted"}
+
+
+def main(arguments: list[str]) -> int:
+    """List runs, or show one."""
+    options = _options(arguments)
+    with open_records(options) as space:
+        if options.run:
+            _show(space, find(space, options.run), is_json=options.format == "json")
+        else:
+            _list(all_runs(space), is_json=options.format == "json")
+    return 0
+
+
+def _options(arguments: list[str]) -> Namespace:
+    says = "List the runs of workflows that are recorded, the latest last; or show one, with its tasks."
+    parser = parser_for("status", says, example="solvent status\n  solvent status pipeline-7k3q")
+    add_run(parser, default="list all")
+    add_space(parser)
+    add_format(parser)
+    return parser.parse_args(arguments)
+
+
+def _list(cards: list[RunCard], *, is_json: bool) -> None:
+    if is_json:
+        write_json({"runs": [card_as_json(card) for card in cards]})
+        return
+    if len(cards) > _RUNS_MAX:
+        write((f"… and {counted(len(cards) - _RUNS_MAX, 'earlier run')}; --format json lists all", "dim"))
+    shown = cards[-_RUNS_MAX:]
+    width = max((len(card.run) for card in shown), default=0)
+    for card in shown:
+        state = state_of(card)
+        write(
+            (f"{card.run:<{width}}", "bold"),
+            "  ",
+            (f"{state:<11}", _STYLES.get(state, "")),
+            f"  {local_time(card.created)}  {counted(len(card.tasks), 'task')}  {card.file}",
+        )
+    if not cards:
+        write("there are no runs")
+
+
+def _show(space: Space, card: RunCard, *, is_json: bool) -> None:
+    state = state_of(card)
+    summary = summary_of(space, card)
+    states = states_of(space, card, is_alive=state == "running") if summary is None else summary.states
+    states = {name: states[name] for name in card.tasks if name in states}
+    if is_json:
+        found = card_as_json(card) | {"states": states}
+        if summary is not None:
+            report = report_of(card, summary)
+            found |= {"calls": report.calls, "seconds": round(report.seconds, 6), "stuck": report.stuck}
+            found["failures"] = [{"task": one.task, "kind": one.kind, "cause": one.cause} for one in report.failures]
+        write_json(found)
+        return
+    style = _STYLES.get(state, "")
+    write((card.run, "bold"), ": ", (state, style), f", {card.workflow} ({card.file})")
+    write(f"began {local_time(card.created)}" + (f", ended {local_time(card.ended)}" if card.ended else ""))
+    if card.holder is not None and state == "running":
+        write(f"{card.holder} has it")
+    _write_tasks(states)
+    for name, kind, cause, *_ in [] if summary is None else summary.failures:
+        write((f"task `{name}` failed: ", "bold red"), f"{kind}: {shortened(cause)}")
+    if state in _HINTS:
+        said = f"it cannot be resumed: {card.hindrance}" if card.hindrance else f"to go on: solvent resume {card.run}"
+        write(said)
+
+
+def _write_tasks(states: dict[str, str]) -> None:
+    if len(states) > _TASKS_MAX:
+        counts = Counter(states.values())
+        write("  " + ", ".join(f"{count:,} {state}" for state, count in counts.items()))
+        return
+    width = max(map(len, states), default=0)
+    for name, state in states.items():
+        style = _STYLES.get(state, "")
+        mark: Piece = (_MARKS.get(state, " "), style)
+        write("  ", mark, f" {name:<{width}}  ", (state, style))

@@ -1,0 +1,90 @@
+"""What has happened in a run, read from its journal: for people who ask, also while it goes on."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from solvent.running.records.entries import Answered, Called, Ended, Opened, Signalled
+from solvent.running.records.journal import read_journal
+from solvent.running.records.runs import log_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from solvent.live.space import Space
+    from solvent.running.records.cards import RunCard
+
+
+class Happening(NamedTuple):
+    """Something that has happened: `opened`, `called`, `done`, `failed`, `cancelled`, `signal`, `ended`."""
+
+    at: float
+    kind: str
+    #: The call, the signal, or who opened it.
+    what: str
+    task: str = ""
+    text: str = ""
+    attempts: int = 0
+    #: Of a call: whether it had been made before.
+    is_again: bool = False
+
+
+def history(space: Space, card: RunCard) -> Iterator[Happening]:
+    """Tell what has happened in a run."""
+    tasks = frozenset(card.tasks)
+    begun: Counter[str] = Counter()
+    for _, entry in read_journal(space, log_of(card.run)):
+        match entry:
+            case Opened():
+                yield Happening(entry.at, "opened", entry.agent)
+            case Called():
+                begun[entry.key] += 1
+                yield Happening(entry.at, "called", entry.key, task_of(entry.key, tasks), is_again=begun[entry.key] > 1)
+            case Answered():
+                yield _answer(entry, task_of(entry.key, tasks))
+            case Signalled():
+                yield Happening(entry.at, "signal", entry.name)
+            case Ended():
+                yield Happening(entry.at, "ended", entry.state)
+
+
+def _answer(entry: Answered, task: str) -> Happening:
+    failure = entry.failure
+    if failure is None:
+        text = "its answer is no data, and was not kept" if entry.is_unkept else ""
+        return Happening(entry.at, "done", entry.key, task, text, entry.attempts)
+    kind = "cancelled" if failure.kind == "CANCELLED" else "failed"
+    said = failure.text if failure.kind in {"FAILED", "CANCELLED"} else f"{failure.kind}: {failure.text}"
+    return Happening(entry.at, kind, entry.key, task, said, entry.attempts)
+
+
+def states_of(space: Space, card: RunCard, *, is_alive: bool) -> dict[str, str]:
+    """Say how the tasks of a run are that has not ended, as far as its calls tell."""
+    states = dict.fromkeys(card.tasks, "waiting")
+    out: dict[str, set[str]] = {}
+    for one in history(space, card):
+        if one.kind == "called":
+            out.setdefault(one.task, set()).add(one.what)
+            states[one.task] = "running" if is_alive else "interrupted"
+        elif one.kind in {"done", "failed", "cancelled"}:
+            calls = out.setdefault(one.task, set())
+            calls.discard(one.what)
+            if one.kind == "failed" or not calls:
+                states[one.task] = one.kind
+    return states
+
+
+def task_of(key: str, tasks: Collection[str]) -> str:
+    """Give the task of a call: `name`, `name[3]` for one of several, `name#2` for the second."""
+    if key in tasks:
+        return key
+    for pattern in (r"#\d+", r"\[\d+\]", r"\[\d+\]#\d+"):
+        name = re.sub(pattern + r"\Z", "", key)
+        if name in tasks:
+            return name
+    return key
+
+
+__all__ = ["Happening", "history", "states_of", "task_of"]
