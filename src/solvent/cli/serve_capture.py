@@ -48,9 +48,9 @@ def _serve(options: Namespace) -> int:
     from pathlib import Path
 
     from solvent.live import address_from_text, text_from_address
+    from solvent.running.nodes.keeping import forget, load_part
     from solvent.running.nodes.node import NodeProcess
     from solvent.running.nodes.processes import process_run
-    from solvent.running.nodes.work import forget, load_part
 
     secret = secret_from(options.secret_file)
     functions = load_functions(options.functions)

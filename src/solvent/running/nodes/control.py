@@ -50,6 +50,8 @@ class Part(msgspec.Struct, frozen=True):
     is_together: bool = False
     reacts_locally: bool = True
     protocol: str = "better"
+    #: How many nodes there are, where they have no addresses.
+    nodes: int = 0
 
 
 # ------------------------------------------------------------------------------------------------------ requests

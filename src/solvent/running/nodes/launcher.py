@@ -10,6 +10,7 @@ import time
 from typing import TYPE_CHECKING, NoReturn
 
 from solvent.errors import LimitReached, NodeProblem, ReactionFailed, SolventError
+from solvent.running.nodes.collecting import texts_of
 from solvent.running.nodes.control import (
     AskStatus,
     Begin,
@@ -24,7 +25,7 @@ from solvent.running.nodes.control import (
     Status,
 )
 from solvent.running.nodes.folder import node_folder
-from solvent.running.nodes.work import load_part
+from solvent.running.nodes.keeping import load_part
 from solvent.source import Span
 
 if TYPE_CHECKING:
@@ -229,24 +230,7 @@ class Launcher:
 
     def _fail(self, problem: Problem) -> NoReturn:
         self._problem = problem
-        raise self._error(problem)
-
-    def _error(self, problem: Problem) -> SolventError:
-        """Give the error that a run in one process would have raised."""
-        span = None if problem.place is None else Span(self._source, *problem.place)
-        if problem.kind == ReactionFailed.__name__:
-            return ReactionFailed(
-                problem.code,
-                problem.message,
-                rule=problem.rule,
-                reactants=problem.reactants,
-                span=span,
-                note=problem.note,
-                hint=problem.hint,
-            )
-        kinds = {kind.__name__: kind for kind in _kinds(SolventError)}
-        kind: type[SolventError] = kinds.get(problem.kind, SolventError)
-        return kind(problem.code, problem.message, span=span, note=problem.note, hint=problem.hint)
+        raise error_from(problem, self._source)
 
     # --- Ending.
 
@@ -288,11 +272,7 @@ class Launcher:
         self.ended.is_inert = False
         if self._began_at is not None:
             self.ended.seconds = time.monotonic() - self._began_at
-        self.ended.texts = [
-            text
-            for one in collected.values()
-            for text in (*one.texts, *_on_their_way(one, collected), *_not_consumed(one, collected))
-        ]
+        self.ended.texts = texts_of(collected)
 
     def _end(self) -> None:
         for line in self._lines.values():
@@ -303,25 +283,26 @@ class Launcher:
             line.close()
 
 
-def _on_their_way(one: Collected, collected: dict[int, Collected]) -> list[str]:
-    """Give the molecules that a node has given and their receiver has not got."""
-    return [
-        text
-        for gift in one.gifts
-        if gift.to not in collected or (gift.giver, gift.number) not in collected[gift.to].got
-        for text in gift.texts
-    ]
-
-
-def _not_consumed(one: Collected, collected: dict[int, Collected]) -> list[str]:
-    """Give the molecules that a node has lent and their borrower has not consumed."""
-    return [
-        loan.text for loan in one.loans if loan.to not in collected or loan.attempt not in collected[loan.to].reacted
-    ]
+def error_from(problem: Problem, source: Source) -> SolventError:
+    """Give the error that a run in one process would have raised."""
+    span = None if problem.place is None else Span(source, *problem.place)
+    if problem.kind == ReactionFailed.__name__:
+        return ReactionFailed(
+            problem.code,
+            problem.message,
+            rule=problem.rule,
+            reactants=problem.reactants,
+            span=span,
+            note=problem.note,
+            hint=problem.hint,
+        )
+    kinds = {kind.__name__: kind for kind in _kinds(SolventError)}
+    kind: type[SolventError] = kinds.get(problem.kind, SolventError)
+    return kind(problem.code, problem.message, span=span, note=problem.note, hint=problem.hint)
 
 
 def _kinds(kind: type[SolventError]) -> list[type[SolventError]]:
     return [kind, *(found for one in kind.__subclasses__() for found in _kinds(one))]
 
 
-__all__ = ["Ended", "Launcher"]
+__all__ = ["Ended", "Launcher", "error_from"]

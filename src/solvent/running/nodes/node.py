@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.engine.reaction import Stopped
 from solvent.errors import ReactionFailed, SolventError
+from solvent.live import Identity
+from solvent.protocols.machine import NodeId
 from solvent.running.nodes.control import (
     AskStatus,
     Begin,
@@ -27,8 +29,9 @@ from solvent.running.nodes.control import (
     Problem,
     Status,
 )
-from solvent.running.nodes.listening import Listener, Visitor
-from solvent.running.nodes.work import Work, save_part
+from solvent.running.nodes.keeping import InFolder, save_part
+from solvent.running.nodes.listening import Door, Listener, Visitor
+from solvent.running.nodes.work import Work
 
 if TYPE_CHECKING:
     import socket
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from solvent.chemistry.functions import Functions
+    from solvent.live import Codec
 
 _LAST = ("halted", "failed")
 
@@ -128,10 +132,10 @@ class NodeProcess:
         try:
             functions = self._functions(part.functions)
             self._work = work = Work(
-                self.folder,
                 part,
                 functions,
-                self._listener,
+                InFolder(self.folder),
+                self._door,
                 told_phase=self._be,
                 should_stop=lambda: self.is_stopping,
             )
@@ -140,6 +144,14 @@ class NodeProcess:
             self._fail(error)
         else:
             self._spawn(self._watch(work))
+
+    def _door(self, part: Part, protocol: str, codec: Codec) -> Door:
+        """Give the way to other nodes: through the port that is open already."""
+        identity = Identity(part.node, protocol, part.run, self._listener.identity.secret)
+        peers = {NodeId(node): at for node, at in enumerate(part.addresses) if node != part.node}
+        door = Door(identity, codec, peers=peers)
+        door.listener = self._listener
+        return door
 
     async def _watch(self, work: Work) -> None:
         try:

@@ -16,9 +16,9 @@ from solvent.protocols.machine import NodeId
 from solvent.running.nodes.control import Part
 from solvent.running.nodes.dealing import Deal, text_of_rules
 from solvent.running.nodes.folder import PROGRAM, RunRecord, load_run, new_folder, node_folder, save_run
+from solvent.running.nodes.keeping import load_part, save_part
 from solvent.running.nodes.launcher import Ended, Launcher
 from solvent.running.nodes.processes import Processes
-from solvent.running.nodes.work import load_part, save_part
 from solvent.running.nodes.writing import Writing
 from solvent.running.program import Program, deep_stack, parse, read_text
 

@@ -16,82 +16,59 @@ import msgspec
 
 from solvent.engine.reaction import Stopped
 from solvent.errors import Misuse
-from solvent.live import Codec, Host, Identity, Journal
+from solvent.live import Codec, Host
 from solvent.protocols.capture.vocabulary import Combination, Discover, RuleId, Wake
 from solvent.protocols.directory import EVERYTHING, Watch, bounds
 from solvent.protocols.inertia import Inert, Resumed
 from solvent.protocols.machine import NodeId
-from solvent.protocols.nodes import Idle, Told, unpacked
+from solvent.protocols.nodes import Idle, Told
 from solvent.running.nodes.alone import Alone, Patient
 from solvent.running.nodes.building import Machinery
 from solvent.running.nodes.chemist import Chemist
-from solvent.running.nodes.control import Collected, Gift, Loan, Part, Status
+from solvent.running.nodes.collecting import collected_from
+from solvent.running.nodes.control import Collected, Part, Status
 from solvent.running.nodes.dealing import rules_in
 from solvent.running.nodes.homes import charge_of
-from solvent.running.nodes.listening import Door
 from solvent.running.nodes.shapes import Shapes
 from solvent.running.nodes.table import Table
 from solvent.running.nodes.writing import Writing
 from solvent.running.program import parse
-from solvent.running.saving import write_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
+    from collections.abc import Awaitable, Callable
 
     from solvent.chemistry.functions import Functions
-    from solvent.running.nodes.listening import Listener
-
-PART, JOURNAL = "part.json", "journal"
-
-
-def save_part(folder: Path, part: Part) -> None:
-    """Write a node's part into its folder."""
-    write_whole(folder / PART, msgspec.json.encode(part).decode())
-
-
-def load_part(folder: Path) -> Part | None:
-    """Read a node's part, if there is one."""
-    try:
-        return msgspec.json.decode((folder / PART).read_bytes(), type=Part)
-    except FileNotFoundError:
-        return None
-
-
-def forget(folder: Path) -> None:
-    """Remove what a node has kept of a run that is over."""
-    for name in (PART, JOURNAL):
-        (folder / name).unlink(missing_ok=True)
+    from solvent.live import Transport
+    from solvent.running.nodes.keeping import Keeping
+    from solvent.running.program import Program
 
 
 class Work:
     """A node's part of one run.
 
-    `told_phase` hears how far it is: `waiting` for the signal to begin, `alone`, `together`, `inert`.
+    `connect` gives the way to other nodes that speak a protocol. `told_phase` hears how far it is: `waiting` for the
+    signal to begin, `alone`, `together`, `inert`.
     """
 
     def __init__(
         self,
-        folder: Path,
         part: Part,
         functions: Functions,
-        listener: Listener,
+        keeping: Keeping,
+        connect: Callable[[Part, str, Codec], Transport],
         *,
         told_phase: Callable[[str], None],
         should_stop: Callable[[], bool],
     ) -> None:
         self.part = part
-        self._folder = folder
+        self._keeping = keeping
         self._told_phase = told_phase
         self._should_stop = should_stop
-        self._nodes = tuple(map(NodeId, range(len(part.addresses))))
+        self._nodes = tuple(map(NodeId, range(part.nodes or len(part.addresses))))
         self._functions = Patient(functions)
         program = parse(part.text, name=part.name, functions=self._functions)
         self._writing = Writing(program)
-        rules = rules_in(program)
-        standing = [rules[number] for number in part.standing]
-        endless = [self._writing.read(text) for text in part.endless]
-        self._table = Table(standing, endless)
+        self._table = table_of(part, program, self._writing)
         self.chemist = Chemist(
             part.node,
             self._writing,
@@ -105,12 +82,9 @@ class Work:
             should_stop=should_stop,
         )
         self._machinery = machinery = Machinery(part.protocol, part.node, self._nodes, self._table.arities)
-        self._journal = Journal(folder / JOURNAL, machinery.record_type)
-        identity = Identity(part.node, f"capture {part.protocol}", part.run, listener.identity.secret)
-        peers = {node: part.addresses[node] for node in self._nodes if node != part.node}
-        door = Door(identity, Codec(machinery.message_type), peers=peers)
-        door.listener = listener
-        self.host = Host(machinery.machine, door, application=self, journal=self._journal)
+        self._journal = keeping.journal(machinery.record_type)
+        transport = connect(part, f"capture {part.protocol}", Codec(machinery.message_type))
+        self.host = Host(machinery.machine, transport, application=self, journal=self._journal)
         self._begun = asyncio.Event()
         # What has not become the machine's yet.
         self._alone: Alone | None = None
@@ -121,9 +95,9 @@ class Work:
         self._told = 0
         self._is_look_set = False
 
-    async def start(self) -> None:
-        """Read the journal, and begin to hear others."""
-        await self.host.start()
+    async def start(self, before: Callable[[], Awaitable[None]] | None = None) -> None:
+        """Read the journal, and begin to hear others; `before` that, do something once the node can be reached."""
+        await self.host.start(before)
         # A word that nobody says: it opens the connections to all others before they are needed.
         self.host.request(Watch(len(self.part.words), ""))
         self._told_phase("together" if self._is_registered else "waiting")
@@ -204,7 +178,7 @@ class Work:
             except BaseException:
                 # What has happened so far need not happen again.
                 self.part = msgspec.structs.replace(self.part, share=self._written(alone))
-                save_part(self._folder, self.part)
+                self._keeping.save(self.part)
                 raise
         elif self._should_stop():
             raise Stopped
@@ -246,22 +220,14 @@ class Work:
         """Give the molecules that are here, and what is on its way to others."""
         if not self._is_registered:
             return Collected(self.part.share if self._alone is None else self._written(self._alone))
-        capture = self.host.state.inner.capture
-        gifts = [
-            Gift(self.part.node, number, to, tuple(unpacked(text).value for _, text in items))
-            for number, (to, items) in getattr(capture, "gifts", {}).items()
-        ]
-        texts: list[str] = []
-        loans: list[Loan] = []
-        for held in capture.molecules.values():
-            text = unpacked(held if isinstance(held, str) else held.value).value
-            hold = None if isinstance(held, str) else held.hold
-            if hold is not None and hold.is_lent:
-                loans.append(Loan(hold.requester, hold.attempt, text))
-            else:
-                texts.append(text)
-        got, reacted = tuple(getattr(capture, "got", ())), tuple(getattr(capture, "reacted", ()))
-        return Collected(tuple(texts), tuple(gifts), got, tuple(loans), reacted)
+        return collected_from(self.part.node, self.host.state.inner.capture)
 
 
-__all__ = ["JOURNAL", "PART", "Work", "forget", "load_part", "save_part"]
+def table_of(part: Part, program: Program, writing: Writing) -> Table:
+    """Give what stands on every node's table."""
+    rules = rules_in(program)
+    standing = [rules[number] for number in part.standing]
+    return Table(standing, [writing.read(text) for text in part.endless])
+
+
+__all__ = ["Work", "table_of"]
