@@ -99,6 +99,29 @@ def test_a_server_that_is_stopped_is_waited_for(one: Server) -> None:
         assert [record.position for record in space.read("stopped", limit=100_000)] == positions
 
 
+def test_time_in_which_a_process_does_not_run_does_not_count(one: Server) -> None:
+    """A process that is stopped for longer than its patience while it waits does not give up afterwards."""
+    with open_space(one.url, patience=1.0) as space:
+        one.send(signal.SIGSTOP)
+        said = list[Any]()
+
+        def append() -> None:
+            try:
+                said.append(space.append("halted", b""))
+            except SpaceError as error:
+                said.append(error.code)
+
+        thread = threading.Thread(target=append)
+        thread.start()
+        time.sleep(0.2)
+        # What SIGSTOP does to all of a process.
+        space._link._loop.call_soon_threadsafe(time.sleep, 2.5)  # type: ignore[attr-defined]
+        time.sleep(2.4)
+        one.send(signal.SIGCONT)
+        thread.join(SECONDS_MAX)
+        assert said == [space.last("halted")]
+
+
 @pytest.mark.parametrize("is_durable", [False, True])
 def test_whether_it_is_on_disk_is_chosen(tmp_path: Path, *, is_durable: bool) -> None:
     """The server's default brings things to the disk every two minutes; a durable one does so before it answers."""
