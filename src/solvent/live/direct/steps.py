@@ -87,14 +87,18 @@ class Steps(Generic[State]):
 
     def finish(self) -> None:
         """End a turn: take what came of itself, write what was saved, send what was said."""
-        own = self.own
-        for _ in range(OWN_MAX):
-            if not own:
-                break
-            self.take(own.popleft())
+        if self.own:
+            self._take_own()
         if self._journal is not None:
             self._say()
         self._board.flush()
+
+    def _take_own(self) -> None:
+        own = self.own
+        for _ in range(OWN_MAX):
+            self.take(own.popleft())
+            if not own:
+                return
 
     def _answer(self) -> None:
         """Take answers, before anything else."""

@@ -40,3 +40,18 @@ def test_a_timer_that_was_stopped_is_silent() -> None:
     timer.start()
     timer.stop()
     assert poll.poll(0.01) == []
+
+
+def test_a_timer_that_is_gone_sets_no_other_one() -> None:
+    """The system gives its number to the next that is made."""
+    gone = Timer(1_000_000)
+    number = gone.fileno()
+    gone.close()
+    timer, poll = Timer(1_000_000), select.epoll()
+    assert timer.fileno() == number
+    poll.register(timer, select.EPOLLIN)
+    gone.start()
+    assert poll.poll(0.01) == []
+    timer.start()
+    gone.stop()
+    assert len(poll.poll(10)) == 1
