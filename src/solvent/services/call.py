@@ -23,7 +23,7 @@ import msgspec
 
 from solvent.services.failure import Failure, failure_of
 from solvent.services.lending import claims_among
-from solvent.services.threads import ThreadJob, report_fault
+from solvent.services.threads import LOOK_SECONDS, ThreadJob, report_fault
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -202,7 +202,7 @@ class Call:
     """A call and its attempts; also the handle by which it is cancelled."""
 
     __slots__ = (
-        "_attempt", "_cell", "_clock", "_forget", "_gate", "_launch", "_timer", "_turns",
+        "_attempt", "_cell", "_clock", "_forget", "_gate", "_launch", "_may_begin", "_timer", "_turns",
         "arguments", "attempts", "claims", "identity", "keywords", "lock", "over", "service", "task",
     )  # fmt: skip
 
@@ -220,8 +220,10 @@ class Call:
         forget: Callable[[Call], None],
         turns: Turns | None = None,
         identity: CallIdentity | None = None,
+        may_begin: Callable[[], bool] | None = None,
     ) -> None:
         self.service = service
+        self._may_begin = may_begin
         self.identity = identity
         self.task = task
         self.arguments = arguments
@@ -254,7 +256,10 @@ class Call:
             self._turns.enter(self)
 
     def proceed(self) -> None:
-        """Make the next attempt now."""
+        """Make the next attempt now, or as soon as it may begin."""
+        if self._may_begin is not None and not self.over and not self._may_begin():
+            self._clock.after(LOOK_SECONDS, self.proceed)
+            return
         with self.lock:
             self._timer = None
             attempt = None

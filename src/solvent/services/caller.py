@@ -73,13 +73,16 @@ class Caller:
         folder: Path | None = None,
         makers: Mapping[str, Maker] = {},
         lender: Lender | None = None,
+        may_begin: Callable[[], bool] | None = None,
     ) -> None:
+        """`may_begin` is asked before each call is really begun, by any thread; while it says no, calls wait."""
         self.folder = folder
+        self._may_begin = may_begin
         self.lender = lender
         self.executor = executor
         self.clock = Clock()
         self.loop = Loop()
-        self.threads = Threads(jobs)
+        self.threads = Threads(jobs, may_begin)
         # A pool that someone brings along serves further runs after this one.
         self.processes = _open_processes(jobs) if processes is True else processes or None
         self._owns_processes = processes is True
@@ -216,6 +219,7 @@ class Caller:
             call = Call(
                 service, task, arguments, keywords, done,
                 launch=launch, gate=gate, clock=self.clock, forget=self._forget, turns=turns, identity=identity,
+                may_begin=self._may_begin,
             )  # fmt: skip
             self._live.add(call)
             call.enter()

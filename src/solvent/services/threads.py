@@ -20,6 +20,7 @@ import sys
 import threading
 from collections import deque
 from queue import Empty, SimpleQueue
+from time import sleep
 from typing import TYPE_CHECKING, Any, Protocol
 
 from solvent.services.failure import Failure, failure_of
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 GIVEN_UP_MAX = 1_000
 LOOK_SECONDS = 0.05
-"""How often to look for calls that still are to be cancelled, while the threads end."""
+"""How often to look for calls that still are to be cancelled, while the threads end; and whether calls may begin."""
 
 
 def default_jobs() -> int:
@@ -161,8 +162,10 @@ class KnownSingle(Single):
 class Threads:
     """A pool of worker threads."""
 
-    def __init__(self, jobs: int | None = None) -> None:
+    def __init__(self, jobs: int | None = None, may_begin: Callable[[], bool] | None = None) -> None:
+        """`may_begin` is asked before each job; while it says no, jobs wait."""
         self.jobs = jobs or default_jobs()
+        self._may_begin = may_begin
         self.refusal: str | None = None
         self._queue: SimpleQueue[ThreadJob | None] = SimpleQueue()
         self._idle: deque[None] = deque(maxlen=self.jobs)
@@ -260,11 +263,13 @@ class Threads:
 
     def _work(self, seat: Seat) -> None:
         """Run jobs until told to end or given up."""
-        get, idle, note = self._queue.get, self._idle, CURRENT.set
+        get, idle, note, may_begin = self._queue.get, self._idle, CURRENT.set, self._may_begin
         while (job := get()) is not None:
             # First the seat, then the question: whoever cancels the job meanwhile finds its seat, or it does not begin.
             job.seat = seat
             seat.job = job
+            while may_begin is not None and not may_begin() and not job.over:
+                sleep(LOOK_SECONDS)
             if not job.over:
                 note(job)
                 _run(job)

@@ -186,3 +186,21 @@ def test_every_start_has_exactly_one_outcome_with_processes(*, calls: list[tuple
     for outcome in outcomes:
         outcome.wait()
     assert [len(outcome.reports) for outcome in outcomes] == [1] * len(calls)
+
+
+@pytest.mark.parametrize("policy", [Policy(), Policy(retries=1), Policy(concurrency=1)])
+@pytest.mark.parametrize("kind", ["python", "replay"])
+def test_calls_wait_until_they_may_begin(kind: str, policy: Policy) -> None:
+    """While whoever calls must not act no call begins, and one that waits can be cancelled."""
+    may = threading.Event()
+    options = {"seconds": 0.0} if kind == "replay" else {}
+    service = Service("s", kind=kind, function=dict, policy=policy, options=options)
+    with Caller([service], may_begin=may.is_set) as caller:
+        first, handle = start(caller)
+        handle.cancel()
+        assert first.failure().kind == "CANCELLED"
+        second, _ = start(caller)
+        time.sleep(0.15)
+        assert second.reports == []
+        may.set()
+    assert [one[1] for one in second.reports] == [None]
