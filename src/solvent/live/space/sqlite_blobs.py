@@ -14,7 +14,6 @@ import fcntl
 import os
 from contextlib import suppress
 from hashlib import sha256
-from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from solvent.errors import SpaceError
@@ -99,7 +98,7 @@ class SqliteBlobs:
                 sync_folder(folder)
 
     def _write(self, path: Path, view: memoryview) -> None:
-        unfinished = self._folder / f"{_UNFINISHED}{token_hex(8)}"
+        unfinished = self._folder / f"{_UNFINISHED}{os.urandom(8).hex()}"
         number = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(number, fcntl.LOCK_EX)

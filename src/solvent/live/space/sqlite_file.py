@@ -19,7 +19,6 @@ closely on another (very rarely); nobody can here.
 
 from __future__ import annotations
 
-import ctypes
 import os
 import random
 import sqlite3
@@ -32,15 +31,15 @@ from typing import TYPE_CHECKING, TypeVar
 
 from solvent.errors import SpaceError
 from solvent.live.space.sqlite_format import check_place, connect, prepare
-from solvent.live.space.sqlite_locks import describe_holder, pass_by
+from solvent.live.space.sqlite_locks import describe_holder, stopped_holder_goes_on
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
 PAUSE_FIRST, PAUSE_MAX = 0.0002, 0.003
-PASS_BY_FIRST, PASS_BY_NEXT = 0.2, 5.0
-"""How long to wait until somebody who is stopped with the lock is helped, and until it is tried again."""
+PASS_BY_FIRST, PASS_BY_NEXT, PASSING = 0.2, 1.0, 0.5
+"""After how long somebody who is stopped with the lock is let go on, how often again, and for how long."""
 CHECKPOINT_PAGES = 4000
 _PAGE_BYTES = 4096
 _PAGES_PER_TRANSACTION = 4
@@ -51,6 +50,10 @@ _ERRORS = (sqlite3.Error, UnicodeError)
 _FULL = {ENOSPC, EDQUOT, EFBIG}
 
 Result = TypeVar("Result")
+
+
+class _Busy(Exception):
+    """Somebody else was at work all the time."""
 
 
 class SqliteFile:
@@ -137,24 +140,39 @@ class SqliteFile:
         return result
 
     def _begin(self, connection: sqlite3.Connection) -> None:
-        self._patiently(lambda: connection.execute("BEGIN IMMEDIATE"))
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            if not self.is_busy(error):
+                raise
+            self._patiently(lambda: connection.execute("BEGIN IMMEDIATE"))
 
     def _patiently(self, work: Callable[[], Result]) -> Result:
         """Try again while others are at work."""
-        pause, until, passing = PAUSE_FIRST, 0.0, 0.0
+        until, seconds = 0.0, PASS_BY_FIRST
+        while True:
+            with suppress(_Busy):
+                return self._tried(work, seconds)
+            with stopped_holder_goes_on(self.path) as is_somebody, suppress(_Busy):
+                if is_somebody:
+                    return self._tried(work, PASSING)
+            until = until or time.monotonic() + self.patience - seconds
+            if time.monotonic() > until:
+                raise self._locked()
+            seconds = min(PASS_BY_NEXT, self.patience)
+
+    def _tried(self, work: Callable[[], Result], seconds: float) -> Result:
+        """Try again for a while; raise `_Busy` when it is over."""
+        pause, until = PAUSE_FIRST, 0.0
         while True:
             try:
                 return work()
             except sqlite3.OperationalError as error:
                 if not self.is_busy(error):
                     raise
-            now = time.monotonic()
-            until, passing = until or now + self.patience, passing or now + PASS_BY_FIRST
-            if now > until:
-                raise self._locked()
-            if now > passing:
-                pass_by(self.path)
-                passing = now + PASS_BY_NEXT
+            until = until or time.monotonic() + seconds
+            if time.monotonic() > until:
+                raise _Busy
             time.sleep(pause * random.random())
             pause = min(2 * pause, PAUSE_MAX)
 
@@ -228,6 +246,8 @@ class SqliteFile:
 
     def abandon(self) -> None:
         """In a copy of the process: forget everything, and let nothing be closed."""
+        import ctypes
+
         self._guard, self._turn = threading.Lock(), threading.Lock()
         for connection in (*self._free, *self._used):
             # SQLite would take itself for the process that it is a copy of. One count too many keeps it for ever.

@@ -1,9 +1,9 @@
 """Who keeps a SQLite file locked, and a way around one that was stopped while it did.
 
 A process that is stopped (SIGSTOP, Ctrl-Z) in the middle of a transaction holds up all other writers, for as long as
-it is stopped, and only the system could take the lock from it. `pass_by` lets it go on for the moment that its
-transaction takes, and stops it again: as if it had been stopped that much later. This is done only to a process that
-is stopped, holds this very lock, and may be sent signals, and only by somebody who has waited for a while.
+it is stopped, and nobody can take the lock from it. So it is let go on until somebody else has the lock, and stopped
+again: as if it had been stopped that much later. This is done only to a process that is stopped, holds this very lock,
+and may be sent signals, and only by somebody who has waited for a while.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from __future__ import annotations
 import os
 import signal
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterator
 
 # SQLite's lock of writers: one byte of the file of shared memory.
 _WRITERS_BYTE = 120
-_PASSING_SECONDS_MAX = 0.5
+_STOPPING_SECONDS_MAX = 0.5
 
 
 def describe_holder(path: Path) -> str:
@@ -31,23 +31,29 @@ def describe_holder(path: Path) -> str:
     return f"process {process} holds the lock" + (", and is stopped" if _is_stopped(process) else "")
 
 
-def pass_by(path: Path) -> None:
-    """Let a process that was stopped in a transaction end it; do nothing where nobody was."""
+@contextmanager
+def stopped_holder_goes_on(path: Path) -> Iterator[bool]:
+    """Let a process that was stopped in a transaction go on for the while; say whether there is one."""
     process = _holder(path)
     if not process or process == os.getpid() or not _is_stopped(process):
+        yield False
         return
-    with suppress(OSError):
+    try:
         os.kill(process, signal.SIGCONT)
-        try:
-            _wait_until(lambda: _holder(path) != process)
-        finally:
+    except OSError:
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        with suppress(OSError):
             os.kill(process, signal.SIGSTOP)
-        _wait_until(lambda: _is_stopped(process))
+            _wait_until_stopped(process)
 
 
-def _wait_until(is_so: Callable[[], bool]) -> None:
-    until = time.monotonic() + _PASSING_SECONDS_MAX
-    while not is_so() and time.monotonic() < until:
+def _wait_until_stopped(process: int) -> None:
+    until = time.monotonic() + _STOPPING_SECONDS_MAX
+    while not _is_stopped(process) and time.monotonic() < until:
         time.sleep(0.001)
 
 
@@ -72,4 +78,4 @@ def _is_stopped(process: int) -> bool:
     return False
 
 
-__all__ = ["describe_holder", "pass_by"]
+__all__ = ["describe_holder", "stopped_holder_goes_on"]
