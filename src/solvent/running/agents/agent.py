@@ -83,6 +83,10 @@ class Agent:
         self._read_letters = 0
         self._looks_at = 0.0
         self._ended = set[str]()
+        #: How often this agent may have been presumed dead when it last saw which places it still has.
+        self._lapses = 0
+        #: Places that nobody has, and since when, by their run and number; also those taken only since nobody did.
+        self._free: dict[tuple[str, int], float] = {}
         #: Places at which nothing more can happen unless a letter comes, and since when.
         self._idle: dict[Place, tuple[float, Case]] = {}
 
@@ -122,6 +126,8 @@ class Agent:
         touched: dict[Place, Case] = {}
         try:
             is_changed = self._take_answers(touched)
+            if self._pulse.lapses != self._lapses:
+                self._look_after_lapse()
             now = time.monotonic()
             if is_changed or now >= self._looks_at:
                 self._read_names()
@@ -141,6 +147,22 @@ class Agent:
             self._idle.clear()
             self._read_runs = self._read_letters = 0
             self._is_over.wait(PATIENCE_SECONDS)
+
+    def _may_act(self) -> bool:
+        """Whether nobody can have presumed this agent dead since it last saw which places it has; for any thread.
+
+        Calls are begun only then: one that was stopped must not begin those that another agent makes by now.
+        """
+        return self._pulse.is_fresh() and self._pulse.lapses == self._lapses
+
+    def _look_after_lapse(self) -> None:
+        """See which places are still here, since others may have presumed this agent dead."""
+        lapses = self._pulse.lapses
+        for case in self.cases.values():
+            for number in case.lost():
+                case.drop(number)
+                self._tell(f"place {number} of {case.run} is another agent's now")
+        self._lapses = lapses
 
     def _take_answers(self, touched: dict[Place, Case]) -> bool:
         """Wait for something to come, and take it; tell whether the space may have changed."""
@@ -190,7 +212,9 @@ class Agent:
             plan = plan_of(self._space, run)
             if plan is None or ending_of(self._space, run) is not None:
                 return
-            self.cases[run] = case = Case(self._space, self.name, run, plan, self._offers, jobs=self._jobs)
+            self.cases[run] = case = Case(
+                self._space, self.name, run, plan, self._offers, jobs=self._jobs, may_begin=self._may_act
+            )
         except SolventError as error:
             if _is_away(error):
                 raise
@@ -274,11 +298,13 @@ class Agent:
     def _append(self, appends: list[Append]) -> list[int]:
         if self._space.is_atomic or len(appends) == 1:
             return self._space.append_all(appends)
-        first, *others = appends
-        if first.expected is None:
+        at = next((number for number, one in enumerate(appends) if one.expected is not None), None)
+        if at is None:
             return self._space.append_all(appends)
-        # Letters only when it is sure that the place is still this agent's.
-        return [self._space.append(first.log, first.data, expected=first.expected), *self._space.append_all(others)]
+        # Letters only when it is sure that the place is still this agent's, but for those that do not rest on it.
+        positions = self._space.append_all(appends[:at]) if at else []
+        positions.append(self._space.append(appends[at].log, appends[at].data, expected=appends[at].expected))
+        return positions + (self._space.append_all(appends[at + 1 :]) if appends[at + 1 :] else [])
 
     def _give_up(self, case: Case, place: Place, error: SolventError) -> None:
         """End a run that cannot go on: its record is damaged, or a product cannot be computed."""
@@ -293,11 +319,15 @@ class Agent:
     def _look(self, touched: dict[Place, Case]) -> None:
         """Take this agent's share of the places that nobody has."""
         self._pulses.look()
+        now = time.monotonic()
+        self._free = {place: since for place, since in self._free.items() if place[0] in self.cases}
         alive = {*self._pulses.alive(), self.name}
         total = sum(case.plan.places for case in self.cases.values())
         mine = sum(len(case.here) for case in self.cases.values())
         share = -(-total // len(alive))
         for case in list(self.cases.values()):
+            if self._is_ended(case):
+                continue
             below = key_of(case.run, "has") + "/"
             held = {int(key.removeprefix(below)): entry for key, entry in self._space.keys(below).items()}
             numbers = [one for one in range(case.plan.places) if one not in case.here and case.can_serve(one)]
@@ -306,10 +336,15 @@ class Agent:
                 known = holder_from_entry(held[number]) if number in held else None
                 is_free = known is None or not known.agent or known.agent == self.name
                 if not is_free and known is not None and not self._pulses.is_presumed_dead(known.agent):
+                    self._free.pop((case.run, number), None)
                     continue
-                if mine >= share:
-                    break
-                mine += self._take(case, number, touched)
+                since = self._free.setdefault((case.run, number), now)
+                if mine < share:
+                    del self._free[case.run, number]
+                    mine += self._take(case, number, touched)
+                elif now - since > self._ttl:
+                    # The others may not have the services that it needs.
+                    mine += self._take(case, number, touched)
             mine -= self._share_out(case, mine - share)
 
     def _take(self, case: Case, number: int, touched: dict[Place, Case]) -> bool:
@@ -335,7 +370,7 @@ class Agent:
         for number, place in list(case.here.items()):
             if left >= surplus:
                 break
-            if place.is_idle and not place.is_fresh:
+            if place.is_idle and not place.is_fresh and (case.run, number) not in self._free:
                 case.release(number)
                 left += 1
         return left
@@ -349,6 +384,18 @@ class Agent:
             pass
         case.close()
         self.cases.pop(case.run, None)
+
+    def _is_ended(self, case: Case) -> bool:
+        """See whether a run is over though nobody has said so: who was to say it may have died before."""
+        if ending_of(self._space, case.run) is not None:
+            self._ended.add(case.run)
+        elif case.here and not case.is_over and case.is_idle():
+            self._consider_end(case)
+        return case.run in self._ended
+
+    def _consider_end(self, case: Case) -> None:
+        if is_over(standings(self._space, case.run), case.plan.places):
+            self._space.append(OVER, case.run.encode())
 
     def _tell_idle(self) -> None:
         """Tell of places at which nothing has happened for a moment, and whether this is the end of a run."""
@@ -364,13 +411,16 @@ class Agent:
             case = self.cases[run]
             if case.is_over:
                 self._end(case)
-            elif case.is_idle() and is_over(standings(self._space, run), case.plan.places):
-                self._space.append(OVER, run.encode())
+            elif case.is_idle():
+                self._consider_end(case)
 
     def _end(self, case: Case) -> None:
         """Tell how the tasks are, as far as they are here, of a run that is over; the last one ends it."""
         case.is_over = True
         try:
+            for number in case.lost():
+                # How its tasks are another agent knows.
+                case.drop(number)
             case.publish()
             report = report_of(self._space, case.run, case.workflow, case.plan.places)
         except SolventError as error:
@@ -388,8 +438,9 @@ def _is_away(error: SolventError) -> bool:
 
 
 def _note(place: Place, appends: list[Append], positions: list[int]) -> None:
-    if appends[0].expected is not None:
-        place.journal.kept(positions[0])
+    for one, position in zip(appends, positions, strict=True):
+        if one.expected is not None:
+            place.journal.kept(position)
 
 
 __all__ = ["TTL", "Agent", "Offers"]

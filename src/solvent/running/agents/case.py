@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
-from solvent.errors import RecordProblem
+from solvent.errors import Conflict, RecordProblem
 from solvent.live.space.leases import Lease
 from solvent.running.agents.place import ControlledPlace, Place
 from solvent.running.agents.plans import Standing, key_of, log_at, log_to, places_of, publish, workflow_of
@@ -20,6 +20,8 @@ from solvent.services import Caller
 from solvent.workflow.concrete import Concretiser
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from solvent.live.space import Record, Space
     from solvent.live.space.leases import Pulses
     from solvent.running.agents.offers import Offers
@@ -29,7 +31,17 @@ if TYPE_CHECKING:
 class Case:
     """A run at an agent."""
 
-    def __init__(self, space: Space, agent: str, run: str, plan: Plan, offers: Offers, *, jobs: int | None) -> None:
+    def __init__(
+        self,
+        space: Space,
+        agent: str,
+        run: str,
+        plan: Plan,
+        offers: Offers,
+        *,
+        jobs: int | None,
+        may_begin: Callable[[], bool] | None = None,
+    ) -> None:
         self.run = run
         self.plan = plan
         self.here: dict[int, Place] = {}
@@ -40,6 +52,9 @@ class Case:
         self._agent = agent
         self._offers = offers
         self._jobs = jobs
+        self._may_begin = may_begin
+        #: The revisions of what was told of places.
+        self._told = dict[int, int]()
         submitted = workflow_of(space, plan)
         offers.refuse(submitted)
         used = {task.service for task in submitted.tasks}
@@ -74,7 +89,11 @@ class Case:
                 self.workflow, self._inputs, functions=FUNCTIONS, folder=self._offers.folder
             )
             self._caller = Caller(
-                self.workflow.services, jobs=self._jobs, folder=self._offers.folder, makers=makers_at(0)
+                self.workflow.services,
+                jobs=self._jobs,
+                folder=self._offers.folder,
+                makers=makers_at(0),
+                may_begin=self._may_begin,
             )
         assert self._caller is not None
         is_whole = self.plan.places == 1
@@ -121,8 +140,28 @@ class Case:
     def tell(self, place: Place) -> None:
         """Say how a place is at which nothing more can happen unless a letter comes."""
         standing = Standing(place.journal.position, dict(place.said), dict(place.heard))
-        self._space.put(key_of(self.run, "is", place.number), msgspec.msgpack.encode(standing))
+        key, data = key_of(self.run, "is", place.number), msgspec.msgpack.encode(standing)
         place.is_fresh = False
+        known = self._told.get(place.number, 0)
+        while True:
+            try:
+                self._told[place.number] = self._space.put(key, data, expected=known)
+            except Conflict:
+                entry = self._space.get(key)
+            else:
+                return
+            known = 0 if entry is None else entry.revision
+            if entry is not None and msgspec.msgpack.decode(entry.value, type=Standing).position > standing.position:
+                # Another agent has the place by now, and knows more.
+                return
+
+    def lost(self) -> list[int]:
+        """Give the places that another agent has taken, as their journals show."""
+        return [
+            number
+            for number, place in self.here.items()
+            if self._space.last(log_at(self.run, number)) != place.journal.position
+        ]
 
     def is_idle(self) -> bool:
         """Whether nothing more can happen at the places that are here, and that has been told."""

@@ -80,6 +80,8 @@ class Place(RecordedRun):
         self._words = Writer(journal.space)
         self._away = {one[1] for one in self.solution if type(one) is tuple and one[0] is _AWAY}
         self._outgoing: dict[int, list[words.Said]] = {}
+        #: Letters that follow from what the journal has already.
+        self._again: list[Append] = []
         self._ready: list[Deferred] = []
 
     # --- Being driven.
@@ -92,6 +94,7 @@ class Place(RecordedRun):
         self._began = time.perf_counter()
         self._within(lambda: self.reactor.run(self.solution))
         self.settle()
+        self._again = self._written()
         if self._letters:
             # They came after the last one who had this place had died.
             self.journal.note(Heard(self.read_up_to))
@@ -131,14 +134,24 @@ class Place(RecordedRun):
         self._within(settle)
 
     def appends(self) -> list[Append]:
-        """Give what is to be kept before anything is done: the journal, and letters to others behind it."""
-        found = self.journal.taken()
+        """Give what is to be kept before anything is done: the journal, and letters to others behind it.
+
+        What the last one who had the place may not have said any more comes before the journal: from the next record
+        on nobody would know that it was not said.
+        """
+        found = [*self._again, *self.journal.taken(), *self._written()]
+        self._again = []
+        if found:
+            self.is_fresh = True
+        return found
+
+    def _written(self) -> list[Append]:
+        """Make letters of what is to be said."""
+        found = []
         for to, said in self._outgoing.items():
             first = self.said[to] - len(said) + 1
             found.append(Append(self._logs[to], words.write(Letter(self.number, first, tuple(said)))))
         self._outgoing = {}
-        if found:
-            self.is_fresh = True
         return found
 
     def go(self) -> None:
