@@ -12,6 +12,7 @@ A value may be anything that Python can pass; only what a file can say survives 
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, Literal
 
 import msgspec
@@ -139,7 +140,7 @@ class Alternative(msgspec.Struct, frozen=True, omit_defaults=True):
         return self.watch or self.replaced
 
 
-class Workflow(msgspec.Struct, frozen=True, omit_defaults=True):
+class Workflow(msgspec.Struct, frozen=True, omit_defaults=True, dict=True):
     """A whole workflow."""
 
     name: str
@@ -169,7 +170,7 @@ class Workflow(msgspec.Struct, frozen=True, omit_defaults=True):
         """Give the service of a name."""
         return next((service for service in self.services if service.name == name), None)
 
-    @property
+    @cached_property
     def is_controlled(self) -> bool:
         """Whether any task does more than wait for all its sources and pass to all its destinations."""
         return any(
@@ -177,7 +178,7 @@ class Workflow(msgspec.Struct, frozen=True, omit_defaults=True):
             for task in self.tasks
         )
 
-    @property
+    @cached_property
     def destinations(self) -> dict[str, list[str]]:
         """For each task, the tasks that wait for it."""
         found: dict[str, dict[str, None]] = {task.name: {} for task in self.tasks}
@@ -188,17 +189,17 @@ class Workflow(msgspec.Struct, frozen=True, omit_defaults=True):
                 found[task.name] |= dict.fromkeys(task.control.named)
         return {name: [*later] for name, later in found.items()}
 
-    @property
+    @cached_property
     def dormant(self) -> dict[str, str]:
         """The tasks that wait for an alternative to apply, with its name: those that lead only to exits."""
         return {name: alternatives[0] for name, alternatives in self.wakers.items()}
 
-    @property
+    @cached_property
     def wakers(self) -> dict[str, tuple[str, ...]]:
         """The tasks that wait for an alternative to apply, with all that need them, any of which wakes them."""
         return wakers_of(self)
 
-    @property
+    @cached_property
     def outcomes(self) -> tuple[str, ...]:
         """The tasks whose results are the workflow's."""
         if self.results:

@@ -15,7 +15,7 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from solvent.errors import Conflict, RecordProblem, SolventError, SpaceError
+from solvent.errors import AgentProblem, Conflict, RecordProblem, SolventError, SpaceError
 from solvent.live.space.leases import BEATS_PER_TTL, Pulse, Pulses, holder_from_entry
 from solvent.running.agents.case import Case
 from solvent.running.agents.offers import Offers
@@ -38,7 +38,7 @@ from solvent.running.lean import few_collections
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from solvent.live.space import Append, Space
+    from solvent.live.space import Append, Record, Space
     from solvent.running.agents.place import Place
 
 TTL = 5.0
@@ -233,10 +233,13 @@ class Agent:
             return
         while True:
             found = self._space.read(list(logs), self._read_letters, READ_MAX)
+            letters: dict[str, list[Record]] = {}
             for record in found:
-                case, place = logs[record.log]
-                if record.position > place.read_up_to and case.here.get(place.number) is place:
-                    self._try(case, place, partial(place.listen, record), touched)
+                letters.setdefault(record.log, []).append(record)
+            for log, records in letters.items():
+                case, place = logs[log]
+                if records[-1].position > place.read_up_to and case.here.get(place.number) is place:
+                    self._try(case, place, partial(place.listen, records), touched)
             if found:
                 self._read_letters = found[-1].position
             if len(found) < READ_MAX:
@@ -353,7 +356,9 @@ class Agent:
         except SolventError as error:
             if _is_away(error):
                 raise
-            if error.code != "R402":
+            if isinstance(error, AgentProblem):
+                self._tell(error.message)
+            elif error.code != "R402":
                 end(self._space, case.run, "failed", error.message)
             return False
         if place is None:

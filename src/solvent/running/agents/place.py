@@ -106,12 +106,12 @@ class Place(RecordedRun):
         if answer[0] in self._out:
             self._within(lambda: self._land(*answer))
 
-    def listen(self, letter: Record) -> None:
-        """Take a letter."""
-        self._letters.append(letter)
-        self.read_up_to = letter.position
-        self.journal.note(Heard(letter.position))
-        self._within(lambda: self._hear(letter.position))
+    def listen(self, letters: list[Record]) -> None:
+        """Take letters; those that were there when the place was taken have been taken with it."""
+        self._letters.extend(one for one in letters if one.position > self.read_up_to)
+        self.read_up_to = letters[-1].position
+        self.journal.note(Heard(self.read_up_to))
+        self._within(lambda: self._hear(self.read_up_to))
 
     def settle(self) -> None:
         """Go on until nothing more can happen here without an answer or a letter."""
