@@ -1,0 +1,1 @@
+"""Benchmarks of agents around a space."""
