@@ -1,0 +1,32 @@
+"""What a journal says is read as it was written; anything else is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from solvent.running.records import entries
+from solvent.running.records.entries import Answered, Called, Ended, Failure, Heard, Opened, Signalled
+
+ALL = [
+    Opened("process 7 on here", 12.5),
+    Called("a[3]#2", 13.0),
+    Answered("a", 14.0, 1, b"\x01"),
+    Answered("b", 14.0, 2, blob="0" * 64),
+    Answered("c", 14.0, 3, failure=Failure("TIMEOUT", "no result after 1 s", "output")),
+    Answered("d", 14.0, 1, is_unkept=True),
+    Signalled("go", 15.0, b"\xc0"),
+    Heard(44),
+    Ended("done", 16.0),
+]
+
+
+def test_entries_are_read_as_they_were_written() -> None:
+    """A record holds entries of all kinds, in their order."""
+    assert entries.read(entries.write(ALL)) == ALL
+
+
+@pytest.mark.parametrize("data", [b"", b"\x93", b"\x91\x92\xa5Noone\x01", entries.write(ALL)[:-1]])
+def test_other_bytes_are_no_record(data: bytes) -> None:
+    """What was cut, or says what nobody knows, is refused."""
+    with pytest.raises(ValueError, match=r"."):
+        entries.read(data)

@@ -1,0 +1,118 @@
+"""A journal has one writer at a time, and whoever opens it knows all that was written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from solvent.errors import RecordProblem
+from solvent.live.space import Conflict, Space, open_space
+from solvent.running.records import Journal, read_journal
+from solvent.running.records.entries import Answered, Called, Failure, Opened
+from solvent.running.records.journal import BLOB_BYTES_MIN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+LOG = "runs/r/journal"
+
+
+@pytest.fixture
+def space(tmp_path: Path) -> Iterator[Space]:
+    """Give a new space."""
+    with open_space(str(tmp_path / "space.db"), is_durable=False) as space:
+        yield space
+
+
+def opened(space: Space, **options: Any) -> Journal:
+    """Give an open journal."""
+    journal = Journal(space, LOG, "me", **options)
+    journal.open()
+    return journal
+
+
+def test_a_journal_is_found_as_it_was_left(space: Space) -> None:
+    """Answers come in their order, with their values; calls are counted; what was not committed is not there."""
+    first = opened(space)
+    first.called("a")
+    first.called("b")
+    assert first.answered("b", 1, {"x": (1, 2)}, None) == ""
+    first.commit()
+    assert first.answered("a", 3, None, Failure("FAILED", "no")) == ""
+    first.commit()
+    first.called("c")
+    second = opened(space)
+    assert [one.key for one in second.past] == ["b", "a"]
+    assert second.value_of(second.past[0]) == {"x": (1, 2)}
+    assert second.past[1].failure == Failure("FAILED", "no")
+    assert dict(second.begun) == {"a": 1, "b": 1}
+
+
+def test_who_was_replaced_finds_out(space: Space) -> None:
+    """Of two writers the earlier one can write nothing any more, and changes nothing."""
+    first, second = opened(space), opened(space)
+    first.called("a")
+    with pytest.raises(RecordProblem, match="another process goes on") as problem:
+        first.commit()
+    assert problem.value.code == "R402"
+    second.called("b")
+    second.commit()
+    assert [type(one) for _, one in read_journal(space, LOG)] == [Opened, Opened, Called]
+
+
+def test_large_values_are_blobs(space: Space) -> None:
+    """The log stays short, and the value is the same."""
+    journal = opened(space)
+    journal.answered("a", 1, bytes(BLOB_BYTES_MIN), None)
+    journal.commit()
+    again = opened(space)
+    answer = again.past[0]
+    assert isinstance(answer, Answered)
+    assert (answer.value, len(answer.blob)) == (b"", 64)
+    assert again.value_of(answer) == bytes(BLOB_BYTES_MIN)
+
+
+def test_values_that_are_no_data_are_named(space: Space) -> None:
+    """An answer that cannot be kept is noted as such, and it is said why."""
+    journal = opened(space)
+    assert "builtins.object" in journal.answered("a", 1, object(), None)
+    journal.commit()
+    assert opened(space).past[0] == Answered("a", opened(space).past[0].at, 1, is_unkept=True)
+
+
+def test_a_reader_writes_nothing(space: Space) -> None:
+    """A journal that is opened to be read stays as it is, also if something is noted."""
+    opened(space).called("a")
+    position = space.last(LOG)
+    reader = opened(space, is_read_only=True)
+    reader.called("b")
+    reader.commit()
+    assert space.last(LOG) == position
+
+
+def test_a_damaged_record_is_named(space: Space) -> None:
+    """Bytes that are no entries raise R403."""
+    space.append(LOG, b"\xff\xff")
+    with pytest.raises(RecordProblem, match="does not read") as problem:
+        opened(space)
+    assert problem.value.code == "R403"
+
+
+def test_an_append_that_happened_unheard_is_no_conflict(space: Space, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the space lost the answer to an append, the record that is there is seen to be this writer's."""
+    journal = opened(space)
+    append = space.append
+
+    def lost(log: str, data: bytes, *, expected: int | None = None) -> int:
+        append(log, data, expected=expected)
+        raise Conflict(log, expected=expected or 0, last=0)
+
+    journal.called("a")
+    monkeypatch.setattr(space, "append", lost)
+    journal.commit()
+    monkeypatch.undo()
+    journal.called("b")
+    journal.commit()
+    assert [one.key for _, one in read_journal(space, LOG) if isinstance(one, Called)] == ["a", "b"]
