@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import Self
 
 _PUBLISHED = re.compile(rb"HPUB (?P<subject>\S+) (?P<reply>\S+) \d+ \d+\r\n")
+_ANSWERED = re.compile(rb"HMSG _INBOX\.\S+ \d+ \d+ (?P<size>\d+)\r\n")
 _INBOX = re.compile(rb"SUB (?P<inbox>_INBOX\.\S+)\.\*\s+(?P<number>\d+)\r\n")
 
 
@@ -27,6 +28,8 @@ class Proxy:
         self.delay_s = 0.0
         self.cut_after: int | None = None
         """Cut the connection when the server has said so many bytes more, once."""
+        self.drops_one = False
+        """Leave out one of several answers that come together, once."""
         self.lie: bytes | None = None
         """What to answer, once, to a message with headers that asks for an answer; the server does not get it."""
         threading.Thread(target=self._accept, daemon=True).start()
@@ -80,6 +83,8 @@ class Proxy:
                     continue
                 if self.delay_s:
                     time.sleep(self.delay_s)
+                if self.drops_one:
+                    data = self._without_one(data)
                 if self.cut_after is not None:
                     self.cut_after -= len(data)
                     if self.cut_after < 0:
@@ -88,6 +93,13 @@ class Proxy:
                         break
                 client.sendall(data)
         self._end(client, server)
+
+    def _without_one(self, data: bytes) -> bytes:
+        answers = list(_ANSWERED.finditer(data))
+        if len(answers) < 3:
+            return data
+        self.drops_one = False
+        return data[: answers[1].start()] + data[answers[1].end() + int(answers[1]["size"]) + 2 :]
 
     def _end(self, *sockets: socket.socket) -> None:
         for one in sockets:

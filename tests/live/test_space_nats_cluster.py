@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import threading
 import time
 from typing import TYPE_CHECKING, Any
@@ -156,6 +157,33 @@ def test_what_one_has_appended_another_reads_at_once(three: Cluster, part: str) 
             for reader in (near, far):
                 assert [len(records := reader.read(part)), records[-1].position] == [count, position]
                 assert reader.keys("")[part].revision == revision
+
+
+def test_a_server_that_lags_hides_nothing(three: Cluster, part: str) -> None:
+    """A server that was stopped answers a read before it has caught up; the read has everything all the same."""
+    with open_space(three.url) as space:
+        _until_whole(space)
+        leader = _leader(space, three)
+        follower = next(one for one in three.servers if one is not leader)
+        with (
+            open_space(f"nats://127.0.0.1:{leader.plan.port}") as writer,
+            open_space(f"nats://127.0.0.1:{follower.plan.port}") as reader,
+        ):
+            for count in range(1, 6):
+                log = f"{part}/{count}"
+                follower.send(signal.SIGSTOP)
+                try:
+                    positions = writer.append_all([Append(log, bytes(20_000))] * 390)
+                    said = list[list[int]]()
+                    thread = threading.Thread(
+                        target=lambda log=log, said=said: said.append([one.position for one in reader.read(log)])
+                    )
+                    thread.start()
+                    time.sleep(0.05)
+                finally:
+                    follower.send(signal.SIGCONT)
+                thread.join(SECONDS_MAX)
+                assert said == [positions]
 
 
 def test_a_batch_with_a_late_record_appends_nothing(three: Cluster, part: str) -> None:

@@ -202,6 +202,15 @@ def test_a_read_that_is_cut_off_is_done_again(proxy: Proxy, far: Space, part: st
     assert proxy.cut_after is None
 
 
+def test_a_record_that_is_lost_on_the_way_is_missed(proxy: Proxy, far: Space, part: str) -> None:
+    """A batch of which one answer is missing is asked for again."""
+    contents = [str(number).encode() for number in range(200)]
+    far.append_all([Append(part, data) for data in contents])
+    proxy.drops_one = True
+    assert [record.data for record in far.read(part)] == contents
+    assert not proxy.drops_one
+
+
 def test_a_read_does_not_wait_for_answers_that_never_come(
     proxy: Proxy, far: Space, part: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
