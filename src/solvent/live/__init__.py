@@ -3,25 +3,58 @@
 Reading order: host (one machine, its inbox and its effects); journal (what a crash must not take); transport (what
 the host asks of a network), inprocess, codec, handshake, incoming, outgoing, tcp, meeting;
 addresses and serving (a node on the network).
+
+Names are imported when first used: the space alone (`solvent.live.space`), which every run is recorded in, needs none.
 """
 
-from solvent.live.addresses import (
-    Address,
-    address_from,
-    address_from_text,
-    addresses_from,
-    peers_from_text,
-    text_from_address,
-)
-from solvent.live.codec import Codec
-from solvent.live.handshake import Identity
-from solvent.live.host import Application, Host
-from solvent.live.inprocess import Hub, InProcess
-from solvent.live.journal import Journal
-from solvent.live.meeting import Unwelcome, meet
-from solvent.live.serving import Node, Place, Service
-from solvent.live.tcp import TcpTransport
-from solvent.live.transport import Counters, PeerFault, Transport
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from solvent.live.addresses import (
+        Address,
+        address_from,
+        address_from_text,
+        addresses_from,
+        peers_from_text,
+        text_from_address,
+    )
+    from solvent.live.codec import Codec
+    from solvent.live.handshake import Identity
+    from solvent.live.host import Application, Host
+    from solvent.live.inprocess import Hub, InProcess
+    from solvent.live.journal import Journal
+    from solvent.live.meeting import Unwelcome, meet
+    from solvent.live.serving import Node, Place, Service
+    from solvent.live.tcp import TcpTransport
+    from solvent.live.transport import Counters, PeerFault, Transport
+
+_HOMES = {
+    "addresses": "Address address_from address_from_text addresses_from peers_from_text text_from_address",
+    "codec": "Codec",
+    "handshake": "Identity",
+    "host": "Application Host",
+    "inprocess": "Hub InProcess",
+    "journal": "Journal",
+    "meeting": "Unwelcome meet",
+    "serving": "Node Place Service",
+    "tcp": "TcpTransport",
+    "transport": "Counters PeerFault Transport",
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> Any:
+    module = _HOME.get(name)
+    if module is None:
+        raise AttributeError(f"module 'solvent.live' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f"solvent.live.{module}"), name)
+    globals()[name] = value
+    return value
+
 
 __all__ = [
     "Address",
