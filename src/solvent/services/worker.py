@@ -16,6 +16,7 @@ import signal
 import sys
 import threading
 from collections import deque
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from solvent.services.frames import (
@@ -172,7 +173,9 @@ def main() -> None:
         os.set_inheritable(pipe, False)
     # An interrupt at the terminal is the main process's business.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    Worker(calls, results, control).serve()
+    # Who is to have the result may be dead, and this process then ends at once as well.
+    with suppress(BrokenPipeError):
+        Worker(calls, results, control).serve()
 
 
 __all__ = ["main"]
