@@ -1,20 +1,22 @@
-"""Two ways to put nodes together, for one body of tests: within the process, and over TCP on this machine."""
+"""Ways to put nodes together, for one body of tests: within the process, over TCP, with TLS or without, over NATS."""
 
 from __future__ import annotations
 
 import asyncio
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from solvent.live import Codec, Host, Hub, Identity, TcpTransport
 from solvent.protocols.machine import NodeId
+from tests.live.certificates import certificates
+from tests.live.space_servers import served
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+    from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 
     from solvent.live import Application, Transport
 
-ARMS = ("in-process", "tcp")
+ARMS = ("in-process", "tcp", "tls", "nats")
 SECONDS_MAX = 60
 
 
@@ -49,12 +51,25 @@ def identity(node: int, **options: Any) -> Identity:
     return Identity(NodeId(node), "tests", **{"secret": b"secret", **options})
 
 
-def transports(arm: str, count: int, message_type: Any) -> list[Transport]:
+@contextmanager
+def transports(arm: str, count: int, message_type: Any) -> Iterator[list[Transport]]:
     """Make the transports of a number of nodes; over TCP they do not know each other's ports yet."""
     if arm == "in-process":
         hub = Hub()
-        return [hub.transport(NodeId(number)) for number in range(count)]
-    return [TcpTransport(identity(number), Codec(message_type)) for number in range(count)]
+        yield [hub.transport(NodeId(number)) for number in range(count)]
+    elif arm == "nats":
+        from solvent.live.nats_transport import NatsTransport
+
+        with served() as url:
+            yield [NatsTransport(identity(number), Codec(message_type), url) for number in range(count)]
+    elif arm == "tls":
+        with certificates() as made:
+            yield [
+                TcpTransport(identity(number), Codec(message_type), tls=made.tls(f"node-{number}"))
+                for number in range(count)
+            ]
+    else:
+        yield [TcpTransport(identity(number), Codec(message_type)) for number in range(count)]
 
 
 def introduce(nodes: Sequence[Any]) -> None:
@@ -70,17 +85,17 @@ async def running(
     arm: str, machines: Sequence[Any], message_type: Any, applications: Sequence[Application] | None = None
 ) -> AsyncIterator[list[Host[Any]]]:
     """Run machines, node n the n-th, until the block ends."""
-    ways = transports(arm, len(machines), message_type)
-    listeners = applications or [Listener() for _ in machines]
-    hosts = [
-        Host(machine, way, application=listener)
-        for machine, way, listener in zip(machines, ways, listeners, strict=True)
-    ]
-    for host in hosts:
-        await host.start()
-    introduce(ways)
-    try:
-        yield hosts
-    finally:
+    with transports(arm, len(machines), message_type) as ways:
+        listeners = applications or [Listener() for _ in machines]
+        hosts = [
+            Host(machine, way, application=listener)
+            for machine, way, listener in zip(machines, ways, listeners, strict=True)
+        ]
         for host in hosts:
-            await host.stop()
+            await host.start()
+        introduce(ways)
+        try:
+            yield hosts
+        finally:
+            for host in hosts:
+                await host.stop()

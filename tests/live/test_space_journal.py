@@ -78,8 +78,8 @@ def test_records_come_back_in_order(fresh: Fresh, log: str) -> None:
 def test_who_was_replaced_cannot_save_nor_speak(fresh: Fresh, log: str) -> None:
     """The old holder gets a conflict from its next commit, also one of nothing when it is not sure; then nothing."""
     is_sure = True
-    old = SpaceJournal(fresh.open(), log, Kept, is_sure=lambda: is_sure).open()
-    idle = SpaceJournal(fresh.open(), f"{log}-1", Kept, is_sure=lambda: is_sure).open()
+    old = SpaceJournal(fresh.open(), log, Kept, is_sure=lambda _: is_sure).open()
+    idle = SpaceJournal(fresh.open(), f"{log}-1", Kept, is_sure=lambda _: is_sure).open()
     old.append(Kept(1))
     old.commit()
     for one in (log, f"{log}-1"):
@@ -129,7 +129,7 @@ def test_a_host_that_was_replaced_stops_before_it_says_anything(fresh: Fresh, lo
 
         def host(node: int, of: str) -> Host[Any]:
             machine = Linked(Talker(), me=NodeId(node), peers=nodes, resend_after=20, tells_all_taken=True)
-            journal = SpaceJournal(fresh.open(), of, record_type(Heard), is_sure=lambda: False)
+            journal = SpaceJournal(fresh.open(), of, record_type(Heard), is_sure=lambda _: False)
             return Host(machine, hub.transport(NodeId(node)), application=Listener(), journal=journal)
 
         first, other = host(0, log), host(1, f"{log}-1")

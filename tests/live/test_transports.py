@@ -1,4 +1,4 @@
-"""The same machines within a process and over TCP."""
+"""The same machines within a process, over TCP, over TCP with TLS, and over NATS."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import random
 import socket
+import ssl
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from solvent.live.transport import Complain, Counters, PeerFault
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from solvent.live.tls import Tls
     from solvent.protocols.machine import NodeId
 
 WAITING_MAX = 65_536
@@ -141,10 +143,12 @@ class Way:
         counters: Counters,
         births: Births,
         complain: Complain,
+        tls: Tls | None = None,
     ) -> None:
         self._identity = identity
         self._peer = peer
         self._births = births
+        self._tls = tls
         self._address = address
         self._codec = codec
         self._counters = counters
@@ -204,6 +208,7 @@ class Way:
     async def _dial(self) -> None:
         """Open a connection; try again, with longer and longer pauses, until it is there."""
         loop = asyncio.get_running_loop()
+        protected: dict[str, Any] = {"ssl": self._tls.client, "server_hostname": ""} if self._tls is not None else {}
         while True:
             if self._redial_seconds:
                 # Not all at the same moment, after a node came back that all others had lost.
@@ -214,7 +219,10 @@ class Way:
                 continue
             try:
                 async with asyncio.timeout(HANDSHAKE_SECONDS_MAX):
-                    _, connection = await loop.create_connection(self._make, *address)
+                    _, connection = await loop.create_connection(self._make, *address, **protected)
+            except ssl.SSLError as error:
+                self._complain_once(f"no TLS with it: {error.reason or error}")
+                continue
             except OSError:
                 continue
             self._dialling = None
@@ -251,13 +259,17 @@ class Way:
         if connection is not self._connection:
             return
         self._connection = None
-        if reason and reason != self._last_complaint:
-            # Once, not at each of the many attempts to come.
+        if reason:
+            self._complain_once(reason)
+        self._redial_seconds = self._redial_seconds or REDIAL_SECONDS_MIN
+        self.flush()
+
+    def _complain_once(self, reason: str) -> None:
+        """Tell what is wrong, but not at each of the many attempts to come."""
+        if reason != self._last_complaint:
             self._last_complaint = reason
             self._counters.peer_faults += 1
             self._complain(PeerFault(f"node {self._peer}", reason))
-        self._redial_seconds = self._redial_seconds or REDIAL_SECONDS_MIN
-        self.flush()
 
     def _too_large(self, message: Any) -> None:
         self._counters.messages_dropped += 1

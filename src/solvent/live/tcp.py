@@ -4,6 +4,7 @@ A node dials another when it first has something to say to it, and writes only t
 nodes that dial each other at the same moment need not agree on one connection. Nodes are found by a table of
 addresses that may grow and shrink while the node runs (`know`, `forget`); whoever knows better from elsewhere is asked
 first (`find`). Only this machine can connect unless a wider address is given.
+With `tls`, connections are encrypted, and both sides show a certificate.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from solvent.live.codec import Codec
     from solvent.live.handshake import Identity
+    from solvent.live.tls import Tls
 
 LOOPBACK = "127.0.0.1"
 
@@ -49,6 +51,7 @@ class TcpTransport:
         peers: Mapping[NodeId, Address] | None = None,
         find: Callable[[NodeId], Address | None] = lambda _: None,
         births: Births | None = None,
+        tls: Tls | None = None,
     ) -> None:
         self.counters = Counters()
         self.address = (host, port)
@@ -61,6 +64,7 @@ class TcpTransport:
         self._heard = dict[NodeId, Address]()
         self._dialled = Counter[NodeId]()
         self._births = births or Births()
+        self._tls = tls
         self._ways = dict[NodeId, Way]()
         self._used = dict[NodeId, Way]()
         self._own = list[Any]()
@@ -92,7 +96,9 @@ class TcpTransport:
         hall = Hall(self._identity, self._codec, self.counters, deliver, complain, births=self._births)
         host, port = self.address
         try:
-            self._server = await loop.create_server(lambda: Incoming(hall), host, port)
+            self._server = await loop.create_server(
+                lambda: Incoming(hall), host, port, ssl=None if self._tls is None else self._tls.server
+            )
         except (OSError, OverflowError) as error:
             raise _cannot_listen(host, port, error) from error
         hall.on_met = self._on_met
@@ -156,6 +162,7 @@ class TcpTransport:
                 counters=self.counters,
                 births=self._births,
                 complain=self._tell,
+                tls=self._tls,
             )
         return self._ways[to]
 

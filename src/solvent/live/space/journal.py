@@ -8,12 +8,15 @@ would. A record that is too large by itself is a blob, and the log has its name.
 Each burst is appended with the position of the one before as `expected`. Opening the journal appends the number of
 the new life. So the process that had the journal before, and was only stopped, cannot append any more: it gets
 `Conflict` (E410), says nothing of what it wanted to save, and must stop. It might also have something to say that needs
-no record; `is_sure` tells whether nobody can have taken the journal over meanwhile, and where it does not, the log is
-looked at first.
+no record; `is_sure` tells whether nobody can have taken the journal over since a moment at which it was this process's,
+by `time.monotonic`; where it does not, the log is looked at first.
 """
 
 from __future__ import annotations
 
+import math
+import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
@@ -55,7 +58,7 @@ class SpaceJournal:
         log: str,
         record_type: Any = Any,
         *,
-        is_sure: Callable[[], bool] = lambda: True,
+        is_sure: Callable[[float], bool] = lambda _: True,
         is_read_only: bool = False,
     ) -> None:
         self._space = space
@@ -67,6 +70,7 @@ class SpaceJournal:
         self._is_read_only = is_read_only
         self._noted = list[bytes]()
         self._last = 0
+        self._certain_at = -math.inf
         self._is_lost = False
         self.is_open = False
         self.life = 0
@@ -103,32 +107,37 @@ class SpaceJournal:
             noted, self._noted = self._noted, []
             for burst in self._put_together(noted):
                 self._write(burst)
-        elif not self._is_sure():
+        elif not self._is_sure(self._certain_at):
             self.check()
 
     def check(self) -> None:
         """Raise `Conflict` if another process has the journal."""
+        began = time.monotonic()
         last = self._space.last(self._log)
         if self._is_lost or last != self._last:
             self._is_lost = True
             raise Conflict(self._log, expected=self._last, last=last)
+        self._certain_at = began
 
     def close(self) -> None:
-        """Write what is noted, unless the journal is somebody else's."""
+        """Write what is noted, unless the journal is somebody else's; nothing that is lost here was ever said."""
         if self.is_open:
             self.is_open = False
             if self._noted and not self._is_lost:
-                self.commit()
+                with suppress(SpaceError):
+                    self.commit()
 
     # ---------------------------------------------------------------------------------------------------- writing
 
     def _write(self, burst: _Burst) -> None:
+        began = time.monotonic()
         try:
             self._last = self._space.append(self._log, self._encode(burst), expected=self._last)
         except SpaceError:
             # After a lost connection it may be there or not; only who reads it again knows.
             self._is_lost = True
             raise
+        self._certain_at = began
 
     def _put_together(self, noted: list[bytes]) -> Iterator[_Burst]:
         bytes_max = min(_BURST_BYTES_MAX, self._space.record_bytes_max) - _ROOM
