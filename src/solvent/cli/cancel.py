@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from solvent.cli.agent_records import cancel_run
 from solvent.cli.loading import add_format, parser_for, seconds
 from solvent.cli.recording import add_run, add_space, card_as_json, open_records
 from solvent.cli.render import write, write_json
@@ -21,6 +22,9 @@ def main(arguments: list[str]) -> int:
     """Cancel a run, and wait until it has heard."""
     options = _options(arguments)
     with open_records(options) as space:
+        code = cancel_run(space, options)
+        if code is not None:
+            return code
         card = find(space, options.run)
         had_ended = card.has_ended
         is_done = had_ended or cancel(space, card)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from solvent.cli.agent_records import happened
 from solvent.cli.loading import add_format, parser_for
 from solvent.cli.recording import add_run, add_space, local_time, open_records
 from solvent.cli.render import shortened, write, write_json
@@ -15,7 +16,8 @@ from solvent.running.records.runs import find
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from solvent.running.records.cards import RunCard
+    from solvent.cli.agent_records import Told
+    from solvent.live.space import Space
     from solvent.running.records.history import Happening
 
 _STYLES = {"done": "green", "failed": "bold red", "cancelled": "yellow", "called": "cyan", "ended": "bold"}
@@ -25,16 +27,16 @@ def main(arguments: list[str]) -> int:
     """Show what happened."""
     options = _options(arguments)
     with open_records(options) as space:
-        card = find(space, options.run)
-        if options.task is not None and options.task not in card.tasks:
-            hint = nearest(options.task, card.tasks) or f"`solvent status {card.run}` lists its tasks"
-            raise Misuse("H318", f"the run `{card.run}` has no task `{options.task}`", hint=hint)
-        found = (one for one in history(space, card) if options.task is None or one.task == options.task)
+        run, created, tasks, told = happened(space, options) or _of_one_process(space, options)
+        if options.task is not None and options.task not in tasks:
+            hint = nearest(options.task, tasks) or f"`solvent status {run}` lists its tasks"
+            raise Misuse("H318", f"the run `{run}` has no task `{options.task}`", hint=hint)
+        found = (one for one in told if options.task is None or one.task == options.task)
         if options.format == "json":
-            write_json({"run": card.run, "events": [_as_json(one) for one in found]})
+            write_json({"run": run, "events": [_as_json(one) for one in found]})
         else:
             for one in found:
-                _write(one, card)
+                _write(one, created)
     return 0
 
 
@@ -48,8 +50,13 @@ def _options(arguments: list[str]) -> Namespace:
     return parser.parse_args(arguments)
 
 
-def _write(one: Happening, card: RunCard) -> None:
-    after = max(0.0, one.at - card.created)
+def _of_one_process(space: Space, options: Namespace) -> Told:
+    card = find(space, options.run)
+    return card.run, card.created, card.tasks, history(space, card)
+
+
+def _write(one: Happening, created: float) -> None:
+    after = max(0.0, one.at - created)
     words = {
         "opened": f"{one.what} begins" if after < 1 else f"{one.what} goes on",
         "called": f"{one.what} called" + (" again" if one.is_again else ""),

@@ -33,6 +33,9 @@ COMMANDS = {
     "reproduce": "run a paper's experiments: data, plots, and what it says beside what we measure",
     "serve": "run one node of a protocol, talking to others over TCP",
     "space": "start a server that keeps what runs must not lose",
+    "agent": "run tasks of submitted workflows, together with other agents",
+    "agents": "start, list and end agents on several machines",
+    "submit": "give a workflow to agents",
     "top": "show what the nodes of a run are doing",
     "fmt": "put programs into the common layout",
     "repl": "add molecules and watch them react, at a prompt",
@@ -78,6 +81,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _dispatch(arguments: list[str]) -> int:
     name = arguments[0] if arguments else ""
+    if any("://" in one and "@" in one for one in arguments):
+        from solvent.cli.secrecy import hide
+
+        hide(arguments)
     if name in COMMANDS:
         from importlib import import_module
 

@@ -11,6 +11,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from solvent.cli.render import complain, counted, write
+from solvent.cli.secrecy import redacted
 from solvent.errors import Misuse, RecordProblem, SpaceError
 
 if TYPE_CHECKING:
@@ -109,6 +110,21 @@ def open_records(options: Namespace) -> Space:
     return open_space(place)
 
 
+def url_of(options: Namespace) -> str:
+    """Give where runs are, as agents are told; the folder of the default is made."""
+    given = options.space or os.environ.get(VARIABLE, "")
+    if given == NOWHERE:
+        raise RecordProblem("R401", "agents meet at a space, and none is named", hint="name it: --space URL")
+    return _place(given) if given else _made_folder()
+
+
+def space_for(options: Namespace) -> Space:
+    """Open the space of runs that agents have, which is made if it is not there."""
+    from solvent.live.space import open_space
+
+    return open_space(url_of(options), is_durable=not options.no_sync)
+
+
 def state_of(card: RunCard) -> str:
     """Say how a run is; one whose process died before it could say so is `interrupted`."""
     from solvent.running.records.holders import is_there
@@ -122,7 +138,7 @@ def tell_how_to_resume(held: HeldRun, options: Namespace) -> None:
     if held.card.hindrance:
         write(f"it cannot be resumed: {held.card.hindrance}", to=sys.stderr)
         return
-    where = f" --space {options.space}" if options.space else ""
+    where = f" --space {redacted(options.space)}" if options.space else ""
     write("to go on with it: ", (f"solvent resume {held.card.run}{where}", "bold"), to=sys.stderr)
 
 
@@ -164,6 +180,6 @@ def card_as_json(card: RunCard) -> dict[str, Any]:
 
 
 __all__ = [
-    "add_run", "add_space", "begin_record", "card_as_json", "local_time", "open_records", "state_of",
-    "tell_how_to_resume", "tell_unkept",
+    "add_run", "add_space", "begin_record", "card_as_json", "local_time", "open_records", "space_for", "state_of",
+    "tell_how_to_resume", "tell_unkept", "url_of",
 ]  # fmt: skip

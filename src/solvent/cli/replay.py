@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from solvent.cli.agent_records import replay_run
 from solvent.cli.loading import add_format, parser_for
 from solvent.cli.recording import add_run, add_space, open_records
 from solvent.cli.render import write
@@ -29,6 +30,9 @@ def main(arguments: list[str]) -> int:
     """Do a run again."""
     options = _options(arguments)
     with open_records(options) as space:
+        code = replay_run(space, options)
+        if code is not None:
+            return code
         card = find(space, options.run)
         if card.hindrance:
             raise RecordProblem("R406", f"the run `{card.run}` cannot be replayed: {card.hindrance}")

@@ -8,9 +8,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from solvent.cli.loading import add_format, at_least, parser_for, seconds
+from solvent.cli.loading import add_format, parser_for, seconds
 from solvent.cli.recording import add_run, add_space, card_as_json, local_time, open_records
 from solvent.cli.render import write, write_json
+from solvent.cli.run_agents import add_agents, resume_by_agents
 from solvent.cli.run_workflow import execute
 from solvent.cli.summary import plain, write_results
 from solvent.cli.workflows import folder_of, load_sound
@@ -32,6 +33,9 @@ def main(arguments: list[str]) -> int:
     options = _options(arguments)
     space = open_records(options)
     with space:
+        code = resume_by_agents(space, options)
+        if code is not None:
+            return code
         card = find(space, options.run) if options.run else latest(space, resumable=True)
         if card.has_ended:
             return _tell_end(space, card, is_json=options.format == "json")
@@ -55,7 +59,7 @@ def _options(arguments: list[str]) -> Namespace:
     parser.add_argument("--file", metavar="WORKFLOW", help="where the workflow is, if its file was moved")
     says = "go on even if the process that has the run may be alive; it finds out and stops"
     parser.add_argument("--take-over", action="store_true", help=says)
-    parser.add_argument("--jobs", type=at_least(1), metavar="N", help="calls of Python services at the same time")
+    add_agents(parser)
     parser.add_argument("--processes", action="store_true", help="call Python services in worker processes")
     parser.add_argument("--seconds-max", type=seconds, metavar="S", help="stop after so many seconds")
     parser.add_argument("--trace", action="store_true", help="write every reaction to standard error")

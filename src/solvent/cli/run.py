@@ -34,6 +34,10 @@ def main(arguments: list[str]) -> int:
         from solvent.cli.run_nodes import main as run_over_nodes
 
         return run_over_nodes(arguments)
+    if any(one.split("=", 1)[0] == "--agents" for one in arguments):
+        from solvent.cli.run_agents import main as run_by_agents
+
+        return run_by_agents(arguments)
     options = _options(arguments)
     if options.services is not None and not is_workflow(options.file):
         from solvent.cli.run_workflow import run_concrete
@@ -102,6 +106,8 @@ def _options(arguments: list[str]) -> Namespace:
     group.add_argument("--space", metavar="URL", help=says)
     group.add_argument("--no-record", action="store_true", help="do not record it: it cannot be resumed")
     group.add_argument("--no-sync", action="store_true", help="record it, but do not wait for the disk")
+    says = "run it by so many agents, processes that may be killed (`solvent run --agents 1 --help` tells more)"
+    group.add_argument("--agents", metavar="N", help=says)
     says = "whose services a concrete workflow calls"
     group.add_argument("--services", type=any_file, metavar="WORKFLOW", help=says)
     return parser.parse_args(arguments)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from solvent.cli.agent_records import list_runs, show_status, write_runs
 from solvent.cli.board import MARKS, STYLES
 from solvent.cli.loading import add_format, parser_for
 from solvent.cli.recording import add_run, add_space, card_as_json, local_time, open_records, state_of
@@ -31,10 +32,13 @@ def main(arguments: list[str]) -> int:
     """List runs, or show one."""
     options = _options(arguments)
     with open_records(options) as space:
+        is_json = options.format == "json"
+        if options.run and show_status(space, options):
+            return 0
         if options.run:
-            _show(space, find(space, options.run), is_json=options.format == "json")
+            _show(space, find(space, options.run), is_json=is_json)
         else:
-            _list(all_runs(space), is_json=options.format == "json")
+            _list(all_runs(space), list_runs(space), is_json=is_json)
     return 0
 
 
@@ -47,9 +51,9 @@ def _options(arguments: list[str]) -> Namespace:
     return parser.parse_args(arguments)
 
 
-def _list(cards: list[RunCard], *, is_json: bool) -> None:
+def _list(cards: list[RunCard], others: list[dict[str, Any]], *, is_json: bool) -> None:
     if is_json:
-        write_json({"runs": [card_as_json(card) for card in cards]})
+        write_json({"runs": [card_as_json(card) for card in cards] + others})
         return
     if len(cards) > _RUNS_MAX:
         write((f"… and {counted(len(cards) - _RUNS_MAX, 'earlier run')}; --format json lists all", "dim"))
@@ -63,7 +67,8 @@ def _list(cards: list[RunCard], *, is_json: bool) -> None:
             (f"{state:<11}", _STYLES.get(state, "")),
             f"  {local_time(card.created)}  {counted(len(card.tasks), 'task')}  {card.file}",
         )
-    if not cards:
+    write_runs(others[-_RUNS_MAX:])
+    if not cards and not others:
         write("there are no runs")
 
 

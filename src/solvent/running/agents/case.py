@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
 
-from solvent.errors import Conflict, RecordProblem
+from solvent.errors import AgentProblem, Conflict, RecordProblem, SolventError
 from solvent.live.space.leases import Lease
 from solvent.running.agents.place import ControlledPlace, Place
 from solvent.running.agents.plans import Standing, key_of, log_at, log_to, places_of, publish, workflow_of
 from solvent.running.kinds import makers_at
 from solvent.running.records import values
+from solvent.running.records.entries import Heard
 from solvent.running.records.journal import READ_MAX, Journal
 from solvent.running.workflow import FUNCTIONS
 from solvent.services import Caller
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from solvent.live.space.leases import Pulses
     from solvent.running.agents.offers import Offers
     from solvent.running.agents.plans import Plan
+    from solvent.workflow.model import Workflow
 
 
 class Case:
@@ -55,7 +58,7 @@ class Case:
         self._may_begin = may_begin
         #: The revisions of what was told of places.
         self._told = dict[int, int]()
-        submitted = workflow_of(space, plan)
+        self.submitted = submitted = workflow_of(space, plan)
         offers.refuse(submitted)
         used = {task.service for task in submitted.tasks}
         services = {one.name: offers.of(one) for one in submitted.services if one.name in used}
@@ -77,45 +80,59 @@ class Case:
         """Whether this agent has the services that a place needs."""
         return self._needs[number].isdisjoint(self.missing)
 
+    def prepare(self) -> None:
+        """Get ready to call services; raise `AgentProblem` A104 if one cannot be called here: others may be able to."""
+        if self._caller is not None:
+            return
+        folder = self._offers.folder
+        try:
+            self._caller = Caller(self.workflow.services, jobs=self._jobs, folder=folder, makers=makers_at(0))
+        except SolventError as error:
+            self.missing = frozenset().union(*self._needs)
+            raise AgentProblem("A104", f"{self.run} cannot be run here: {error.message}") from error
+
     def take(self, number: int, pulses: Pulses, answers: Any) -> Place | None:
         """Take a place, if nobody has it or who has it is presumed dead, and be where that one was."""
+        self.prepare()
         if self._leases[number].take(pulses) is None:
             return None
-        space, run = self._space, self.run
-        journal = Journal(space, log_at(run, number), self._agent)
+        journal = Journal(self._space, log_at(self.run, number), self._agent)
         journal.open()
+        place = self._place(number, journal, self.workflow, answers, self._caller)
+        place.start(self._letters_to(number))
+        self.here[number] = place
+        return place
+
+    def again(self, number: int, caller: Any) -> Place:
+        """Give a place as its journal tells, without having it: nothing is called, and nothing written."""
+        journal = Journal(self._space, log_at(self.run, number), self._agent, is_read_only=True)
+        journal.open()
+        heard = max((one.position for one in journal.past if isinstance(one, Heard)), default=0)
+        place = self._place(number, journal, self.submitted, SimpleQueue[Any](), caller)
+        place.start([one for one in self._letters_to(number) if one.position <= heard])
+        return place
+
+    def _place(self, number: int, journal: Journal, workflow: Workflow, answers: Any, caller: Any) -> Place:
+        folder = self._offers.folder
         if self._concretiser is None:
-            self._concretiser = Concretiser(
-                self.workflow, self._inputs, functions=FUNCTIONS, folder=self._offers.folder
-            )
-            self._caller = Caller(
-                self.workflow.services,
-                jobs=self._jobs,
-                folder=self._offers.folder,
-                makers=makers_at(0),
-                may_begin=self._may_begin,
-            )
-        assert self._caller is not None
+            self._concretiser = Concretiser(workflow, self._inputs, functions=FUNCTIONS, folder=folder)
         is_whole = self.plan.places == 1
-        kind = ControlledPlace if self.workflow.is_controlled else Place
-        place = kind(
-            self.workflow,
+        kind = ControlledPlace if workflow.is_controlled else Place
+        return kind(
+            workflow,
             self._inputs,
             journal=journal,
-            run=run,
+            run=self.run,
             number=number,
             where=self._where,
             names=self._parts[number],
             wanted=self._wanted,
-            logs=[log_to(run, one) for one in range(self.plan.places)],
+            logs=[log_to(self.run, one) for one in range(self.plan.places)],
             answers=answers,
-            caller=self._caller,
+            caller=caller,
             concrete=self._concretiser.concrete(None if is_whole else self._parts[number]),
-            folder=self._offers.folder,
+            folder=folder,
         )
-        place.start(self._letters_to(number))
-        self.here[number] = place
-        return place
 
     def _letters_to(self, number: int) -> list[Record]:
         """Give all letters to a place."""

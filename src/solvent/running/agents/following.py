@@ -6,7 +6,6 @@ Times are those of the agents' clocks, which nobody compares: they are for peopl
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from solvent.errors import RecordProblem
 from solvent.running.agents.plans import key_of
 from solvent.running.records import entries
 from solvent.running.records.entries import Answered, Called, Opened
+from solvent.running.records.history import task_of
 from solvent.running.report import Event
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from solvent.workflow.model import Workflow
 
 READ_MAX = 1000
-_KEY = re.compile(r"(?P<task>.*?)(?:\[\d+\])?(?:#\d+)?", re.DOTALL)
 
 
 class Noted:
@@ -127,13 +126,4 @@ class Following:
         return Event("adapted", next((one for one in watched if one in bad), watched[0]), seconds, name)
 
 
-def task_of(key: str, tasks: frozenset[str]) -> str:
-    """Give the task of a call's name: `T`, `T[3]` (of a list), `T#2` (the second time), `T[3]#2`."""
-    if key in tasks:
-        return key
-    found = _KEY.fullmatch(key)
-    assert found is not None
-    return found["task"]
-
-
-__all__ = ["Following", "Journals", "Noted", "task_of"]
+__all__ = ["Following", "Journals", "Noted"]

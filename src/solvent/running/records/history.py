@@ -11,9 +11,10 @@ from solvent.running.records.journal import read_journal
 from solvent.running.records.runs import log_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from solvent.live.space import Space
+    from solvent.running.records import entries
     from solvent.running.records.cards import RunCard
 
 
@@ -33,9 +34,13 @@ class Happening(NamedTuple):
 
 def history(space: Space, card: RunCard) -> Iterator[Happening]:
     """Tell what has happened in a run."""
-    tasks = frozenset(card.tasks)
+    yield from happenings((entry for _, entry in read_journal(space, log_of(card.run))), frozenset(card.tasks))
+
+
+def happenings(noted: Iterable[entries.Any], tasks: frozenset[str]) -> Iterator[Happening]:
+    """Tell what the entries of journals say."""
     begun: Counter[str] = Counter()
-    for _, entry in read_journal(space, log_of(card.run)):
+    for entry in noted:
         match entry:
             case Opened():
                 yield Happening(entry.at, "opened", entry.agent)
@@ -87,4 +92,4 @@ def task_of(key: str, tasks: Collection[str]) -> str:
     return key
 
 
-__all__ = ["Happening", "history", "states_of", "task_of"]
+__all__ = ["Happening", "happenings", "history", "states_of", "task_of"]

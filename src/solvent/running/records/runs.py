@@ -83,7 +83,7 @@ class HeldRun:
                 if self._is_named:
                     hint = f"go on with it: `solvent resume {run}`; or give another name"
                     raise RecordProblem("R408", f"there is a run `{run}` already", hint=hint) from error
-                self.card = msgspec.structs.replace(self.card, run=_new_name(self.card.workflow))
+                self.card = msgspec.structs.replace(self.card, run=new_name(self.card.workflow))
                 self.journal.rename(log_of(self.card.run))
             else:
                 return
@@ -180,7 +180,7 @@ def new_run(
     except values.Unrecordable as error:
         given, hindrance = b"", f"its inputs are not all data: {error}"
     card = RunCard(
-        run=_new_name(workflow.name),
+        run=new_name(workflow.name),
         workflow=workflow.name,
         digest=digest_of(workflow),
         tasks=tuple(task.name for task in workflow.tasks),
@@ -295,7 +295,7 @@ def cancel_key_of(run: str) -> str:
     return f"runs/{run}/cancel"
 
 
-def _new_name(workflow: str) -> str:
+def new_name(workflow: str) -> str:
     """Make a name that people can read, type and tell from others."""
     words = re.sub(r"[^a-z0-9]+", "-", workflow.lower())[:_NAME_CHARACTERS_MAX].strip("-")
     return f"{words or 'run'}-{''.join(secrets.choice(_LETTERS) for _ in range(_ENDING_CHARACTERS))}"
@@ -318,6 +318,6 @@ def _unknown(space: Space, name: str) -> RecordProblem:
 
 
 __all__ = [
-    "HeldRun", "all_runs", "cancel", "cancel_key_of", "find", "key_of", "latest", "log_of", "new_run",
+    "HeldRun", "all_runs", "cancel", "cancel_key_of", "find", "key_of", "latest", "log_of", "new_name", "new_run",
     "refuse_if_there", "resume",
 ]  # fmt: skip

@@ -1,0 +1,169 @@
+"""`solvent agent`: runs tasks of workflows that were submitted to a space, together with other agents.
+
+It calls only the services of the files that it was started with. Ctrl-C, or SIGTERM, lets others have what it has; it
+may as well be killed. What it does is said on standard output, one line each; what services print goes to standard
+error.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from solvent.cli.finding import any_file
+from solvent.cli.loading import add_format, at_least, parser_for, seconds
+from solvent.cli.secrecy import VARIABLE, redacted, shown
+from solvent.errors import AgentProblem, Misuse, SpaceError
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from pathlib import Path
+
+    from solvent.running.agents.agent import Agent
+    from solvent.running.agents.offers import Offers
+
+_TTL_MIN = 0.5
+_SAYS = (
+    "Run tasks of workflows that were submitted to a space, together with other agents; Ctrl-C ends it, and others go "
+    "on.\nAn agent calls only the services of the files that it was started with, whatever somebody submits."
+)
+_EXAMPLE = (
+    "solvent agent --space runs.db --services pipeline.yaml\n"
+    "  SOLVENT_SPACE=nats://10.0.0.1:4222 solvent agent --services pipeline.yaml other.py --jobs 8"
+)
+
+
+def main(arguments: list[str]) -> int:
+    """Work until Ctrl-C or SIGTERM (0)."""
+    options = _options(arguments)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        return _run(options)
+    except KeyboardInterrupt:
+        return 0
+
+
+def _run(options: Namespace) -> int:
+    from solvent.live.space import open_space
+    from solvent.running.agents.agent import Agent
+    from solvent.running.agents.stopping import Stopper
+
+    offers = offers_from(options.services, trusts_all=options.trust_all)
+    url = _space(options)
+    name = _name(options.name)
+    say = _Sayer(name, is_json=options.format == "json")
+    with open_space(url, is_durable=not options.no_sync) as space:
+        agent = Agent(space, name, offers, ttl=options.ttl, jobs=options.jobs, tell=say.tell)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: _stop(agent))
+        what = ", ".join(sorted(offers.services)) or "nothing of its own"
+        say.tell(f"agent at {redacted(url)}, process {os.getpid()}; offers {what}")
+        if options.trust_all:
+            say.tell("--trust-all: it runs every command that anybody submits to this space")
+        with Stopper(space, name, agent.stop, until=options.until or ""):
+            agent.run()
+        say.tell("ends; others go on with what it had")
+    return 0
+
+
+def _options(arguments: list[str]) -> Namespace:
+    parser = parser_for("agent", _SAYS, example=_EXAMPLE)
+    says = f"where runs are (default: {VARIABLE}; there an address with a password is better kept)"
+    parser.add_argument("--space", metavar="URL", help=says)
+    says = "workflow files whose services it offers: .yaml, .json, .hocl, .py[:NAME]; all in one folder"
+    parser.add_argument("--services", type=any_file, nargs="+", action="extend", default=[], metavar="FILE", help=says)
+    says = "what it is called; some letters are added, so that no two are alike (default: this machine's name)"
+    parser.add_argument("--name", metavar="NAME", help=says)
+    parser.add_argument("--jobs", type=at_least(1), metavar="N", help="calls of Python services at the same time")
+    says = "seconds of silence after which others take what it has (default: %(default)s)"
+    parser.add_argument("--ttl", type=seconds, default=5.0, metavar="S", help=says)
+    says = "run whatever a submitted workflow names: any command, as this user. For a space that only you can write to"
+    parser.add_argument("--trust-all", action="store_true", help=says)
+    parser.add_argument("--until", metavar="RUN", help="end when this run is over")
+    parser.add_argument("--no-sync", action="store_true", help="do not wait for the disk: a power cut may lose seconds")
+    add_format(parser)
+    options = parser.parse_args(arguments)
+    if options.ttl < _TTL_MIN:
+        raise Misuse("H313", f"`--ttl` is at least {_TTL_MIN} seconds")
+    return options
+
+
+def offers_from(files: list[str], *, trusts_all: bool = False) -> Offers:
+    """Read workflow files and offer their services; one that cannot be called here is an error."""
+    from solvent.cli.services import service_problems
+    from solvent.cli.workflows import folder_of, load_sound, show_problems
+    from solvent.running.agents.offers import offers_of
+
+    if not files and not trusts_all:
+        hint = "--services WORKFLOW names files whose services it offers"
+        raise AgentProblem("A103", "this agent would have nothing to offer", hint=hint)
+    folders: dict[Path, str] = {}
+    loaded = []
+    for file in files:
+        folders.setdefault(folder_of(file).resolve(), file)
+        loaded.append(load_sound(file))
+    if len(folders) > 1:
+        said = f"{' and '.join([*folders.values()][:2])} are in different folders; their programs are looked for in one"
+        raise AgentProblem("A103", said, hint="start an agent for each folder")
+    folder = next(iter(folders), None)
+    offers = offers_of((one.workflow for one in loaded), folder, trusts_all=trusts_all)
+    problems = [problem for one in loaded for problem in service_problems(one, folder_of(files[0]))]
+    if problems:
+        show_problems(problems)
+        raise SystemExit(2)
+    return offers
+
+
+def _space(options: Namespace) -> str:
+    # Programs that services start need not know how one is let in.
+    url = options.space or os.environ.get(VARIABLE, "")
+    os.environ.pop(VARIABLE, None)
+    if not url:
+        raise SpaceError("E401", "it is not said where runs are", hint=f"--space URL, or the variable {VARIABLE}")
+    return url
+
+
+def _name(given: str | None) -> str:
+    """Make a name that no other agent has had: what one of the same name had would never be given up."""
+    import re
+    import secrets
+    import socket
+
+    base = re.sub(r"[^A-Za-z0-9_.=-]+", "-", given or socket.gethostname().partition(".")[0]).strip("-")[:60]
+    return f"{base or 'agent'}-{secrets.token_hex(3)}"
+
+
+def _stop(agent: Agent) -> None:
+    # A second Ctrl-C ends at once, should a service not be ended.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    agent.stop()
+
+
+class _Sayer:
+    """Writes lines to standard output, which it keeps for itself."""
+
+    def __init__(self, agent: str, *, is_json: bool) -> None:
+        self._agent = agent
+        self._is_json = is_json
+        sys.stdout.flush()
+        self._out = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="backslashreplace")
+        os.dup2(2, 1)
+
+    def tell(self, text: str) -> None:
+        """Write a line; who does not want to read it any more shall not end the agent."""
+        line: Any = f"{time.strftime('%H:%M:%S')} {self._agent}: {shown(text)}"
+        if self._is_json:
+            import json
+
+            line = json.dumps({"at": round(time.time(), 3), "agent": self._agent, "says": shown(text)})
+        try:
+            self._out.write(f"{line}\n")
+            self._out.flush()
+        except OSError:
+            self._out = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - open to the end
+
+
+__all__ = ["main", "offers_from"]

@@ -1,0 +1,201 @@
+"""`solvent agents up|down|list`: agents on several machines, started over SSH, and ended by a word in the space."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING
+
+from solvent.cli.agent_runs import agent_as_json, write_agents
+from solvent.cli.loading import add_format, parser_for, seconds
+from solvent.cli.recording import VARIABLE
+from solvent.cli.render import complain, counted, write, write_json
+from solvent.cli.secrecy import shown
+from solvent.errors import SpaceError
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from solvent.live.space import Space
+    from solvent.running.agents.hosts import Answer
+    from solvent.running.agents.looking import AgentSeen
+
+_WAIT_SECONDS = 30.0
+_LOOK_SECONDS = 0.2
+_EXAMPLE = "solvent agents up hosts.yaml\n  solvent agents list\n  solvent agents down hosts.yaml"
+_WHAT = {
+    "up": "Start agents on the hosts of a file, over SSH, and wait until they are there.",
+    "down": "Ask agents to end: those of the hosts of a file, those named, or all; others go on with their tasks.",
+    "list": "Show which agents there are, and what they offer.",
+}
+
+
+def main(arguments: list[str]) -> int:
+    """Do one of the three."""
+    what = arguments[0] if arguments else ""
+    if what not in _WHAT:
+        parser = parser_for("agents", "Agents on several machines.", example=_EXAMPLE)
+        parser.add_argument(
+            "what", choices=tuple(_WHAT), help="; ".join(f"{one}: {says}" for one, says in _WHAT.items())
+        )
+        parser.parse_args(arguments)
+    parser = parser_for(f"agents {what}", _WHAT[what], example=_EXAMPLE)
+    options = {"up": _up_options, "down": _down_options, "list": _list_options}[what](parser, arguments[1:])
+    return {"up": _up, "down": _down, "list": _list}[what](options)
+
+
+# --- up
+
+
+def _up_options(parser: ArgumentParser, arguments: list[str]) -> Namespace:
+    parser.add_argument("file", metavar="HOSTS.yaml", help="addresses, and how agents are started there")
+    _add_space(parser)
+    says = "how long to wait until they are there, in seconds (default: %(default)g)"
+    parser.add_argument("--wait", type=seconds, default=_WAIT_SECONDS, metavar="S", help=says)
+    return parser.parse_args(arguments)
+
+
+def _up(options: Namespace) -> int:
+    from solvent.live.space import open_space
+    from solvent.running.agents.hosts import read_hosts, start_on_all
+    from solvent.running.agents.looking import see_agents
+
+    hosts = read_hosts(options.file)
+    url = _url(options, hosts.space)
+    with open_space(url) as space:
+        before = {one.name for one in see_agents(space, patience=0.0)}
+        answers = start_on_all(hosts, url)
+        until, missing = time.monotonic() + options.wait, dict[str, int]()
+        while True:
+            fresh = [one for one in see_agents(space, patience=0.0) if one.name not in before]
+            missing = {
+                one.host.label: one.host.count - sum(agent.name.startswith(f"{one.host.label}-") for agent in fresh)
+                for one in answers
+                if not one.problem
+            }
+            if not any(many > 0 for many in missing.values()) or time.monotonic() >= until:
+                break
+            time.sleep(_LOOK_SECONDS)
+    return _tell_up(answers, fresh, missing, is_json=options.format == "json")
+
+
+def _tell_up(answers: list[Answer], fresh: list[AgentSeen], missing: dict[str, int], *, is_json: bool) -> int:
+    from solvent.running.agents.hosts import last_words
+
+    is_well = True
+    found = []
+    for one in answers:
+        problem, many = one.problem, missing.get(one.host.label, one.host.count)
+        if not problem and many > 0:
+            problem = f"{counted(many, 'agent')} of {one.host.count} did not come: {last_words(one.host) or 'no word'}"
+        is_well = is_well and not problem
+        found.append({"host": one.host.address, "agents": max(0, one.host.count - many), "problem": shown(problem)})
+        if not is_json and problem:
+            complain(
+                f"{one.host.address}: {shown(problem)}", hint=f"ssh {one.host.address} must work without a question"
+            )
+        elif not is_json:
+            write(f"{one.host.address}: {counted(one.host.count, 'agent')}")
+    if is_json:
+        write_json({"hosts": found, "agents": [agent_as_json(one) for one in fresh]})
+    return 0 if is_well else 1
+
+
+# --- down
+
+
+def _down_options(parser: ArgumentParser, arguments: list[str]) -> Namespace:
+    parser.add_argument("file", nargs="?", metavar="HOSTS.yaml", help="whose agents, started by `up`, are to end")
+    parser.add_argument("--agent", action="append", default=[], metavar="NAME", help="an agent by its name")
+    parser.add_argument("--all", action="store_true", help="all agents of the space, however they were started")
+    _add_space(parser)
+    says = "how long to wait until they have ended, in seconds (default: %(default)g)"
+    parser.add_argument("--wait", type=seconds, default=_WAIT_SECONDS, metavar="S", help=says)
+    options = parser.parse_args(arguments)
+    if not (options.file or options.agent or options.all):
+        parser.error("say which agents: HOSTS.yaml, --agent NAME or --all")
+    return options
+
+
+def _down(options: Namespace) -> int:
+    from solvent.live.space import open_space
+    from solvent.running.agents.hosts import read_hosts
+    from solvent.running.agents.looking import see_agents
+    from solvent.running.agents.stopping import ask_to_stop
+
+    hosts = read_hosts(options.file) if options.file else None
+    labels = tuple(f"{host.label}-" for host in hosts.hosts) if hosts is not None else ()
+    with open_space(_url(options, "" if hosts is None else hosts.space)) as space:
+        wanted = [
+            one
+            for one in see_agents(space)
+            if options.all or one.name in options.agent or (labels and one.name.startswith(labels))
+        ]
+        for one in wanted:
+            ask_to_stop(space, one.name)
+        left = _wait_for_end(space, {one.name for one in wanted if one.is_alive}, options.wait)
+        silent = [one for one in wanted if not one.is_alive]
+        for one in silent:
+            _forget(space, one.name)
+    if options.format == "json":
+        ended = sorted({one.name for one in wanted if one.is_alive} - left)
+        write_json({"ended": ended, "silent": [one.name for one in silent], "left": sorted(left)})
+    else:
+        write(f"{counted(sum(one.is_alive for one in wanted) - len(left), 'agent')} ended")
+        for one in silent:
+            write(f"{shown(one.name)} was silent already: process {one.pid} of {shown(one.host)}")
+        for name in sorted(left):
+            complain(f"{shown(name)} is asked to end, and has not yet")
+    return 1 if left else 0
+
+
+def _wait_for_end(space: Space, names: set[str], wait: float) -> set[str]:
+    from solvent.live.space.leases import AGENTS
+
+    until = time.monotonic() + wait
+    while True:
+        left = names & {key.removeprefix(AGENTS) for key in space.keys(AGENTS)}
+        if not left or time.monotonic() >= until:
+            return left
+        time.sleep(_LOOK_SECONDS)
+
+
+def _forget(space: Space, name: str) -> None:
+    """Take away the pulse of a silent agent: should it be alive, it writes it again, and reads that it is to end."""
+    from solvent.live.space.leases import AGENTS
+
+    space.delete(AGENTS + name)
+
+
+# --- list
+
+
+def _list_options(parser: ArgumentParser, arguments: list[str]) -> Namespace:
+    _add_space(parser)
+    return parser.parse_args(arguments)
+
+
+def _list(options: Namespace) -> int:
+    from solvent.live.space import open_space
+    from solvent.running.agents.looking import see_agents
+
+    with open_space(_url(options, "")) as space:
+        found = see_agents(space)
+    if options.format == "json":
+        write_json({"agents": [agent_as_json(one) for one in found]})
+    else:
+        write_agents(found)
+    return 0
+
+
+def _add_space(parser: ArgumentParser) -> None:
+    parser.add_argument("--space", metavar="URL", help=f"where runs are (default: {VARIABLE}, or what HOSTS.yaml says)")
+    add_format(parser)
+
+
+def _url(options: Namespace, otherwise: str) -> str:
+    url = options.space or otherwise or os.environ.get(VARIABLE, "")
+    if not url:
+        hint = f"--space URL, the variable {VARIABLE}, or `space:` in the file of hosts"
+        raise SpaceError("E401", "it is not said where runs are", hint=hint)
+    return str(url) if "://" in url else os.path.abspath(url)  # noqa: PTH100

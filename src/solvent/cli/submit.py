@@ -1,0 +1,59 @@
+"""`solvent submit`: give a workflow to the agents of a space, and print the name of its run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from solvent.cli.agent_runs import tell_submitted
+from solvent.cli.loading import add_format, at_least, parser_for
+from solvent.cli.workflows import add_inputs, add_workflow, inputs_of, load_sound
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+_SAYS = (
+    "Give a workflow to the agents of a space, and print the name of its run. Agents that are there begin at once; the "
+    "run waits for others."
+)
+
+
+def main(arguments: list[str]) -> int:
+    """Submit."""
+    options = _options(arguments)
+    from solvent.cli.recording import space_for
+    from solvent.running.agents.submitting import give_to_agents
+    from solvent.running.records.runs import new_name
+
+    workflow = load_sound(options.file, scale=options.scale).workflow
+    with space_for(options) as space:
+        run = options.name or new_name(workflow.name)
+        plan = give_to_agents(space, run, workflow, inputs_of(options), places_max=options.places)
+    tell_submitted(run, plan, is_json=options.format == "json")
+    return 0
+
+
+def _options(arguments: list[str]) -> Namespace:
+    from solvent.running.agents.partition import PLACES_MAX
+
+    example = "solvent submit pipeline.yaml --space nats://10.0.0.1:4222 --input n=3"
+    parser = parser_for("submit", _SAYS, example=example)
+    add_workflow(parser)
+    add_inputs(parser)
+    add_place(parser, PLACES_MAX)
+    add_format(parser)
+    return parser.parse_args(arguments)
+
+
+def add_place(parser: object, places_max: int) -> None:
+    """Add --space, --name, --places and --no-sync."""
+    from solvent.cli.recording import add_space
+
+    add_space(parser)  # type: ignore[arg-type]
+    add = parser.add_argument  # type: ignore[attr-defined]
+    add("--name", metavar="RUN", help="what the run is called (default: a new name)")
+    says = "into how many places, each with one agent at a time, it is divided at most (default: %(default)s)"
+    add("--places", type=at_least(1), default=places_max, metavar="N", help=says)
+    add("--no-sync", action="store_true", help="do not wait for the disk: a power cut may lose seconds")
+
+
+__all__ = ["add_place", "main"]

@@ -1,0 +1,61 @@
+"""Gives a workflow to agents, if it is one that they can run: all of it must be said as data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from solvent.errors import AgentProblem, Conflict, RecordProblem, WorkflowProblem
+from solvent.running.agents.partition import PLACES_MAX
+from solvent.running.agents.plans import key_of, submit
+from solvent.workflow.concrete import Concretiser
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from solvent.live.space import Space
+    from solvent.running.agents.plans import Plan
+    from solvent.workflow.model import Workflow
+
+_ALONE = "run it without agents: `solvent run WORKFLOW`"
+
+
+def give_to_agents(
+    space: Space, run: str, workflow: Workflow, inputs: Mapping[str, Any] | None, *, places_max: int = PLACES_MAX
+) -> Plan:
+    """Have a workflow run by whichever agents there are; raise `AgentProblem` A101 for one that they cannot run."""
+    refuse_what_agents_cannot(workflow)
+    # Whoever has forgotten an input shall hear of it here, and not from an agent.
+    Concretiser(workflow, inputs)
+    if space.get(key_of(run, "plan")) is not None:
+        raise _taken(run)
+    try:
+        return submit(space, run, workflow, inputs, places_max=places_max)
+    except WorkflowProblem as error:
+        if error.code != "W106":
+            raise
+        hint = (
+            f"{error.hint or 'what agents call has a name: a function of a module, a command, an address'}; or {_ALONE}"
+        )
+        raise AgentProblem("A101", f"`{workflow.name}` cannot be given to agents: {error.message}", hint=hint) from None
+    except Conflict:
+        raise _taken(run) from None
+
+
+def refuse_what_agents_cannot(workflow: Workflow) -> None:
+    """Raise `AgentProblem` A101 for a workflow that claims resources, or waits for signals from outside."""
+    if workflow.resources or any(task.claims for task in workflow.tasks):
+        said = f"`{workflow.name}` claims resources, which are shared by the tasks of one process only"
+        raise AgentProblem("A101", said, hint=_ALONE)
+    controls = [task.control for task in workflow.tasks if task.control is not None]
+    sent = {name for one in controls for name in one.sends}
+    awaited = sorted({one.signal for one in controls if one.signal is not None} - sent)
+    if awaited:
+        said = f"`{workflow.name}` waits for the signal `{awaited[0]}`, and nobody can send one to agents"
+        raise AgentProblem("A101", said, hint=f"{_ALONE} --signal {awaited[0]}")
+
+
+def _taken(run: str) -> RecordProblem:
+    return RecordProblem("R408", f"there is a run `{run}` already", hint=f"look at it: `solvent status {run}`")
+
+
+__all__ = ["give_to_agents", "refuse_what_agents_cannot"]
