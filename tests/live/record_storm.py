@@ -89,12 +89,12 @@ def make_workflow(folder: Path, seed: int, tasks: int) -> None:
     (folder / "services.py").write_text(SERVICES, encoding="utf-8")
 
 
-def start(folder: Path, *words: str, seed: int = 0) -> subprocess.Popen[bytes]:
-    """Start the command, with an order of sets and mappings of its own."""
+def start(folder: Path, *words: str, seed: int = 0, words_before: tuple[str, ...] = ()) -> subprocess.Popen[bytes]:
+    """Start the command, with an order of sets and mappings of its own; or another one, which is told of Python."""
     known = {"PYTHONPATH": str(ROOT / "src"), "NO_COLOR": "1", "PYTHONHASHSEED": str(seed)}
     environment = {name: value for name, value in os.environ.items() if name != "SOLVENT_SPACE"} | known
     return subprocess.Popen(
-        [sys.executable, "-m", "solvent", *words],
+        [*words_before, sys.executable, *(() if words_before else ("-m", "solvent", *words))],
         cwd=folder,
         env=environment,
         stdin=subprocess.DEVNULL,

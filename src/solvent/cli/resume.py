@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from solvent.cli.loading import add_format, parser_for, seconds
 from solvent.cli.recording import add_run, add_space, card_as_json, local_time, open_records
 from solvent.cli.render import write, write_json
@@ -81,7 +83,8 @@ def workflow_of(card: RunCard, file: str | None) -> Workflow:
     if not os.path.exists(given.partition(".py:")[0] + (".py" if ".py:" in given else "")):  # noqa: PTH110
         said = f"the workflow of the run `{card.run}` is gone: there is no file {given}"
         raise RecordProblem("R404", said, hint="say where it is now: --file WORKFLOW")
-    workflow = load_sound(given, scale=card.options.scale).workflow
+    # A workflow may have its name from its file.
+    workflow = msgspec.structs.replace(load_sound(given, scale=card.options.scale).workflow, name=card.workflow)
     if digest_of(workflow) != card.digest:
         said = f"{given} has changed since the run `{card.run}` began, and its record does not fit it"
         hint = "put the file back as it was (or name a copy: --file WORKFLOW), or run it anew"
