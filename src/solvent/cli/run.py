@@ -30,7 +30,7 @@ _FOR_WORKFLOWS = (
 
 def main(arguments: list[str]) -> int:
     """Run a program or a workflow; print what there is, however the run ended."""
-    if any(one.split("=", 1)[0] in ("--nodes", "--peers", "--resume") for one in arguments):
+    if any(one.split("=", 1)[0] in ("--nodes", "--peers", "--resume", "--attach") for one in arguments):
         from solvent.cli.run_nodes import main as run_over_nodes
 
         return run_over_nodes(arguments)

@@ -11,14 +11,14 @@ from solvent.chemistry.printer import print_molecule
 from solvent.cli.finding import any_file
 from solvent.cli.loading import add_format, at_least, load_functions, load_program, parser_for, seconds
 from solvent.cli.render import complain, counted, error_as_json, show_error, write, write_json
-from solvent.cli.workflows import is_workflow
+from solvent.cli.run_shared import add_shared, add_tls, is_shared, refuse_workflow, shared, tls_of
 from solvent.errors import Misuse, ReactionFailed, SolventError
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
     from solvent.chemistry.solution import Solution
-    from solvent.running.nodes.running import NodesRun
+    from solvent.cli.run_shared import AnyRun
 
 NODES_MAX = 1000
 _PROTOCOLS = ("better", "adaptive", "optimistic", "pessimistic")
@@ -45,8 +45,8 @@ def main(arguments: list[str]) -> int:
     """Run a program over nodes; print what there is, however the run ended."""
     options = _options(arguments)
     run = _prepared(options)
-    if run.record.why_together and options.format == "text":
-        complain(f"everything is at node 0: {run.record.why_together}")
+    if run.why_together and options.format == "text":
+        complain(f"everything is at node 0: {run.why_together}")
     error: SolventError | None = None
     interrupted = False
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -73,7 +73,7 @@ def main(arguments: list[str]) -> int:
         unsaved = "; it was not saved" if options.save is not None else ""
         write(f"{nodes} did not answer: what is there is missing from this solution{unsaved}", to=sys.stderr)
     if not run.ended.is_inert:
-        write(f"the run is kept in {run.folder}: `solvent run --resume {run.folder}` goes on with it", to=sys.stderr)
+        write(run.how_to_go_on, to=sys.stderr)
     if interrupted:
         raise KeyboardInterrupt
     return error.exit_code if error is not None else 0
@@ -88,6 +88,8 @@ def _options(arguments: list[str]) -> Namespace:
     parser.add_argument("file", nargs="?", type=any_file, metavar="FILE", help="a program (`-`: standard input)")
     parser.add_argument("--functions", metavar="MODULE.py", help="Python functions that the program calls")
     _add_nodes(parser)
+    add_shared(parser)
+    add_tls(parser)
     parser.add_argument("--seconds-max", type=seconds, metavar="S", help="stop after so many seconds")
     parser.add_argument("--stats", action="store_true", help="say on standard error what each node has done")
     parser.add_argument("--save", metavar="FILE", help="write the solution as a program that can be run on")
@@ -118,7 +120,9 @@ class _Refused(Action):
         raise Misuse("H316", f"`--{name}` is for workflows, and only programs run over nodes")
 
 
-def _prepared(options: Namespace) -> NodesRun:
+def _prepared(options: Namespace) -> AnyRun:
+    if is_shared(options):
+        return shared(options)
     from pathlib import Path
 
     from solvent.running.nodes.running import deal_out, take_up
@@ -127,11 +131,10 @@ def _prepared(options: Namespace) -> NodesRun:
         if options.nodes is not None or options.peers is not None or options.file is not None:
             message = "a run that is taken up again has its program and its nodes"
             raise Misuse("H344", message, hint=f"`solvent run --resume {options.resume}`")
-        return take_up(Path(options.resume).resolve(), load_functions)
+        return take_up(Path(options.resume).resolve(), load_functions, tls=tls_of(options))
     if options.file is None:
         raise Misuse("H344", "no program is given", hint="`solvent run PROGRAM.hocl --nodes 4`")
-    if is_workflow(options.file):
-        raise Misuse("H344", "workflows do not run over nodes yet, only programs do", hint="leave out --nodes")
+    refuse_workflow(options)
     peers = _peers(options)
     nodes = len(peers) or options.nodes
     if nodes > NODES_MAX:
@@ -145,6 +148,7 @@ def _prepared(options: Namespace) -> NodesRun:
         secret=_secret(options) if peers else b"",
         reacts_locally=not options.no_local,
         protocol=options.protocol,
+        tls=tls_of(options),
     )
 
 
@@ -170,7 +174,7 @@ def _secret(options: Namespace) -> bytes:
 # --- What is printed.
 
 
-def _report(run: NodesRun, solution: Solution, error: SolventError | None, options: Namespace) -> None:
+def _report(run: AnyRun, solution: Solution, error: SolventError | None, options: Namespace) -> None:
     ended = run.ended
     text = print_molecule(solution)
     if options.format == "json":
@@ -179,13 +183,13 @@ def _report(run: NodesRun, solution: Solution, error: SolventError | None, optio
             "inert": ended.is_inert,
             "reactions": ended.reactions,
             "seconds": round(ended.seconds, 6),
-            "nodes": len(run.parts),
+            "nodes": run.nodes_count,
             "messages": ended.messages,
             "restarts": ended.restarts,
             **({"missing": ended.missing} if ended.missing else {}),
         }
-        if run.record.why_together:
-            found["together"] = run.record.why_together
+        if run.why_together:
+            found["together"] = run.why_together
         if isinstance(error, ReactionFailed):
             found["error"] = error_as_json(error)
         write_json(found)
@@ -198,7 +202,7 @@ def _report(run: NodesRun, solution: Solution, error: SolventError | None, optio
         _write_stats(run)
 
 
-def _write_stats(run: NodesRun) -> None:
+def _write_stats(run: AnyRun) -> None:
     ended = run.ended
     rate = ended.reactions / ended.seconds if ended.seconds else 0
     write(f"reactions  {ended.reactions:,}", to=sys.stderr)

@@ -11,6 +11,8 @@ import re
 import sys
 
 VARIABLE = "SOLVENT_SPACE"
+GIVEN = "SOLVENT_SPACE_GIVEN"
+"""Says, to a command that was started anew, that its words had the address."""
 _SECRET = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*://)[^/?#\s]*@")
 _OPTION = "--space"
 
@@ -34,7 +36,7 @@ def hide(arguments: list[str]) -> None:
     sys.stderr.flush()
     # Without `-P` modules of the current folder would be found before ours.
     words = [sys.executable, "-P", "-m", "solvent", *rest]
-    os.execve(sys.executable, words, {**os.environ, VARIABLE: found})  # noqa: S606 - ourselves
+    os.execve(sys.executable, words, {**os.environ, VARIABLE: found, GIVEN: "1"})  # noqa: S606 - ourselves
 
 
 def _without(arguments: list[str]) -> tuple[str, list[str]]:
@@ -56,4 +58,4 @@ def shown(text: str) -> str:
     return redacted(plain)
 
 
-__all__ = ["VARIABLE", "has_secret", "hide", "redacted", "shown"]
+__all__ = ["GIVEN", "VARIABLE", "has_secret", "hide", "redacted", "shown"]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from solvent.cli.loading import load_functions, parser_for
 from solvent.cli.render import complain
+from solvent.cli.run_shared import add_tls, tls_of
 from solvent.cli.serve import SECRET_VARIABLE, secret_from
 from solvent.errors import NodeProblem
 
@@ -41,6 +42,7 @@ def _options(arguments: list[str]) -> Namespace:
     parser.add_argument("--functions", metavar="MODULE.py", help="Python functions that programs may call")
     says = f"a file with the secret of whoever may use the node (default: the variable {SECRET_VARIABLE}, or none)"
     parser.add_argument("--secret-file", metavar="FILE", help=says)
+    add_tls(parser)
     return parser.parse_args(arguments)
 
 
@@ -54,6 +56,7 @@ def _serve(options: Namespace) -> int:
 
     secret = secret_from(options.secret_file)
     functions = load_functions(options.functions)
+    tls = tls_of(options)
     folder = Path(options.state)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -73,7 +76,7 @@ def _serve(options: Namespace) -> int:
         nodes.append(process)
 
     nodes: list[NodeProcess] = []
-    process_run(lambda: NodeProcess(folder, port, secret, own_functions), part, started=started)
+    process_run(lambda: NodeProcess(folder, port, secret, own_functions, tls=tls), part, started=started)
     if nodes[0].is_over:
         # Whoever had the run done has its result; the next program finds an empty folder.
         forget(folder)

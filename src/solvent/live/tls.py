@@ -49,6 +49,9 @@ class Tls:
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         context.check_hostname = False
         context.verify_mode = ssl.CERT_REQUIRED
+        if purpose == ssl.PROTOCOL_TLS_SERVER:
+            # Connections are not resumed; and who waits for data would be woken by tickets.
+            context.num_tickets = 0
         try:
             context.load_verify_locations(self.ca)
             context.load_cert_chain(self.cert, self.key, password=_no_password)

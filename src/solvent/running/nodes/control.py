@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import select
 import socket
+import ssl
 import time
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from solvent.live import Address
+    from solvent.live.tls import Tls
 
 CONTROL = "control"
 CONTROL_BYTES_MAX = 1 << 28
@@ -176,6 +178,7 @@ class Line:
         *,
         seconds_max: float,
         is_there: Callable[[], bool] = lambda: True,
+        tls: Tls | None = None,
     ) -> None:
         self.address = address
         self._is_there = is_there
@@ -187,11 +190,29 @@ class Line:
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._frames = Frames(HANDSHAKE_BYTES_MAX)
         try:
+            if tls is not None:
+                self._socket = self._protected(tls, time.monotonic() + seconds_max)
             self._introduce(visitor(secret), time.monotonic() + seconds_max)
         except (OSError, Nonsense) as error:
             self._socket.close()
             raise _unreachable(address, str(error)) from error
         self._frames.bytes_max = CONTROL_BYTES_MAX
+
+    def _protected(self, tls: Tls, until: float) -> ssl.SSLSocket:
+        """Have TLS between both, but do not wait for a process that is dead."""
+        self._socket.settimeout(_PATIENCE)
+        protected = tls.client.wrap_socket(self._socket, do_handshake_on_connect=False)
+        while True:
+            try:
+                protected.do_handshake()
+            except TimeoutError:
+                if not self._is_there():
+                    raise Nonsense("its process has ended") from None
+                if time.monotonic() > until:
+                    raise Nonsense("it does not answer") from None
+            else:
+                protected.settimeout(max(until - time.monotonic(), _PATIENCE))
+                return protected
 
     def _introduce(self, me: Identity, until: float) -> None:
         hello = handshake.hello(me, _NOBODY)
@@ -199,7 +220,7 @@ class Line:
         said: Any = None
         while said is None:
             # A port may be open although its process is dead.
-            if not select.select([self], [], [], _PATIENCE)[0]:
+            if not self.is_readable(_PATIENCE):
                 if not self._is_there():
                     raise Nonsense("its process has ended")
                 if time.monotonic() > until:
@@ -218,7 +239,16 @@ class Line:
         data = self._socket.recv(_CHUNK)
         if not data:
             raise Nonsense("it has closed the connection")
+        # What is decrypted already nobody would be woken for.
+        while isinstance(self._socket, ssl.SSLSocket) and self._socket.pending():
+            data += self._socket.recv(_CHUNK)
         return data
+
+    def is_readable(self, seconds: float) -> bool:
+        """Wait until something has arrived; say whether it has."""
+        if isinstance(self._socket, ssl.SSLSocket) and self._socket.pending():
+            return True
+        return bool(select.select([self], [], [], seconds)[0])
 
     def fileno(self) -> int:
         """Give the number to wait for."""
@@ -245,7 +275,7 @@ class Line:
         until = time.monotonic() + seconds_max
         wanted = Collected if isinstance(request, Collect) else Status
         while True:
-            if not select.select([self], [], [], max(until - time.monotonic(), 0.0))[0]:
+            if not self.is_readable(max(until - time.monotonic(), 0.0)):
                 raise _unreachable(self.address, "it does not answer")
             for answer in self.hear():
                 if isinstance(answer, wanted):

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from solvent.live.tls import Tls
     from solvent.running.nodes.processes import Processes
     from solvent.source import Source
 
@@ -81,6 +82,7 @@ class Launcher:
         source: Source,
         seconds_max: float | None = None,
         tell: Callable[[str], None] = lambda _: None,
+        tls: Tls | None = None,
     ) -> None:
         self.ended = Ended()
         self._folder = folder
@@ -90,6 +92,7 @@ class Launcher:
         self._source = source
         self._seconds_max = seconds_max
         self._tell = tell
+        self._tls = tls
         self._lines: dict[int, Line] = {}
         self._phases: dict[int, str] = {}
         self._deaths: dict[int, list[float]] = {}
@@ -142,6 +145,7 @@ class Launcher:
             self._secret,
             seconds_max=seconds_max,
             is_there=lambda: processes is None or processes.is_there(node),
+            tls=self._tls,
         )
         self._phases[node] = "empty"
         if processes is None:

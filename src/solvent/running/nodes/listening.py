@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import socket
     from collections.abc import Callable
 
+    from solvent.live.tls import Tls
     from solvent.live.transport import Complain, Deliver
 
 _VISITORS_MAX = 64
@@ -27,7 +28,14 @@ _VISITORS_MAX = 64
 class Listener:
     """The port of a node."""
 
-    def __init__(self, listening: socket.socket, secret: bytes, asked: Callable[[Visitor, Any], None]) -> None:
+    def __init__(
+        self,
+        listening: socket.socket,
+        secret: bytes,
+        asked: Callable[[Visitor, Any], None],
+        *,
+        tls: Tls | None = None,
+    ) -> None:
         self.identity = visitor(secret)
         self.asked = asked
         #: Called when somebody has come in.
@@ -36,12 +44,14 @@ class Listener:
         self.visitors: set[Visitor] = set()
         self.strangers: set[asyncio.BaseTransport] = set()
         self._socket = listening
+        self._tls = tls
         self._server: asyncio.Server | None = None
 
     async def open(self) -> None:
         """Begin to listen."""
         loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(lambda: _Gate(self), sock=self._socket)
+        protection = None if self._tls is None else self._tls.server
+        self._server = await loop.create_server(lambda: _Gate(self), sock=self._socket, ssl=protection)
 
     def tell(self, answer: Answer) -> None:
         """Tell all visitors."""

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from solvent.chemistry.functions import Functions
     from solvent.live import Codec
+    from solvent.live.tls import Tls
 
 _LAST = ("halted", "failed")
 
@@ -48,7 +49,13 @@ class NodeProcess:
     """A node, from the moment its port is open; `functions` finds those that a part names."""
 
     def __init__(
-        self, folder: Path, listening: socket.socket, secret: bytes, functions: Callable[[str | None], Functions]
+        self,
+        folder: Path,
+        listening: socket.socket,
+        secret: bytes,
+        functions: Callable[[str | None], Functions],
+        *,
+        tls: Tls | None = None,
     ) -> None:
         self.folder = folder
         self.phase = "empty"
@@ -58,7 +65,8 @@ class NodeProcess:
         #: Whether it was ended after its run had come to its end.
         self.is_over = False
         self._functions = functions
-        self._listener = Listener(listening, secret, self._on_request)
+        self._tls = tls
+        self._listener = Listener(listening, secret, self._on_request, tls=tls)
         self._listener.greeted = self._greet
         self._ended = asyncio.Event()
         self._work: Work | None = None
@@ -149,7 +157,7 @@ class NodeProcess:
         """Give the way to other nodes: through the port that is open already."""
         identity = Identity(part.node, protocol, part.run, self._listener.identity.secret)
         peers = {NodeId(node): at for node, at in enumerate(part.addresses) if node != part.node}
-        door = Door(identity, codec, peers=peers)
+        door = Door(identity, codec, peers=peers, tls=self._tls)
         door.listener = self._listener
         return door
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from solvent.chemistry.functions import Functions
     from solvent.live import Address
+    from solvent.live.tls import Tls
     from solvent.running.nodes.control import Part
 
 _SECONDS_TO_END = 5.0
@@ -37,8 +38,11 @@ _YOUNG_MAX = 200_000
 class Processes:
     """The processes of a run's nodes."""
 
-    def __init__(self, nodes: int, secret: bytes, functions: Callable[[str | None], Functions]) -> None:
+    def __init__(
+        self, nodes: int, secret: bytes, functions: Callable[[str | None], Functions], *, tls: Tls | None = None
+    ) -> None:
         self._secret = secret
+        self._tls = tls
         self._functions = functions
         self._ports = [_opened() for _ in range(nodes)]
         self._numbers: dict[int, int] = {}
@@ -102,7 +106,7 @@ class Processes:
             gc.freeze()
             gc.set_threshold(_YOUNG_MAX, 50, 100)
             process_run(
-                lambda: NodeProcess(folder, self._ports[node], self._secret, self._functions),
+                lambda: NodeProcess(folder, self._ports[node], self._secret, self._functions, tls=self._tls),
                 part,
                 ignored=(signal.SIGINT,),
                 lifeline=self._pipe[0],

@@ -7,7 +7,7 @@ import secrets
 import shutil
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -27,18 +27,29 @@ if TYPE_CHECKING:
 
     from solvent.chemistry.functions import Functions
     from solvent.live import Address
+    from solvent.live.tls import Tls
 
 
 class NodesRun:
     """One run over nodes: dealt out, or taken up again from its folder."""
 
-    def __init__(self, program: Program, folder: Path, record: RunRecord, parts: list[Part], *, keeps: bool) -> None:
+    def __init__(
+        self,
+        program: Program,
+        folder: Path,
+        record: RunRecord,
+        parts: list[Part],
+        *,
+        keeps: bool,
+        tls: Tls | None = None,
+    ) -> None:
         self.program = program
         self.folder = folder
         self.record = record
         self.parts = parts
         # Whether the folder stays when the run has ended well.
         self.keeps = keeps
+        self._tls = tls
         self.ended = Ended()
 
     def run(self, *, seconds_max: float | None = None, tell: Callable[[str], None] = lambda _: None) -> Ended:
@@ -47,7 +58,7 @@ class NodesRun:
         processes = None
         if self.record.is_local:
             # Forked processes have what this one has imported.
-            processes = Processes(len(self.parts), secret, lambda _: self.program.functions)
+            processes = Processes(len(self.parts), secret, lambda _: self.program.functions, tls=self._tls)
             self._move(processes.addresses)
         launcher = Launcher(
             self.folder,
@@ -57,11 +68,27 @@ class NodesRun:
             source=self.program.source,
             seconds_max=seconds_max,
             tell=tell,
+            tls=self._tls,
         )
         self.ended = launcher.ended
         launcher.run()
         self.discard()
         return self.ended
+
+    @property
+    def nodes_count(self) -> int:
+        """How many nodes there are."""
+        return len(self.parts)
+
+    @property
+    def why_together(self) -> str:
+        """Why everything is at one node, if it is."""
+        return self.record.why_together
+
+    @property
+    def how_to_go_on(self) -> str:
+        """What a user should know whose run has ended early."""
+        return f"the run is kept in {self.folder}: `solvent run --resume {self.folder}` goes on with it"
 
     def discard(self) -> None:
         """Remove the folder, unless somebody wanted it."""
@@ -83,38 +110,31 @@ class NodesRun:
             return Solution(map(writing.read, (*self.record.copies, *self.ended.texts)))
 
 
-def deal_out(
+class Dealt(NamedTuple):
+    """A program, dealt out: the parts of nodes, what is with none of them, and why all is at one node, if it is."""
+
+    run: str
+    parts: list[Part]
+    copies: tuple[str, ...]
+    why_together: str
+
+
+def dealt(
     program: Program,
     nodes: int,
     *,
     functions: str | None = None,
-    state: str | None = None,
     peers: tuple[Address, ...] = (),
-    secret: bytes = b"",
     reacts_locally: bool = True,
     protocol: str = "better",
-) -> NodesRun:
-    """Deal a program out over nodes of this machine, or over nodes elsewhere."""
+) -> Dealt:
+    """Deal a program out."""
     name = Path(program.source.name).stem if program.source.name != "<stdin>" else "stdin"
     run = f"{name}-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
     writing = Writing(program)
     with deep_stack():
         deal = Deal(program, program.solution(), nodes)
         copies = tuple(map(writing.write, deal.copies))
-    folder = new_folder(run, state)
-    record = RunRecord(
-        run,
-        program.source.name,
-        None if functions is None else str(Path(functions).resolve()),
-        peers,
-        (secret if peers else secrets.token_bytes(16)).hex(),
-        os.getpid(),
-        is_local=not peers,
-        copies=copies,
-        why_together=deal.why_together,
-        started_at=time.time(),
-    )
-    save_run(folder, record, program.source.text)
     text = text_of_rules(program)
     parts = [
         Part(
@@ -123,7 +143,7 @@ def deal_out(
             peers,
             program.source.name,
             text,
-            record.functions,
+            None if functions is None else str(Path(functions).resolve()),
             tuple(deal.standing),
             tuple(deal.endless),
             tuple(deal.words),
@@ -135,17 +155,50 @@ def deal_out(
         )
         for node, share in enumerate(deal.shares)
     ]
-    return NodesRun(program, folder, record, parts, keeps=state is not None)
+    return Dealt(run, parts, copies, deal.why_together)
 
 
-def take_up(folder: Path, functions: Callable[[str | None], Functions]) -> NodesRun:
+def deal_out(
+    program: Program,
+    nodes: int,
+    *,
+    functions: str | None = None,
+    state: str | None = None,
+    peers: tuple[Address, ...] = (),
+    secret: bytes = b"",
+    reacts_locally: bool = True,
+    protocol: str = "better",
+    tls: Tls | None = None,
+) -> NodesRun:
+    """Deal a program out over nodes of this machine, or over nodes elsewhere."""
+    run, parts, copies, why_together = dealt(
+        program, nodes, functions=functions, peers=peers, reacts_locally=reacts_locally, protocol=protocol
+    )
+    folder = new_folder(run, state)
+    record = RunRecord(
+        run,
+        program.source.name,
+        parts[0].functions,
+        peers,
+        (secret if peers else secrets.token_bytes(16)).hex(),
+        os.getpid(),
+        is_local=not peers,
+        copies=copies,
+        why_together=why_together,
+        started_at=time.time(),
+    )
+    save_run(folder, record, program.source.text)
+    return NodesRun(program, folder, record, parts, keeps=state is not None, tls=tls)
+
+
+def take_up(folder: Path, functions: Callable[[str | None], Functions], *, tls: Tls | None = None) -> NodesRun:
     """Go on with a run from its folder."""
     record = load_run(folder)
     text = read_text(folder / PROGRAM)
     program = parse(text, name=record.name, functions=functions(record.functions))
     found = [load_part(node_folder(folder, node)) for node in range(len(record.addresses))]
     parts = [part for part in found if part is not None]
-    return NodesRun(program, folder, record, parts, keeps=True)
+    return NodesRun(program, folder, record, parts, keeps=True, tls=tls)
 
 
-__all__ = ["NodesRun", "deal_out", "take_up"]
+__all__ = ["Dealt", "NodesRun", "deal_out", "dealt", "take_up"]

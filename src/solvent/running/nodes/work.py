@@ -83,7 +83,7 @@ class Work:
         )
         self._machinery = machinery = Machinery(part.protocol, part.node, self._nodes, self._table.arities)
         self._journal = keeping.journal(machinery.record_type)
-        transport = connect(part, f"capture {part.protocol}", Codec(machinery.message_type))
+        self.transport = transport = connect(part, f"capture {part.protocol}", Codec(machinery.message_type))
         self.host = Host(machinery.machine, transport, application=self, journal=self._journal)
         self._begun = asyncio.Event()
         # What has not become the machine's yet.

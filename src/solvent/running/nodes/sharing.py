@@ -1,0 +1,267 @@
+"""A run over nodes that is kept in a space: dealt out, started, waited for, and collected from the journals.
+
+The processes that react (`member`) belong to nobody. Whoever waits for the run only reads the space: it may be killed,
+and another may come later and wait instead.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+import time
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from solvent.chemistry.solution import Solution
+from solvent.errors import LimitReached, Misuse, NodeProblem, SpaceError
+from solvent.live.space import open_space
+from solvent.live.space.leases import BEATS_PER_TTL, Pulses
+from solvent.protocols.machine import NodeId
+from solvent.running.nodes.building import Machinery
+from solvent.running.nodes.collecting import collected_from, texts_of
+from solvent.running.nodes.control import Collected
+from solvent.running.nodes.launcher import Ended, error_from
+from solvent.running.nodes.members import Forked, Manner
+from solvent.running.nodes.running import dealt
+from solvent.running.nodes.shared import FAILED, HALTED, INERT, Board, ProgramText, SharedRun
+from solvent.running.nodes.work import table_of
+from solvent.running.nodes.writing import Writing
+from solvent.running.program import Program, deep_stack, parse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from solvent.chemistry.functions import Functions
+    from solvent.live.space import Space
+    from solvent.running.nodes.shared import Ending
+
+_LAST = (INERT, HALTED, FAILED)
+_SECONDS_TO_HALT = 10.0
+_UNFIT = re.compile(r"[^A-Za-z0-9_=-]+")
+
+
+class SharedNodes:
+    """One run in a space, as somebody sees it who waits for it."""
+
+    def __init__(
+        self,
+        manner: Manner,
+        record: SharedRun,
+        text: ProgramText,
+        program: Program,
+        *,
+        members: int = 0,
+        spares: int = 0,
+    ) -> None:
+        """`run` starts so many members that begin with a node each, and spares."""
+        self.manner = manner
+        self.record = record
+        self.text = text
+        self.program = program
+        self.members = members
+        self.spares = spares
+        self.ended = Ended()
+
+    @property
+    def nodes_count(self) -> int:
+        """How many nodes there are."""
+        return self.record.nodes
+
+    @property
+    def why_together(self) -> str:
+        """Why everything is at one node, if it is."""
+        return self.text.why_together
+
+    @property
+    def how_to_go_on(self) -> str:
+        """What a user should know whose run has ended early."""
+        return f"the run is kept in the space: `solvent run --attach {self.record.run} --spares N` goes on with it"
+
+    def discard(self) -> None:
+        """Remove nothing: what is in a space stays."""
+
+    def run(self, *, seconds_max: float | None = None, tell: Callable[[str], None] = lambda _: None) -> Ended:
+        """Wait until the run is inert; whatever ends it otherwise, a limit or Ctrl-C, halts it, and it can go on."""
+        forked = Forked(self.manner, self.record, self.program.functions)
+        # Before this process opens the space: copies of it could not use it.
+        forked.start(self.members, self.spares)
+        with self._opened() as space:
+            board = Board(space, self.record.run)
+            try:
+                ending = _Waiting(board, self.record, forked, tell).wait(seconds_max)
+            except BaseException:
+                board.end(HALTED)
+                self._collect(board)
+                raise
+            finally:
+                forked.end()
+            self._collect(board)
+            if ending.how == INERT:
+                _clean(board)
+        if ending.how == FAILED and ending.problem is not None:
+            raise error_from(ending.problem, self.program.source)
+        if ending.how != INERT:
+            raise NodeProblem(
+                "N151", "the run was halted by somebody", hint="`--attach RUN --spares N` goes on with it"
+            )
+        return self.ended
+
+    def _opened(self) -> Space:
+        return open_space(self.manner.url, is_durable=self.manner.is_durable)
+
+    def solution(self) -> Solution:
+        """Give the whole solution as it was when the run ended."""
+        writing = Writing(self.program)
+        with deep_stack():
+            return Solution(map(writing.read, (*self.text.copies, *self.ended.texts)))
+
+    # --- Collecting.
+
+    def _collect(self, board: Board) -> None:
+        """Read the journals, when all nodes have stopped; what killed nodes had is there, too."""
+        ended, record = self.ended, self.record
+        self._wait_for_nodes(board)
+        collected, restarts = dict[int, Collected](), 0
+        writing = Writing(self.program)
+        nodes = tuple(map(NodeId, range(record.nodes)))
+        for node in nodes:
+            part, _ = board.part(node)
+            program = parse(part.text, name=part.name, functions=self.program.functions)
+            arities = table_of(part, program, writing).arities
+            machinery = Machinery(part.protocol, node, nodes, arities)
+            journal = board.journal(node, machinery.record_type, is_read_only=True).open()
+            restarts += max(journal.life, 0)
+            if machinery.has_begun(journal.saved):
+                state, _ = machinery.machine.start(journal.saved, journal.life + 1)
+                collected[node] = collected_from(node, state.inner.capture)
+            else:
+                collected[node] = Collected(part.share)
+        ended.texts = texts_of(collected)
+        ended.restarts = restarts
+        ended.statuses = board.statuses()
+        seen = board.look()
+        ended.is_inert = seen.ending is not None and seen.ending.how == INERT
+        ended.seconds = max(0.0, (seen.ending.at if seen.ending is not None else time.time()) - record.started_at)
+
+    def _wait_for_nodes(self, board: Board) -> None:
+        """Wait until every node has stopped where it is, or its member is presumed dead."""
+        pulses = Pulses(board.space, ttl=self.record.ttl)
+        until = time.monotonic() + _SECONDS_TO_HALT + self.record.ttl
+        with board.space.watch([board.below]) as watch:
+            while time.monotonic() < until:
+                pulses.look()
+                holders = board.look().holders.values()
+                if all(not one.agent or pulses.is_presumed_dead(one.agent) for one in holders):
+                    return
+                watch.wait(min(self.record.ttl / BEATS_PER_TTL, 0.2))
+
+
+class _Waiting:
+    """Waits for the end of a run, and tells what happens meanwhile."""
+
+    def __init__(self, board: Board, record: SharedRun, forked: Forked, tell: Callable[[str], None]) -> None:
+        self._board = board
+        self._record = record
+        self._forked = forked
+        self._tell = tell
+        self._pulses = Pulses(board.space, ttl=record.ttl)
+        self._epochs: dict[int, int] = {}
+        self._nobody_since: float | None = None
+
+    def wait(self, seconds_max: float | None) -> Ending:
+        """Give how the run has ended."""
+        until = None if seconds_max is None else time.monotonic() + seconds_max
+        tick = self._record.ttl / BEATS_PER_TTL
+        with self._board.space.watch([self._board.below]) as watch:
+            while True:
+                try:
+                    seen = self._board.look()
+                    if seen.ending is not None:
+                        return seen.ending
+                    for node, holder in seen.holders.items():
+                        if holder.agent and holder.epoch > self._epochs.setdefault(node, holder.epoch):
+                            self._epochs[node] = holder.epoch
+                            self._tell(
+                                f"node {node} was taken over by {holder.agent.removeprefix(self._board.run + '.')}"
+                            )
+                    self._look_for_members()
+                    left = tick if until is None else min(tick, until - time.monotonic())
+                    if left <= 0:
+                        message = f"not inert after {seconds_max:g} seconds"
+                        raise LimitReached("H502", message, hint="allow more: --seconds-max")
+                    watch.wait(left)
+                except SpaceError as error:
+                    if error.code != "E409":
+                        raise
+                    # The members go on when they can; so does who waits for them.
+                    self._tell(f"the space does not answer: {error.message}")
+
+    def _look_for_members(self) -> None:
+        """Raise an error when nobody is there any more that could go on."""
+        self._pulses.look()
+        alive = self._pulses.alive()
+        is_there = any(name.startswith(f"{self._record.run}.") for name in alive) or self._forked.is_starting(alive)
+        now = time.monotonic()
+        if is_there:
+            self._nobody_since = None
+        elif self._nobody_since is None:
+            self._nobody_since = now
+        elif now - self._nobody_since > self._record.ttl:
+            hint = f"`solvent run --attach {self._record.run} --space URL --spares N` starts others that go on"
+            raise NodeProblem("N150", "nobody is left who goes on with the run", hint=hint)
+
+
+def share_out(
+    program: Program,
+    nodes: int,
+    manner: Manner,
+    *,
+    ttl: float,
+    transport: str,
+    spares: int = 0,
+    functions: str | None = None,
+    reacts_locally: bool = True,
+    protocol: str = "better",
+) -> SharedNodes:
+    """Deal a program out over nodes that are kept in a space."""
+    run, parts, copies, why_together = dealt(
+        program, nodes, functions=functions, reacts_locally=reacts_locally, protocol=protocol
+    )
+    run = f"{_UNFIT.sub('_', run)}-{secrets.token_hex(2)}"
+    parts = [msgspec.structs.replace(part, run=run, nodes=nodes) for part in parts]
+    text = ProgramText(program.source.text, copies, why_together)
+    record = SharedRun(
+        run, program.source.name, functions is not None, nodes, secrets.token_hex(16), transport, ttl, time.time(), ""
+    )
+    with open_space(manner.url, is_durable=manner.is_durable) as space:
+        board = Board(space, run)
+        board.create(record, text, parts)
+        record = board.record()
+    return SharedNodes(manner, record, text, program, members=nodes, spares=spares)
+
+
+def attach(run: str, manner: Manner, functions: Functions | None, *, spares: int = 0) -> SharedNodes:
+    """Give a run that is in a space; with spares, one that has ended before it was inert goes on."""
+    with open_space(manner.url, is_durable=manner.is_durable) as space:
+        board = Board(space, run)
+        record = board.record()
+        if record.calls_python and functions is None:
+            hint = f"`solvent run --attach {run} --functions MODULE.py`"
+            raise Misuse(
+                "H347", f"the program {record.name} calls Python functions, and none are given here", hint=hint
+            )
+        text = board.text(record)
+        if spares:
+            board.go_on()
+    program = parse(text.text, name=record.name, functions=functions)
+    return SharedNodes(manner, record, text, program, spares=spares)
+
+
+def _clean(board: Board) -> None:
+    """Remove the pulses of members that were killed."""
+    for key in board.members():
+        board.space.delete(key)
+
+
+__all__ = ["SharedNodes", "attach", "share_out"]
