@@ -197,9 +197,11 @@ def test_a_read_that_is_cut_off_is_done_again(proxy: Proxy, far: Space, part: st
     """A read whose answers stop amid a batch gives every record once, in order."""
     contents = [str(number).encode() * 20 for number in range(800)]
     far.append_all([Append(part, data) for data in contents])
-    proxy.cut_after = int(share * sum(map(len, contents)))
-    assert [record.data for record in far.read(part)] == contents
-    assert proxy.cut_after is None
+    # Often, since the server may go on answering to a connection that it takes for the old one.
+    for _ in range(8):
+        proxy.cut_after = int(share * sum(map(len, contents)))
+        assert [record.data for record in far.read(part)] == contents
+        assert proxy.cut_after is None
 
 
 def test_a_record_that_is_lost_on_the_way_is_missed(proxy: Proxy, far: Space, part: str) -> None:

@@ -205,12 +205,7 @@ class Link:
         # A new token each time for what has several answers: those of two sendings must not be mixed. For one answer
         # the token stays: the answer to the first sending counts also when it comes after the second.
         if not question.token or question.answers is not None:
-            self._waiting.pop(question.token, None)
-            self._numbers += 1
-            question.token = str(self._numbers)
-            if question.answers:
-                question.answers = []
-        self._waiting[question.token] = question
+            self._rename(question)
         question.sent_at = self._loop.time()
         client = self._client
         if client is None:
@@ -222,6 +217,15 @@ class Link:
             for subject, data, headers in before:
                 await client.publish(subject, data, headers=headers)
             await client.publish(last.subject, last.data, reply=reply, headers=last.headers)
+
+    def _rename(self, question: _Question) -> None:
+        """Let go of the answers that a question has, and of those that are still to come to what was sent."""
+        self._waiting.pop(question.token, None)
+        self._numbers += 1
+        question.token = str(self._numbers)
+        if question.answers:
+            question.answers = []
+        self._waiting[question.token] = question
 
     def _in_batch(self, messages: Sequence[Outgoing]) -> list[Outgoing]:
         batch = self.new_id()
@@ -320,6 +324,10 @@ class Link:
 
     async def _use(self, client: OneClient) -> None:
         """Listen to everything on a new connection, and ask everything that waits."""
+        for question in list(self._waiting.values()):
+            if question.answers is not None:
+                # The server may still be answering what was asked on the old connection: the rest would come here.
+                self._rename(question)
         await client.subscribe(f"{self._inbox}.*", cb=self._on_answer, pending_msgs_limit=0, pending_bytes_limit=0)
         for number, (subject, heard) in list(self._listeners.items()):
             await self._hear(client, number, subject, heard)

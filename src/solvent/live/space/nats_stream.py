@@ -285,16 +285,14 @@ class Pause:
 
 
 def _is_whole(answers: Sequence[Msg], end: dict[str, str]) -> bool:
-    """Whether none of a batch's messages is missing: each names the one before it."""
-    before = None
+    """Whether none of a batch's messages is missing: each names the one before it, and the first none."""
+    before = "0"
     for answer in answers:
         headers = answer.headers or {}
-        if before is not None and headers.get("Nats-Last-Sequence") != before:
+        if headers.get("Nats-Last-Sequence") != before:
             return False
-        before = headers.get("Nats-Sequence")
-        if before is None:
-            return False
-    return before is None or end.get("Nats-Last-Sequence") == before
+        before = headers.get("Nats-Sequence", "")
+    return not answers or end.get("Nats-Last-Sequence") == before
 
 
 def _stored(answer: Msg) -> Stored:
