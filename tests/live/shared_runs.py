@@ -1,0 +1,128 @@
+"""Runs of programs in a space, for tests: real commands, real processes, and kills."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from solvent.live.space import open_space
+from solvent.live.space.leases import pulse_from_value
+from solvent.running.nodes.shared import Board, runs_in
+from tests.cli.command import arguments, environment
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from solvent.live.space import Space
+    from solvent.running.nodes.control import Status
+
+SECONDS_MAX = 60.0
+
+SLOW = """
+import time
+
+def slow(one, other):
+    time.sleep({seconds})
+    return one + other
+"""
+
+
+def sum_program(folder: Path, count: int, *, seconds: float = 0.01) -> list[str]:
+    """Write a program that adds numbers up, slowly; give the words that run it."""
+    (folder / "slow.py").write_text(SLOW.format(seconds=seconds), encoding="utf-8")
+    numbers = ", ".join(map(str, range(1, count + 1)))
+    program = folder / "sum.hocl"
+    program.write_text(f"let add = replace x::int, y::int by slow(x, y) in\n<{numbers}, add>", encoding="utf-8")
+    return ["run", str(program), "--functions", str(folder / "slow.py")]
+
+
+def total(count: int) -> str:
+    """Give the solution that such a program ends with."""
+    return f"<{count * (count + 1) // 2}, add>"
+
+
+class Shared:
+    """A run in a space, and the processes that take part in it."""
+
+    def __init__(self, url: str, *words: Any) -> None:
+        self.url = url
+        self._space = open_space(url)
+        before = set(runs_in(self._space))
+        self.command = start(*words, "--space", url, "--format", "json")
+        self.run = _until(lambda: next(iter(set(runs_in(self._space)) - before), ""), self.command)
+        self.board = Board(self._space, self.run)
+
+    @property
+    def space(self) -> Space:
+        """The space, open."""
+        return self._space
+
+    def statuses(self, is_so: Callable[[dict[int, Status]], Any]) -> dict[int, Status]:
+        """Give how the nodes are, as soon as something is so."""
+
+        def look() -> dict[int, Status]:
+            found = self.board.statuses()
+            return found if is_so(found) else {}
+
+        return _until(look, None)
+
+    def all_react(self, nodes: int) -> dict[int, Status]:
+        """Give how the nodes are, as soon as all of them react."""
+        return self.statuses(
+            lambda found: len(found) == nodes and all(one.phase in ("alone", "together") for one in found.values())
+        )
+
+    def members(self) -> list[int]:
+        """Give the processes that have a pulse."""
+        return [pulse_from_value(entry.value)["pid"] for entry in self.board.members().values()]
+
+    def wait_for_end(self) -> str:
+        """Wait until somebody has said how the run has ended."""
+
+        def look() -> str:
+            ending = self.board.look().ending
+            return "" if ending is None else ending.how
+
+        return _until(look, None)
+
+    def close(self) -> None:
+        """Leave nothing behind."""
+        for number in (*self.members(), self.command.pid):
+            with suppress(OSError):
+                os.kill(number, signal.SIGKILL)
+        self.command.communicate()
+        self._space.close()
+
+
+@contextmanager
+def shared(url: str, *words: Any) -> Iterator[Shared]:
+    """Start a run in a space; its processes are gone afterwards, whatever happened."""
+    run = Shared(url, *words)
+    try:
+        yield run
+    finally:
+        run.close()
+
+
+def start(*words: Any) -> subprocess.Popen[str]:
+    """Start the command."""
+    return subprocess.Popen(
+        arguments(*words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), text=True
+    )
+
+
+def _until(look: Callable[[], Any], command: subprocess.Popen[str] | None) -> Any:
+    until = time.monotonic() + SECONDS_MAX
+    while time.monotonic() < until:
+        found = look()
+        if found:
+            return found
+        if command is not None and command.poll() is not None:
+            raise AssertionError(command.communicate())
+        time.sleep(0.01)
+    raise AssertionError("it never came about")

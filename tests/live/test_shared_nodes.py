@@ -1,0 +1,213 @@
+"""Programs whose nodes are kept in a space end as they do in one process, whoever is killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+
+from solvent.cli.main import main
+from solvent.live.space import open_space
+from solvent.running.nodes.shared import runs_in
+from tests.cli.command import EXAMPLES, solvent
+from tests.live.shared_runs import shared, start, sum_program, total
+from tests.live.space_servers import served
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+KINDS = ("sqlite", "nats")
+COUNT = 150
+
+
+@contextmanager
+def kept(kind: str, folder: Path) -> Iterator[list[str]]:
+    """Give the words for a run that is kept by a file, or by a server by which its nodes also talk."""
+    if kind == "sqlite":
+        yield [str(folder / "space.db")]
+        return
+    with served() as url:
+        yield [url, "--transport", "nats"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name,nodes", [("word-count", 4), ("mailboxes", 2)])
+def test_examples_end_as_in_one_process(kind: str, name: str, nodes: int, tmp_path: Path) -> None:
+    """An example over nodes in a space ends in a state in which it may end in one process."""
+    lines = (EXAMPLES / name / f"{name}.final.hocl").read_text(encoding="utf-8").splitlines()
+    with kept(kind, tmp_path) as words:
+        result = solvent("run", EXAMPLES / name, "--nodes", str(nodes), "--space", *words)
+        assert result.code == 0, result.err
+        assert result.out.strip() in [line for line in lines if not line.startswith("//")]
+        run = re.search(r"the run is (\S+)", result.err)
+        assert run is not None
+        again = solvent("run", "--attach", run[1], "--space", words[0])
+        assert (again.code, again.out) == (0, result.out)
+
+
+@pytest.mark.parametrize("kind,options", [("sqlite", ["--no-local"]), ("nats", ["--no-local"]), ("sqlite", [])])
+def test_a_killed_node_and_a_killed_launcher_cost_nothing(kind: str, options: list[str], tmp_path: Path) -> None:
+    """A node is taken over by another process while nobody who started the run is there; somebody else collects it."""
+    program = sum_program(tmp_path, COUNT)
+    with (
+        kept(kind, tmp_path) as words,
+        shared(words[0], *program, "--nodes", "3", "--ttl", "1", *options, *words[1:]) as run,
+    ):
+        statuses = run.all_react(3)
+        run.command.kill()
+        os.kill(statuses[1].process, signal.SIGKILL)
+        assert run.wait_for_end() == "inert"
+        collected = solvent(
+            "run", "--attach", run.run, "--space", run.url, "--functions", tmp_path / "slow.py", "--format", "json"
+        )
+        assert collected.json["solution"] == total(COUNT), collected.err
+        assert collected.json["restarts"] == 1
+        assert collected.json["inert"]
+        assert not run.members()
+
+
+def test_a_spare_takes_over(tmp_path: Path) -> None:
+    """A process that has no node yet takes over for one that is killed, and who waits is told."""
+    words = [*sum_program(tmp_path, COUNT), "--nodes", "2", "--spares", "1", "--ttl", "1"]
+    with shared(str(tmp_path / "space.db"), *words) as run:
+        busy = {one.process for one in run.all_react(2).values()}
+        (spare,) = set(run.members()) - busy
+        os.kill(next(iter(busy)), signal.SIGKILL)
+        run.statuses(lambda found: spare in [one.process for one in found.values()])
+        out, err = run.command.communicate(timeout=60)
+        assert json.loads(out)["solution"] == total(COUNT)
+        assert re.search(rf"node \d was taken over by \S+-{spare}\b", err)
+
+
+def test_all_may_be_killed_and_others_go_on(tmp_path: Path) -> None:
+    """When every process is dead the run waits in the space; others go on with it, without losing anything."""
+    words = [*sum_program(tmp_path, COUNT), "--nodes", "3", "--ttl", "0.5", "--no-local"]
+    with shared(str(tmp_path / "space.db"), *words) as run:
+        run.all_react(3)
+        for number in run.members():
+            os.kill(number, signal.SIGKILL)
+        out, err = run.command.communicate(timeout=60)
+        assert run.command.returncode == 2
+        assert "error[N150]" in err
+        assert sum(map(int, re.findall(r"\d+", json.loads(out)["solution"]))) == COUNT * (COUNT + 1) // 2
+        attached = solvent(
+            "run", "--attach", run.run, "--space", run.url, "--functions", tmp_path / "slow.py", "--spares", "2"
+        )
+        assert attached.out.strip() == total(COUNT), attached.err
+
+
+def test_who_was_only_stopped_does_no_harm(tmp_path: Path) -> None:
+    """A process that is stopped for longer than its lease finds out that its node is another's."""
+    words = [*sum_program(tmp_path, COUNT), "--nodes", "2", "--ttl", "0.5", "--no-local"]
+    with shared(str(tmp_path / "space.db"), *words) as run:
+        stopped = run.all_react(2)[1].process
+        os.kill(stopped, signal.SIGSTOP)
+        run.statuses(lambda found: found[1].process != stopped)
+        os.kill(stopped, signal.SIGCONT)
+        out, err = run.command.communicate(timeout=60)
+        assert json.loads(out)["solution"] == total(COUNT), err
+        assert json.loads(out)["restarts"] >= 1
+
+
+def test_a_limit_halts_the_run_and_it_can_go_on(tmp_path: Path) -> None:
+    """A limit keeps every molecule; Ctrl-C likewise; the run is gone on with from the space, by another command."""
+    program, space = sum_program(tmp_path, COUNT), tmp_path / "space.db"
+    halted = solvent(*program, "--nodes", "2", "--space", space, "--seconds-max", "0.4", "--format", "json")
+    assert halted.code == 3, halted.err
+    assert "error[H502]" in halted.err
+    numbers = [int(one) for one in re.findall(r"\d+", halted.json["solution"])]
+    assert (sum(numbers), len(numbers) > 1) == (COUNT * (COUNT + 1) // 2, True)
+    with open_space(str(space)) as opened:
+        (run,) = runs_in(opened)
+    words = ["run", "--attach", run, "--space", space, "--functions", tmp_path / "slow.py"]
+    assert "error[N151]" in solvent(*words).err
+    assert solvent(*words, "--spares", "2").out.strip() == total(COUNT)
+
+
+def test_what_fails_is_told_as_in_one_process(tmp_path: Path) -> None:
+    """A reaction that fails ends the run with the error and the place that a run in one process names."""
+    program = tmp_path / "fails.hocl"
+    program.write_text("let over = replace x::int by 1 / x if x == 0 in\n<0, 4, over>", encoding="utf-8")
+    here = solvent("run", program)
+    there = solvent("run", program, "--nodes", "2", "--space", tmp_path / "space.db")
+    assert (there.code, there.out) == (here.code, here.out)
+    assert here.err.strip() in there.err
+
+
+@pytest.mark.parametrize(
+    "words,said",
+    [
+        (["--nodes", "2", "--ttl", "3"], "`--ttl` is for runs in a space"),
+        (["--nodes", "2", "--space", "SPACE", "--state", "x"], "`--state` is not for runs in a space"),
+        (["--nodes", "2", "--space", "SPACE", "--ttl", "0.1"], "`--ttl` must be at least"),
+        (["--nodes", "2", "--space", "SPACE", "--transport", "nats"], "needs a space that is kept by NATS servers"),
+        (["--attach", "this", "--space", "SPACE"], "a run that is in the space has its program"),
+        (["--nodes", "2", "--space", "/nowhere/at/all/space.db"], "error[E401]"),
+        (["--nodes", "2", "--space", "SPACE", "--tls-ca", "x"], "error[N121]"),
+        (["--nodes", "2", "--spares", "1"], "it is not said where the run is kept"),
+    ],
+)
+def test_bad_usage_is_a_clear_error(
+    words: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever is wrong is told, with exit code 2."""
+    monkeypatch.delenv("SOLVENT_SPACE", raising=False)
+    words = [str(tmp_path / "space.db") if word == "SPACE" else word for word in words]
+    assert main(["run", str(EXAMPLES / "word-count"), *words]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_run_that_is_not_there_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Runs are named that are there; one that calls Python says that it does."""
+    space = str(tmp_path / "space.db")
+    program = sum_program(tmp_path, 4)
+    assert solvent(*program, "--nodes", "2", "--space", space).out.strip() == total(4)
+    for name in ("nothing", "no name"):
+        assert main(["run", "--attach", name, "--space", space]) == 2
+        said = capsys.readouterr().err
+        assert "error[H346]" in said
+    run = re.search(r"there is: (\S+)", said)
+    assert run is not None
+    assert main(["run", "--attach", run[1], "--space", space]) == 2
+    assert "error[H347]" in capsys.readouterr().err
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("kind", KINDS)
+def test_kills_again_and_again(kind: str, tmp_path: Path) -> None:
+    """Processes are killed one after the other, and others come: the sum is right in the end."""
+    count, seconds = 600, []
+    program = [*sum_program(tmp_path, count, seconds=0.02), "--nodes", "4", "--ttl", "1", "--no-local"]
+    with kept(kind, tmp_path) as words, shared(words[0], *program, *words[1:]) as run:
+        run.all_react(4)
+        attach = ["run", "--attach", run.run, "--space", run.url, "--functions", tmp_path / "slow.py"]
+        waiting = [run.command]
+        for number in range(12):
+            if run.board.look().ending is not None:
+                break
+            waiting.append(start(*attach, "--spares", "1", "--format", "json"))
+            time.sleep(1.0)
+            lives = {node: one.life for node, one in run.board.statuses().items()}
+            members = run.members()
+            victim = members[number % len(members)]
+            had = [node for node, one in run.board.statuses().items() if one.process == victim]
+            os.kill(victim, signal.SIGKILL)
+            began = time.monotonic()
+            if had:
+                run.statuses(
+                    lambda found, had=had, lives=lives: (
+                        run.board.look().ending or all(found[node].life > lives[node] for node in had)
+                    )
+                )
+                seconds.append(time.monotonic() - began)
+        assert run.wait_for_end() == "inert"
+        for one in waiting:
+            assert json.loads(one.communicate(timeout=60)[0])["solution"] == total(count)
+        print(f"{kind}: {len(seconds)} take-overs, {max(seconds):.2f} s at most")
