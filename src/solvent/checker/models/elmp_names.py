@@ -82,7 +82,10 @@ def _renamed(value: Any, rename: Callable[[int], int]) -> Any:
         ref = getattr(value, name)
         changed[name] = None if ref is None else (ref[0], rename(ref[1]))
     if isinstance(value, Place | Token) and value.trail is not None:
-        changed["trail"] = tuple((node, rename(turn)) for node, turn in value.trail)
+        # Turns follow each other there, and must go on doing so.
+        first = value.turn if isinstance(value, Token) else value.next[1] if value.next is not None else 0
+        for behind in range(1, len(value.trail) + 1):
+            rename(first + behind)
     if kind in _NUMBERS:
         name, numbers = _NUMBERS[kind]
         changed[name] = getattr(value, name) % numbers

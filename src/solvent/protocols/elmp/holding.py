@@ -59,29 +59,39 @@ class Holding(Queue):
         if message.data is not None and not message.data.is_at(self.me):
             # Word of who has taken the data may be slower.
             self.keeps = None
-        place = self.known(message.turn)
+        turn = message.turn
+        place, phase = self.place_of(turn), self.phase
+        if place is None:
+            # Word of the place itself may be slower, too; that it is granted says enough.
+            place = self.place_of(0)
+            assert place is not None
+            self.remove(0)
+            if type(phase) is Requesting:
+                self.phase = phase = replace(phase, turn=turn)
         after, trail = place.next, place.trail
         if trail is None:
-            after, trail = following(after, message.trail)
+            after, trail = following(turn, after, message.trail)
+        data = message.data
         place = replace(
-            place, predecessor=None, has_token=True, data=message.data, active=active, next=after, trail=trail
+            place, turn=turn, predecessor=None, has_token=True, data=data, active=active, next=after, trail=trail
         )
-        if message.trail is not None:
+        self.latest = max(self.latest, turn)
+        if place.early is not None and message.trail is not None:
             place = self.without_early(place)
         if place.handle is None:
             self.pass_on(place)
         else:
             self.let_in(place, place.handle, place.claim)
-        phase = self.phase
-        if message.trail is not None and type(phase) is Requesting and phase.can_wait and phase.turn == message.turn:
+        if message.trail is not None and type(phase) is Requesting and phase.can_wait and phase.turn == turn:
             # Nobody else tells of this place.
             self.be_idle()
 
     def without_early(self, place: Place) -> Place:
         """Pass over who comes next if it has asked for that before this process knew it."""
-        if place.early is None or place.next is None:
+        if place.next is None:
             return place
         self.put(place)
+        assert place.early is not None
         self.on_unlink(place.early)
         found = self.place_of(place.turn)
         assert found is not None
@@ -94,8 +104,10 @@ class Holding(Queue):
             self.put(replace(place, handle=handle))
         else:
             self.is_listed = True
+            # Known before the token goes, which is not asked to stay with it.
+            self.put_use(use)
             self.pass_on(replace(place, active=(*place.active, (self.me, use.number, claim, use.turn))))
-        self.consider_granting(use)
+        self.begin(use)
 
     def wait(self, place: Place, handle: int, claim: Claim) -> Use:
         """Ask those who have a claim that excludes this one to say when it is over."""
@@ -103,7 +115,6 @@ class Holding(Queue):
         earlier = tuple(one for one in place.active if one[2].excludes(claim)) if place.active else ()
         awaits = tuple((node, number) for node, number, _, _ in earlier) if earlier else ()
         use = Use(self.used, handle, claim, place.turn, place.data, earlier=earlier, awaits=awaits)
-        self.put_use(use)
         for node, number in awaits:
             self.send(node, Await(number, (self.me, use.number)))
         return use
@@ -114,7 +125,7 @@ class Holding(Queue):
         if place.next is None:
             self.put(replace(place, handle=None))
             if data is not None and data.is_urgent and not self.has_all(place, data):
-                self.consider_granting(self.wait(place, ENTRUSTED, WHOLE))
+                self.begin(self.wait(place, ENTRUSTED, WHOLE))
             return
         self.remove(place.turn)
         if self.uses:
@@ -151,10 +162,21 @@ class Holding(Queue):
                 return one
         return None
 
+    def begin(self, use: Use) -> None:
+        """Keep a claim that was let in, and grant it if it waits for nobody."""
+        if use.awaits:
+            self.put_use(use)
+        else:
+            self.grant(use)
+
     def consider_granting(self, use: Use) -> None:
         """Grant a claim that waits for nobody."""
-        if use.awaits or use.is_held or use.handle is None:
-            return
+        if not (use.awaits or use.is_held or use.handle is None):
+            self.grant(use)
+
+    def grant(self, use: Use) -> None:
+        """Let a claim be held."""
+        assert use.handle is not None
         # Who has changed a part since has relieved who had changed it before.
         sources = use.sources and tuple(
             one

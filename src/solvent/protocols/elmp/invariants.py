@@ -167,13 +167,17 @@ def _given(scene: Scene) -> list[Given]:
 def _trails(scene: Scene) -> list[tuple[Ref, ...]]:
     """Give places that come after each other, as the root has put them together and the token tells."""
     found = [
-        (place.next, *place.trail)
+        (place.next, *_behind(place.next[1], place.trail))
         for state in scene.states
         for place in state.places
         if place.trail is not None and place.next is not None
     ]
     tokens = [(to, one) for to, one in scene.under_way() if isinstance(one, Token) and one.trail is not None]
-    return found + [((to, one.turn), *one.trail) for to, one in tokens if one.trail is not None]
+    return found + [((to, one.turn), *_behind(one.turn, one.trail)) for to, one in tokens if one.trail is not None]
+
+
+def _behind(turn: int, trail: tuple[NodeId, ...]) -> list[Ref]:
+    return [(node, turn + number) for number, node in enumerate(trail, 1)]
 
 
 def who_waits_is_in_the_queue(scene: Scene) -> str | None:

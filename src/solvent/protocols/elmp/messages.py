@@ -254,8 +254,8 @@ class Token(Message, frozen=True, gc=False):
     data: Data | None = None
     #: Claims that were let in before and may still be held, in this order, and those whose changes are not fetched.
     active: tuple[Entry, ...] = ()
-    #: Of a place of which nobody else tells: the places that come after it, as far as they are known.
-    trail: tuple[Ref, ...] | None = None
+    #: Of a place of which nobody else tells: who comes after it, with the next turns, as far as that is known.
+    trail: tuple[NodeId, ...] | None = None
 
 
 class Await(Message, frozen=True, gc=False):

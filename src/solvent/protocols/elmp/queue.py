@@ -135,7 +135,7 @@ class Queue(Desk):
         if place.next is None:
             self.put(replace(place, early=message))
         elif place.next == message.gone:
-            after, trail = following(message.next, place.trail)
+            after, trail = following(place.next[1], message.next, place.trail)
             self.put(replace(place, next=after, trail=trail, is_linking=True, early=None))
             to, turn = message.next
             self.send(to, Relink(turn, (self.me, place.turn)))
@@ -177,7 +177,7 @@ class Queue(Desk):
         if not self.is_last_untold():
             return None
         for one in self.places:
-            if one.trail is not None and (one.trail[-1] if one.trail else one.next) == self.tail:
+            if one.trail is not None and one.next is not None and one.next[1] + len(one.trail) == self.tail[1]:
                 return one if len(one.trail) < self.config.trail_max else None
         return None
 
@@ -196,7 +196,7 @@ class Queue(Desk):
         *others, last = self.untold
         self.untold = (*others, replace(last, next=ref), given)
         self.tail = ref
-        self.put(replace(place, trail=(*place.trail, ref)))
+        self.put(replace(place, trail=(*place.trail, given.requester)))
         return True
 
     def tell_all(self) -> None:
@@ -225,13 +225,19 @@ class Queue(Desk):
         raise NotImplementedError
 
 
-def following(known: Ref | None, trail: tuple[Ref, ...] | None) -> tuple[Ref | None, tuple[Ref, ...] | None]:
-    """Put together who is known to come next and a trail, which may not know that others were passed over."""
+def following(
+    turn: int, known: Ref | None, trail: tuple[NodeId, ...] | None
+) -> tuple[Ref | None, tuple[NodeId, ...] | None]:
+    """Give who comes next, and the trail behind that: of who is known to come next, and the trail behind a turn.
+
+    The trail may not know that others were passed over.
+    """
     if trail is None:
         return known, None
     if known is None:
-        return (trail[0], trail[1:]) if trail else (None, None)
-    return known, trail[trail.index(known) + 1 :] if known in trail else None
+        return ((trail[0], turn + 1), trail[1:]) if trail else (None, None)
+    behind = known[1] - turn
+    return known, trail[behind:] if trail[behind - 1 : behind] == known[:1] else None
 
 
 def _by_turn(place: Place) -> int:

@@ -40,18 +40,18 @@ class Climbing(Exchanging):
         if type(self.phase) is Out or self.departure is not None:
             self.report(Dropped(handle))
             return
-        use = self.claim(handle)
-        if use is not None and use.is_held:
-            return
-        self.on_withdraw(handle)
+        if self.uses or self.places or self.queue:
+            use = self.claim(handle)
+            if use is not None and use.is_held:
+                return
+            self.on_withdraw(handle)
         resting = next((one for one in self.places if one.has_token and one.handle is None), None)
         # A token that waits for the data to be fetched is not to be had.
         if resting is not None and not (resting.data is not None and resting.data.is_urgent):
             self.let_in(resting, handle, request.claim)
         else:
             self.queue.append((self.me, Own("request", handle, request.claim)))
-        use = self.claim(handle)
-        if request.patience and (use is None or not use.is_held):
+        if request.patience and ((use := self.claim(handle)) is None or not use.is_held):
             self.timed = (*self.timed, handle)
             self.effects.append(SetTimer(f"{PATIENCE}{handle}", request.patience))
 

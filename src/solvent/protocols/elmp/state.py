@@ -83,8 +83,9 @@ class Place(Value, frozen=True, gc=False):
     active: tuple[Entry, ...] = ()
     predecessor: Ref | None = None
     next: Ref | None = None
-    #: The places behind `next` that are known here and not there; None: who has `next` has been told, or will be.
-    trail: tuple[Ref, ...] | None = None
+    #: Who comes behind `next`, with the turns after that one, as far as it is known here and not there; None: who has
+    #: `next` has been told, or will be.
+    trail: tuple[NodeId, ...] | None = None
     #: Whether who comes next has yet to say that it knows this place for its predecessor.
     is_linking: bool = False
     #: Whether the predecessor has been told to pass this place over.

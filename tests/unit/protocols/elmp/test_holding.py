@@ -14,7 +14,6 @@ from solvent.protocols.elmp.vocabulary import (
     Entrusted,
     Fetched,
     Granted,
-    Queued,
     Release,
     Request,
     Source,
@@ -74,7 +73,7 @@ def test_token_may_be_faster_than_news_of_the_place() -> None:
     state, effects = taken(B, leaf(places=(Place(0, 4),)), Received(A, Token(9)))
     assert (state.places, told(effects)) == (
         (Place(9, 4, has_token=True),),
-        [Queued(4, 9), Granted(4, 9, use=1)],
+        [Granted(4, 9, use=1)],
     )
 
 

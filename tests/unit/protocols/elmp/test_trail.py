@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from solvent.protocols.elmp.messages import Asking, Climb, Given, Link, Relink, Token, Unlink, Unlinked, Won
 from solvent.protocols.elmp.queue import following
 from solvent.protocols.elmp.state import ElmpConfig, Idle, Place, Requesting, Use
-from solvent.protocols.elmp.vocabulary import WHOLE, Granted, Leave, Left, Queued, Release, Request, Withdraw
+from solvent.protocols.elmp.vocabulary import WHOLE, Granted, Leave, Left, Release, Request, Withdraw
 from solvent.protocols.machine import Received, Requested
 from tests.unit.protocols.elmp.acting import A, B, C, Company, D, E, child, leaf, root, sent, taken, told
 
@@ -22,9 +22,9 @@ def test_root_that_waits_itself_tells_nobody() -> None:
     before = root(child(B), child(C), child(D), places=(HELD,), uses=(USED,))
     state, effects = taken(A, before, *(Received(node, QUIET[node]) for node in (B, C, D)), config=SELDOM)
     assert sent(effects) == []
-    assert (state.places, state.seat.tail) == ((replace(HELD, next=(B, 3), trail=((C, 4), (D, 5))),), (D, 5))
+    assert (state.places, state.seat.tail) == ((replace(HELD, next=(B, 3), trail=(C, D)),), (D, 5))
     _, effects = taken(A, state, Requested(Release(0)), config=SELDOM)
-    assert sent(effects) == [(B, Token(3, trail=((C, 4), (D, 5))))]
+    assert sent(effects) == [(B, Token(3, trail=(C, D)))]
 
 
 def test_trail_has_an_end() -> None:
@@ -32,16 +32,16 @@ def test_trail_has_an_end() -> None:
     before = root(child(B), child(C), child(D), places=(HELD,), uses=(USED,))
     config = replace(SELDOM, trail_max=1)
     state, effects = taken(A, before, *(Received(node, QUIET[node]) for node in (B, C, D)), config=config)
-    assert state.places[0].trail == ((C, 4),)
+    assert state.places[0].trail == (C,)
     assert sent(effects) == [(C, Won((Given(C, 1, (C,), 4, (B, 3), (D, 5)),)))]
 
 
 def test_token_tells_of_the_place_and_of_those_behind() -> None:
     """Who hears of its place by the token is held for its request no longer, and passes the rest on."""
-    state, effects = taken(C, ASKED, Received(B, Token(4, trail=((D, 5), (E, 6)))), config=SELDOM)
-    assert (state.phase, told(effects)) == (Idle(), [Queued(0, 4), Granted(0, 4, use=1)])
+    state, effects = taken(C, ASKED, Received(B, Token(4, trail=(D, E))), config=SELDOM)
+    assert (state.phase, told(effects)) == (Idle(), [Granted(0, 4, use=1)])
     _, effects = taken(C, state, Requested(Release(0)), config=SELDOM)
-    assert sent(effects) == [(D, Token(5, trail=((E, 6),)))]
+    assert sent(effects) == [(D, Token(5, trail=(E,)))]
 
 
 def test_token_without_a_trail_frees_nobody() -> None:
@@ -54,7 +54,7 @@ def test_news_that_come_after_the_token_is_gone_are_old() -> None:
     """They are not taken for news of the next request."""
     old = Won((Given(C, 1, (C,), 4, (B, 3), (D, 5)),))
     state, _ = taken(
-        C, ASKED, Received(B, Token(4, trail=((D, 5),))), Requested(Release(0)), Requested(Request(1)), config=SELDOM
+        C, ASKED, Received(B, Token(4, trail=(D,))), Requested(Release(0)), Requested(Request(1)), config=SELDOM
     )
     again, effects = taken(C, state, Received(A, old), config=SELDOM)
     assert (again, effects) == (state, [])
@@ -62,11 +62,11 @@ def test_news_that_come_after_the_token_is_gone_are_old() -> None:
 
 def test_what_a_process_knows_of_its_next_is_newer_than_the_trail() -> None:
     """Somebody behind it may have been passed over since the root put the trail together."""
-    assert following(None, ((D, 5), (E, 6))) == ((D, 5), ((E, 6),))
-    assert following((E, 6), ((D, 5), (E, 6))) == ((E, 6), ())
-    assert following((E, 7), ((D, 5), (E, 6))) == ((E, 7), None)
-    assert following(None, ()) == (None, None)
-    assert following((D, 5), None) == ((D, 5), None)
+    assert following(4, None, (D, E)) == ((D, 5), (E,))
+    assert following(4, (E, 6), (D, E)) == ((E, 6), ())
+    assert following(4, (E, 7), (D, E)) == ((E, 7), None)
+    assert following(4, None, ()) == (None, None)
+    assert following(4, (D, 5), None) == ((D, 5), None)
 
 
 def test_who_withdraws_is_passed_over_by_one_that_has_not_heard_of_its_place() -> None:
@@ -76,9 +76,9 @@ def test_who_withdraws_is_passed_over_by_one_that_has_not_heard_of_its_place() -
     assert (state.places[0].early, sent(effects)) == (unlink, [(A, Climb(()))])
     _, by_root = taken(C, state, Received(A, Won((Given(C, 1, (C,), 4, (B, 3), (D, 5)),))), config=SELDOM)
     assert sent(by_root) == [(E, Relink(6, (C, 4))), (D, Unlinked(5))]
-    state, by_token = taken(C, state, Received(B, Token(4, trail=((D, 5), (E, 6), (A, 7)))), config=SELDOM)
+    state, by_token = taken(C, state, Received(B, Token(4, trail=(D, E, A))), config=SELDOM)
     assert sent(by_token) == [(E, Relink(6, (C, 4))), (D, Unlinked(5))]
-    assert (state.places[0].next, state.places[0].trail) == ((E, 6), ((A, 7),))
+    assert (state.places[0].next, state.places[0].trail) == ((E, 6), (A,))
 
 
 def test_old_wish_to_be_passed_over_is_not_for_the_next_request() -> None:
