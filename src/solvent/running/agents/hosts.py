@@ -152,11 +152,12 @@ def _script(host: Host, more: tuple[str, ...]) -> str:
     words += ["--ttl", f"{host.ttl:g}"] if host.ttl else []
     said = " ".join(map(shlex.quote, words))
     folder = f"cd {_folder(host)} || exit 1\n" if host.folder else ""
+    log = f"{LOGS}/agent-{shlex.quote(host.label)}-$$-$one.log"
     return (
-        f"{folder}umask 077\nIFS= read -r SOLVENT_SPACE || exit 1\nexport SOLVENT_SPACE\nmkdir -p {LOGS} || exit 1\n"
+        f"{folder}IFS= read -r SOLVENT_SPACE || exit 1\nexport SOLVENT_SPACE\n(umask 077; mkdir -p {LOGS}) || exit 1\n"
         f"one=0\nwhile [ $one -lt {host.count} ]; do\n  one=$((one + 1))\n"
-        f"  nohup {command} {said} </dev/null >{LOGS}/agent-{shlex.quote(host.label)}-$$-$one.log 2>&1 &\n"
-        "  echo $!\ndone\n"
+        # What agents say is for their user only; what services write is as they want it.
+        f"  (umask 077; : >{log}) || exit 1\n  nohup {command} {said} </dev/null >>{log} 2>&1 &\n  echo $!\ndone\n"
     )
 
 

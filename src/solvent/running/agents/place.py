@@ -148,9 +148,12 @@ class Place(RecordedRun):
     def _written(self) -> list[Append]:
         """Make letters of what is to be said."""
         found = []
+        bytes_max = self.journal.space.record_bytes_max // 2
         for to, said in self._outgoing.items():
             first = self.said[to] - len(said) + 1
-            found.append(Append(self._logs[to], words.write(Letter(self.number, first, tuple(said)))))
+            for some in words.parted(said, bytes_max):
+                found.append(Append(self._logs[to], words.write(Letter(self.number, first, some))))
+                first += len(some)
         self._outgoing = {}
         return found
 
@@ -267,9 +270,13 @@ class Place(RecordedRun):
     def _land(self, flight: Any, call: Any, value: Any, failure: Failure | None, attempts: int) -> None:
         if failure is None:
             try:
-                values.encode(value)
+                size, bytes_max = len(values.encode(value)), self.journal.space.blob_bytes_max
             except values.Unrecordable as error:
                 failure = Failure("FAILED", f"its result cannot be passed to another machine: {error}")
+            else:
+                if size > bytes_max:
+                    said = f"its result has {size:,} bytes, and the space takes at most {bytes_max:,}"
+                    failure = Failure("FAILED", said)
         super()._land(flight, call, value if failure is None else None, failure, attempts)
 
 

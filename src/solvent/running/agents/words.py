@@ -16,10 +16,14 @@ from solvent.running.records.journal import BLOB_BYTES_MIN
 from solvent.workflow.functions import molecule_of, value_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from solvent.chemistry.molecule import Molecule
     from solvent.live.space import Space
 
 _PASS = Symbol("PASS")
+_FRAME_BYTES = 32
+"""What one molecule takes besides its parts, at most."""
 
 
 class Said(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -55,6 +59,22 @@ def read(data: bytes) -> Letter:
         raise ValueError(str(error)) from error
 
 
+def parted(said: list[Said], bytes_max: int) -> Iterator[tuple[Said, ...]]:
+    """Divide what is said into letters of at most so many bytes, unless one molecule alone has more."""
+    if len(said) * BLOB_BYTES_MIN <= bytes_max:
+        yield tuple(said)
+        return
+    some, size = list[Said](), 0
+    for one in said:
+        own = len(one.parts) + len(one.value) + len(one.blob) + _FRAME_BYTES
+        if some and size + own > bytes_max:
+            yield tuple(some)
+            some, size = [], 0
+        some.append(one)
+        size += own
+    yield tuple(some)
+
+
 class Writer:
     """Puts molecules into words; a value that goes to several places is written once."""
 
@@ -85,4 +105,4 @@ def molecule_from(said: Said, space: Space) -> Molecule:
     return (*parts, molecule_of(values.decode(data)))
 
 
-__all__ = ["Letter", "Said", "Writer", "molecule_from", "read", "write"]
+__all__ = ["Letter", "Said", "Writer", "molecule_from", "parted", "read", "write"]

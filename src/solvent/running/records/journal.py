@@ -41,6 +41,7 @@ class Journal:
         self.begun: Counter[str] = Counter()
         self.is_read_only = is_read_only
         self._pending: list[Entry] = []
+        self._pending_bytes = 0
         self._last = 0
 
     def rename(self, log: str) -> None:
@@ -83,7 +84,10 @@ class Journal:
             return ""
         try:
             data = values.encode(value)
-            if len(data) < BLOB_BYTES_MIN:
+            room = self.space.record_bytes_max // 2
+            if len(data) < BLOB_BYTES_MIN and self._pending_bytes + len(data) < room:
+                # What is noted together is one record, and that may be only so long.
+                self._pending_bytes += len(data)
                 self.note(Answered(key, now, attempts, data))
             else:
                 self.note(Answered(key, now, attempts, blob=self.space.put_blob(data)))
@@ -104,6 +108,7 @@ class Journal:
             return []
         record = entries.write(pending)
         pending.clear()
+        self._pending_bytes = 0
         return [Append(self.log, record, self._last)]
 
     @property
@@ -122,6 +127,7 @@ class Journal:
             pending.clear()
             return
         record = entries.write(pending)
+        self._pending_bytes = 0
         try:
             self._last = self.space.append(self.log, record, expected=self._last)
         except Conflict as error:

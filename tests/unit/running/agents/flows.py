@@ -1,0 +1,103 @@
+"""Workflows, and agents in threads, for the tests of agents."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING, Any, Self
+
+from solvent.live.space import open_space
+from solvent.running.agents.agent import Agent
+from solvent.running.agents.offers import offers_of
+from solvent.running.agents.plans import ending_of
+from solvent.workflow.model import Alternative, Result, Service, Task, Value, Workflow
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from solvent.live.space import Space
+    from solvent.running.agents.offers import Offers
+    from solvent.running.agents.plans import Ending
+
+
+def add(*numbers: int) -> int:
+    """Add numbers."""
+    return sum(numbers)
+
+
+def broken(*_: Any) -> int:
+    """Fail."""
+    raise ValueError("no such column")
+
+
+def is_small(result: Any) -> bool:
+    """Say whether a result is small."""
+    return bool(result < 10)
+
+
+SERVICES = (Service("add", function=add), Service("broken", function=broken))
+
+
+def workflow(*tasks: Task, alternatives: tuple[Alternative, ...] = (), **more: Any) -> Workflow:
+    """Make a workflow of tasks that add or fail."""
+    return Workflow("sums", tasks, SERVICES, alternatives, **more)
+
+
+def adaptive() -> Workflow:
+    """Make a workflow of which one task fails and another takes its place."""
+    return workflow(
+        Task("one", "add", (Value(1), Value(2))),
+        Task("two", "broken", (Result("one"),)),
+        Task("spare", "add", (Result("one"), Value(10))),
+        Task("sum", "add", (Result("one"), Result("two"))),
+        alternatives=(Alternative("instead", {"two": "spare"}),),
+    )
+
+
+def space_at(folder: Path) -> Space:
+    """Open a space in a file."""
+    return open_space(str(folder / "space.db"), is_durable=False)
+
+
+def run_by_agents(space: Space, run: str, offers: Offers | None = None, *, many: int = 1, wait: float = 60.0) -> Ending:
+    """Let agents in threads of this process go on with a run to its end."""
+    with AgentsHere(space, offers, many=many):
+        return end_of(space, run, wait=wait)
+
+
+def end_of(space: Space, run: str, *, wait: float = 60.0) -> Ending:
+    """Wait for the end of a run."""
+    until = time.monotonic() + wait
+    while (found := ending_of(space, run)) is None:
+        assert time.monotonic() < until, "the run does not end"
+        time.sleep(0.01)
+    return found
+
+
+class AgentsHere:
+    """Agents in threads of this process, in a context; `told` is what they say."""
+
+    def __init__(self, space: Space, offers: Offers | None = None, *, many: int = 1) -> None:
+        offers = offers if offers is not None else offers_of([adaptive()])
+        self.told: list[str] = []
+        self.agents = [Agent(space, f"a{one}", offers, ttl=2.0, tell=self.told.append) for one in range(many)]
+        self._threads = [threading.Thread(target=agent.run, daemon=True) for agent in self.agents]
+
+    def __enter__(self) -> Self:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for agent in self.agents:
+            agent.stop()
+        for thread in self._threads:
+            thread.join(30)
+            assert not thread.is_alive()
+
+    def wait_for(self, words: str) -> None:
+        """Wait until an agent has said something."""
+        until = time.monotonic() + 60
+        while not any(words in one for one in self.told):
+            assert time.monotonic() < until, self.told
+            time.sleep(0.01)

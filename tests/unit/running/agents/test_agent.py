@@ -1,0 +1,175 @@
+"""Agents in this process: they run workflows to the right end, and nothing that others write stops them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+from solvent.running.agents.offers import Offers, offers_of
+from solvent.running.agents.plans import SUBMITTED, key_of, log_to, plan_of, report_of, submit
+from solvent.running.agents.replaying import replayed
+from solvent.running.making import run_workflow
+from solvent.workflow.model import Alternative, Result, Service, Task, Value, Workflow
+from tests.unit.running.agents.flows import AgentsHere, adaptive, end_of, is_small, run_by_agents, space_at, workflow
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from solvent.live.space import Space
+    from solvent.running.report import Report
+
+
+@pytest.fixture
+def space(tmp_path: Path) -> Iterator[Space]:
+    """Give a space in a file."""
+    with space_at(tmp_path) as opened:
+        yield opened
+
+
+def report_at_end(space: Space, run: str, flow: Workflow) -> Report:
+    """Give the report that agents have made."""
+    plan = plan_of(space, run)
+    assert plan is not None
+    report = report_of(space, run, flow, plan.places)
+    assert report is not None
+    return report
+
+
+def large(*_: object) -> bytes:
+    """Answer with more than a small space takes."""
+    return b"x" * 300_000
+
+
+def test_agents_come_to_what_one_process_comes_to(space: Space) -> None:
+    """Two agents run an adaptive workflow to the same results and states as one process does."""
+    submit(space, "r1", adaptive(), {})
+    assert run_by_agents(space, "r1", many=2).state == "done"
+    report, alone = report_at_end(space, "r1", adaptive()), run_workflow(adaptive())
+    assert (report.results, report.states, report.calls) == (alone.results, alone.states, alone.calls)
+
+
+def test_a_condition_by_function_is_asked(space: Space) -> None:
+    """A function that the agent was started with judges results."""
+    flow = workflow(
+        Task("one", "add", (Value(1),)),
+        Task("two", "add", (Value(20),)),
+        Task("sum", "add", (Result("one"), Value(1))),
+        alternatives=(Alternative("better", {"one": "two"}, on=("condition",), predicate=is_small),),
+    )
+    submit(space, "r1", flow, {})
+    assert run_by_agents(space, "r1", offers_of([flow])).state == "done"
+    assert report_at_end(space, "r1", flow).results == {"sum": 21}
+
+
+def test_a_replay_comes_to_the_same(space: Space) -> None:
+    """The journals and letters of all places tell what the run came to; nobody is called."""
+    submit(space, "r1", adaptive(), {})
+    run_by_agents(space, "r1", many=2)
+    plan = plan_of(space, "r1")
+    assert plan is not None
+    before = space.read("")
+    again, had = replayed(space, "r1", plan, Offers({})), report_at_end(space, "r1", adaptive())
+    assert (again.results, again.states, again.calls) == (had.results, had.states, had.calls)
+    assert space.read("") == before
+
+
+def test_a_replay_of_half_a_run_tells_how_far_it_was(space: Space) -> None:
+    """A run whose agent had no services has done nothing, and its replay says so."""
+    plan = submit(space, "r1", adaptive(), {})
+    assert set(replayed(space, "r1", plan, Offers({})).states.values()) <= {"waiting", "unused"}
+
+
+def test_nonsense_that_was_submitted_stops_nobody(space: Space) -> None:
+    """Names that are none, plans that do not read, workflows that are gone: agents go on with the others."""
+    for data in (b"\xff\xfe", b"../../etc", b"a b", b"unknown"):
+        space.append(SUBMITTED, data)
+    space.put(key_of("damaged", "plan"), b"nonsense")
+    space.append(SUBMITTED, b"damaged")
+    plan = submit(space, "gone", adaptive(), {})
+    space.put(key_of("gone", "plan"), msgspec.msgpack.encode(replace(plan, document="0" * 64)))
+    other = space.put_blob(b"{not json")
+    space.put(key_of("text", "plan"), msgspec.msgpack.encode(replace(plan, document=other)))
+    space.append(SUBMITTED, b"text")
+    submit(space, "r1", adaptive(), {})
+    with AgentsHere(space) as here:
+        assert end_of(space, "r1").state == "done"
+        for run in ("damaged", "gone", "text"):
+            here.wait_for(f"{run} cannot be run here")
+
+
+def test_a_letter_of_a_stranger_ends_its_run_only(space: Space) -> None:
+    """Nonsense among the letters of a run is the end of this run, not of the agent."""
+    submit(space, "bad", adaptive(), {})
+    for place in range(4):
+        space.append(log_to("bad", place), b"nonsense")
+    submit(space, "r1", adaptive(), {})
+    with AgentsHere(space):
+        assert end_of(space, "r1").state == "done"
+        assert end_of(space, "bad").state == "failed"
+
+
+def test_a_smuggled_command_is_not_run(space: Space, tmp_path: Path) -> None:
+    """A submitted service that has the name of an agent's own, and another command, is not called."""
+    proof = tmp_path / "proof"
+    flow = Workflow("w", (Task("t", "add"),), (Service("add", "shell", f"touch {proof}"),))
+    submit(space, "evil", flow, {})
+    submit(space, "r1", adaptive(), {})
+    with AgentsHere(space) as here:
+        assert end_of(space, "r1").state == "done"
+        here.wait_for("evil needs services that this agent was not started with: add")
+    assert not proof.exists()
+
+
+def test_a_smuggled_condition_is_not_asked(space: Space) -> None:
+    """A submitted workflow that names a function of its own to judge results is not run."""
+    tasks = (Task("one", "add", (Value(1),)), Task("two", "add", (Value(2),)))
+    alternative = Alternative("a", {"one": "two"}, on=("condition",), predicate="os:abort")
+    submit(space, "evil", workflow(*tasks, alternatives=(alternative,)), {})
+    with AgentsHere(space) as here:
+        here.wait_for("evil cannot be run here: the condition `os:abort`")
+
+
+def test_a_service_that_cannot_be_called_here_is_left_to_others(space: Space) -> None:
+    """An agent that trusts all and has not the module leaves the run to agents that have it."""
+    flow = Workflow("w", (Task("t", "s"),), (Service("s", target="no_such_module:f"),))
+    submit(space, "r1", flow, {})
+    with AgentsHere(space, Offers({}, trusts_all=True)) as here:
+        here.wait_for("r1 cannot be run here")
+        assert space.get(key_of("r1", "end")) is None
+
+
+def test_a_result_that_the_space_does_not_take_fails_its_task(tmp_path: Path) -> None:
+    """What is larger than the space allows is the failure of one call, and not called again for ever."""
+    from solvent.live.space import open_space
+
+    flow = Workflow("w", (Task("t", "large"), Task("u", "large", after=("t",))), (Service("large", function=large),))
+    with open_space(str(tmp_path / "small.db"), is_durable=False, blob_bytes_max=200_000) as space:
+        submit(space, "r1", flow, {})
+        assert run_by_agents(space, "r1", offers_of([flow])).state == "failed"
+        report = report_at_end(space, "r1", flow)
+    assert (report.states["t"], report.calls["t"]) == ("failed", 1)
+    assert "200,000" in report.failures[0].cause
+
+
+def test_many_results_at_once_fit_into_the_space(tmp_path: Path) -> None:
+    """Results that are each small, and together more than a record may have, are kept all the same."""
+    from solvent.live.space import open_space
+
+    tasks = [Task(f"T{one}", "text", (Value("x" * 9_000),)) for one in range(12)]
+    flow = Workflow("w", (*tasks, Task("all", "text", tuple(Result(one.name) for one in tasks))), (TEXT,))
+    with open_space(str(tmp_path / "small.db"), is_durable=False, record_bytes_max=40_000) as space:
+        submit(space, "r1", flow, {}, places_max=2)
+        assert run_by_agents(space, "r1", offers_of([flow])).state == "done"
+        assert len(report_at_end(space, "r1", flow).results["all"]) == 12 * 9_000
+
+
+def text(*words: str) -> str:
+    """Join texts."""
+    return "".join(words)
+
+
+TEXT = Service("text", function=text)

@@ -1,0 +1,168 @@
+"""Runs, as a space has them; and when one is over."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from solvent.errors import RecordProblem, SolventError
+from solvent.running.agents.plans import (
+    FINISHED,
+    SUBMITTED,
+    Standing,
+    end,
+    ending_of,
+    is_over,
+    key_of,
+    name_from,
+    plan_of,
+    report_of,
+    standings,
+    submit,
+    workflow_of,
+)
+from tests.unit.running.agents.flows import adaptive, space_at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from solvent.live.space import Space
+
+
+@pytest.fixture
+def space(tmp_path: Path) -> Iterator[Space]:
+    """Give a space in a file."""
+    with space_at(tmp_path) as opened:
+        yield opened
+
+
+class World:
+    """A small world of places that work, say something to each other, and tell now and then how they are."""
+
+    def __init__(self, places: int, chance: random.Random) -> None:
+        self.places = range(places)
+        self.chance = chance
+        self.work = [chance.randrange(2) for _ in self.places]
+        self.said: list[Counter[int]] = [Counter() for _ in self.places]
+        self.heard: list[Counter[int]] = [Counter() for _ in self.places]
+        self.letters: dict[int, list[int]] = {one: [] for one in self.places}
+        self.told: dict[int, Standing] = {}
+        self.left = 12
+
+    def is_really_over(self) -> bool:
+        """Whether nobody works, and nothing that was said is unheard."""
+        return not any(self.work) and not any(self.letters.values())
+
+    def step(self) -> None:
+        """Let something happen."""
+        one = self.chance.choice(self.places)
+        what = self.chance.choice(("work", "hear", "tell"))
+        if what == "work" and self.work[one]:
+            self.work[one] -= 1
+            for to in self.places:
+                if to != one and self.left and self.chance.random() < 0.4:
+                    self.left -= 1
+                    self.said[one][to] += 1
+                    self.letters[to].append(one)
+        elif what == "hear" and self.letters[one]:
+            sender = self.letters[one].pop(0)
+            self.heard[one][sender] += 1
+            self.work[one] += self.chance.randrange(2)
+        elif what == "tell" and not self.work[one]:
+            self.tell(one)
+
+    def tell(self, one: int) -> None:
+        """Let a place that is idle tell how it is; others may have told long ago."""
+        self.told[one] = Standing(0, dict(self.said[one]), dict(self.heard[one]))
+
+
+@given(st.integers(1, 4), st.integers(0, 2**32))
+def test_a_run_is_called_over_only_when_it_is(places: int, seed: int) -> None:
+    """In whatever order places work, hear and tell: what they have told says `over` only if nothing can happen."""
+    world = World(places, random.Random(seed))
+    for _ in range(200):
+        world.step()
+        if is_over(world.told, places):
+            assert world.is_really_over()
+
+
+@given(st.integers(1, 4), st.integers(0, 2**32))
+def test_the_end_is_not_missed(places: int, seed: int) -> None:
+    """When nothing can happen any more and all have told, the run is over."""
+    world = World(places, random.Random(seed))
+    while not world.is_really_over():
+        world.step()
+    for one in world.places:
+        world.tell(one)
+    assert is_over(world.told, places)
+
+
+def test_places_that_have_not_told_are_not_over() -> None:
+    """As long as a place has told nothing, nobody knows."""
+    assert not is_over({0: Standing(1, {}, {})}, 2)
+
+
+def test_a_submitted_workflow_is_found_as_it_was(space: Space) -> None:
+    """What is read of a run is the workflow, its inputs and its places; its functions are names."""
+    plan = submit(space, "r1", adaptive(), {})
+    assert plan_of(space, "r1") == plan
+    found = workflow_of(space, plan)
+    assert [task.name for task in found.tasks] == ["one", "two", "spare", "sum"]
+    assert {service.name: service.target for service in found.services} == {
+        "add": "tests.unit.running.agents.flows:add",
+        "broken": "tests.unit.running.agents.flows:broken",
+    }
+    assert [record.data for record in space.read(SUBMITTED)] == [b"r1"]
+
+
+def test_a_run_is_submitted_once(space: Space) -> None:
+    """A second run of the same name is refused."""
+    submit(space, "r1", adaptive(), {})
+    with pytest.raises(SolventError):
+        submit(space, "r1", adaptive(), {})
+
+
+def test_a_run_ends_once(space: Space) -> None:
+    """Who ends a run first says how; everybody hears of it, also if the first one has died before it said so."""
+    assert end(space, "r1", "done")
+    assert not end(space, "r1", "failed", "too late")
+    assert (found := ending_of(space, "r1")) is not None
+    assert found.state == "done"
+    assert {record.data for record in space.read(FINISHED)} == {b"r1"}
+
+
+def test_who_hears_of_an_end_that_was_not_said_says_it(space: Space) -> None:
+    """An end of which only the key was written, since its writer died, is said by the next one."""
+    end(space, "other", "done")
+    entry = space.get(key_of("other", "end"))
+    assert entry is not None
+    space.put(key_of("r1", "end"), entry.value)
+    assert not end(space, "r1", "failed")
+    assert [record.data for record in space.read(FINISHED)][-1] == b"r1"
+
+
+@pytest.mark.parametrize("data", [b"", b"\xff\xfe", b"a b", b"../x", b"a/b", b"x" * 300, b"r\n"])
+def test_what_is_no_name_is_none(data: bytes) -> None:
+    """Anybody who can write may write anything where names of runs are; it is passed over."""
+    assert name_from(data) == ""
+
+
+def test_nonsense_is_no_plan_and_no_end(space: Space) -> None:
+    """What does not read says so, and is no crash."""
+    space.put(key_of("r1", "plan"), b"nonsense")
+    space.put(key_of("r1", "end"), b"nonsense")
+    space.put(key_of("r1", "is", 0), b"nonsense")
+    space.put(key_of("r1", "part", 0), b"nonsense")
+    with pytest.raises(RecordProblem, match="plan"):
+        plan_of(space, "r1")
+    with pytest.raises(RecordProblem, match="ended"):
+        ending_of(space, "r1")
+    assert standings(space, "r1") == {}
+    with pytest.raises(RecordProblem, match="tasks"):
+        report_of(space, "r1", adaptive(), 1)

@@ -1,0 +1,76 @@
+"""What places say to each other, as bytes and back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from solvent.chemistry.molecule import Symbol
+from solvent.running.agents.words import Letter, Said, Writer, molecule_from, read, write
+from solvent.running.records import values
+from solvent.workflow.functions import molecule_of, value_of
+from tests.unit.running.agents.flows import space_at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from solvent.live.space import Space
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.binary(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4) | st.tuples(inner, inner),
+    max_leaves=8,
+)
+
+
+@pytest.fixture
+def space(tmp_path: Path) -> Iterator[Space]:
+    """Give a space in a file."""
+    with space_at(tmp_path) as opened:
+        yield opened
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=50)
+@given(VALUES)
+def test_a_result_comes_as_it_was_said(space: Space, value: Any) -> None:
+    """What is passed on is the same value, of the same types, on the other side."""
+    molecule = (Symbol("PASS"), Symbol("T1"), Symbol("T2"), molecule_of(value))
+    letter = read(write(Letter(3, 7, (Writer(space).said(molecule),))))
+    assert (letter.sender, letter.first) == (3, 7)
+    heard = molecule_from(letter.said[0], space)
+    assert heard[:3] == molecule[:3]
+    assert value_of(heard[3]) == value
+    assert type(value_of(heard[3])) is type(value)
+
+
+def test_other_molecules_come_as_they_were_said(space: Space) -> None:
+    """What rules say of alternatives has no value, and comes as it is."""
+    molecule = (Symbol("REPLACE"), Symbol("T1"), "with spaces", 3)
+    assert molecule_from(Writer(space).said(molecule), space) == molecule
+
+
+def test_a_large_result_is_a_blob(space: Space) -> None:
+    """A large value is written once, however many hear it, and is not in the letter."""
+    writer, large = Writer(space), molecule_of("x" * 200_000)
+    first, second = (writer.said((Symbol("PASS"), Symbol("T1"), Symbol(to), large)) for to in ("T2", "T3"))
+    assert first.blob == second.blob != ""
+    assert len(write(Letter(0, 1, (first, second)))) < 1_000
+    assert value_of(molecule_from(first, space)[3]) == "x" * 200_000
+
+
+@pytest.mark.parametrize("data", [b"", b"\x00", b"\xc1", b"no letter", b"\x93\x01\x02\x03"])
+def test_what_is_no_letter_is_refused(data: bytes) -> None:
+    """Bytes that somebody else has written are no letter."""
+    with pytest.raises(ValueError, match=r".+"):
+        read(data)
+
+
+@pytest.mark.parametrize("parts", [(), (1, 2), [Symbol("PASS")], "PASS"])
+def test_what_is_no_molecule_is_refused(space: Space, parts: Any) -> None:
+    """A letter whose words are no molecule is not taken."""
+    with pytest.raises(ValueError, match="no molecule"):
+        molecule_from(Said(values.encode(parts)), space)
