@@ -20,7 +20,7 @@ TEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 .DELETE_ON_ERROR:
 # Two pips at work in one environment would spoil it.
 .NOTPARALLEL:
-.PHONY: help run test check format gallery messages bench bench-workflow bench-patterns bench-protocols bench-handover bench-space soak fuzz clean
+.PHONY: help run test check format gallery messages bench bench-workflow bench-records bench-patterns bench-protocols bench-handover bench-space soak fuzz clean
 
 help:  ## show this list
 	@grep -E '^[a-z]+:.*##' $(firstword $(MAKEFILE_LIST)) \
@@ -59,6 +59,9 @@ bench-workflow: $(VENV)/.installed  ## compare workflows with Parsl, Dask and Ra
 	@$(MAKE) --no-print-directory $(VENV)/.peers \
 		|| echo "Without all peers: what is not installed is skipped."
 	@$(BIN)/python -m bench.workflow
+
+bench-records: $(VENV)/.installed  ## see what it costs that a run of a workflow is recorded
+	@$(BIN)/python -m bench.recording.overhead
 
 bench-patterns: $(VENV)/.installed  ## see how patterns grow with the number of branches
 	@$(BIN)/python -m bench.patterns
