@@ -65,9 +65,9 @@ COUNTS_LONG = {
 COUNTS_LARGE = {
     "requests-6": 199_843,
     "mixed-patience-exchange-4": 32_490,
-    "mixed-data-exchange-4": 83_068,
-    "endless-request-4": 16_607,
-    "endless-departure-4": 8_187,
+    "mixed-data-exchange-4": 83_602,
+    "endless-request-4": 17_872,
+    "endless-departure-4": 8_532,
     "trail-leaving-4": 52_380,
     "trail-leaving-root-4": 139_558,
 }
