@@ -7,6 +7,7 @@ import signal
 import subprocess
 import time
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from solvent.live.space import open_space
@@ -16,7 +17,6 @@ from tests.cli.command import arguments, environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from solvent.live.space import Space
     from solvent.running.nodes.control import Status
@@ -78,8 +78,9 @@ class Shared:
         )
 
     def members(self) -> list[int]:
-        """Give the processes that have a pulse."""
-        return [pulse_from_value(entry.value)["pid"] for entry in self.board.members().values()]
+        """Give the processes that have a pulse and are there."""
+        found = [pulse_from_value(entry.value)["pid"] for entry in self.board.members().values()]
+        return [number for number in found if _is_there(number)]
 
     def wait_for_end(self) -> str:
         """Wait until somebody has said how the run has ended."""
@@ -114,6 +115,15 @@ def start(*words: Any) -> subprocess.Popen[str]:
     return subprocess.Popen(
         arguments(*words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), text=True
     )
+
+
+def _is_there(number: int) -> bool:
+    try:
+        os.kill(number, 0)
+        # A child of somebody who has not looked yet is there and is dead.
+        return Path(f"/proc/{number}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 def _until(look: Callable[[], Any], command: subprocess.Popen[str] | None) -> Any:
