@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from solvent.errors import AgentProblem, Conflict, RecordProblem, SolventError, SpaceError
 from solvent.live.space.leases import BEATS_PER_TTL, Pulse, Pulses, holder_from_entry
 from solvent.running.agents.case import Case
+from solvent.running.agents.keeping import Keeper
 from solvent.running.agents.offers import Offers
 from solvent.running.agents.plans import (
     FINISHED,
@@ -38,7 +39,7 @@ from solvent.running.lean import few_collections
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from solvent.live.space import Append, Record, Space
+    from solvent.live.space import Record, Space
     from solvent.running.agents.place import Place
 
 TTL = 5.0
@@ -48,7 +49,7 @@ IDLE_SECONDS = 0.02
 """How long nothing must have happened at a place before that is told."""
 _CHANGED = object()
 READ_MAX = 1000
-_OF_DATA = frozenset({"E404", "E405", "E406"})
+_OF_DATA = frozenset({"E404", "E405", "E406", "E410"})
 """A name that cannot be, too much for the space, missing or damaged."""
 
 
@@ -76,6 +77,7 @@ class Agent:
         about = {"services": offers.marks(), "trusts_all": offers.trusts_all}
         self._pulse = Pulse(space, name, ttl=ttl, about=about)
         self._pulses = Pulses(space, ttl=ttl)
+        self._keeper = Keeper(space)
         self._came: SimpleQueue[Any] = SimpleQueue()
         self._is_over = threading.Event()
         #: Where the logs of submitted and of finished runs, and of letters, were read up to.
@@ -109,6 +111,7 @@ class Agent:
                 self._is_over.set()
                 for case in list(self.cases.values()):
                     self._leave(case)
+                self._keeper.close()
                 watcher.join(2 * PATIENCE_SECONDS)
 
     def _watch(self, watch: Any) -> None:
@@ -272,42 +275,13 @@ class Agent:
 
     def _keep(self, touched: dict[Place, Case]) -> None:
         """Append the journals of places, and their letters behind them; who is refused has lost the place."""
-        by_place = [(place, place.appends()) for place in touched]
-        by_place = [(place, appends) for place, appends in by_place if appends]
-        if self._space.is_atomic and len(by_place) > 1:
-            try:
-                positions = self._space.append_all([one for _, appends in by_place for one in appends])
-            except SpaceError as error:
-                # Nothing was appended; one after the other tells whose it is.
-                if not isinstance(error, Conflict) and _is_away(error):
-                    raise
-            else:
-                for place, appends in by_place:
-                    _note(place, appends, positions[: len(appends)])
-                    positions = positions[len(appends) :]
-                return
-        for place, appends in by_place:
-            try:
-                _note(place, appends, self._append(appends))
-            except Conflict:
-                case = touched[place]
+        for place, error in self._keeper.keep(touched, _is_away).items():
+            case = touched[place]
+            if isinstance(error, Conflict):
                 case.drop(place.number)
                 self._tell(f"place {place.number} of {case.run} is another agent's now")
-            except SpaceError as error:
-                if _is_away(error):
-                    raise
-                self._give_up(touched[place], place, error)
-
-    def _append(self, appends: list[Append]) -> list[int]:
-        if self._space.is_atomic or len(appends) == 1:
-            return self._space.append_all(appends)
-        at = next((number for number, one in enumerate(appends) if one.expected is not None), None)
-        if at is None:
-            return self._space.append_all(appends)
-        # Letters only when it is sure that the place is still this agent's, but for those that do not rest on it.
-        positions = self._space.append_all(appends[:at]) if at else []
-        positions.append(self._space.append(appends[at].log, appends[at].data, expected=appends[at].expected))
-        return positions + (self._space.append_all(appends[at + 1 :]) if appends[at + 1 :] else [])
+            else:
+                self._give_up(case, place, error)
 
     def _give_up(self, case: Case, place: Place, error: SolventError) -> None:
         """End a run that cannot go on: its record is damaged, or a product cannot be computed."""
@@ -440,12 +414,6 @@ class Agent:
 def _is_away(error: SolventError) -> bool:
     """Whether the space is out of reach; and not that what is in it, or is to be, cannot be used."""
     return isinstance(error, SpaceError) and error.code not in _OF_DATA
-
-
-def _note(place: Place, appends: list[Append], positions: list[int]) -> None:
-    for one, position in zip(appends, positions, strict=True):
-        if one.expected is not None:
-            place.journal.kept(position)
 
 
 __all__ = ["TTL", "Agent", "Offers"]
