@@ -144,8 +144,13 @@ class Case:
                 return found
 
     def release(self, number: int) -> None:
-        """Let another agent have a place."""
+        """Let another agent have a place; calls that are out are ended, and somebody else makes them again."""
+        place = self.here.get(number)
         self.drop(number)
+        if place is not None:
+            # Whoever has the place by now needs no such word.
+            with suppress(RecordProblem):
+                place.withdraw()
         self._leases[number].release()
 
     def drop(self, number: int) -> None:

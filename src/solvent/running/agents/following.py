@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from solvent.errors import RecordProblem
 from solvent.running.agents.plans import key_of
 from solvent.running.records import entries
-from solvent.running.records.entries import Answered, Called, Opened
+from solvent.running.records.entries import Answered, Called, Opened, Withdrawn
 from solvent.running.records.history import task_of
 from solvent.running.report import Event
 
@@ -81,6 +81,7 @@ class Following:
         self._wakers = workflow.wakers
         self._watched = {one.name: one.watched for one in workflow.alternatives}
         self._applied = set[str]()
+        self._begun = set[str]()
         self._began = began
 
     def news(self) -> Iterator[Event]:
@@ -91,16 +92,18 @@ class Following:
                 self.had.setdefault(noted.place, []).append(entry.agent)
             elif isinstance(entry, Called):
                 yield from self._call(entry, noted.place)
+            elif isinstance(entry, Withdrawn):
+                self.out.pop(entry.key, None)
             elif isinstance(entry, Answered):
                 yield from self._answer(entry)
 
     def _call(self, entry: Called, place: int) -> Iterator[Event]:
         seconds = max(0.0, entry.at - self._began)
-        if entry.key in self.out:
-            self.again[entry.key] += 1
-            self.out[entry.key] = place, entry.at
-            return
         self.out[entry.key] = place, entry.at
+        if entry.key in self._begun:
+            self.again[entry.key] += 1
+            return
+        self._begun.add(entry.key)
         task = task_of(entry.key, self._tasks)
         if task in self._wakers and self._applied.isdisjoint(self._wakers[task]):
             yield self._adapted(task, seconds)
@@ -109,6 +112,7 @@ class Following:
     def _answer(self, entry: Answered) -> Iterator[Event]:
         self.answers += 1
         self.out.pop(entry.key, None)
+        self._begun.discard(entry.key)
         task, seconds = task_of(entry.key, self._tasks), max(0.0, entry.at - self._began)
         failure = entry.failure
         kind = "done" if failure is None else "cancelled" if failure.kind == "CANCELLED" else "failed"

@@ -20,7 +20,7 @@ from solvent.running.agents.words import Letter, Writer, molecule_from
 from solvent.running.invoking import current
 from solvent.running.program import deep_stack
 from solvent.running.records import values
-from solvent.running.records.entries import Heard
+from solvent.running.records.entries import Heard, Withdrawn
 from solvent.running.records.recorded import Deferred, RecordedControlledRun, RecordedRun
 from solvent.services import Failure
 
@@ -83,6 +83,8 @@ class Place(RecordedRun):
         #: Letters that follow from what the journal has already.
         self._again: list[Append] = []
         self._ready: list[Deferred] = []
+        #: The calls that were out when this place was given up.
+        self._ended: list[str] = []
 
     # --- Being driven.
 
@@ -170,9 +172,16 @@ class Place(RecordedRun):
 
     def abandon(self) -> None:
         """Do nothing any more: another agent has the place, or nobody."""
+        self._ended = [self._keys[flight] for flight in self._out if flight in self._keys]
         for _, handle in reversed(self._out.values()):
             handle.cancel()
         self._out.clear()
+
+    def withdraw(self) -> None:
+        """Note that the calls which were out have been ended by who had made them, and not by a death."""
+        for key in self._ended:
+            self.journal.note(Withdrawn(key, time.time()))
+        self.journal.commit()
 
     def part(self) -> Part:
         """Say how far the tasks of this place are."""

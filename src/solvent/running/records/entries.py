@@ -60,6 +60,13 @@ class Signalled(Entry, frozen=True, gc=False):
     value: bytes
 
 
+class Withdrawn(Entry, frozen=True, gc=False):
+    """A call that was out was ended by who had made it, in order to leave: it does not count as lost."""
+
+    key: str
+    at: float
+
+
 class Heard(Entry, frozen=True, gc=False):
     """What other places of the run have said, up to a position of this place's inbox, has been taken."""
 
@@ -73,7 +80,7 @@ class Ended(Entry, frozen=True, gc=False):
     at: float
 
 
-Any: TypeAlias = Opened | Called | Answered | Signalled | Heard | Ended
+Any: TypeAlias = Opened | Called | Answered | Signalled | Withdrawn | Heard | Ended
 _ENCODE = msgspec.msgpack.Encoder().encode
 _DECODE = msgspec.msgpack.Decoder(list[Any]).decode
 
@@ -91,4 +98,7 @@ def read(data: bytes) -> list[Any]:
         raise ValueError(str(error)) from error
 
 
-__all__ = ["Answered", "Any", "Called", "Ended", "Entry", "Failure", "Heard", "Opened", "Signalled", "read", "write"]
+__all__ = [
+    "Answered", "Any", "Called", "Ended", "Entry", "Failure", "Heard", "Opened", "Signalled", "Withdrawn", "read",
+    "write",
+]  # fmt: skip

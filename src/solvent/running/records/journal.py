@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from solvent.errors import Conflict, RecordProblem
 from solvent.live.space import Append
 from solvent.running.records import entries, values
-from solvent.running.records.entries import Answered, Called, Entry, Failure, Opened
+from solvent.running.records.entries import Answered, Called, Entry, Failure, Opened, Withdrawn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,6 +39,8 @@ class Journal:
         self.last_entries = 0
         #: How often each call was begun before.
         self.begun: Counter[str] = Counter()
+        #: How often who had made a call has ended it, in order to leave.
+        self.withdrawn: Counter[str] = Counter()
         self.is_read_only = is_read_only
         self._pending: list[Entry] = []
         self._pending_bytes = 0
@@ -55,7 +57,9 @@ class Journal:
         last_at = 0
         for position, entry in read_journal(self.space, self.log):
             self._last = position
-            if isinstance(entry, Opened):
+            if isinstance(entry, Opened | Withdrawn):
+                if isinstance(entry, Withdrawn):
+                    self.withdrawn[entry.key] += 1
                 continue
             if position != last_at:
                 last_at, self.last_entries = position, 0

@@ -138,10 +138,11 @@ class RecordedRun(WorkflowRun):
         """Give a call that is to be made; one that was cancelled, or lost too often, is not."""
         flight, call, deferred = waiting
         begun, policy = self.journal.begun[key], self._policy_of(call)
+        lost = begun - self.journal.withdrawn[key]
         if deferred.is_cancelled:
             self._answers.put((flight, call, None, Failure("CANCELLED", "it was cancelled before it was called"), 0))
-        elif self._is_strict and begun > max(1, policy.retries):
-            self._answers.put((flight, call, None, Failure("LOST", LOST.format(begun)), begun))
+        elif self._is_strict and lost > max(1, policy.retries):
+            self._answers.put((flight, call, None, Failure("LOST", LOST.format(lost)), begun))
         else:
             journal = self.journal
             journal.called(key)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
 from msgspec.structs import replace
 
+from solvent.running.agents.following import Following
 from solvent.running.agents.offers import Offers, offers_of
 from solvent.running.agents.plans import SUBMITTED, key_of, log_to, plan_of, report_of, submit
 from solvent.running.agents.replaying import replayed
 from solvent.running.making import run_workflow
+from solvent.services import cancelled
 from solvent.workflow.model import Alternative, Result, Service, Task, Value, Workflow
 from tests.unit.running.agents.flows import AgentsHere, adaptive, end_of, is_small, run_by_agents, space_at, workflow
 
@@ -173,3 +177,33 @@ def text(*words: str) -> str:
 
 
 TEXT = Service("text", function=text)
+
+
+GATE = threading.Event()
+
+
+def gated() -> int:
+    """Answer when the gate is open."""
+    while not GATE.is_set() and not cancelled():
+        time.sleep(0.01)
+    return 1
+
+
+def test_who_leaves_loses_no_call(space: Space) -> None:
+    """Agents that are ended, again and again, while a call is out let others make it: it does not count as lost."""
+    GATE.clear()
+    flow = Workflow("w", (Task("t", "gated"),), (Service("gated", function=gated),))
+    plan = submit(space, "r1", flow, {})
+    for times in range(1, 5):
+        with AgentsHere(space, offers_of([flow])):
+            until = time.monotonic() + 60
+            while True:
+                following = Following(space, "r1", flow, plan.created)
+                assert not list(following.news())[1:]
+                if len(following.out) == 1 and following.again.total() == times - 1:
+                    break
+                assert time.monotonic() < until
+                time.sleep(0.01)
+    GATE.set()
+    assert run_by_agents(space, "r1", offers_of([flow])).state == "done"
+    assert report_at_end(space, "r1", flow).results == {"t": 1}

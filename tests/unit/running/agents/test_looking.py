@@ -1,0 +1,86 @@
+"""How a run stands, and who is there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from solvent.errors import RecordProblem
+from solvent.live.space.leases import AGENTS, Pulse
+from solvent.running.agents.looking import is_of_agents, see_agents, see_run
+from solvent.running.agents.offers import offers_of
+from solvent.running.agents.plans import submit
+from tests.unit.running.agents.flows import AgentsHere, adaptive, end_of, space_at, workflow
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from solvent.live.space import Space
+
+
+@pytest.fixture
+def space(tmp_path: Path) -> Iterator[Space]:
+    """Give a space in a file."""
+    with space_at(tmp_path) as opened:
+        yield opened
+
+
+def test_who_has_a_pulse_is_alive(space: Space) -> None:
+    """An agent whose pulse changes is alive, one whose pulse is still is not, and one that has left is not there."""
+    with Pulse(space, "beats", ttl=0.4, about={"services": {"add": "x"}}):
+        entry = space.get(f"{AGENTS}beats")
+        assert entry is not None
+        space.put(f"{AGENTS}still", entry.value)
+        found = {one.name: one for one in see_agents(space)}
+        assert {name: one.is_alive for name, one in found.items()} == {"beats": True, "still": False}
+        assert found["beats"].services == {"add": "x"}
+        space.delete(f"{AGENTS}still")
+    assert see_agents(space) == []
+
+
+def test_nonsense_that_is_no_pulse_is_shown(space: Space) -> None:
+    """A key that somebody else has written among the pulses does no harm."""
+    space.put(f"{AGENTS}odd", b"nonsense")
+    space.put(f"{AGENTS}more", b"\x81\xa8services\x93\x01\x02\x03")
+    assert [(one.name, one.services, one.pid) for one in see_agents(space, patience=0.0)] == [
+        ("more", {}, 0),
+        ("odd", {}, 0),
+    ]
+
+
+def test_a_run_without_agents_waits(space: Space) -> None:
+    """Nobody has its places, no task has begun, and all its services are missing."""
+    submit(space, "r1", adaptive(), {})
+    seen = see_run(space, "r1")
+    assert (seen.state, seen.missing) == ("waiting", ("add", "broken"))
+    assert sum(place.waiting for place in seen.places) == 4
+    assert {place.agent for place in seen.places} == {""}
+
+
+def test_services_that_nobody_offers_are_missing(space: Space) -> None:
+    """An agent that has some of the services leaves the others missing."""
+    submit(space, "r1", adaptive(), {})
+    only = workflow()
+    only = type(only)("one", (), only.services[:1])
+    with AgentsHere(space, offers_of([only])) as here:
+        here.wait_for("needs services")
+        assert see_run(space, "r1").missing == ("broken",)
+
+
+def test_a_run_that_is_over_says_how(space: Space) -> None:
+    """Its tasks are counted, and nobody is waited for."""
+    submit(space, "r1", adaptive(), {})
+    with AgentsHere(space):
+        end_of(space, "r1")
+        seen = see_run(space, "r1")
+    assert (seen.state, seen.calls, seen.again, seen.missing) == ("done", 4, 0, ())
+    assert [sum(getattr(one, what) for one in seen.places) for what in ("done", "failed", "out")] == [3, 1, 0]
+
+
+def test_a_run_that_is_not_there(space: Space) -> None:
+    """Asking for a run that nobody has submitted is an error."""
+    assert not is_of_agents(space, "r1")
+    with pytest.raises(RecordProblem, match="r1"):
+        see_run(space, "r1")

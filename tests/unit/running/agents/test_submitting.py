@@ -1,0 +1,71 @@
+"""Workflows that can be given to agents, and those that cannot."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from solvent.errors import AgentProblem, RecordProblem, WorkflowProblem
+from solvent.running.agents.plans import plan_of
+from solvent.running.agents.submitting import give_to_agents
+from solvent.workflow.control import Control
+from solvent.workflow.model import REQUIRED, Input, Service, Task, Value, Workflow
+from solvent.workflow.resources import Resource
+from tests.unit.running.agents.flows import adaptive, space_at, workflow
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from solvent.live.space import Space
+
+
+@pytest.fixture
+def space(tmp_path: Path) -> Iterator[Space]:
+    """Give a space in a file."""
+    with space_at(tmp_path) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize(
+    "flow,words",
+    [
+        (Workflow("w", (Task("t", "f"),), (Service("f", function=lambda: 1),)), "no name"),
+        (workflow(Task("t", "add", (Value({1, 2}),))), "cannot hold"),
+        (workflow(Task("t", "add"), resources=(Resource("grid"),)), "resources"),
+        (workflow(Task("t", "add", control=Control(signal="go"))), "signal `go`"),
+    ],
+)
+def test_what_agents_cannot_run_is_refused(space: Space, flow: Workflow, words: str) -> None:
+    """A workflow that is not all data, or needs more than a space, is refused with what to do."""
+    with pytest.raises(AgentProblem, match=words) as caught:
+        give_to_agents(space, "r1", flow, {})
+    assert caught.value.code == "A101"
+    assert "solvent run" in caught.value.hint
+    assert plan_of(space, "r1") is None
+
+
+def test_signals_between_tasks_are_fine(space: Space) -> None:
+    """A signal that a task of the workflow sends needs nobody from outside."""
+    flow = workflow(Task("a", "add", control=Control(sends=("go",))), Task("b", "add", control=Control(signal="go")))
+    assert give_to_agents(space, "r1", flow, {}).places == 1
+
+
+def test_inputs_are_asked_for_before(space: Space) -> None:
+    """An input that is missing, unknown or no data is said to who submits."""
+    flow = workflow(Task("t", "add", (Input("n"),)), inputs={"n": REQUIRED})
+    for given, code in (({}, "W132"), ({"n": 1, "m": 2}, "W131")):
+        with pytest.raises(WorkflowProblem) as caught:
+            give_to_agents(space, "r1", flow, given)
+        assert caught.value.code == code
+    odd: Any = object()
+    with pytest.raises(RecordProblem, match="inputs"):
+        give_to_agents(space, "r1", flow, {"n": odd})
+
+
+def test_a_name_is_used_once(space: Space) -> None:
+    """A run whose name is taken is refused."""
+    give_to_agents(space, "r1", adaptive(), {})
+    with pytest.raises(RecordProblem, match="already"):
+        give_to_agents(space, "r1", adaptive(), {})
