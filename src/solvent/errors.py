@@ -13,6 +13,7 @@
     ├── SpaceProblem          S2xx  no part is taken in a space       exit code 1
     ├── SpaceError            E4xx  what must survive is not kept     exit code 2, or 1 where all was well before
     │   └── Conflict            E410  somebody else was there first
+    ├── RecordProblem         R4xx  a run's record is of no use       exit code 1
     ├── AgentProblem          A1xx  agents cannot run, or be started  exit code 2
     ├── Misuse                H3xx  Solvent was called wrongly        exit code 2
     ├── ReactionFailed        H4xx  a product could not be computed   exit code 1
