@@ -86,7 +86,9 @@ class Case:
             return
         folder = self._offers.folder
         try:
-            self._caller = Caller(self.workflow.services, jobs=self._jobs, folder=folder, makers=makers_at(0))
+            self._caller = Caller(
+                self.workflow.services, jobs=self._jobs, folder=folder, makers=makers_at(0), may_begin=self._may_begin
+            )
         except SolventError as error:
             self.missing = frozenset().union(*self._needs)
             raise AgentProblem("A104", f"{self.run} cannot be run here: {error.message}") from error
