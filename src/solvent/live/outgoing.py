@@ -208,7 +208,7 @@ class Way:
     async def _dial(self) -> None:
         """Open a connection; try again, with longer and longer pauses, until it is there."""
         loop = asyncio.get_running_loop()
-        protected: dict[str, Any] = {"ssl": self._tls.client, "server_hostname": ""} if self._tls is not None else {}
+        protected = {} if self._tls is None else self._tls.dialling
         while True:
             if self._redial_seconds:
                 # Not all at the same moment, after a node came back that all others had lost.

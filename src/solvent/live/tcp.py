@@ -95,6 +95,7 @@ class TcpTransport:
         self._deliver, self._complain = deliver, complain
         hall = Hall(self._identity, self._codec, self.counters, deliver, complain, births=self._births)
         host, port = self.address
+        protected = {} if self._tls is None else self._tls.listening
         try:
             self._server = await loop.create_server(
                 lambda: Incoming(hall), host, port, ssl=None if self._tls is None else self._tls.server

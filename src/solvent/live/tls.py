@@ -12,9 +12,11 @@ import ssl
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from solvent.errors import NodeProblem
 
+HANDSHAKE_SECONDS_MAX = 5.0
 VARIABLES = ("SOLVENT_TLS_CA", "SOLVENT_TLS_CERT", "SOLVENT_TLS_KEY")
 
 
@@ -35,6 +37,16 @@ class Tls:
     def client(self) -> ssl.SSLContext:
         """Give what others are dialled with."""
         return self._context(ssl.PROTOCOL_TLS_CLIENT)
+
+    @property
+    def listening(self) -> dict[str, Any]:
+        """Give what a loop's server is told: a stranger that says nothing is not kept for long."""
+        return {"ssl": self.server, "ssl_handshake_timeout": HANDSHAKE_SECONDS_MAX}
+
+    @property
+    def dialling(self) -> dict[str, Any]:
+        """Give what a loop's connection is told."""
+        return {"ssl": self.client, "server_hostname": ""}
 
     def check(self) -> Tls:
         """Raise `NodeProblem` N121 for files that are of no use."""

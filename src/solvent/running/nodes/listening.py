@@ -50,8 +50,8 @@ class Listener:
     async def open(self) -> None:
         """Begin to listen."""
         loop = asyncio.get_running_loop()
-        protection = None if self._tls is None else self._tls.server
-        self._server = await loop.create_server(lambda: _Gate(self), sock=self._socket, ssl=protection)
+        protected = {} if self._tls is None else self._tls.listening
+        self._server = await loop.create_server(lambda: _Gate(self), sock=self._socket, **protected)
 
     def tell(self, answer: Answer) -> None:
         """Tell all visitors."""
