@@ -97,9 +97,7 @@ class TcpTransport:
         host, port = self.address
         protected = {} if self._tls is None else self._tls.listening
         try:
-            self._server = await loop.create_server(
-                lambda: Incoming(hall), host, port, ssl=None if self._tls is None else self._tls.server
-            )
+            self._server = await loop.create_server(lambda: Incoming(hall), host, port, **protected)
         except (OSError, OverflowError) as error:
             raise _cannot_listen(host, port, error) from error
         hall.on_met = self._on_met
