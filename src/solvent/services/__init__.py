@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from solvent.services.signs import call, cancelled, heartbeat
+from solvent.services.signs import cancelled, heartbeat
 
 if TYPE_CHECKING:
     from solvent.services.caller import Caller, Handle
@@ -29,4 +29,4 @@ def __getattr__(name: str) -> Any:
     return value
 
 
-__all__ = ["Caller", "Failure", "Handle", "Processes", "call", "cancelled", "heartbeat"]
+__all__ = ["Caller", "Failure", "Handle", "Processes", "cancelled", "heartbeat"]
