@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.cli.finding import any_file
 from solvent.cli.loading import add_format, at_least, parser_for, seconds
+from solvent.cli.recording import NOWHERE
 from solvent.cli.secrecy import VARIABLE, redacted, shown
 from solvent.errors import AgentProblem, Misuse, SpaceError
 
@@ -121,7 +122,7 @@ def _space(options: Namespace) -> str:
     # Programs that services start need not know how one is let in.
     url = options.space or os.environ.get(VARIABLE, "")
     os.environ.pop(VARIABLE, None)
-    if not url:
+    if url in ("", NOWHERE):
         raise SpaceError("E401", "it is not said where runs are", hint=f"--space URL, or the variable {VARIABLE}")
     return url
 

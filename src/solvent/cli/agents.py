@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from solvent.cli.agent_runs import agent_as_json, write_agents
 from solvent.cli.loading import add_format, parser_for, seconds
-from solvent.cli.recording import VARIABLE
+from solvent.cli.recording import NOWHERE, VARIABLE
 from solvent.cli.render import complain, counted, write, write_json
 from solvent.cli.secrecy import shown
 from solvent.errors import SpaceError
@@ -195,7 +195,7 @@ def _add_space(parser: ArgumentParser) -> None:
 
 def _url(options: Namespace, otherwise: str) -> str:
     url = options.space or otherwise or os.environ.get(VARIABLE, "")
-    if not url:
+    if url in ("", NOWHERE):
         hint = f"--space URL, the variable {VARIABLE}, or `space:` in the file of hosts"
         raise SpaceError("E401", "it is not said where runs are", hint=hint)
     return str(url) if "://" in url else os.path.abspath(url)  # noqa: PTH100

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.errors import AgentProblem, Conflict, RecordProblem, WorkflowProblem
 from solvent.running.agents.partition import PLACES_MAX
-from solvent.running.agents.plans import key_of, submit
+from solvent.running.agents.plans import key_of, name_from, submit
 from solvent.workflow.concrete import Concretiser
 
 if TYPE_CHECKING:
@@ -26,6 +26,9 @@ def give_to_agents(
     refuse_what_agents_cannot(workflow)
     # Whoever has forgotten an input shall hear of it here, and not from an agent.
     Concretiser(workflow, inputs)
+    if not name_from(run.encode()):
+        hint = "letters, digits and _ . = - only"
+        raise AgentProblem("A101", f"a run cannot be called {run!a}", hint=hint)
     if space.get(key_of(run, "plan")) is not None:
         raise _taken(run)
     try:

@@ -1,0 +1,151 @@
+"""`solvent agent` and `solvent submit`: workflows run by processes that offer services, and only these."""
+
+from __future__ import annotations
+
+import json
+import signal
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cli.agent_processes import DONE, FLOW, Command, agents_of, calls, put_flow
+from tests.cli.command import solvent
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SPACE = ("--space", "runs.db")
+
+
+def test_a_submitted_workflow_is_run_by_agents(tmp_path: Path) -> None:
+    """Two agents run it together; who asks gets its results; an agent ends by SIGTERM, and says all it does."""
+    put_flow(tmp_path)
+    (tmp_path / "open").touch()
+    submitted = solvent("submit", "flow.yaml", *SPACE, "--input", "n=3", cwd=tmp_path)
+    run = submitted.out.strip()
+    assert (submitted.code, run.startswith("numbers-")) == (0, True)
+    words = ("agent", *SPACE, "--services", "flow.yaml", "--ttl", "2")
+    with Command(*words, cwd=tmp_path) as one, Command(*words, "--format", "json", cwd=tmp_path) as two:
+        one.wait_for("offers")
+        two.wait_for("offers")
+        result = solvent("resume", run, *SPACE, cwd=tmp_path)
+        assert (result.code, result.out) == (0, "sum: 21\n")
+        assert "↻ instead: spare instead of odd, because of odd" in result.err
+        assert calls(tmp_path) == DONE
+        one.wait_for(f"{run} is over")
+        assert (one.end(signal.SIGTERM), two.end(signal.SIGINT)) == (0, 0)
+        assert one.said().endswith("ends; others go on with what it had\n")
+        lines = [json.loads(line) for line in two.said().splitlines()]
+    assert all(line.keys() == {"at", "agent", "says"} for line in lines)
+    assert "offers broken, gate, start, total" in lines[0]["says"]
+    assert agents_of(tmp_path) == []
+
+
+def test_what_was_run_can_be_looked_at(tmp_path: Path) -> None:
+    """Status, logs, replay and cancel know runs of agents, also by the beginning of their names."""
+    put_flow(tmp_path)
+    (tmp_path / "open").touch()
+    solvent("submit", "flow.yaml", *SPACE, "--name", "first-run", cwd=tmp_path)
+    with Command("agent", *SPACE, "--services", "flow.yaml", "--until", "first-run", cwd=tmp_path) as agent:
+        assert agent.process.wait(60) == 0
+    assert "first-run  done" in solvent("status", *SPACE, cwd=tmp_path).out
+    status = solvent("status", "first", *SPACE, cwd=tmp_path)
+    assert "first-run: done, numbers, 5 places" in status.out
+    assert "5 tasks: 4 done, 0 out, 0 waiting, 1 failed; 5 calls, 0 of them made again" in status.out
+    events = solvent("logs", "first-run", *SPACE, "--format", "json", cwd=tmp_path).json["events"]
+    assert [one["event"] for one in events if one.get("task") == "odd"] == ["called", "failed"]
+    assert [one["at"] for one in events] == sorted(one["at"] for one in events)
+    assert events[-1]["event"] == "ended"
+    replay = solvent("replay", "first-run", *SPACE, cwd=tmp_path)
+    assert (replay.code, replay.out) == (0, "sum: 17\n")
+    assert "the replay came to the same as the run first-run" in replay.err
+    cancel = solvent("cancel", "first-run", *SPACE, cwd=tmp_path)
+    assert cancel.out == "first-run had ended before: done\n"
+    assert calls(tmp_path) == DONE
+
+
+def test_a_run_is_cancelled(tmp_path: Path) -> None:
+    """Cancelling ends the calls, tells the agents, and who asks for the results hears of it."""
+    put_flow(tmp_path)
+    with Command("agent", *SPACE, "--services", "flow.yaml", cwd=tmp_path) as agent:
+        agent.wait_for("offers")
+        solvent("submit", "flow.yaml", *SPACE, "--name", "r1", cwd=tmp_path)
+        agent.wait_for("took place")
+        assert solvent("cancel", "r1", *SPACE, cwd=tmp_path).out == "r1: cancelled\n"
+        agent.wait_for("r1 is over")
+    result = solvent("resume", "r1", *SPACE, "--format", "json", cwd=tmp_path)
+    assert (result.code, result.json["run"], result.json["results"]) == (1, "r1", {})
+    assert "r1: cancelled" in solvent("status", "r1", *SPACE, cwd=tmp_path).out
+
+
+def test_an_agent_without_the_services_says_so(tmp_path: Path) -> None:
+    """It names what it was not started with; status names what nobody offers; another command is not smuggled in."""
+    put_flow(tmp_path)
+    own = FLOW.replace('{python: "own:start"}', "{shell: 'touch proof'}").replace('{python: "own:gate"}', "{shell: id}")
+    (tmp_path / "own.yaml").write_text(own, encoding="utf-8")
+    solvent("submit", "flow.yaml", *SPACE, "--name", "r1", cwd=tmp_path)
+    with Command("agent", *SPACE, "--services", "own.yaml", "--ttl", "2", cwd=tmp_path) as agent:
+        agent.wait_for("r1 needs services that this agent was not started with: gate, start")
+        status = solvent("status", "r1", *SPACE, cwd=tmp_path)
+    assert "no living agent offers: gate, start\n" in status.out
+    assert "alive" in status.out
+    assert not (tmp_path / "proof").exists()
+
+
+def test_nobody_runs_a_run_without_agents(tmp_path: Path) -> None:
+    """Who wants to go on with a run that no agent has hears what to do."""
+    put_flow(tmp_path)
+    solvent("submit", "flow.yaml", *SPACE, "--name", "r1", cwd=tmp_path)
+    result = solvent("resume", "r1", *SPACE, cwd=tmp_path)
+    assert result.code == 2
+    assert "error[A104]: nobody goes on with `r1`: no agent is alive at this space\n" in result.err
+    assert "solvent agent --space URL --services WORKFLOW" in result.err
+    assert "no living agent offers: broken, gate, start, total" in solvent("status", "r1", *SPACE, cwd=tmp_path).out
+
+
+@pytest.mark.parametrize(
+    "words,said",
+    [
+        (("agent", *SPACE), "error[A103]: this agent would have nothing to offer"),
+        (("agent", "--services", "flow.yaml"), "error[E401]: it is not said where runs are"),
+        (("agent", *SPACE, "--services", "none.yaml"), "error[W100]"),
+        (("agent", *SPACE, "--services", "flow.yaml", "sub/flow.yaml"), "error[A103]: flow.yaml and sub/flow.yaml"),
+        (("agent", *SPACE, "--services", "flow.yaml", "--ttl", "0.1"), "error[H313]"),
+        (("agent", *SPACE, "--services", "gone.yaml"), "error[W171]: service `start`"),
+        (("submit", "lambda.py", *SPACE), "error[A101]"),
+        (("submit", "signal.yaml", *SPACE), "error[A101]: `flow` waits for the signal `go`"),
+        (("submit", "flow.yaml", *SPACE, "--input", "m=1"), "error[W131]"),
+        (("submit", "flow.yaml", *SPACE, "--name", "a b"), "error[A101]: a run cannot be called"),
+        (("resume", "r1", *SPACE, "--agents", "1"), "error[A103]: it is not said whose services"),
+        (("run", "program.hocl", "--agents", "2"), "error[H313]: `--agents` is for workflows"),
+        (("agents", "up", "none.yaml", *SPACE), "error[A108]"),
+        (("agents", "down", *SPACE), "say which agents"),
+        (("agents",), "the following arguments are required"),
+    ],
+)
+def test_wrong_usage_is_a_clear_error(tmp_path: Path, words: tuple[str, ...], said: str) -> None:
+    """What is wrong is said with what to do, and nothing is started."""
+    put_flow(tmp_path)
+    put_flow(tmp_path / "sub")
+    (tmp_path / "gone.yaml").write_text(FLOW.replace("own:start", "no_such_module:start"), encoding="utf-8")
+    (tmp_path / "program.hocl").write_text("<1>", encoding="utf-8")
+    (tmp_path / "lambda.py").write_text(LAMBDA, encoding="utf-8")
+    (tmp_path / "signal.yaml").write_text(SIGNAL, encoding="utf-8")
+    solvent("submit", "flow.yaml", *SPACE, "--name", "r1", cwd=tmp_path)
+    result = solvent(*words, cwd=tmp_path)
+    assert (result.code, said in result.err) == (2, True), result.err
+
+
+LAMBDA = """\
+from solvent.workflow import service, workflow
+
+
+@workflow
+def flow():
+    return service(lambda: 1, name="f")()
+"""
+SIGNAL = """\
+workflow: flow
+services: {id: {shell: id}}
+tasks: {a: {service: id, signal: go}}
+"""

@@ -1,0 +1,106 @@
+"""`solvent run --agents N`: all in one, and whoever is killed, the run goes on and comes to the same."""
+
+from __future__ import annotations
+
+import signal
+from typing import TYPE_CHECKING
+
+from tests.cli.agent_processes import DONE, FLOW, Command, agents_of, calls, kill_agents, put_flow, until
+from tests.cli.command import solvent
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SPACE = ("--space", "runs.db")
+AGENTS = ("--agents", "2", "--ttl", "1", "--no-sync")
+
+
+def is_held(folder: Path) -> bool:
+    """Whether both tasks wait at the gate, and all that can be done has been."""
+    return calls(folder) == ["broken", "gate", "gate", "start"]
+
+
+def test_it_prints_what_a_run_in_one_process_prints(tmp_path: Path) -> None:
+    """Results, states, calls and exit code are the same; the agents end with the run."""
+    put_flow(tmp_path)
+    (tmp_path / "open").touch()
+    alone = solvent("run", "flow.yaml", "--no-record", "--format", "json", cwd=tmp_path)
+    result = solvent("run", "flow.yaml", *AGENTS, *SPACE, "--name", "r1", "--format", "json", cwd=tmp_path)
+    assert (result.code, result.json["run"]) == (alone.code, "r1")
+    for what in ("results", "states", "calls"):
+        assert result.json[what] == alone.json[what]
+    assert calls(tmp_path) == sorted(DONE * 2)
+    assert agents_of(tmp_path) == []
+
+
+def test_a_failure_is_told_as_in_one_process(tmp_path: Path) -> None:
+    """A task that nobody replaces fails the run, with its cause."""
+    put_flow(tmp_path, FLOW.partition("alternatives")[0])
+    (tmp_path / "open").touch()
+    result = solvent("run", "flow.yaml", *AGENTS, *SPACE, cwd=tmp_path)
+    assert (result.code, result.out) == (1, "spare: 7\n")
+    assert "task `odd` failed: ValueError: no such column" in result.err
+    assert "not done: sum" in result.err
+
+
+def test_the_launcher_may_be_killed(tmp_path: Path) -> None:
+    """Agents go on when who started them is gone; somebody else watches, and nothing is called again."""
+    put_flow(tmp_path)
+    with Command("run", "flow.yaml", *AGENTS, *SPACE, "--name", "r1", cwd=tmp_path) as launcher:
+        until(lambda: is_held(tmp_path), launcher.said())
+        assert launcher.end(signal.SIGKILL) == -signal.SIGKILL
+    (tmp_path / "open").touch()
+    result = solvent("resume", "r1", *SPACE, cwd=tmp_path)
+    assert (result.code, result.out) == (0, "sum: 17\n")
+    assert calls(tmp_path) == DONE
+    until(lambda: agents_of(tmp_path) == [], "agents do not end with their run")
+
+
+def test_all_agents_may_be_killed(tmp_path: Path) -> None:
+    """What was finished is not called again; what was out is."""
+    put_flow(tmp_path)
+    with Command("run", "flow.yaml", *AGENTS, *SPACE, "--name", "r1", cwd=tmp_path) as launcher:
+        until(lambda: is_held(tmp_path), launcher.said())
+        kill_agents(tmp_path)
+        assert launcher.process.wait(60) == 1
+        assert "error[A105]: all agents that were started have ended" in launcher.said()
+    (tmp_path / "open").touch()
+    result = solvent("resume", "r1", *SPACE, *AGENTS[:4], "--file", "flow.yaml", cwd=tmp_path)
+    assert (result.code, result.out) == (0, "sum: 17\n")
+    assert calls(tmp_path) == sorted([*DONE, "gate", "gate"])
+    assert "2 of them made again" in solvent("status", "r1", *SPACE, cwd=tmp_path).out
+
+
+def test_ctrl_c_stops_the_agents_and_tells_how_to_go_on(tmp_path: Path) -> None:
+    """The agents that were started here end; the run is where it was."""
+    put_flow(tmp_path)
+    with Command("run", "flow.yaml", *AGENTS, *SPACE, "--name", "r1", cwd=tmp_path) as launcher:
+        until(lambda: is_held(tmp_path), launcher.said())
+        assert launcher.end(signal.SIGINT) == 130
+        said = launcher.said()
+    assert "to go on: solvent resume r1 --space runs.db --agents 2 --file flow.yaml\n" in said
+    assert agents_of(tmp_path) == []
+    status = solvent("status", "r1", *SPACE, cwd=tmp_path).out
+    assert "r1: waiting" in status
+    assert "0 out, 3 waiting" in status
+    (tmp_path / "open").touch()
+    words = said.rpartition("solvent ")[2].split()
+    result = solvent(*words, cwd=tmp_path)
+    assert (result.code, result.out) == (0, "sum: 17\n")
+    # The last one to hear of it may have taken what the first one has left.
+    assert [one for one in calls(tmp_path) if one != "gate"] == ["broken", "start", "total"]
+
+
+def test_watching_may_be_stopped(tmp_path: Path) -> None:
+    """Who only watches and is interrupted leaves the run and its agents alone."""
+    put_flow(tmp_path)
+    solvent("submit", "flow.yaml", *SPACE, "--name", "r1", cwd=tmp_path)
+    with Command("agent", *SPACE, "--services", "flow.yaml", cwd=tmp_path) as agent:
+        agent.wait_for("offers")
+        with Command("resume", "r1", *SPACE, cwd=tmp_path) as watcher:
+            watcher.wait_for("held   started")
+            assert watcher.end(signal.SIGINT) == 130
+            assert "the run goes on; to watch it: solvent resume r1 --space runs.db\n" in watcher.said()
+        (tmp_path / "open").touch()
+        assert solvent("resume", "r1", *SPACE, cwd=tmp_path).out == "sum: 17\n"
+    assert calls(tmp_path) == DONE

@@ -1,0 +1,108 @@
+"""A password in the address of a space is seen by nobody: in no list of processes, output, log, error or status."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from solvent.cli.secrecy import has_secret, redacted, shown
+from tests.cli.agent_processes import Command, put_flow, until
+from tests.cli.command import started
+from tests.live.space_servers import server
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PASSWORD = "Tr0ub4dor"  # noqa: S105 - of a server that lives for a test
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    """Give the address of a server that lets in only who knows the password."""
+    with server(user="me", password=PASSWORD) as one:
+        yield one.url.replace("://", f"://me:{PASSWORD}@", 1)
+
+
+@pytest.mark.parametrize(
+    "text,said",
+    [
+        ("nats://me:secret@10.0.0.1:4222/x", "nats://***@10.0.0.1:4222/x"),
+        ("see tls://token@a,b?replicas=3 there", "see tls://***@a,b?replicas=3 there"),
+        ("nats://10.0.0.1:4222", "nats://10.0.0.1:4222"),
+        ("me@example.org", "me@example.org"),
+        ("nats://a:p@ss@host", "nats://***@host"),
+    ],
+)
+def test_secrets_are_taken_out(text: str, said: str) -> None:
+    """Whatever stands before the host of an address is left out."""
+    assert (redacted(text), has_secret(text)) == (said, said != text)
+
+
+def test_what_others_write_does_not_change_the_terminal() -> None:
+    """Control signs in what came from the space are not given to the terminal."""
+    assert shown("a\x1b[2Jb\r\nc") == "a\ufffd[2Jb\ufffd\ufffdc"
+
+
+def test_nobody_sees_the_password(tmp_path: Path, url: str) -> None:
+    """An agent, a launcher and their children run with it; what others can see of them has it nowhere."""
+    put_flow(tmp_path)
+    (tmp_path / "env.yaml").write_text("workflow: env\nservices: {env: {shell: env}}\ntasks: {t: {service: env}}\n")
+    seen: list[str] = []
+    words = ("agent", "--space", url, "--services", str(tmp_path / "flow.yaml"), str(tmp_path / "env.yaml"))
+    with Command(*words, cwd=tmp_path) as agent:
+        # Its words are seen for a moment before it starts itself anew; what is seen from then on is looked at.
+        agent.wait_for("offers")
+        seen.append(Path(f"/proc/{agent.pid}/cmdline").read_text())
+        assert "agent" in seen[-1]
+        submitted = started("submit", str(tmp_path / "env.yaml"), "--space", url, "--name", "env")
+        result = started("resume", "env", "--space", url, "--format", "json")
+        assert result.code == 0, result.err
+        with Command("run", "flow.yaml", "--space", url, "--agents", "1", "--name", "r1", cwd=tmp_path) as launcher:
+            until(lambda: (tmp_path / "calls").exists() and "gate" in (tmp_path / "calls").read_text(), launcher.said())
+            seen += [Path(f"/proc/{one}/cmdline").read_text() for one in processes_of(launcher.pid)]
+            status = started("status", "r1", "--space", url)
+            (tmp_path / "open").touch()
+            assert launcher.process.wait(60) == 0, launcher.said()
+            seen.append(launcher.said())
+        listed = started("agents", "list", "--space", url)
+        seen += [one.out + one.err for one in (submitted, result, status, listed)] + [agent.said()]
+    assert "alive" in status.out
+    assert result.json["results"]["t"]
+    assert len(seen) >= 8
+    assert not [one for one in seen if PASSWORD in one]
+
+
+def test_errors_do_not_tell_the_password(tmp_path: Path, url: str) -> None:
+    """A server that is not there, a wrong password, an address that is wrong: none repeats what was given."""
+    put_flow(tmp_path)
+    for wrong in (
+        f"nats://me:{PASSWORD}@127.0.0.1:1",
+        url.replace(PASSWORD, PASSWORD[::-1]),
+        f"nats://me:{PASSWORD}@a b",
+        f"{url}?password={PASSWORD}",
+    ):
+        result = started("submit", str(tmp_path / "flow.yaml"), "--space", wrong)
+        assert result.code == 2
+        assert "error[E40" in result.err
+        assert PASSWORD not in result.out + result.err
+        assert PASSWORD[::-1] not in result.out + result.err
+
+
+def processes_of(parent: int) -> list[int]:
+    """Give a process and its children."""
+    found = [parent]
+    deadline = time.monotonic() + 10
+    while len(found) < 2 and time.monotonic() < deadline:
+        for one in Path("/proc").iterdir():
+            if one.name.isdecimal():
+                try:
+                    about = (one / "stat").read_text().rpartition(")")[2].split()
+                except OSError:
+                    continue
+                if int(about[1]) == parent:
+                    found.append(int(one.name))
+    assert len(found) > 1
+    return found
