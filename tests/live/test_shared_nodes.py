@@ -6,6 +6,7 @@ import json
 import os
 import random
 import re
+import runpy
 import signal
 import time
 from contextlib import contextmanager, suppress
@@ -14,12 +15,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from solvent import parse
 from solvent.cli.main import main
 from solvent.live.space import open_space
 from solvent.running.nodes.shared import runs_in
 from tests.cli.command import EXAMPLES, solvent
 from tests.live.shared_runs import Shared, shared, start, sum_program, total
-from tests.live.space_servers import served
+from tests.live.space_servers import served, server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +30,8 @@ if TYPE_CHECKING:
     from solvent.running.nodes.control import Status
 
 KINDS = ("sqlite", "nats")
-COUNT = 150
+COUNT = 100
+GALLERY = sorted(path.parent.name for path in EXAMPLES.glob("*/*.final.hocl"))
 
 
 @contextmanager
@@ -41,22 +44,26 @@ def kept(kind: str, folder: Path) -> Iterator[list[str]]:
         yield [url, "--transport", "nats"]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name,nodes", [("word-count", 4), ("mailboxes", 2)])
+def final(name: str) -> list[str]:
+    """Give the states in which an example may end."""
+    lines = (EXAMPLES / name / f"{name}.final.hocl").read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if not line.startswith("//")]
+
+
+@pytest.mark.parametrize("kind,name,nodes", [("sqlite", "word-count", 4), ("nats", "mailboxes", 2)])
 def test_examples_end_as_in_one_process(kind: str, name: str, nodes: int, tmp_path: Path) -> None:
     """An example over nodes in a space ends in a state in which it may end in one process."""
-    lines = (EXAMPLES / name / f"{name}.final.hocl").read_text(encoding="utf-8").splitlines()
     with kept(kind, tmp_path) as words:
         result = solvent("run", EXAMPLES / name, "--nodes", str(nodes), "--space", *words)
         assert result.code == 0, result.err
-        assert result.out.strip() in [line for line in lines if not line.startswith("//")]
+        assert result.out.strip() in final(name)
         run = re.search(r"the run is (\S+)", result.err)
         assert run is not None
         again = solvent("run", "--attach", run[1], "--space", words[0])
         assert (again.code, again.out) == (0, result.out)
 
 
-@pytest.mark.parametrize("kind,options", [("sqlite", ["--no-local"]), ("nats", ["--no-local"]), ("sqlite", [])])
+@pytest.mark.parametrize("kind,options", [("nats", ["--no-local"]), ("sqlite", [])])
 def test_a_killed_node_and_a_killed_launcher_cost_nothing(kind: str, options: list[str], tmp_path: Path) -> None:
     """A node is taken over by another process while nobody who started the run is there; somebody else collects it."""
     program = sum_program(tmp_path, COUNT)
@@ -120,6 +127,32 @@ def test_who_was_only_stopped_does_no_harm(tmp_path: Path) -> None:
         assert json.loads(out)["restarts"] >= 1
 
 
+def test_a_server_that_is_away_for_a_while_costs_nothing(tmp_path: Path) -> None:
+    """While the only NATS server is dead nothing is saved, so nothing is said; then the run goes on."""
+    words = [*sum_program(tmp_path, COUNT), "--nodes", "2", "--ttl", "1", "--no-local", "--transport", "nats"]
+    with server() as one, shared(one.url, *words) as run:
+        run.all_react(2)
+        one.kill()
+        time.sleep(0.3)
+        one.start()
+        out, err = run.command.communicate(timeout=60)
+        assert json.loads(out)["solution"] == total(COUNT), err
+
+
+def test_top_shows_nodes_in_a_space(tmp_path: Path) -> None:
+    """What nodes do is shown while they do it, and how they were when all is over."""
+    space = str(tmp_path / "space.db")
+    words = [*sum_program(tmp_path, 60), "--nodes", "2", "--no-local"]
+    with shared(space, *words) as run:
+        run.all_react(2)
+        nodes = solvent("top", "--space", space, "--format", "json").json["nodes"]
+        assert [one["node"] for one in nodes] == [0, 1]
+        run.command.communicate(timeout=60)
+        shown = solvent("top", run.run, "--space", space, "--once").out.splitlines()
+        assert [line.split()[:2] for line in shown[2:]] == [["0", "inert"], ["1", "inert"]]
+    assert "error[H346]" in solvent("top", "nothing", "--space", space).err
+
+
 def test_a_limit_halts_the_run_and_it_can_go_on(tmp_path: Path) -> None:
     """A limit keeps every molecule; Ctrl-C likewise; the run is gone on with from the space, by another command."""
     program, space = sum_program(tmp_path, COUNT), tmp_path / "space.db"
@@ -181,6 +214,31 @@ def test_a_run_that_is_not_there_is_told(tmp_path: Path, capsys: pytest.CaptureF
     assert run is not None
     assert main(["run", "--attach", run[1], "--space", space]) == 2
     assert "error[H347]" in capsys.readouterr().err
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_gallery_ends_as_in_one_process(kind: str, tmp_path: Path) -> None:
+    """Every example with known ends, over three nodes in a space, ends in one of them."""
+    wrong = []
+    with kept(kind, tmp_path) as words:
+        for name in GALLERY:
+            functions = EXAMPLES / name / "functions.py"
+            more = ["--functions", functions] if functions.exists() else []
+            result = solvent("run", EXAMPLES / name, *more, "--nodes", "3", "--space", *words)
+            if not _is_final(name, result.out.strip()):
+                wrong.append((name, result.code, result.out[:200], result.err))
+    assert not wrong
+    assert len(GALLERY) > 10
+
+
+def _is_final(name: str, text: str) -> bool:
+    """Say whether an example may end so: where there are too many ends, it has a module that decides."""
+    check = EXAMPLES / name / "check.py"
+    if not check.exists():
+        return text in final(name)
+    without_rules = re.sub(r", [a-z_]+(?=[,>])", "", text)
+    return bool(runpy.run_path(str(check))["is_final"](parse(without_rules).solution()))
 
 
 @pytest.mark.soak

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from pathlib import Path
 
+    from solvent.cli.top_shared import SharedStatuses
     from solvent.running.nodes.control import Line, Status
     from solvent.running.nodes.folder import RunRecord
 
@@ -26,8 +27,7 @@ _RULE_MAX = 24
 def main(arguments: list[str]) -> int:
     """Show a run's nodes until it is over."""
     options = _options(arguments)
-    folder = _folder(options.run)
-    view = _View(folder)
+    view = _View(_folder(options.run)) if options.space is None else _shared(options)
     if options.format == "json" or options.once or not sys.stdout.isatty():
         first = view.look()
         if first:
@@ -42,6 +42,8 @@ def _options(arguments: list[str]) -> Namespace:
     says = "Show what the nodes of a run are doing: how they capture, by which rule, how many molecules and messages."
     parser = parser_for("top", says, example="solvent top\n  solvent top /tmp/run --once")
     parser.add_argument("run", nargs="?", metavar="RUN", help="a run's folder or name (default: the latest)")
+    says = "the space that the run is kept in (default of RUN: the latest there)"
+    parser.add_argument("--space", metavar="URL", help=says)
     parser.add_argument("--once", action="store_true", help="show it once, and end")
     says = "how often to look, in seconds (default: %(default)s)"
     parser.add_argument("--every", type=seconds, default=1.0, metavar="S", help=says)
@@ -63,6 +65,12 @@ def _folder(given: str | None) -> Path:
     return runs[0]
 
 
+def _shared(options: Namespace) -> _View:
+    from solvent.cli.top_shared import SharedStatuses
+
+    return _View(SharedStatuses(options.space, options.run))
+
+
 def _is_alive(folder: Path) -> bool:
     """Say whether the launcher of a run is there."""
     from solvent.running.nodes.folder import load_run
@@ -75,18 +83,30 @@ def _is_alive(folder: Path) -> bool:
 
 
 class _View:
-    """Connections to the nodes of a run, and what they said last."""
+    """What the nodes of a run said last, by connections to them, or in their space."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, where: Path | SharedStatuses) -> None:
+        from pathlib import Path
+
         from solvent.running.nodes.folder import load_run
 
-        self.record: RunRecord = load_run(folder)
+        self.shared = None if isinstance(where, Path) else where
+        self.record: RunRecord = load_run(where) if isinstance(where, Path) else where.record
         self.rates: dict[int, float] = {}
         self._lines: dict[int, Line] = {}
         self._last: dict[int, Status] = {}
 
     def look(self) -> dict[int, Status]:
         """Ask every node how it is; those that do not answer are left out."""
+        found = self._asked() if self.shared is None else self.shared.look()
+        for node, status in found.items():
+            before = self._last.get(node)
+            if before is not None and before.process == status.process and status.at > before.at:
+                self.rates[node] = (status.messages_sent - before.messages_sent) / (status.at - before.at)
+        self._last = found
+        return found
+
+    def _asked(self) -> dict[int, Status]:
         from solvent.running.nodes.control import AskStatus, Line
 
         found: dict[int, Status] = {}
@@ -99,11 +119,6 @@ class _View:
                 found[node] = line.ask(AskStatus(), seconds_max=_SECONDS_TO_REACH)
             except NodeProblem:
                 self._lines.pop(node, None)
-        for node, status in found.items():
-            before = self._last.get(node)
-            if before is not None and before.process == status.process and status.at > before.at:
-                self.rates[node] = (status.messages_sent - before.messages_sent) / (status.at - before.at)
-        self._last = found
         return found
 
     def rows(self, statuses: dict[int, Status]) -> list[list[str]]:
@@ -179,7 +194,7 @@ def _watch(view: _View, every: float) -> int:
     with Live(console=Console(), auto_refresh=False) as live:
         while True:
             statuses = view.look()
-            if not statuses:
+            if view.shared.is_over if view.shared is not None else not statuses:
                 break
             live.update(_table(view, statuses), refresh=True)
             time.sleep(every)
