@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 from solvent.cli.live import view_of
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 130
 WAIT_SECONDS = 0.2
+START_SECONDS = 4.0
 _PLAN = "/plan"
 
 
@@ -144,9 +146,13 @@ def tell_how_to_watch(run: str, url: str) -> None:
 
 def refuse_without_agents(space: Space, run: str) -> None:
     """Raise `AgentProblem` A104 if nobody is there who could go on with a run."""
-    if not any(one.is_alive for one in see_agents(space)):
-        hint = "start some: `solvent agent --space URL --services WORKFLOW`, or here: --agents N --file WORKFLOW"
-        raise AgentProblem("A104", f"nobody goes on with `{run}`: no agent is alive at this space", hint=hint)
+    until = time.monotonic() + START_SECONDS
+    while not any(one.is_alive for one in see_agents(space)):
+        # Those that were started just now need a moment.
+        if time.monotonic() >= until:
+            hint = "start some: `solvent agent --space URL --services WORKFLOW`, or here: --agents N --file WORKFLOW"
+            raise AgentProblem("A104", f"nobody goes on with `{run}`: no agent is alive at this space", hint=hint)
+        time.sleep(WAIT_SECONDS)
 
 
 def tell_submitted(run: str, plan: Plan, *, is_json: bool) -> None:
