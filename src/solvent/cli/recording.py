@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from solvent.live.space import Space
     from solvent.running.records.cards import RunCard
-    from solvent.running.records.recorded import RecordedRun
     from solvent.running.records.runs import HeldRun
     from solvent.workflow.model import Workflow
 
@@ -142,14 +141,15 @@ def tell_how_to_resume(held: HeldRun, options: Namespace) -> None:
     write("to go on with it: ", (f"solvent resume {held.card.run}{where}", "bold"), to=sys.stderr)
 
 
-def tell_unkept(run: RecordedRun) -> None:
-    """Say, once, which answers are no data and were not kept."""
-    if not run.unkept:
-        return
+def tell_of_record(held: HeldRun, run: Any, options: Namespace) -> None:
+    """Say, once, which answers are no data and were not kept; and how to go on, if there is more to do."""
     names = list(run.unkept)
-    more = ", ..." if len(names) > _NAMES_MAX else ""
-    said = f"{counted(len(names), 'answer')} not kept: no data ({', '.join(names[:_NAMES_MAX])}{more}); "
-    write(said + "should the run be resumed, these calls are made again", to=sys.stderr)
+    if names:
+        more = ", ..." if len(names) > _NAMES_MAX else ""
+        said = f"{counted(len(names), 'answer')} not kept: no data ({', '.join(names[:_NAMES_MAX])}{more}); "
+        write(said + "should the run be resumed, these calls are made again", to=sys.stderr)
+    if not held.card.has_ended:
+        tell_how_to_resume(held, options)
 
 
 def local_time(at: float) -> str:
@@ -181,5 +181,5 @@ def card_as_json(card: RunCard) -> dict[str, Any]:
 
 __all__ = [
     "add_run", "add_space", "begin_record", "card_as_json", "local_time", "open_records", "space_for", "state_of",
-    "tell_how_to_resume", "tell_unkept", "url_of",
+    "tell_how_to_resume", "tell_of_record", "url_of",
 ]  # fmt: skip

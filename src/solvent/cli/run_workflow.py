@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from solvent.cli.live import view_of
-from solvent.cli.recording import begin_record, tell_how_to_resume, tell_unkept
+from solvent.cli.recording import begin_record, tell_how_to_resume, tell_of_record
 from solvent.cli.render import complain, write_reaction
 from solvent.cli.summary import write_report_as_json, write_results, write_summary
 from solvent.cli.watching import Watch, prints_to_standard_error
@@ -21,7 +21,7 @@ from solvent.cli.workflows import folder_of, inputs_of, load_sound, refuse, show
 from solvent.errors import LimitReached, Misuse, RecordProblem, SolventError, SpaceError
 from solvent.running.api import signal_options
 from solvent.running.making import run_of
-from solvent.running.records import RecordedRun, recorded_run
+from solvent.running.records import recorded_run
 from solvent.running.workflow import FUNCTIONS
 
 if TYPE_CHECKING:
@@ -130,29 +130,21 @@ def execute(
                 report = run.run()
         if held is not None:
             held.end(report)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as error:
         complain("interrupted")
-        if held is not None:
-            held.leave()
-            tell_how_to_resume(held, options)
+        _let_go(held, error, options)
         return INTERRUPTED
-    except SolventError as error:
-        if held is not None:
-            _let_go(held, error, options)
+    except BaseException as error:
+        _let_go(held, error, options)
         raise
-    finally:
-        if held is not None:
-            held.leave()
     # Written first: printing may fail where the reader has gone away.
     try:
         if options.wfformat is not None:
             _export(workflow, report, began, options.wfformat)
     finally:
         _tell(workflow, report, is_json=is_json, run="" if held is None else held.card.run)
-        if isinstance(run, RecordedRun):
-            tell_unkept(run)
-        if held is not None and not held.card.has_ended:
-            tell_how_to_resume(held, options)
+        if held is not None:
+            tell_of_record(held, run, options)
     return exit_code(report)
 
 
@@ -164,14 +156,20 @@ def _run_of(held: HeldRun | None, workflow: Workflow, inputs: dict[str, Any] | N
     return recorded_run(workflow, inputs, journal=held.journal, **options)
 
 
-def _let_go(held: HeldRun, error: SolventError, options: Namespace) -> None:
-    """Leave a run that an error has ended; one of which nothing is kept is forgotten."""
+def _let_go(held: HeldRun | None, error: BaseException, options: Namespace) -> None:
+    """Leave a run that something has ended; one that could not even begin is forgotten."""
+    if held is None:
+        return
     if isinstance(error, RecordProblem | SpaceError):
-        held.leave()
-        if error.code not in {"R402", "R404", "R408"}:
-            tell_how_to_resume(held, options)
-    elif held.is_new:
-        held.forget()
+        can_go_on = error.code not in {"R402", "R404", "R408"}
+    else:
+        can_go_on = isinstance(error, KeyboardInterrupt)
+        if held.is_new and isinstance(error, SolventError):
+            held.forget()
+            return
+    held.leave()
+    if can_go_on:
+        tell_how_to_resume(held, options)
 
 
 def _either(one: Callable[[], bool], other: Callable[[], bool]) -> Callable[[], bool]:
