@@ -1,0 +1,143 @@
+"""An agent as a process of its own, for tests: `python -m tests.live.agents_member URL NAME TTL [VARIANT]`.
+
+With `submit` as its name it is a launcher instead: it submits the workflow of a file, says so, and watches the run.
+"""
+
+from __future__ import annotations
+
+import random
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from solvent.errors import Conflict, SolventError
+from solvent.live.space import open_space
+from solvent.running.agents import Agent, submit
+from solvent.running.agents.keeping import Keeper
+from solvent.running.agents.offers import Offers
+from solvent.running.agents.plans import ending_of
+from solvent.workflow.files import load_text
+from tests.live.agents_services import SERVICES
+
+JOBS = 4
+DEATHS = 0.1
+
+
+class Mortal(Keeper):
+    """Dies now and then between a place's journal and its letters, as an agent may where a space is not atomic."""
+
+    def _append(self, appends: Any) -> list[int]:
+        positions = list[int]()
+        for number, one in enumerate(appends):
+            positions.append(self._space.append(one.log, one.data, expected=one.expected))
+            if one.expected is not None and appends[number + 1 :] and random.random() < DEATHS:
+                signal.raise_signal(signal.SIGKILL)
+        return positions
+
+
+class Dying(Agent):
+    """As it should be, but dies at the worst of moments."""
+
+    def __init__(self, space: Any, *arguments: Any, **options: Any) -> None:
+        space.is_atomic = False
+        super().__init__(space, *arguments, **options)
+        self._keeper = Mortal(space)
+
+
+class Forgetful(Dying):
+    """Broken: who takes a place over says nothing of what the last record led to, which may not have been said."""
+
+    def _take(self, case: Any, number: int, touched: Any) -> bool:
+        is_taken = super()._take(case, number, touched)
+        place = case.here.get(number)
+        if is_taken and place.report.calls:
+            place._again = []
+        return is_taken
+
+
+class Deaf(Agent):
+    """Broken: ignores that another agent has its place, and goes on."""
+
+    def _look_after_lapse(self) -> None:
+        self._lapses = self._pulse.lapses
+
+    def _keep(self, touched: Any) -> None:
+        for place in touched:
+            for one in place.appends():
+                try:
+                    position = self._space.append(one.log, one.data, expected=one.expected)
+                except Conflict:
+                    position = self._space.append(one.log, one.data)
+                if one.expected is not None:
+                    place.journal.kept(position)
+
+
+class Hasty(Agent):
+    """Broken: makes calls before the journal says so."""
+
+    def _keep(self, touched: Any) -> None:
+        for place in touched:
+            place.go()
+        time.sleep(0.1)
+        super()._keep(touched)
+
+
+class Heedless(Agent):
+    """Broken: begins calls though it may have been presumed dead."""
+
+    def _may_act(self) -> bool:
+        return True
+
+
+VARIANTS = {
+    "": Agent, "heedless": Heedless, "deaf": Deaf, "hasty": Hasty, "dying": Dying, "forgetful": Forgetful,
+}  # fmt: skip
+
+
+def agent(url: str, name: str, ttl: float, variant: str = "") -> None:
+    """Be an agent until told to stop."""
+    offers = Offers({one.name: one for one in SERVICES}, predicates=["tests.live.agents_services:is_odd"])
+    space = _opened(url)
+    tell = lambda text: print(f"{time.monotonic():.3f} {text}", flush=True)  # noqa: E731
+    one = VARIANTS[variant](space, name, offers, ttl=ttl, jobs=JOBS, tell=tell)
+    signal.signal(signal.SIGTERM, lambda *_: one.stop())
+    try:
+        one.run()
+    finally:
+        for thread in threading.enumerate():
+            if not thread.daemon and thread is not threading.main_thread():
+                print("left over:", thread.name, flush=True)
+        space.close()
+
+
+def launcher(url: str, run: str, path: str) -> None:
+    """Submit a workflow, and watch it."""
+    with _opened(url) as space:
+        submit(space, run, load_text(Path(path).read_text(), name="workflow.json").workflow, None)
+        print("submitted", flush=True)
+        while ending_of(space, run) is None:
+            time.sleep(0.05)
+
+
+def _opened(url: str) -> Any:
+    patience: dict[str, Any] = {"patience": 3.0} if url.startswith("nats") else {}
+    until = time.monotonic() + 60
+    while True:
+        try:
+            return open_space(url, **patience)
+        except SolventError as error:
+            # Somebody starts it again, as whoever keeps services running does.
+            print(error.message, flush=True)
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.2)
+
+
+if __name__ == "__main__":
+    if sys.argv[2] == "submit":
+        launcher(sys.argv[1], sys.argv[3], sys.argv[4])
+    else:
+        agent(sys.argv[1], sys.argv[2], float(sys.argv[3]), *sys.argv[4:])

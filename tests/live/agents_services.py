@@ -1,0 +1,87 @@
+"""Services for tests of agents: each call that is really made leaves a line in a file, so that calls can be counted."""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from typing import Any, NamedTuple
+
+import solvent
+from solvent.workflow.model import Policy, Service
+
+CALLS = "SOLVENT_TEST_CALLS"
+"""The variable that names the file; nothing is written where it is not set, as in the embedded run."""
+AGENT = "SOLVENT_TEST_AGENT"
+PAUSE = "SOLVENT_TEST_PAUSE"
+"""How long a call takes at most, in seconds."""
+MODULUS = 1_000_003
+
+
+class Line(NamedTuple):
+    """One call that was made, and when it began: by a clock that all processes of a machine share."""
+
+    agent: str
+    key: str
+    is_repeated: bool
+    began: float
+
+
+def _note() -> None:
+    path = os.environ.get(CALLS)
+    if not path:
+        return
+    began, one = time.monotonic(), solvent.call()
+    assert one is not None
+    text = f"{os.environ[AGENT]} {one.key} {int(one.repeated)} {began!r}\n"
+    file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    os.write(file, text.encode())
+    os.close(file)
+    pause = float(os.environ.get(PAUSE, "0"))
+    if pause:
+        time.sleep(random.uniform(0.2, 1) * pause)
+
+
+def lines_of(path: str) -> list[Line]:
+    """Read what calls have written."""
+    try:
+        with open(path) as file:  # noqa: PTH123
+            found = [one.split() for one in file if one.endswith("\n")]
+    except FileNotFoundError:
+        return []
+    return [Line(agent, key, repeated == "1", float(began)) for agent, key, repeated, began in found]
+
+
+def work(*values: Any) -> int:
+    """Compute something that shows which values came."""
+    _note()
+    total = 7
+    for one in values:
+        total = (total * 31 + (one if isinstance(one, int) else 1)) % MODULUS
+    return total
+
+
+def refuse(*_: Any) -> int:
+    """Fail."""
+    _note()
+    raise ValueError("refused")
+
+
+def fill(size: int, *values: Any) -> bytes:
+    """Give a large value."""
+    _note()
+    return bytes([sum(one if isinstance(one, int) else 1 for one in values) % 256]) * size
+
+
+def is_odd(value: Any) -> bool:
+    """Reject odd results."""
+    return isinstance(value, int) and value % 2 == 1
+
+
+SERVICES = (
+    # As often as a call may be lost with its process and be made again.
+    Service("work", function=work, policy=Policy(retries=50, backoff=0.0)),
+    Service("once", function=work),
+    Service("refuse", function=refuse),
+    Service("fill", function=fill, policy=Policy(retries=50, backoff=0.0)),
+)

@@ -1,0 +1,86 @@
+"""Workflows for tests of agents: random ones, with failures and alternatives, and such as real traces have."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from solvent.workflow.files import load
+from solvent.workflow.model import Alternative, Result, Task, Value, Workflow
+from tests.live.agents_services import SERVICES, is_odd
+from tests.repo.project import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TRACES = sorted((ROOT.parent / "shared" / "data" / "wfinstances").glob("*.json"))
+
+
+def random_workflow(seed: int, tasks_count: int, *, failing: float = 0.15, back: int = 30) -> Workflow:
+    """Make a random workflow: tasks that fail or whose results are rejected, some with others that replace them."""
+    rnd = random.Random(seed)
+    tasks, alternatives = list[Task](), list[Alternative]()
+    for number in range(tasks_count):
+        first = max(0, number - back)
+        chosen = sorted(rnd.sample(range(first, number), min(number - first, rnd.randrange(4))))
+        arguments = tuple(Result(f"T{one}") for one in chosen) or (Value(number),)
+        name, luck = f"T{number}", rnd.random()
+        tasks.append(Task(name, "refuse" if luck < failing else "work", arguments))
+        if luck < failing * 0.8:
+            tasks.append(Task(f"A{number}", "refuse" if rnd.random() < 0.1 else "work", arguments))
+            alternatives.append(Alternative(f"instead{number}", {name: f"A{number}"}))
+        elif failing <= luck < failing + 0.1:
+            tasks.append(Task(f"A{number}", "work", (*arguments, Value(1))))
+            asked = {"predicate": is_odd} if rnd.random() < 0.5 else {"when": "result % 3 == 0"}
+            alternatives.append(Alternative(f"else{number}", {name: f"A{number}"}, on=("condition",), **asked))
+    return Workflow(f"random {seed}", tuple(tasks), SERVICES, tuple(alternatives))
+
+
+def chain(length: int, width: int = 1, service: str = "work") -> Workflow:
+    """Make chains beside each other, which meet at the end: each has something to do until the end."""
+    tasks = [
+        Task(f"C{line}.{step}", service, (Result(f"C{line}.{step - 1}") if step else Value(line),))
+        for line in range(width)
+        for step in range(length)
+    ]
+    last = Task("last", service, tuple(Result(f"C{line}.{length - 1}") for line in range(width)))
+    return Workflow("chains", (*tasks, last), SERVICES)
+
+
+def trace(path: Path, seed: int = 0, failing: float = 0.1) -> Workflow:
+    """Give the shape of a recorded workflow, with services that count their calls; some fail and are replaced."""
+    return _revised(load(path).workflow, seed, failing)
+
+
+def like_a_trace(seed: int) -> Workflow:
+    """Make a workflow of the shape that recorded ones have: it fans out, works in lines and comes together."""
+    rnd = random.Random(seed)
+    tasks, before = [Task("begin", "work", (Value(seed),))], ["begin"]
+    for stage in range(rnd.randrange(2, 5)):
+        lines = rnd.randrange(3, 12)
+        ends = []
+        for line in range(lines):
+            source = rnd.choice(before)
+            for step in range(rnd.randrange(1, 4)):
+                name = f"S{stage}.{line}.{step}"
+                tasks.append(Task(name, "work", (Result(source),)))
+                source = name
+            ends.append(source)
+        tasks.append(Task(f"join{stage}", "work", tuple(map(Result, ends))))
+        before = [f"join{stage}", *rnd.sample(ends, min(2, lines))]
+    return _revised(Workflow(f"like a trace {seed}", tuple(tasks)), seed, 0.1)
+
+
+def _revised(workflow: Workflow, seed: int, failing: float) -> Workflow:
+    rnd = random.Random(seed)
+    tasks, alternatives = list[Task](), list[Alternative]()
+    for task in workflow.tasks:
+        fails = rnd.random() < failing
+        tasks.append(replace(task, service="refuse" if fails else "work"))
+        if fails:
+            other = f"instead of {task.name}"
+            tasks.append(replace(task, name=other, service="work"))
+            alternatives.append(Alternative(f"for {task.name}", {task.name: other}))
+    return Workflow(workflow.name, tuple(tasks), SERVICES, tuple(alternatives))

@@ -1,0 +1,323 @@
+"""A world of agents for tests: processes around a space, workflows that they run, and what must be so afterwards.
+
+What must be so whatever was killed, stopped or cut off: the results and states are those of an embedded run of the same
+workflow; no call is begun whose answer is in a journal; each call that was made is announced in a journal before;
+a call that is made again is marked so, and is not made more often than its policy allows.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from solvent.live.space import open_space
+from solvent.running.agents import submit
+from solvent.running.agents.plans import Ending, ending_of, log_at, plan_of, report_of
+from solvent.running.making import run_workflow
+from solvent.running.records.entries import Answered, Called, Opened
+from solvent.running.records.journal import read_journal
+from solvent.workflow.files import write
+from tests.live.agents_services import AGENT, CALLS, PAUSE, Line, lines_of
+from tests.repo.project import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from solvent.live.space import Space
+    from solvent.running.report import Report
+    from solvent.workflow.model import Workflow
+
+TTL = 1.0
+SECONDS_MAX = 100.0
+
+
+class Member:
+    """One agent, or launcher, as a process."""
+
+    def __init__(self, world: World, name: str, arguments: list[str], variables: Mapping[str, str]) -> None:
+        self.name = name
+        self.path = world.folder / f"{name}.out"
+        own = {AGENT: name, CALLS: world.calls, PAUSE: str(world.pause), "PYTHONHASHSEED": "random", **variables}
+        with self.path.open("w") as out:
+            self.process = subprocess.Popen(
+                [*world.before, sys.executable, "-m", "tests.live.agents_member", *arguments],
+                cwd=ROOT, env={**os.environ, **own}, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+            )  # fmt: skip
+
+    def send(self, number: int) -> float:
+        """Send a signal, and give the time."""
+        self.process.send_signal(number)
+        return time.monotonic()
+
+    def kill(self) -> float:
+        """Kill it, and give the time."""
+        now = self.send(signal.SIGKILL)
+        self.process.wait()
+        return now
+
+    def said(self) -> str:
+        """Give what it has written."""
+        return self.path.read_text(errors="replace")
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the process is there."""
+        return self.process.poll() is None
+
+
+class World:
+    """Agents around a space; a context manager that ends them."""
+
+    def __init__(self, url: str = "", *, ttl: float = TTL, pause: float = 0.0, before: tuple[str, ...] = ()) -> None:
+        """Without an address the space is a file in the world's folder; `before` begins the command of each agent."""
+        self._holder = tempfile.TemporaryDirectory(prefix="solvent-agents-", ignore_cleanup_errors=True)
+        self.folder = Path(self._holder.name)
+        self.url = url or str(self.folder / "space.db")
+        self.ttl = ttl
+        self.pause = pause
+        self.before = before
+        self.calls = str(self.folder / "calls")
+        self.members: dict[str, Member] = {}
+        #: When each agent was killed, by the clock that all processes share and by that of people.
+        self.killed: dict[str, tuple[float, float]] = {}
+        self._space: Space | None = None
+        self._count = 0
+
+    @property
+    def space(self) -> Space:
+        """The space, for the test itself."""
+        if self._space is None:
+            options: dict[str, Any] = {"patience": 20.0} if self.url.startswith("nats") else {}
+            self._space = open_space(self.url, **options)
+        return self._space
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for member in self.members.values():
+            if member.is_running:
+                member.send(signal.SIGCONT)
+                member.kill()
+        if self._space is not None:
+            with suppress(Exception):
+                self._space.close()
+        self._holder.cleanup()
+
+    # --- Processes.
+
+    def start(self, count: int = 1, *, url: str = "", variant: str = "", **variables: str) -> list[Member]:
+        """Start agents, each with a name that none had before."""
+        found = []
+        for _ in range(count):
+            self._count += 1
+            name = f"a{self._count}"
+            arguments = [url or self.url, name, str(self.ttl), *([variant] if variant else [])]
+            self.members[name] = member = Member(self, name, arguments, variables)
+            found.append(member)
+        return found
+
+    def kill(self, member: Member) -> float:
+        """Kill an agent and note when."""
+        now = member.kill()
+        self.killed[member.name] = now, time.time()
+        return now
+
+    def launch(self, run: str, workflow: Workflow) -> Member:
+        """Start a launcher, and wait until it has submitted the workflow."""
+        path = self.folder / f"{run}.json"
+        path.write_text(write(workflow, suffix=".json"))
+        self.members[f"of-{run}"] = one = Member(self, f"of-{run}", [self.url, "submit", run, str(path)], {})
+        until(lambda: "submitted" in one.said(), one.said)
+        return one
+
+    def submit(self, run: str, workflow: Workflow) -> None:
+        """Submit a workflow from here."""
+        submit(self.space, run, workflow, None)
+
+    @property
+    def alive(self) -> list[Member]:
+        """The agents that run."""
+        return [one for one in self.members.values() if one.is_running and not one.name.startswith("of-")]
+
+    # --- What happens.
+
+    def lines(self) -> list[Line]:
+        """Give the calls that were made."""
+        return lines_of(self.calls)
+
+    def until_calls(self, count: int) -> None:
+        """Wait until so many calls were made."""
+        until(lambda: len(self.lines()) >= count, self.words)
+
+    def until_over(self, run: str, seconds: float = SECONDS_MAX) -> Ending:
+        """Wait until a run is over."""
+        end = time.monotonic() + seconds
+        while (found := ending_of(self.space, run)) is None:
+            assert time.monotonic() < end, f"{run} is not over\n{self.words()}"
+            time.sleep(0.02)
+        return found
+
+    def words(self) -> str:
+        """Give what all agents have said, for who looks for the cause."""
+        return "\n".join(f"--- {one.name}\n{one.said()[-1500:]}" for one in self.members.values())
+
+    def journals(self, run: str) -> list[list[Any]]:
+        """Give the entries of each place's journal."""
+        plan = plan_of(self.space, run)
+        assert plan is not None
+        return [[one for _, one in read_journal(self.space, log_at(run, n))] for n in range(plan.places)]
+
+    def report(self, run: str, workflow: Workflow) -> Report | None:
+        """Give what came out; nothing if the run was given up before all places had told."""
+        plan = plan_of(self.space, run)
+        assert plan is not None
+        return report_of(self.space, run, workflow, plan.places)
+
+    def holder_of(self, run: str, key: str) -> str:
+        """Name the agent that has the place of a call that was announced."""
+        for journal in self.journals(run):
+            if any(isinstance(one, Called) and one.key == key for one in journal):
+                return [one.agent for one in journal if isinstance(one, Opened)][-1]
+        raise KeyError(key)
+
+    # --- What must be so.
+
+    def check(self, run: str, workflow: Workflow, oracle: Report | None = None) -> list[str]:
+        """Give everything that is wrong with a run that is over."""
+        return [
+            *self._wrong_results(run, workflow, oracle or run_workflow(workflow, jobs=4)),
+            *self._wrong_calls(run, workflow),
+        ]
+
+    def _wrong_results(self, run: str, workflow: Workflow, oracle: Report) -> list[str]:
+        ending = ending_of(self.space, run)
+        if ending is None:
+            return ["it is not over"]
+        report = self.report(run, workflow)
+        if report is None:
+            return [f"it was given up: {ending}"]
+        wrong = []
+        if report.results != oracle.results:
+            wrong.append(f"results {_different(report.results, oracle.results)}")
+        if report.states != oracle.states:
+            wrong.append(f"states {_different(report.states, oracle.states)}")
+        if sorted(one["alternative"] for one in report.adaptations) != sorted(
+            one["alternative"] for one in oracle.adaptations
+        ):
+            wrong.append("the adaptations are others")
+        if (ending.state == "done") != oracle.succeeded:
+            wrong.append(f"it ended as {ending}")
+        return wrong
+
+    def _wrong_calls(self, run: str, workflow: Workflow) -> list[str]:
+        wrong, announced = [], Counter[tuple[str, str]]()
+        retries = {task.name: _retries(workflow, task.service) for task in workflow.tasks}
+        for number, journal in enumerate(self.journals(run)):
+            agent, answered = "", set[str]()
+            for one in journal:
+                if isinstance(one, Opened):
+                    agent = one.agent
+                elif isinstance(one, Called):
+                    announced[agent, one.key] += 1
+                    if one.key in answered:
+                        wrong.append(f"place {number}: {one.key} has an answer and is called again by {agent}")
+                elif isinstance(one, Answered):
+                    answered.add(one.key)
+        seen, made = Counter[str](), Counter[tuple[str, str]]()
+        for line in sorted(self.lines(), key=lambda one: one.began):
+            name, _, key = line.key.partition("/")
+            if name != run:
+                continue
+            if seen[key] and not line.is_repeated:
+                wrong.append(f"{key} is made again by {line.agent} and not marked")
+            seen[key] += 1
+            made[line.agent, key] += 1
+        for (agent, key), count in made.items():
+            often = 1 if retries[_task(key)] == 0 else 1 + retries[_task(key)]
+            if count > often * announced[agent, key]:
+                wrong.append(f"{agent} made {key} {count} times, and announced it {announced[agent, key]} times")
+        for key, count in seen.items():
+            begun = sum(times for (_, one), times in announced.items() if one == key)
+            if begun > 1 + max(1, retries[_task(key)]):
+                wrong.append(f"{key} was begun {begun} times, and made {count} times: more than its policy allows")
+        return wrong
+
+    def again(self, run: str) -> int:
+        """Say how many calls were made again: those that were out when somebody died."""
+        made = Counter(line.key for line in self.lines() if line.key.startswith(f"{run}/"))
+        return sum(count - 1 for count in made.values())
+
+    def seconds_to_progress(self, run: str, name: str) -> list[float]:
+        """Say how long after an agent's death somebody made a call for each of its places that had calls out."""
+        monotonic, wall = self.killed[name]
+        began = {(one.agent, one.key.partition("/")[2]): one.began for one in reversed(self.lines())}
+        found = []
+        for journal in self.journals(run):
+            holder, out, later = "", set[str](), None
+            for one in journal:
+                if isinstance(one, Opened):
+                    if holder == name and out and one.at > wall:
+                        later = one.agent
+                    holder = one.agent
+                elif isinstance(one, Called):
+                    if later == holder and (later, one.key) in began:
+                        found.append(began[later, one.key] - monotonic)
+                        break
+                    out.add(one.key)
+                elif isinstance(one, Answered):
+                    out.discard(one.key)
+        return found
+
+
+def _task(key: str) -> str:
+    return key.partition("#")[0].partition("[")[0]
+
+
+def _retries(workflow: Workflow, service: str) -> int:
+    found = workflow.service(service)
+    return 0 if found is None else found.policy.retries
+
+
+def _different(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
+    names = [name for name in sorted({*one, *other}) if one.get(name) != other.get(name)]
+    return ", ".join(f"{name}: {one.get(name)!r} and not {other.get(name)!r}" for name in names[:5])
+
+
+def until(is_so: Callable[[], bool], words: Callable[[], str] = str, seconds: float = SECONDS_MAX) -> None:
+    """Wait until something is so, but not for ever."""
+    end = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < end, f"it takes too long\n{words()}"
+        time.sleep(0.01)
+
+
+def killed_at_random(world: World, run: str, seed: int, *, kills: int, calls: int, variant: str = "") -> int:
+    """Kill agents at random until a run is over, or so many were killed; start another for each. Give how many.
+
+    The next one is killed after a random number of further calls, `calls` at most; mostly one that makes calls.
+    """
+    rnd, count = random.Random(seed), 0
+    next_at = rnd.randrange(calls)
+    end = time.monotonic() + SECONDS_MAX
+    while ending_of(world.space, run) is None:
+        assert time.monotonic() < end, f"seed {seed}: {run} is not over\n{world.words()}"
+        time.sleep(rnd.uniform(0.0, 0.02))
+        lines = world.lines()
+        if count < kills and len(lines) > next_at:
+            busy = {line.agent for line in lines[-20:]}
+            alive = world.alive
+            world.kill(rnd.choice([one for one in alive if one.name in busy and rnd.random() < 0.9] or alive))
+            world.start(variant=variant)
+            count += 1
+            next_at = len(lines) + rnd.randrange(1, calls)
+    return count
