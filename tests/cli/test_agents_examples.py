@@ -65,7 +65,7 @@ def test_an_array_of_a_batch_system_is_agents(tmp_path: Path) -> None:
 
 
 def test_the_manifest_starts_agents_as_they_are_started() -> None:
-    """The manifest for Kubernetes is YAML of the kinds it says; its words are those of the command, without a secret."""
+    """The manifest for Kubernetes is YAML of the kinds it says; its words are the command's, without a secret."""
     secret, deployment = yaml.safe_load_all((EXAMPLES / "kubernetes.yaml").read_text(encoding="utf-8"))
     assert (secret["kind"], deployment["kind"], deployment["apiVersion"]) == ("Secret", "Deployment", "apps/v1")
     template: dict[str, Any] = deployment["spec"]["template"]
