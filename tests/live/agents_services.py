@@ -33,7 +33,7 @@ def _note() -> None:
         return
     began, one = time.monotonic(), solvent.call()
     assert one is not None
-    text = f"{os.environ[AGENT]} {one.key} {int(one.repeated)} {began!r}\n"
+    text = f"{os.environ[AGENT]}\t{one.key}\t{int(one.repeated)}\t{began!r}\n"
     file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     os.write(file, text.encode())
     os.close(file)
@@ -46,7 +46,7 @@ def lines_of(path: str) -> list[Line]:
     """Read what calls have written."""
     try:
         with open(path) as file:  # noqa: PTH123
-            found = [one.split() for one in file if one.endswith("\n")]
+            found = [one.split("\t") for one in file if one.endswith("\n")]
     except FileNotFoundError:
         return []
     return [Line(agent, key, repeated == "1", float(began)) for agent, key, repeated, began in found]

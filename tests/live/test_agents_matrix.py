@@ -1,0 +1,151 @@
+"""Agents are killed at random over the shapes of real workflows; and all ways to run a workflow give the same.
+
+`make soak` kills at least two hundred. Seeds are printed: `SOLVENT_TEST_SEED=7` begins with another one.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from contextlib import nullcontext
+from typing import TYPE_CHECKING
+
+import pytest
+
+from solvent.running.making import run_workflow
+from tests.live.agents_faults import together
+from tests.live.agents_networks import leader_of
+from tests.live.agents_workflows import TRACES, like_a_trace, random_workflow, trace
+from tests.live.agents_world import World, killed_at_random
+from tests.live.space_servers import cluster, served
+
+if TYPE_CHECKING:
+    from solvent.live.space.server import Cluster
+    from solvent.workflow.model import Workflow
+
+SEED = int(os.environ.get("SOLVENT_TEST_SEED", "1"))
+PAUSE = 0.06
+KILLS_MAX = 12
+KILLS = 200
+
+
+def _killed(workflow: Workflow, seed: int, *, kills: int, agents: int = 3, url: str = "") -> int:
+    """Run a workflow while agents are killed; give how many were."""
+    with World(url, pause=PAUSE) as world:
+        world.start(agents)
+        together(world, agents)
+        world.submit("run", workflow)
+        count = killed_at_random(world, "run", seed, kills=kills, calls=10)
+        wrong = world.check("run", workflow)
+        print(f"seed {seed}: {workflow.name}, {len(workflow.tasks)} tasks, {count} kills, {world.again('run')} again")
+        assert wrong == [], f"seed {seed}"
+        return count
+
+
+def _shape(seed: int) -> Workflow:
+    """Give the shape of a recorded workflow, or one like it."""
+    if TRACES and seed % 2:
+        return trace(TRACES[seed // 2 % len(TRACES)], seed)
+    return like_a_trace(seed)
+
+
+def test_agents_of_a_workflow_like_recorded_ones_are_killed() -> None:
+    """Three kills, and the results are those of an embedded run."""
+    assert _killed(like_a_trace(SEED + 1), SEED, kills=3, agents=2)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("back_end", ["sqlite", "nats"])
+def test_two_hundred_agents_are_killed(back_end: str) -> None:
+    """Over shapes of recorded workflows and such as are like them; nothing finished is called again."""
+    seed, count = SEED, 0
+    while count < KILLS:
+        with nullcontext("") if back_end == "sqlite" else served() as url:
+            count += _killed(_shape(seed), seed, kills=KILLS_MAX, url=url)
+        seed += 1
+    print(f"{back_end}: {count} kills, seeds {SEED} to {seed - 1}")
+
+
+# --- All ways give the same.
+
+
+def _all_alike(seed: int, tasks_count: int, agents: int) -> None:
+    workflow = random_workflow(seed, tasks_count)
+    oracle = run_workflow(workflow, jobs=4)
+    with served() as url:
+        for address in ("", url):
+            with World(address) as world:
+                world.start(agents)
+                together(world, agents)
+                world.submit("run", workflow)
+                world.until_over("run")
+                assert world.check("run", workflow, oracle) == [], f"seed {seed} {address}"
+                assert not world.again("run"), f"seed {seed} {address}"
+
+
+def test_embedded_file_and_server_give_the_same() -> None:
+    """A random workflow with failures and alternatives has the same results, states and adaptations in all three."""
+    _all_alike(SEED, 60, 2)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+def test_embedded_file_and_server_always_give_the_same() -> None:
+    """Many random workflows, with four agents."""
+    with served() as url, World("") as near, World(url) as far:
+        for world in (near, far):
+            world.start(4)
+            together(world, 4)
+        for seed in range(SEED, SEED + 150):
+            workflow = random_workflow(seed, random.Random(seed).randrange(1, 150), failing=seed % 5 / 10)
+            oracle = run_workflow(workflow, jobs=4)
+            for world in (near, far):
+                run = f"run{seed}"
+                world.submit(run, workflow)
+                world.until_over(run)
+                assert world.check(run, workflow, oracle) == [], f"seed {seed} {world.url}"
+                assert not world.again(run), f"seed {seed} {world.url}"
+
+
+# --- A cluster that is killed, too.
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+def test_a_thousand_tasks_over_three_servers_while_agents_and_servers_are_killed() -> None:
+    """Four agents, three servers; each server is killed once and started again, and agents as well."""
+    workflow = random_workflow(SEED, 1000, back=100)
+    with cluster() as three, World(three.url, ttl=2.0, pause=0.02) as world:
+        world.start(4)
+        together(world, 4)
+        world.submit("run", workflow)
+        kills = _hurt(world, three, random.Random(SEED))
+        wrong = world.check("run", workflow)
+        print(f"seed {SEED}: {kills} kills of agents and servers, {world.again('run')} calls made again")
+        assert wrong == []
+
+
+def _hurt(world: World, three: Cluster, rnd: random.Random) -> int:
+    """Kill servers and agents in turn until a run is over; give how many."""
+    count, down = 0, None
+    end = time.monotonic() + 600
+    while world.space.get("runs/run/end") is None:
+        assert time.monotonic() < end, world.words()
+        time.sleep(rnd.uniform(0.5, 2.5))
+        if down is not None:
+            down.start()
+            time.sleep(4)
+            down = None
+        elif count % 2:
+            world.kill(rnd.choice(world.alive))
+            world.start()
+            count += 1
+        else:
+            down = leader_of(world, three) if rnd.random() < 0.5 else rnd.choice(three.servers)
+            down.kill()
+            count += 1
+    if down is not None:
+        down.start()
+    return count
