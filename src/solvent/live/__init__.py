@@ -1,8 +1,8 @@
 """Runs machines for real: clocks, sockets and files.
 
 Reading order: host (one machine, its inbox and its effects); journal (what a crash must not take); transport (what
-the host asks of a network), inprocess, codec, handshake, incoming, outgoing, tcp, meeting;
-addresses and serving (a node on the network).
+the host asks of a network), inprocess, codec, handshake, incoming, outgoing, tls, tcp, nats_transport, meeting;
+addresses and serving (a node on the network); space (what outlives every process, also journals).
 
 Names are imported when first used: the space alone (`solvent.live.space`), which every run is recorded in, needs none.
 """

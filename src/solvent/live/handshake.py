@@ -11,8 +11,7 @@ nodes of different runs, protocols and versions.
 A node may say its *birth*, a name that it got when its memory began. Whoever has met it before under another one knows
 that it has forgotten what it promised, and wants no more of it: that would be worse than a node that is gone.
 
-This keeps strangers out; it hides nothing. Messages travel in the clear, so between machines that do not trust the
-network in between, put the connections into a tunnel.
+This keeps strangers out; it hides nothing. Messages travel in the clear unless nodes have certificates (`tls`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Spaces: where what must survive a crash is kept.
 
 Reading order: interface (what is asked of a space); sqlite (one file, any number of processes of one machine); nats
-(servers, any number of machines); leases (who is alive, and who has what).
+(servers, any number of machines); leases (who is alive, and who has what); journal (what a node must not forget).
 """
 
 from __future__ import annotations
