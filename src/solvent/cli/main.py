@@ -84,7 +84,7 @@ def _dispatch(arguments: list[str]) -> int:
     if any("://" in one and "@" in one for one in arguments):
         from solvent.cli.secrecy import hide
 
-        hide(arguments)
+        arguments = hide(arguments)
     if name in COMMANDS:
         from importlib import import_module
 

@@ -15,6 +15,8 @@ GIVEN = "SOLVENT_SPACE_GIVEN"
 """Says, to a command that was started anew, that its words had the address."""
 _SECRET = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*://)[^/?#\s]*@")
 _OPTION = "--space"
+_HANDED_ON = "SOLVENT_HANDED_ON"
+"""Has the address for a moment, while a command starts itself anew."""
 
 
 def redacted(text: str) -> str:
@@ -27,29 +29,30 @@ def has_secret(text: str) -> bool:
     return _SECRET.search(text) is not None
 
 
-def hide(arguments: list[str]) -> None:
-    """Start the command anew if one of its words is an address with a secret; come back if there is none."""
-    found, rest = _without(arguments)
+def hide(arguments: list[str]) -> list[str]:
+    """Start the command anew, without the secret, if its words have one; and then give it the words as they were."""
+    given = os.environ.pop(_HANDED_ON, "")
+    if given:
+        return [word.replace(redacted(given), given) for word in arguments]
+    found = _space(arguments)
     if not has_secret(found):
-        return
+        return arguments
     sys.stdout.flush()
     sys.stderr.flush()
     # Without `-P` modules of the current folder would be found before ours.
-    words = [sys.executable, "-P", "-m", "solvent", *rest]
-    os.execve(sys.executable, words, {**os.environ, VARIABLE: found, GIVEN: "1"})  # noqa: S606 - ourselves
+    words = [sys.executable, "-P", "-m", "solvent", *(word.replace(found, redacted(found)) for word in arguments)]
+    os.execve(sys.executable, words, {**os.environ, _HANDED_ON: found})  # noqa: S606 - ourselves
 
 
-def _without(arguments: list[str]) -> tuple[str, list[str]]:
-    """Give the address of the space, and the other words."""
-    found, rest, words = "", list[str](), iter(arguments)
+def _space(arguments: list[str]) -> str:
+    """Give the address of the space that a command's words have."""
+    found, words = "", iter(arguments)
     for word in words:
         if word == _OPTION:
             found = next(words, "")
         elif word.startswith(f"{_OPTION}="):
             found = word.removeprefix(f"{_OPTION}=")
-        else:
-            rest.append(word)
-    return found, rest
+    return found
 
 
 def shown(text: str) -> str:
