@@ -186,7 +186,8 @@ def clocks_jump(url: str, seed: int) -> Outcome:
     with World(url, pause=PAUSE) as world:
         (world.folder / "sitecustomize.py").write_text(_JUMPING)
         for number in range(AGENTS_COUNT):
-            world.start(PYTHONPATH=str(world.folder), SOLVENT_TEST_JUMPS=str(seed * 10 + number))
+            path = os.pathsep.join([str(world.folder), *filter(None, [os.environ.get("PYTHONPATH")])])
+            world.start(PYTHONPATH=path, SOLVENT_TEST_JUMPS=str(seed * 10 + number))
         together(world, AGENTS_COUNT)
         world.submit(RUN, workflow)
         world.until_calls(10)

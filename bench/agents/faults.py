@@ -1,0 +1,126 @@
+"""The fault table: `make faults` does each fault several times to real processes, and counts what came of it.
+
+    python -m bench.agents.faults [--times 5] [--seed 1] [--only NAME]
+
+*survived*: the run ended with the results of an embedded run. *lost*: the others. *finished, called again*: calls that
+were begun though their answer was in a journal. *out, made again*: calls that were out when their agent died, was
+stopped or was cut off; they are marked as repeated. *to progress*: from a kill to the next call for the places of the
+dead agent that had calls out, in units of the lease.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import sys
+import time
+from typing import TYPE_CHECKING
+
+# The modules of faults ask for it.
+os.environ.setdefault("SOLVENT_TEST_AGENTS", "3")
+
+from tests.live import agents_damage, agents_faults, agents_networks
+from tests.live.agents_faults import Outcome
+from tests.live.space_servers import served
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Fault = Callable[[str, int], Outcome]
+
+ON_BOTH: dict[str, Fault] = {
+    "launcher killed": agents_faults.launcher_killed,
+    "an agent killed": agents_faults.agent_killed,
+    "each agent killed in turn": agents_faults.each_agent_killed,
+    "agents killed at random": agents_faults.killed_again_and_again,
+    "all agents killed, others started": agents_faults.all_agents_killed,
+    "agent stopped, goes on": agents_faults.agent_stopped,
+    "dies between journal and letters": agents_faults.dies_halfway,
+    "clocks jump by hours": agents_faults.clocks_jump,
+    "busy machine, lease of 2 s": agents_faults.busy_machine,
+}
+ON_FILES: dict[str, Fault] = {
+    "disk full": agents_damage.disk_full,
+    "torn last write": agents_damage.torn_write,
+    "file cut anywhere": agents_damage.cut_file,
+}
+ON_SERVERS: dict[str, Fault] = {
+    "server killed, started again": agents_networks.server_killed,
+    "agent cut off": agents_networks.agent_cut_off,
+    "agent and server unheard": agents_networks.agent_unheard,
+    "one of three servers killed": agents_networks.node_killed,
+    "leader of three killed": agents_networks.leader_killed,
+    "host cut off, another's agent killed": agents_networks.host_cut_off,
+}
+HEAD = ("fault", "space", "tried", "survived", "lost", "kills", "finished, called again", "out, made again",
+        "to progress: median", "max")  # fmt: skip
+
+
+def rows(times: int, first: int, only: str) -> list[tuple[str, ...]]:
+    """Try all, and give the rows of the table."""
+    found = []
+    for space, faults in (("SQLite", ON_BOTH | ON_FILES), ("NATS", ON_BOTH), ("NATS", ON_SERVERS)):
+        for name, fault in faults.items():
+            if only in name:
+                found.append(_row(name, space, fault, range(first, first + times), is_served=faults is not ON_SERVERS))
+    return found
+
+
+def _row(name: str, space: str, fault: Fault, seeds: range, *, is_served: bool) -> tuple[str, ...]:
+    outcomes = list[Outcome]()
+    for seed in seeds:
+        began = time.monotonic()
+        one = _tried(fault, seed, space if is_served else "")
+        if one is None:
+            return (name, space, "0", "", "", "", "", "", "not possible here", "")
+        outcomes.append(one)
+        said = f"{name} ({space}), seed {seed}: {time.monotonic() - began:.1f} s"
+        print(said, *one.wrong[:3], sep="; ", file=sys.stderr, flush=True)
+    leases = [part for one in outcomes for part in one.leases]
+    wrong = sum(bool(one.wrong) for one in outcomes)
+    return (
+        name,
+        space,
+        str(len(outcomes)),
+        str(len(outcomes) - wrong),
+        str(wrong),
+        str(sum(one.kills for one in outcomes)),
+        str(sum("has an answer" in text for one in outcomes for text in one.wrong)),
+        str(sum(one.again for one in outcomes)),
+        f"{statistics.median(leases):.2f}" if leases else "",
+        f"{max(leases):.2f}" if leases else "",
+    )
+
+
+def _tried(fault: Fault, seed: int, space: str) -> Outcome | None:
+    """Try a fault once; give nothing where the system does not let it be done."""
+    try:
+        if fault is agents_networks.host_cut_off and not agents_networks.can_make_hosts():
+            return None
+        if space != "NATS":
+            return fault("", seed)
+        with served() as url:
+            return fault(url, seed)
+    except AssertionError as error:
+        return agents_faults.Outcome([str(error).splitlines()[0] if str(error) else "it went wrong"])
+    except OSError:
+        return None
+
+
+def main() -> int:
+    """Print the table; the exit code tells whether anything was lost."""
+    parser = argparse.ArgumentParser(description="Do faults to agents, and count what came of it.")
+    parser.add_argument("--times", type=int, default=5)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", default="")
+    given = parser.parse_args()
+    table = [HEAD, *rows(given.times, given.seed, given.only)]
+    widths = [max(len(row[column]) for row in table) for column in range(len(HEAD))]
+    for row in table:
+        print("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())
+    return 1 if any(row[4] not in {"0", ""} for row in table[1:]) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
