@@ -154,7 +154,7 @@ def test_top_shows_nodes_in_a_space(tmp_path: Path) -> None:
 
 
 def test_a_limit_halts_the_run_and_it_can_go_on(tmp_path: Path) -> None:
-    """A limit keeps every molecule; Ctrl-C likewise; the run is gone on with from the space, by another command."""
+    """A limit keeps every molecule; the run is gone on with from the space, by another command."""
     program, space = sum_program(tmp_path, COUNT), tmp_path / "space.db"
     halted = solvent(*program, "--nodes", "2", "--space", space, "--seconds-max", "0.4", "--format", "json")
     assert halted.code == 3, halted.err
@@ -166,6 +166,27 @@ def test_a_limit_halts_the_run_and_it_can_go_on(tmp_path: Path) -> None:
     words = ["run", "--attach", run, "--space", space, "--functions", tmp_path / "slow.py"]
     assert "error[N151]" in solvent(*words).err
     assert solvent(*words, "--spares", "2").out.strip() == total(COUNT)
+
+
+def test_ctrl_c_halts_the_run_but_not_of_who_watches(tmp_path: Path) -> None:
+    """Ctrl-C of who only watches changes nothing; of who started the run, it ends all processes and loses nothing."""
+    words = [*sum_program(tmp_path, COUNT, seconds=0.1), "--nodes", "2"]
+    with shared(str(tmp_path / "space.db"), *words) as run:
+        run.all_react(2)
+        watching = ["run", "--attach", run.run, "--space", run.url, "--functions", tmp_path / "slow.py"]
+        assert "error[H502]" in solvent(*watching, "--seconds-max", "0.1").err
+        watcher = start(*watching)
+        time.sleep(0.5)
+        watcher.send_signal(signal.SIGINT)
+        assert watcher.communicate(timeout=30)[0] == ""
+        assert watcher.returncode == 3
+        assert run.board.look().ending is None
+        run.command.send_signal(signal.SIGINT)
+        out, err = run.command.communicate(timeout=60)
+        assert run.command.returncode == 3, err
+        assert sum(map(int, re.findall(r"\d+", json.loads(out)["solution"]))) == COUNT * (COUNT + 1) // 2
+        assert run.wait_for_end() == "halted"
+        assert not run.members()
 
 
 def test_what_fails_is_told_as_in_one_process(tmp_path: Path) -> None:

@@ -60,6 +60,8 @@ def main(arguments: list[str]) -> int:
         # It never came so far that there would be anything to show, or to go on with.
         run.discard()
         raise error
+    if interrupted and run.is_only_watched:
+        raise KeyboardInterrupt
     solution = run.solution()
     try:
         if options.save is not None and not run.ended.missing:

@@ -85,6 +85,9 @@ class NodesRun:
         """Why everything is at one node, if it is."""
         return self.record.why_together
 
+    #: Whether this process has started none that takes part, and halts none.
+    is_only_watched = False
+
     @property
     def how_to_go_on(self) -> str:
         """What a user should know whose run has ended early."""

@@ -78,11 +78,19 @@ class SharedNodes:
         """What a user should know whose run has ended early."""
         return f"the run is kept in the space: `solvent run --attach {self.record.run} --spares N` goes on with it"
 
+    @property
+    def is_only_watched(self) -> bool:
+        """Whether this process has started none that takes part."""
+        return not (self.members or self.spares)
+
     def discard(self) -> None:
         """Remove nothing: what is in a space stays."""
 
     def run(self, *, seconds_max: float | None = None, tell: Callable[[str], None] = lambda _: None) -> Ended:
-        """Wait until the run is inert; whatever ends it otherwise, a limit or Ctrl-C, halts it, and it can go on."""
+        """Wait until the run is inert; a limit or Ctrl-C halts it, and it can go on.
+
+        Whoever only watches, having started no process, halts nothing.
+        """
         forked = Forked(self.manner, self.record, self.program.functions)
         # Before this process opens the space: copies of it could not use it.
         forked.start(self.members, self.spares)
@@ -90,9 +98,11 @@ class SharedNodes:
             board = Board(space, self.record.run)
             try:
                 ending = _Waiting(board, self.record, forked, tell).wait(seconds_max)
-            except BaseException:
-                board.end(HALTED)
-                self._collect(board)
+            except BaseException as stopped:
+                if not self.is_only_watched:
+                    if not isinstance(stopped, NodeProblem):
+                        board.end(HALTED)
+                    self._collect(board)
                 raise
             finally:
                 forked.end()
