@@ -15,7 +15,7 @@ from solvent.cli.watching import Watch
 from solvent.errors import AgentProblem, RecordProblem, WorkflowFailed
 from solvent.running.agents.following import Following
 from solvent.running.agents.looking import existing, lasted, see_agents
-from solvent.running.agents.plans import FINISHED, ending_of, name_from, report_of, workflow_of
+from solvent.running.agents.plans import FINISHED, SUBMITTED, ending_of, name_from, report_of, workflow_of
 from solvent.running.report import Report
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def runs_of_agents(space: Space) -> list[str]:
     found: dict[str, None] = {}
     after = 0
     while True:
-        records = space.read("submitted", after)
+        records = space.read(SUBMITTED, after)
         found |= dict.fromkeys(name for one in records if (name := name_from(one.data)))
         if not records:
             return list(found)

@@ -147,10 +147,17 @@ class NatsSpace(Space):
 
     async def _read(self, scopes: Sequence[str], after: int, limit: int) -> list[Stored]:
         records = self._streams.records
+        if len(scopes) == 1:
+            return await records.read(self._subjects.of_logs(scopes[0]), after, limit)
+        # Each log is read for itself. What comes meanwhile is left out, or a record could be missing before one that is
+        # there, and whoever goes on from that one would never see it.
+        last = await records.last(self._subjects.of_logs(""))
+        if last is None or last.position <= after:
+            return []
         parts = await asyncio.gather(
             *(records.read(self._subjects.of_logs(scope), after, limit) for scope in scopes),
         )
-        return parts[0] if len(parts) == 1 else list(heapq.merge(*parts))[:limit]
+        return [one for one in heapq.merge(*parts) if one.position <= last.position][:limit]
 
     def last(self, log: str) -> int:
         """Give the position of a log's last record; 0 if it has none."""

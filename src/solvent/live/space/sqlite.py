@@ -14,6 +14,7 @@ Copies are made with SQLite's own means (`VACUUM INTO`), or of all files while n
 from __future__ import annotations
 
 import heapq
+import itertools
 import math
 import threading
 from typing import TYPE_CHECKING
@@ -31,6 +32,7 @@ from solvent.live.space.interface import (
     check_name,
     check_scope,
     check_size,
+    is_within,
 )
 from solvent.live.space.sqlite_blobs import SqliteBlobs
 from solvent.live.space.sqlite_file import SqliteFile
@@ -50,7 +52,8 @@ SCANNED_MAX = 4000
 _LOG = "SELECT number FROM logs WHERE name = ?"
 _LAST = "SELECT max(position) FROM records WHERE log = ?"
 _INSERT = "INSERT INTO records (log, sum, data) VALUES (?, ?, ?)"
-_SCAN = "SELECT position, log, sum, data FROM records WHERE position > ? ORDER BY position"
+_HEADS = "SELECT position, log FROM records WHERE position > ? ORDER BY position"
+_AT = "SELECT position, log, sum, data FROM records WHERE position = ?"
 _OF_LOG = "SELECT position, log, sum, data FROM records WHERE log = ? AND position > ? ORDER BY position LIMIT ?"
 _GET = "SELECT revision, sum, value FROM keys WHERE key = ?"
 _PUT = "REPLACE INTO keys (key, sum, value) VALUES (?, ?, ?)"
@@ -155,21 +158,28 @@ class SqliteSpace(Space):
         (last,) = connection.execute("SELECT max(position) FROM records").fetchone()
         if last is None or last <= after:
             return []
+        if last - after <= SCANNED_MAX:
+            return self._scan(connection, scopes, after, limit)
         numbers = self._find(connection, scopes)
         if not numbers:
             return []
         if len(numbers) == 1:
             return connection.execute(_OF_LOG, (*numbers, after, limit)).fetchall()
+        rows = heapq.merge(*(connection.execute(_OF_LOG, (number, after, limit)) for number in numbers))
+        return list(itertools.islice(rows, limit))
+
+    def _scan(
+        self, connection: sqlite3.Connection, scopes: Sequence[str], after: int, limit: int
+    ) -> list[tuple[int, int, int, bytes]]:
+        """Look through the few last records, whatever logs they are of: there may be very many logs."""
+        rows = connection.execute(_HEADS, (after,)).fetchall()
+        unknown = {number for _, number in rows if number not in self._names}
+        for number in unknown:
+            self._note(connection.execute("SELECT name, number FROM logs WHERE number = ?", (number,)))
+        wanted = [position for position, number in rows if is_within(self._names[number], scopes)][:limit]
         found = list[tuple[int, int, int, bytes]]()
-        if last - after <= SCANNED_MAX:
-            rows: Iterable[tuple[int, int, int, bytes]] = connection.execute(_SCAN, (after,))
-            rows = (row for row in rows if row[1] in numbers)
-        else:
-            rows = heapq.merge(*(connection.execute(_OF_LOG, (number, after, limit)) for number in numbers))
-        for row in rows:
-            found.append(row)
-            if len(found) == limit:
-                break
+        for position in wanted:
+            found += connection.execute(_AT, (position,))
         return found
 
     def _find(self, connection: sqlite3.Connection, scopes: Sequence[str]) -> set[int]:

@@ -8,7 +8,6 @@ this order, and only then make their calls. An append that the space refuses mea
 
 from __future__ import annotations
 
-import random
 import threading
 import time
 from functools import partial
@@ -16,24 +15,25 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from solvent.errors import AgentProblem, Conflict, RecordProblem, SolventError, SpaceError
-from solvent.live.space.leases import BEATS_PER_TTL, Pulse, Pulses, holder_from_entry
+from solvent.live.space.leases import BEATS_PER_TTL, Pulse
 from solvent.running.agents.case import Case
 from solvent.running.agents.keeping import Keeper
 from solvent.running.agents.offers import Offers
 from solvent.running.agents.plans import (
     FINISHED,
+    NEWS,
     OVER,
     SUBMITTED,
     end,
     ending_of,
     is_over,
-    key_of,
     log_to,
     name_from,
     plan_of,
     report_of,
     standings,
 )
+from solvent.running.agents.sharing import Shares
 from solvent.running.lean import few_collections
 
 if TYPE_CHECKING:
@@ -76,19 +76,16 @@ class Agent:
         self._tell = tell
         about = {"services": offers.marks(), "trusts_all": offers.trusts_all}
         self._pulse = Pulse(space, name, ttl=ttl, about=about)
-        self._pulses = Pulses(space, ttl=ttl)
+        self._shares = Shares(space, name, ttl)
         self._keeper = Keeper(space)
         self._came: SimpleQueue[Any] = SimpleQueue()
         self._is_over = threading.Event()
         #: Where the logs of submitted and of finished runs, and of letters, were read up to.
-        self._read_runs = 0
-        self._read_letters = 0
+        self._read_up_to = 0
         self._looks_at = 0.0
         self._ended = set[str]()
         #: How often this agent may have been presumed dead when it last saw which places it still has.
         self._lapses = 0
-        #: Places that nobody has, and since when, by their run and number; also those taken only since nobody did.
-        self._free: dict[tuple[str, int], float] = {}
         #: Places at which nothing more can happen unless a letter comes, and since when.
         self._idle: dict[Place, tuple[float, Case]] = {}
 
@@ -99,13 +96,13 @@ class Agent:
 
     def run(self, *, until_idle: bool = False) -> None:
         """Work until it is stopped; or until every run that was submitted is over."""
-        with few_collections(), self._pulse, self._space.watch(["runs/", SUBMITTED, OVER, FINISHED]) as watch:
+        with few_collections(), self._pulse, self._space.watch([NEWS]) as watch:
             watcher = threading.Thread(target=self._watch, args=(watch,), name=f"watch of {self.name}", daemon=True)
             watcher.start()
             try:
                 while not self._is_over.is_set():
                     self._turn()
-                    if until_idle and not self.cases and self._read_runs:
+                    if until_idle and not self.cases and self._read_up_to:
                         return
             finally:
                 self._is_over.set()
@@ -133,8 +130,7 @@ class Agent:
                 self._look_after_lapse()
             now = time.monotonic()
             if is_changed or now >= self._looks_at:
-                self._read_names()
-                self._take_letters(touched)
+                self._read(touched)
             if now >= self._looks_at:
                 self._look(touched)
                 self._looks_at = time.monotonic() + self._ttl / BEATS_PER_TTL
@@ -148,7 +144,7 @@ class Agent:
                 case.close()
             self.cases.clear()
             self._idle.clear()
-            self._read_runs = self._read_letters = 0
+            self._read_up_to = 0
             self._is_over.wait(PATIENCE_SECONDS)
 
     def _may_act(self) -> bool:
@@ -188,24 +184,42 @@ class Agent:
                 return is_changed
             one = came.get()
 
-    def _read_names(self) -> None:
-        """Hear of runs that were submitted, and of runs that are over."""
+    def _read(self, touched: dict[Place, Case]) -> None:
+        """Read what is new: runs that were submitted, or are over, and letters to places that are here."""
+        logs = {
+            log_to(run, number): (case, place)
+            for run, case in self.cases.items()
+            for number, place in case.here.items()
+        }
+        # Letters of runs that were over before this agent began are none of its business.
+        scope = NEWS if self._read_up_to else [SUBMITTED, OVER, FINISHED]
         while True:
-            found = self._space.read([SUBMITTED, OVER, FINISHED], self._read_runs, READ_MAX)
-            fresh = [name for one in found if one.log == SUBMITTED and (name := name_from(one.data))]
-            over = {name_from(one.data) for one in found if one.log == OVER}
-            self._ended.update(name_from(one.data) for one in found if one.log == FINISHED)
-            for run in fresh:
-                if run not in self._ended and run not in self.cases:
-                    self._open(run)
-            for run in over & self.cases.keys() - self._ended:
-                self._end(self.cases[run])
+            found = self._space.read(scope, self._read_up_to, READ_MAX)
+            self._hear_of_runs([one for one in found if one.log not in logs])
+            letters: dict[str, list[Record]] = {}
+            for record in found:
+                if record.log in logs:
+                    letters.setdefault(record.log, []).append(record)
+            for log, records in letters.items():
+                case, place = logs[log]
+                if records[-1].position > place.read_up_to and case.here.get(place.number) is place:
+                    self._try(case, place, partial(place.listen, records), touched)
             if found:
-                self._read_runs = found[-1].position
-            if fresh:
-                self._looks_at = 0.0
+                self._read_up_to = found[-1].position
             if len(found) < READ_MAX:
-                break
+                return
+
+    def _hear_of_runs(self, found: list[Record]) -> None:
+        """Hear of runs that were submitted, and of runs that are over."""
+        fresh = [name for one in found if one.log == SUBMITTED and (name := name_from(one.data))]
+        over = {name_from(one.data) for one in found if one.log == OVER}
+        self._ended.update(name_from(one.data) for one in found if one.log == FINISHED)
+        for run in fresh:
+            if run not in self._ended and run not in self.cases:
+                self._open(run)
+                self._looks_at = 0.0
+        for run in over & self.cases.keys() - self._ended:
+            self._end(self.cases[run])
         for run in self.cases.keys() & self._ended:
             self.cases.pop(run).close()
             self._tell(f"{run} is over")
@@ -225,28 +239,6 @@ class Agent:
             return
         if case.missing:
             self._tell(f"{run} needs services that this agent was not started with: {', '.join(sorted(case.missing))}")
-
-    def _take_letters(self, touched: dict[Place, Case]) -> None:
-        logs = {
-            log_to(run, number): (case, place)
-            for run, case in self.cases.items()
-            for number, place in case.here.items()
-        }
-        if not logs:
-            return
-        while True:
-            found = self._space.read(list(logs), self._read_letters, READ_MAX)
-            letters: dict[str, list[Record]] = {}
-            for record in found:
-                letters.setdefault(record.log, []).append(record)
-            for log, records in letters.items():
-                case, place = logs[log]
-                if records[-1].position > place.read_up_to and case.here.get(place.number) is place:
-                    self._try(case, place, partial(place.listen, records), touched)
-            if found:
-                self._read_letters = found[-1].position
-            if len(found) < READ_MAX:
-                return
 
     def _do(self, touched: dict[Place, Case]) -> None:
         """Let places react, keep what they noted and said, and make their calls."""
@@ -295,38 +287,20 @@ class Agent:
 
     def _look(self, touched: dict[Place, Case]) -> None:
         """Take this agent's share of the places that nobody has."""
-        self._pulses.look()
-        now = time.monotonic()
-        self._free = {place: since for place, since in self._free.items() if place[0] in self.cases}
-        alive = {*self._pulses.alive(), self.name}
-        total = sum(case.plan.places for case in self.cases.values())
-        mine = sum(len(case.here) for case in self.cases.values())
-        share = -(-total // len(alive))
+        shares = self._shares
+        shares.look(self.cases)
         for case in list(self.cases.values()):
             if self._is_ended(case):
                 continue
-            below = key_of(case.run, "has") + "/"
-            held = {int(key.removeprefix(below)): entry for key, entry in self._space.keys(below).items()}
-            numbers = [one for one in range(case.plan.places) if one not in case.here and case.can_serve(one)]
-            random.shuffle(numbers)
-            for number in numbers:
-                known = holder_from_entry(held[number]) if number in held else None
-                is_free = known is None or not known.agent or known.agent == self.name
-                if not is_free and known is not None and not self._pulses.is_presumed_dead(known.agent):
-                    self._free.pop((case.run, number), None)
-                    continue
-                since = self._free.setdefault((case.run, number), now)
-                if mine < share:
-                    del self._free[case.run, number]
-                    mine += self._take(case, number, touched)
-                elif now - since > self._ttl:
-                    # The others may not have the services that it needs.
-                    mine += self._take(case, number, touched)
-            mine -= self._share_out(case, mine - share)
+            for number in shares.wanted(case):
+                if self._take(case, number, touched):
+                    shares.took(case, number)
+            for number in shares.surplus(case):
+                case.release(number)
 
     def _take(self, case: Case, number: int, touched: dict[Place, Case]) -> bool:
         try:
-            place = case.take(number, self._pulses, self._came)
+            place = case.take(number, self._shares.pulses, self._came)
         except SolventError as error:
             if _is_away(error):
                 raise
@@ -342,17 +316,6 @@ class Agent:
         if case.is_over:
             self._end(case)
         return True
-
-    def _share_out(self, case: Case, surplus: int) -> int:
-        """Leave places to others that have come, if nothing is out there; give how many."""
-        left = 0
-        for number, place in list(case.here.items()):
-            if left >= surplus:
-                break
-            if place.is_idle and not place.is_fresh and (case.run, number) not in self._free:
-                case.release(number)
-                left += 1
-        return left
 
     def _leave(self, case: Case) -> None:
         """Leave all places of a run to others."""

@@ -2,13 +2,13 @@
 
 A place's journal first, and its letters only when the space has taken that: so nothing is said by a place that another
 agent has taken over. Where the space does all or nothing, all places' appends are one; if one is refused, one place
-after the other tells whose it is. Elsewhere each append waits for an answer over the network, and places do not wait
-for each other.
+after the other tells whose it is. Elsewhere each append waits for an answer over the network; places do not wait for
+each other, and nobody waits for letters before the same place has something else to note.
 """
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from solvent.errors import SpaceError
@@ -28,6 +28,9 @@ class Keeper:
     def __init__(self, space: Space) -> None:
         self._space = space
         self._pool = None if space.is_atomic else ThreadPoolExecutor(AT_ONCE_MAX, thread_name_prefix="keeper")
+        self._letters = ThreadPoolExecutor(AT_ONCE_MAX, thread_name_prefix="letters")
+        #: Letters of places that nobody has waited for yet.
+        self._under_way: dict[Place, Future[list[int]]] = {}
 
     def keep(self, places: Iterable[Place], is_away: Callable[[SpaceError], bool]) -> dict[Place, SpaceError]:
         """Append what places have noted and said; give those whose appends were refused, and why.
@@ -58,25 +61,34 @@ class Keeper:
 
     def _keep_one(self, place: Place, appends: list[Append]) -> SpaceError | None:
         try:
-            _note(place, appends, self._append(appends))
+            self._append(place, appends)
         except SpaceError as error:
             return error
         return None
 
-    def _append(self, appends: list[Append]) -> list[int]:
+    def _append(self, place: Place, appends: list[Append]) -> None:
         space = self._space
         at = next((number for number, one in enumerate(appends) if one.expected is not None), None)
-        if space.is_atomic or len(appends) == 1 or at is None:
-            return space.append_all(appends)
+        if self._pool is None or at is None:
+            _note(place, appends, space.append_all(appends))
+            return
+        under_way = self._under_way.pop(place, None)
+        if under_way is not None:
+            # What the last record led to is said before the next one is written: who takes the place over counts on it.
+            under_way.result()
         # Letters only when it is sure that the place is still this agent's, but for those that do not rest on it.
-        positions = space.append_all(appends[:at]) if at else []
-        positions.append(space.append(appends[at].log, appends[at].data, expected=appends[at].expected))
-        return positions + (space.append_all(appends[at + 1 :]) if appends[at + 1 :] else [])
+        if at:
+            space.append_all(appends[:at])
+        journal = appends[at]
+        place.journal.kept(space.append(journal.log, journal.data, expected=journal.expected))
+        if appends[at + 1 :]:
+            self._under_way[place] = self._letters.submit(space.append_all, appends[at + 1 :])
 
     def close(self) -> None:
         """End its threads."""
         if self._pool is not None:
             self._pool.shutdown(wait=False)
+        self._letters.shutdown(wait=False)
 
 
 def _note(place: Place, appends: list[Append], positions: list[int]) -> None:

@@ -3,8 +3,8 @@
 Keys: `runs/RUN/plan` (what is to be run; written once), `runs/RUN/has/K` (the lease of place K), `runs/RUN/is/K` (how
 place K is, when nothing more can happen there unless a letter comes), `runs/RUN/part/K` (how its tasks are, when
 nothing more can happen at all), `runs/RUN/end` (how the run ended; written once). Logs: `runs/RUN/at/K` (the journal of
-place K, written by who has it), `runs/RUN/to/K` (letters to it, written by anybody); `submitted`, `over` (nothing more
-can happen) and `finished` have the names of runs.
+place K, written by who has it), `news/to/RUN/K` (letters to it, written by anybody); `news/submitted`, `news/over`
+(nothing more can happen) and `news/finished` have the names of runs.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ if TYPE_CHECKING:
     from solvent.running.report import Report
     from solvent.workflow.model import Workflow
 
-SUBMITTED, OVER, FINISHED = "submitted", "over", "finished"
+NEWS = "news/"
+"""All that agents must hear of is below it, so that they read it in one order, and nothing else."""
+SUBMITTED, OVER, FINISHED = f"{NEWS}submitted", f"{NEWS}over", f"{NEWS}finished"
 _BLOB = b"\xc1blob:"
 """Begins what is a blob's name: no value is written with this byte first."""
 
@@ -72,7 +74,7 @@ def log_at(run: str, place: int) -> str:
 
 def log_to(run: str, place: int) -> str:
     """Name the letters to a place."""
-    return f"runs/{run}/to/{place}"
+    return f"{NEWS}to/{run}/{place}"
 
 
 def key_of(run: str, what: str, place: int | None = None) -> str:
@@ -203,6 +205,6 @@ def is_over(found: Mapping[int, Standing], places: int) -> bool:
 
 
 __all__ = [
-    "FINISHED", "OVER", "SUBMITTED", "Ending", "Plan", "Standing", "end", "ending_of", "is_over", "key_of", "log_at",
+    "FINISHED", "NEWS", "OVER", "SUBMITTED", "Ending", "Plan", "Standing", "end", "ending_of", "is_over", "key_of",
     "log_to", "name_from", "places_of", "plan_of", "publish", "report_of", "standings", "submit", "workflow_of",
 ]  # fmt: skip
