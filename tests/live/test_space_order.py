@@ -1,4 +1,4 @@
-"""Whoever reads several logs of a space, again and again from where it was, misses nothing that is appended meanwhile."""
+"""Whoever reads several logs of a space, each time from where it was, misses nothing that is appended meanwhile."""
 
 from __future__ import annotations
 
