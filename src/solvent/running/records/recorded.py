@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from solvent.workflow.model import Workflow
 
 CALLS_TOGETHER_MAX = 200
-SECONDS_TOGETHER_MAX = 0.02
+SECONDS_TOGETHER_MAX = 0.05
 """How many calls wait for each other, and how long, so that they, and answers, are noted together."""
 LOST = "it was out when its process died, {} times"
 NOT_KEPT = "the answer of `{}` is not kept, and the call is made again should the run be resumed: {}"
