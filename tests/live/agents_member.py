@@ -93,13 +93,15 @@ class Heedless(Agent):
 
 
 VARIANTS = {
-    "": Agent, "heedless": Heedless, "deaf": Deaf, "hasty": Hasty, "dying": Dying, "forgetful": Forgetful,
+    "": Agent, "poor": Agent, "heedless": Heedless, "deaf": Deaf, "hasty": Hasty, "dying": Dying,
+    "forgetful": Forgetful,
 }  # fmt: skip
 
 
 def agent(url: str, name: str, ttl: float, variant: str = "") -> None:
     """Be an agent until told to stop."""
-    offers = Offers({one.name: one for one in SERVICES}, predicates=["tests.live.agents_services:is_odd"])
+    services = () if variant == "poor" else SERVICES
+    offers = Offers({one.name: one for one in services}, predicates=["tests.live.agents_services:is_odd"])
     space = _opened(url)
     tell = lambda text: print(f"{time.monotonic():.3f} {text}", flush=True)  # noqa: E731
     one = VARIANTS[variant](space, name, offers, ttl=ttl, jobs=JOBS, tell=tell)
