@@ -52,8 +52,15 @@ class Shares:
                 self._free.pop((case.run, number), None)
                 continue
             since = self._free.setdefault((case.run, number), now)
-            # The others may not have the services that it needs.
-            if self._mine < self._share or now - since > self._ttl:
+            if self._mine < self._share:
+                yield number
+            elif not is_free and now > since:
+                # Those whose share it is may have come just now, and do not know yet that its holder is dead. They get
+                # it when nothing is out there.
+                del self._free[case.run, number]
+                yield number
+            elif now - since > self._ttl:
+                # The others may not have the services that it needs.
                 yield number
 
     def took(self, case: Case, number: int) -> None:
