@@ -2,8 +2,8 @@
 
 All members are alike. Each has a pulse in the space, looks at who has which node, and takes what nobody has, or
 somebody who is presumed dead: it opens the node's journal, which begins the node's next life and shuts out whoever
-had it before, and goes on from there. A member that has nothing (a spare) comes first, then one that has
-one node. Nobody else is needed: the run goes on as long as one member does.
+had it before, and goes on from there. A member that has nothing (a spare) comes first; others wait for
+a beat of their pulse. Nobody else is needed: the run goes on as long as one member does.
 
 A member that was only stopped finds out at its next word: the journal refuses it (`live/space/journal`).
 """
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 _TOGETHER_SECONDS = 0.02
 """How long a look waits for more news."""
-_BEATS_MAX = 2
-"""How many beats of its pulse a member that has nodes lets others go first; two, so that nobody waits for long."""
+_LOOKS_PER_BEAT = 4
+"""How often a member looks while there is a node that it may take soon."""
 _PASSING = frozenset({"E402", "E403", "E409", "E410"})
 """What is wrong with a space for a while only, or with this member: somebody starts the node again."""
 
@@ -140,8 +140,9 @@ class Member:
             await self._leave(None)
 
     def _wait(self, watch: Any) -> None:
+        seconds = self._record.ttl / BEATS_PER_TTL
         try:
-            watch.wait(self._record.ttl / BEATS_PER_TTL)
+            watch.wait(seconds / _LOOKS_PER_BEAT if self._free_since else seconds)
         except SpaceError:
             time.sleep(self._record.ttl / BEATS_PER_TTL)
 
@@ -194,9 +195,9 @@ class Member:
             return False
         if is_new and node == self._first:
             return True
-        # Whoever has less comes first; and a node that nobody ever had has a member that is about to take it.
+        # Whoever has nothing comes first; and a node that nobody ever had has a member that is about to take it.
         since = self._free_since.setdefault(node, now)
-        return now - since >= (ttl if is_new else 0.0) + min(load, _BEATS_MAX) * ttl / BEATS_PER_TTL
+        return now - since >= (ttl if is_new else 0.0) + (ttl / BEATS_PER_TTL if load else 0.0)
 
     def _is_sure(self, at: float) -> bool:
         """Say whether nobody can have taken a node over since it was this member's at some moment."""
