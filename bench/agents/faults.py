@@ -15,6 +15,7 @@ import os
 import statistics
 import sys
 import time
+from itertools import chain
 from typing import TYPE_CHECKING
 
 # The modules of faults ask for it.
@@ -25,7 +26,7 @@ from tests.live.agents_faults import Outcome
 from tests.live.space_servers import served
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     Fault = Callable[[str, int], Outcome]
 
@@ -57,14 +58,12 @@ HEAD = ("fault", "space", "tried", "survived", "lost", "kills", "finished, calle
         "to progress: median", "max")  # fmt: skip
 
 
-def rows(times: int, first: int, only: str) -> list[tuple[str, ...]]:
-    """Try all, and give the rows of the table."""
-    found = []
+def rows(times: int, first: int, only: str) -> Iterator[tuple[str, ...]]:
+    """Try all, and give the rows of the table as they are known."""
     for space, faults in (("SQLite", ON_BOTH | ON_FILES), ("NATS", ON_BOTH), ("NATS", ON_SERVERS)):
         for name, fault in faults.items():
             if only in name:
-                found.append(_row(name, space, fault, range(first, first + times), is_served=faults is not ON_SERVERS))
-    return found
+                yield _row(name, space, fault, range(first, first + times), is_served=faults is not ON_SERVERS)
 
 
 def _row(name: str, space: str, fault: Fault, seeds: range, *, is_served: bool) -> tuple[str, ...]:
@@ -115,11 +114,12 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="")
     given = parser.parse_args()
-    table = [HEAD, *rows(given.times, given.seed, given.only)]
-    widths = [max(len(row[column]) for row in table) for column in range(len(HEAD))]
-    for row in table:
-        print("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())
-    return 1 if any(row[4] not in {"0", ""} for row in table[1:]) else 0
+    widths = [max(map(len, (*ON_BOTH, *ON_FILES, *ON_SERVERS))), 6, *map(len, HEAD[2:])]
+    lost = False
+    for row in chain([HEAD], rows(given.times, given.seed, given.only)):
+        print("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip(), flush=True)
+        lost = lost or row[4] not in {"0", "", HEAD[4]}
+    return int(lost)
 
 
 if __name__ == "__main__":
