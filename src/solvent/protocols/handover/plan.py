@@ -1,9 +1,10 @@
 """Makes one whole of what survivors have of a resource: a tree, a queue, and exactly one token.
 
 Nothing that a survivor has is taken from it: who holds a claim holds it still, who has the token has it still, who
-waits keeps its turn. What was on its way between processes is gone, and is made anew: places are linked in the order of
-their turns; if nobody has the token, the first that waits gets a new one, or it rests at the root. Since everybody has
-stopped before, and takes nothing of the old epoch any more, the old token cannot come back.
+waits and knows its turn keeps it; who has not heard of its place asks again. What was on its way between processes is
+gone, and is made anew: places are linked in the order of their turns; if nobody has the token, the first that waits
+gets a new one, or it rests at the root. Since everybody has stopped before, and takes nothing of the old epoch any
+more, the old token cannot come back.
 
 The data: the version that the token names, if who has it lives; else the last one that survivors have or can find.
 Who can find it takes part from then on, so that it does not leave with it. Parts that were changed since: see `parts`.

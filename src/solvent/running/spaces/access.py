@@ -13,7 +13,7 @@ import msgspec
 
 from solvent.errors import Misuse
 from solvent.live.data.arrays import array_of, is_resized, resized_form, told_by
-from solvent.running.spaces.contents import shape_of_part
+from solvent.running.spaces.contents import bytes_from, shape_of_part
 
 if TYPE_CHECKING:
     from solvent.live.data import Region, Writing
@@ -82,6 +82,8 @@ class Access(msgspec.Struct, eq=False):
         """Change the number of bytes, and give a new view."""
         if self.writing is None:
             raise Misuse("S104", "only who holds all of a resource, to change it, can change its size")
+        # Before anything is changed: what is wrong here would be everybody's.
+        size = bytes_from(size)
         self.writing.resize(size)
         self.writing.describe(resized_form(self.writing.form, size))
         return self.writing.view

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from solvent.errors import Misuse, SolventError
 from solvent.protocols.elmp.vocabulary import WHOLE, Claim
+from solvent.running.spaces.contents import bytes_from
 from solvent.running.spaces.cycle import Cycle, HandleState
 from solvent.running.spaces.section import Section
 from solvent.running.spaces.threads import in_background
@@ -323,7 +324,12 @@ class Claiming:
     def _claim(self, mode: Mode | None, offset: int | None, length: int | None) -> Claim | None:
         if mode is None and offset is None and length is None:
             return None
-        return claim_from(mode or ("read" if self._usual.is_shared else "write"), offset or 0, length)
+        usual = self._usual
+        return claim_from(
+            mode or ("read" if usual.is_shared else "write"),
+            usual.first if offset is None else offset,
+            usual.length if length is None else length,
+        )
 
     def _held(self) -> Access:
         cycle = self._cycle
@@ -337,9 +343,8 @@ def claim_from(mode: Any, offset: Any, length: Any) -> Claim:
     """Read and check what is to be claimed."""
     if mode not in ("write", "read"):
         raise Misuse("S102", f"{mode!r} is no way to claim a resource", hint='it is "write" or "read"')
-    for number in (offset, length):
-        if number is not None and (not isinstance(number, int) or isinstance(number, bool) or number < 0):
-            raise Misuse("S102", f"{number!r} is no number of bytes")
+    offset = bytes_from(offset)
+    length = None if length is None else bytes_from(length)
     if length == 0:
         raise Misuse("S102", "a part of no bytes cannot be claimed")
     return Claim(is_shared=mode == "read", first=offset, length=length)

@@ -89,19 +89,28 @@ def contents_from(
         hint = "give `initial`, `array` or `file`; a `size` only with `file`, or alone"
         raise Misuse("S102", "data is said to be several things at once", hint=hint)
     if size is not None:
-        number = _number(size)
-        if number is None or number < 0:
-            raise Misuse("S102", f"{size!r} is no number of bytes")
-        size = number
+        size = bytes_from(size)
     if size is not None and (initial is not None or array is not None):
         raise Misuse("S102", "a size is said twice: what is given has one")
     if file is not None:
-        return Contents(size=size, path=Path(file).absolute())
+        try:
+            path = Path(file)
+        except TypeError:
+            raise Misuse("S102", f"{file!r} is no file") from None
+        return Contents(size=size, path=path.absolute())
     if array is not None:
         return _of_array(array)
     if initial is not None:
         return _of_initial(initial)
     return Contents(size=size)
+
+
+def bytes_from(given: Any) -> int:
+    """Read and check a number of bytes."""
+    number = _number(given)
+    if number is None or number < 0:
+        raise Misuse("S102", f"{given!r} is no number of bytes")
+    return number
 
 
 def _number(given: Any) -> int | None:
@@ -172,4 +181,4 @@ def shape_of_part(shape: tuple[int, ...], itemsize: int, offset: int, length: in
     return (length // itemsize,)
 
 
-__all__ = ["NOTHING", "Contents", "contents_from", "shape_of_part"]
+__all__ = ["NOTHING", "Contents", "bytes_from", "contents_from", "shape_of_part"]

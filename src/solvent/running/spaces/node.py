@@ -42,12 +42,14 @@ from solvent.protocols.handover.vocabulary import (
 from solvent.protocols.machine import Machine, NodeId
 from solvent.running.spaces.admission import Admission
 from solvent.running.spaces.resource import Resource
+from solvent.running.spaces.threads import in_background
 from solvent.running.spaces.words import Home, home_from_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from solvent.live import Address
+    from solvent.running.spaces.access import Access
     from solvent.running.spaces.meeting import Contact
     from solvent.running.spaces.place import SpacePlace
 
@@ -360,8 +362,21 @@ class SpaceNode:
 
     def _fail(self, fault: SolventError) -> None:
         self.fault = fault
-        for resource in list(self.resources.values()):
-            resource.fail(fault)
+        held = [access for resource in list(self.resources.values()) for access in resource.fail(fault)]
+        in_background(lambda: self._let_go(held), "solvent-let-go")
+
+    def _let_go(self, held: list[Access]) -> None:
+        """Put back what was kept of what was held, and be known to take no part any more.
+
+        As long as this process is on the roll its neighbours believe that it takes part, and wait for it.
+        """
+        try:
+            for access in held:
+                with suppress(SolventError, OSError):
+                    access.abandon()
+        finally:
+            if self._roll is not None:
+                self._roll.leave()
 
 
 __all__ = ["SpaceNode"]

@@ -38,6 +38,7 @@ from solvent.running.spaces.words import LOST, details_from_text, is_part, merge
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from solvent.running.spaces.access import Access
     from solvent.running.spaces.contents import Contents
     from solvent.running.spaces.node import SpaceNode
 
@@ -276,16 +277,20 @@ class Resource:
         """Tell what data there is on this host."""
         return self.keeping.inventory()
 
-    def fail(self, fault: SolventError) -> None:
-        """Let everything be over, since the process takes no part in the space any more."""
+    def fail(self, fault: SolventError) -> list[Access]:
+        """Let everything be over, since the process takes no part in the space any more; give what was held.
+
+        What was kept of it is to be put back, which may take long.
+        """
+        held = []
         for cycle in list(self._cycles.values()):
             cycle.problem = fault
             access, cycle.access = cycle.access, None
             cycle.end()
             if access is not None:
-                # What was kept is put back, which may take long.
-                _start(access.abandon, f"solvent-abandon-{self.name}")
+                held.append(access)
         self._cycles.clear()
+        return held
 
 
 def _start(what: Callable[[], None], name: str) -> None:

@@ -78,11 +78,15 @@ def rest_of(size: int, birth: int, *, keep_last: bool, form: str) -> str:
 
 @lru_cache(maxsize=1024)
 def details_from_text(text: str) -> Details | None:
-    """Read them; none if the data is lost."""
+    """Read them; none if the data is lost, or nobody knows what was meant."""
     match text.split(" ", 4):
-        case [version, size, birth, keep_last, form]:
+        case [version, size, birth, keep_last, form] if all(map(_is_number, (version, size, birth))):
             return Details(int(version), int(size), int(birth), keep_last == "1", form)
     return None
+
+
+def _is_number(text: str) -> bool:
+    return text.removeprefix("-").isdecimal()
 
 
 def lost_data(holder: NodeId) -> Data:
