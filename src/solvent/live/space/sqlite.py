@@ -176,6 +176,9 @@ class SqliteSpace(Space):
         unknown = {number for _, number in rows if number not in self._names}
         for number in unknown:
             self._note(connection.execute("SELECT name, number FROM logs WHERE number = ?", (number,)))
+        for position, number in rows:
+            if number not in self._names:
+                raise self._file.damaged(f"record {position} is of a log that is not there")
         wanted = [position for position, number in rows if is_within(self._names[number], scopes)][:limit]
         found = list[tuple[int, int, int, bytes]]()
         for position in wanted:
