@@ -160,7 +160,7 @@ def _is_quiet(world: World) -> bool:
     """Whether nothing has happened for much longer than it takes to take a place over."""
     lines = world.lines()
     starts = [float(one.said().partition(" ")[0]) for one in world.alive if one.said()]
-    began = max([line.began for line in lines] + starts)
+    began = max([time.monotonic() if not starts else 0.0, *(line.began for line in lines), *starts])
     return len(starts) == len(world.alive) and time.monotonic() - began > 6 * world.ttl
 
 

@@ -16,35 +16,32 @@ from typing import Any
 from solvent.errors import Conflict, SolventError
 from solvent.live.space import open_space
 from solvent.running.agents import Agent, submit
-from solvent.running.agents.keeping import Keeper
 from solvent.running.agents.offers import Offers
 from solvent.running.agents.plans import ending_of
 from solvent.workflow.files import load_text
 from tests.live.agents_services import SERVICES
 
 JOBS = 4
-DEATHS = 0.1
-
-
-class Mortal(Keeper):
-    """Dies now and then between a place's journal and its letters, as an agent may where a space is not atomic."""
-
-    def _append(self, appends: Any) -> list[int]:
-        positions = list[int]()
-        for number, one in enumerate(appends):
-            positions.append(self._space.append(one.log, one.data, expected=one.expected))
-            if one.expected is not None and appends[number + 1 :] and random.random() < DEATHS:
-                signal.raise_signal(signal.SIGKILL)
-        return positions
+DEATHS = 0.06
 
 
 class Dying(Agent):
-    """As it should be, but dies at the worst of moments."""
+    """As it should be, but dies at the worst of moments: when a record is in a journal, and its letters are not sent.
+
+    For this the space is taken for one that does not do all or nothing, as servers are.
+    """
 
     def __init__(self, space: Any, *arguments: Any, **options: Any) -> None:
-        space.is_atomic = False
+        append = space.append
+
+        def dying(log: str, data: bytes, *, expected: int | None = None) -> int:
+            position: int = append(log, data, expected=expected)
+            if expected is not None and random.random() < DEATHS:
+                signal.raise_signal(signal.SIGKILL)
+            return position
+
+        space.append, space.is_atomic = dying, False
         super().__init__(space, *arguments, **options)
-        self._keeper = Mortal(space)
 
 
 class Forgetful(Dying):

@@ -39,8 +39,7 @@ if TYPE_CHECKING:
     from tests.live.agents_world import Member
 
 AWAY_SECONDS = 1.5
-HOSTS = "10.123.77"
-"""The network of hosts that are made for a test."""
+HOSTS_COUNT = 3
 
 
 def server_killed(url: str, seed: int) -> Outcome:
@@ -214,12 +213,12 @@ def host_cut_off(url: str, seed: int) -> Outcome:
     """Run agents on three hosts; pull the cable of one host, kill the agent of another, and put the cable in again."""
     del url
     workflow = chain(10, 40)
-    with hosts(AGENTS_COUNT) as (address, *names), server(host=address) as one, World(one.url, pause=PAUSE) as world:
+    with hosts(HOSTS_COUNT) as (address, *names), server(host=address) as one, World(one.url, pause=PAUSE) as world:
         members = []
         for name in names:
             world.before = ("ip", "netns", "exec", name)
             members += world.start()
-        together(world, AGENTS_COUNT)
+        together(world, HOSTS_COUNT)
         world.submit(RUN, workflow)
         _until_busy(world, members[0])
         _ip("link", "set", f"{names[0]}o", "down")

@@ -197,6 +197,7 @@ class World:
         return [
             *self._wrong_results(run, workflow, oracle or run_workflow(workflow, jobs=4)),
             *self._wrong_calls(run, workflow),
+            *(f"{one.name}: {one.said()[-800:]}" for one in self.members.values() if "Traceback" in one.said()),
         ]
 
     def _wrong_results(self, run: str, workflow: Workflow, oracle: Report) -> list[str]:

@@ -111,9 +111,9 @@ def test_nobody_is_presumed_dead_on_a_busy_machine(seed: int) -> None:
 
 
 def test_an_agent_that_ignores_conflicts_is_found() -> None:
-    """One that was replaced and goes on as if it were not leaves journals in which calls follow their answers."""
+    """One that was replaced and goes on as if it were not makes calls that others make, and nobody knows it."""
     outcome = agents_faults.agent_stopped("", 1, "deaf")
-    assert any("called again" in one for one in outcome.wrong)
+    assert any("called again" in one or "not marked" in one for one in outcome.wrong), outcome
 
 
 @pytest.mark.soak

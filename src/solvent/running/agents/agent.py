@@ -34,7 +34,6 @@ from solvent.running.agents.plans import (
     standings,
 )
 from solvent.running.agents.sharing import Shares
-from solvent.running.lean import few_collections
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,8 +46,8 @@ PATIENCE_SECONDS = 0.5
 """How long a turn waits for something to come."""
 IDLE_SECONDS = 0.02
 """How long nothing must have happened at a place before that is told."""
+ANNOUNCED_LOOKS_MAX, READ_MAX = 20, 1000
 _CHANGED = object()
-READ_MAX = 1000
 _OF_DATA = frozenset({"E404", "E405", "E406", "E410"})
 """A name that cannot be, too much for the space, missing or damaged."""
 
@@ -84,6 +83,8 @@ class Agent:
         self._read_up_to = 0
         self._looks_at = 0.0
         self._ended = set[str]()
+        #: Runs that were announced and have no plan yet, and how often that was looked for.
+        self._announced: dict[str, int] = {}
         #: How often this agent may have been presumed dead when it last saw which places it still has.
         self._lapses = 0
         #: Places at which nothing more can happen unless a letter comes, and since when.
@@ -96,7 +97,7 @@ class Agent:
 
     def run(self, *, until_idle: bool = False) -> None:
         """Work until it is stopped; or until every run that was submitted is over."""
-        with few_collections(), self._pulse, self._space.watch([NEWS]) as watch:
+        with self._pulse, self._space.watch([NEWS]) as watch:
             watcher = threading.Thread(target=self._watch, args=(watch,), name=f"watch of {self.name}", daemon=True)
             watcher.start()
             try:
@@ -135,6 +136,7 @@ class Agent:
                 self._look(touched)
                 self._looks_at = time.monotonic() + self._ttl / BEATS_PER_TTL
             self._do(touched)
+            self._look_after_letters()
             if self._idle:
                 self._tell_idle()
         except SpaceError as error:
@@ -227,7 +229,12 @@ class Agent:
     def _open(self, run: str) -> None:
         try:
             plan = plan_of(self._space, run)
-            if plan is None or ending_of(self._space, run) is not None:
+            if plan is None:
+                # It is about to be submitted, or who was to do it has died.
+                self._announced[run] = self._announced.get(run, 0) + 1
+                return
+            self._announced.pop(run, None)
+            if ending_of(self._space, run):
                 return
             self.cases[run] = case = Case(
                 self._space, self.name, run, plan, self._offers, jobs=self._jobs, may_begin=self._may_act
@@ -275,6 +282,15 @@ class Agent:
             else:
                 self._give_up(case, place, error)
 
+    def _look_after_letters(self) -> None:
+        """See whether letters were refused that nobody waits for: a place with nothing more to note never would."""
+        for place, error in self._keeper.refused().items():
+            case = self.cases.get(place.run_name)
+            if case is not None and case.here.get(place.number) is place:
+                if _is_away(error):
+                    raise error
+                self._give_up(case, place, error)
+
     def _give_up(self, case: Case, place: Place, error: SolventError) -> None:
         """End a run that cannot go on: its record is damaged, or a product cannot be computed."""
         case.drop(place.number)
@@ -288,6 +304,8 @@ class Agent:
     def _look(self, touched: dict[Place, Case]) -> None:
         """Take this agent's share of the places that nobody has."""
         shares = self._shares
+        for run in [run for run, count in self._announced.items() if count < ANNOUNCED_LOOKS_MAX]:
+            self._open(run)
         shares.look(self.cases)
         for case in list(self.cases.values()):
             if self._is_ended(case):

@@ -59,6 +59,17 @@ class Keeper:
                 raise problem
         return refused
 
+    def refused(self) -> dict[Place, SpaceError]:
+        """Give the places whose letters, which nobody waited for, were not taken, and why; each is told once."""
+        found = {}
+        for place, letters in [one for one in self._under_way.items() if one[1].done()]:
+            del self._under_way[place]
+            try:
+                letters.result()
+            except SpaceError as error:
+                found[place] = error
+        return found
+
     def _keep_one(self, place: Place, appends: list[Append]) -> SpaceError | None:
         try:
             self._append(place, appends)

@@ -1,0 +1,53 @@
+"""What places have noted and said is kept; letters that nobody waits for are not lost in silence."""
+
+from __future__ import annotations
+
+import time
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from solvent.live.space import Append, open_space
+from solvent.running.agents.keeping import Keeper
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class Speaker:
+    """Stands where a place is: it has noted something, and has something to say."""
+
+    def __init__(self, letter: bytes) -> None:
+        self.journal = SimpleNamespace(kept=lambda _: None)
+        self._letter = letter
+
+    def appends(self) -> list[Append]:
+        """Give a record and a letter."""
+        return [Append("at", b"noted", 0), Append("to", self._letter)]
+
+
+def _refused(tmp_path: Path, letter: bytes) -> list[str]:
+    with open_space(str(tmp_path / "space.db"), record_bytes_max=100) as space:
+        space.is_atomic = False
+        keeper, place = Keeper(space), Speaker(letter)
+        some: Any = place
+        assert keeper.keep([some], lambda _: False) == {}
+        keeper.close()
+        until, found = time.monotonic() + 30, dict[Any, Any]()
+        while keeper._under_way and time.monotonic() < until:
+            found |= keeper.refused()
+        assert not keeper._under_way
+        assert [one.data for one in space.read("at")] == [b"noted"]
+        assert bool(space.read("to")) == (not found)
+        assert set(found) <= {place}
+        assert keeper.refused() == {}
+        return [error.code for error in found.values()]
+
+
+def test_a_letter_that_is_taken_is_no_problem(tmp_path: Path) -> None:
+    """It is in the log, and nothing is told of it."""
+    assert _refused(tmp_path, b"said") == []
+
+
+def test_a_letter_that_is_refused_is_told(tmp_path: Path) -> None:
+    """The place that said it is named, once, also if it never notes anything again."""
+    assert _refused(tmp_path, bytes(101)) == ["E405"]
