@@ -51,6 +51,7 @@ def _run(options: Namespace) -> int:
     from solvent.live.space import open_space
     from solvent.running.agents.agent import Agent
     from solvent.running.agents.stopping import Stopper
+    from solvent.running.lean import few_collections
 
     offers = offers_from(options.services, trusts_all=options.trust_all)
     url = _space(options)
@@ -64,7 +65,7 @@ def _run(options: Namespace) -> int:
         say.tell(f"agent at {redacted(url)}, process {os.getpid()}; offers {what}")
         if options.trust_all:
             say.tell("--trust-all: it runs every command that anybody submits to this space")
-        with Stopper(space, name, agent.stop, until=options.until or ""):
+        with few_collections(), Stopper(space, name, agent.stop, until=options.until or ""):
             agent.run()
         say.tell("ends; others go on with what it had")
     return 0

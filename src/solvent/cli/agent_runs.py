@@ -37,7 +37,14 @@ def find_run_of_agents(space: Space, text: str) -> str | None:
     name = name_from(text.encode())
     if name and space.get(f"runs/{name}{_PLAN}") is not None:
         return name
+    if name and space.get(f"runs/{name}") is not None:
+        # A run of one process, by its whole name.
+        return None
     matches = [run for run in runs_of_agents(space) if text and run.startswith(text)]
+    if matches:
+        from solvent.running.records.runs import all_runs
+
+        matches += [card.run for card in all_runs(space) if card.run.startswith(text)]
     if len(matches) > 1:
         said = f"`{text}` may be several runs: {', '.join(matches[-5:])}"
         raise RecordProblem("R401", said, hint="write more of the name")

@@ -46,7 +46,7 @@ def add_run(parser: ArgumentParser, *, default: str = "") -> None:
 
 def begin_record(options: Namespace, workflow: Workflow, inputs: dict[str, Any]) -> HeldRun | None:
     """Give the run that is to be recorded; nothing where it is not to be, or cannot be, which is said."""
-    given = options.space or os.environ.get(VARIABLE, "")
+    given = _given(options)
     if options.no_record or given == NOWHERE:
         for name in ("space", "name", "no_sync"):
             if options.no_record and getattr(options, name):
@@ -77,6 +77,12 @@ def begin_record(options: Namespace, workflow: Workflow, inputs: dict[str, Any])
     return held
 
 
+def _given(options: Namespace) -> str:
+    """Give the address that was said; no service finds it in its environment: it may have a password."""
+    known = os.environ.pop(VARIABLE, "")
+    return options.space or known
+
+
 def _made_folder() -> str:
     """Make the folder of records, which no version control shall see, and give the file in it."""
     from pathlib import Path
@@ -97,7 +103,7 @@ def open_records(options: Namespace) -> Space:
     """Open the space that the options name; one that is not there is not made."""
     from solvent.live.space import open_space
 
-    given = options.space or os.environ.get(VARIABLE, "")
+    given = _given(options)
     if given == NOWHERE:
         hint = f"name it: --space URL; {VARIABLE} says `{NOWHERE}`"
         raise RecordProblem("R401", "it is not said where runs are recorded", hint=hint)
@@ -111,7 +117,7 @@ def open_records(options: Namespace) -> Space:
 
 def url_of(options: Namespace) -> str:
     """Give where runs are, as agents are told; the folder of the default is made."""
-    given = options.space or os.environ.get(VARIABLE, "")
+    given = _given(options)
     if given == NOWHERE:
         raise RecordProblem("R401", "agents meet at a space, and none is named", hint="name it: --space URL")
     return _place(given) if given else _made_folder()

@@ -51,8 +51,8 @@ def add_place(parser: object, places_max: int) -> None:
     add_space(parser)  # type: ignore[arg-type]
     add = parser.add_argument  # type: ignore[attr-defined]
     add("--name", metavar="RUN", help="what the run is called (default: a new name)")
-    says = "into how many places, each with one agent at a time, it is divided at most (default: %(default)s)"
-    add("--places", type=at_least(1), default=places_max, metavar="N", help=says)
+    says = f"into how many places, with one agent each, it is divided (default: by its size; most {places_max})"
+    add("--places", type=at_least(1), metavar="N", help=says)
     add("--no-sync", action="store_true", help="do not wait for the disk: a power cut may lose seconds")
 
 

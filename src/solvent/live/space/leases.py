@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 AGENTS = "agents/"
 TTL = 10.0
+TTL_MAX = 3600.0
+"""Nobody is waited for longer than that, whatever it says."""
 BEATS_PER_TTL = 4
 
 
@@ -145,7 +147,7 @@ class Pulses:
         self._gone -= found.keys()
 
     def is_presumed_dead(self, agent: str) -> bool:
-        """Whether an agent has been still for longer than `ttl`, or has taken its pulse away.
+        """Whether an agent has been still for longer than `ttl`, this one's or its own, or has taken its pulse away.
 
         One that never had a pulse is waited for, too, from the first time it is asked for.
         """
@@ -153,8 +155,9 @@ class Pulses:
             return True
         if math.isinf(self._looked_at):
             self.look()
-        _, since = self._seen.setdefault(agent, (None, self._looked_at))
-        return self._looked_at - since > self.ttl
+        entry, since = self._seen.setdefault(agent, (None, self._looked_at))
+        still = self._looked_at - since
+        return still > self.ttl and (entry is None or still > min(_ttl_of(entry), TTL_MAX))
 
     def alive(self) -> dict[str, Entry]:
         """Give the agents that have a pulse and are not presumed dead."""
@@ -233,6 +236,15 @@ def pulse_from_value(value: bytes) -> dict[str, Any]:
         return msgspec.msgpack.decode(value, type=dict[str, Any])
     except msgspec.MsgspecError as error:
         raise SpaceError("E406", f"the value is no pulse: {error}") from error
+
+
+def _ttl_of(entry: Entry) -> float:
+    """Give for how long an agent may be still, as it says itself: it beats a few times in that time."""
+    try:
+        told = pulse_from_value(entry.value).get("ttl")
+    except SpaceError:
+        return 0.0
+    return float(told) if isinstance(told, int | float) else 0.0
 
 
 def _checked(ttl: float) -> float:

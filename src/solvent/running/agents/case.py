@@ -175,7 +175,7 @@ class Case:
             else:
                 return
             known = 0 if entry is None else entry.revision
-            if entry is not None and msgspec.msgpack.decode(entry.value, type=Standing).position > standing.position:
+            if entry is not None and _position_in(entry.value) > standing.position:
                 # Another agent has the place by now, and knows more.
                 return
 
@@ -205,6 +205,14 @@ class Case:
         if self._caller is not None:
             with suppress(RecordProblem):
                 self._caller.close(cancel=True)
+
+
+def _position_in(data: bytes) -> int:
+    """Give where the journal ended when a place's standing was told; what does not read was told by nobody."""
+    try:
+        return msgspec.msgpack.decode(data, type=Standing).position
+    except msgspec.MsgspecError:
+        return 0
 
 
 __all__ = ["Case"]

@@ -77,6 +77,8 @@ class Place(RecordedRun):
         self._names_here = names
         self._wanted = wanted
         self._letters = deque[Record]()
+        # What has come before something that was said before it, by sender and number.
+        self._ahead: dict[tuple[int, int], Molecule] = {}
         self._words = Writer(journal.space)
         self._away = {one[1] for one in self.solution if type(one) is tuple and one[0] is _AWAY}
         self._outgoing: dict[int, list[words.Said]] = {}
@@ -221,11 +223,14 @@ class Place(RecordedRun):
                 raise RecordProblem(
                     "R403", f"record {record.position} of `{record.log}` does not read: {error}"
                 ) from None
+            sender = letter.sender
             for number, molecule in enumerate(molecules, letter.first):
-                # What was said again has been heard.
-                if number == self.heard[letter.sender] + 1:
-                    self.heard[letter.sender] = number
-                    self._receive(molecule)
+                # What was said again has been heard; what a server has put before another waits for that.
+                if number > self.heard[sender]:
+                    self._ahead[sender, number] = molecule
+            while (sender, self.heard[sender] + 1) in self._ahead:
+                self.heard[sender] += 1
+                self._receive(self._ahead.pop((sender, self.heard[sender])))
         self.reactor.go_on(self.solution)
 
     def _receive(self, molecule: Molecule) -> None:

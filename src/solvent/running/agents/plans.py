@@ -17,7 +17,7 @@ import msgspec
 
 from solvent.errors import Conflict, RecordProblem, SpaceError
 from solvent.live.space.interface import check_name
-from solvent.running.agents.partition import divided, places_for
+from solvent.running.agents.partition import PLACES_MAX, divided, places_for
 from solvent.running.agents.parts import merged, part_from, plain_part
 from solvent.running.records import values
 from solvent.running.records.journal import BLOB_BYTES_MIN
@@ -86,13 +86,15 @@ def submit(
     space: Space, run: str, workflow: Workflow, inputs: Mapping[str, Any] | None, *, places_max: int | None = None
 ) -> Plan:
     """Have a workflow run by whichever agents there are."""
-    places_max = places_max or places_for(workflow)
+    places_max = min(places_max or places_for(workflow), PLACES_MAX)
     document = space.put_blob(write(workflow, suffix=".json").encode())
     try:
         given = values.encode(dict(inputs or {}))
     except values.Unrecordable as error:
         raise RecordProblem("R406", f"the inputs of `{workflow.name}` cannot be sent to agents: {error}") from None
     plan = Plan(document, given, workflow.name, len(divided(workflow, places_max)), places_max, time.time())
+    # Before, so that a run whose submitter dies here is known of; and after, so that agents need not look again.
+    space.append(SUBMITTED, run.encode())
     space.put(key_of(run, "plan"), msgspec.msgpack.encode(plan), expected=0)
     space.append(SUBMITTED, run.encode())
     return plan
@@ -104,19 +106,28 @@ def plan_of(space: Space, run: str) -> Plan | None:
     if entry is None:
         return None
     try:
-        return msgspec.msgpack.decode(entry.value, type=Plan)
+        plan = msgspec.msgpack.decode(entry.value, type=Plan)
     except msgspec.MsgspecError as error:
         raise RecordProblem("R403", f"the plan of `{run}` does not read: {error}") from None
+    if not (1 <= plan.places <= plan.places_max <= PLACES_MAX):
+        raise RecordProblem("R403", f"the plan of `{run}` does not read: {plan.places} places")
+    return plan
 
 
 def workflow_of(space: Space, plan: Plan) -> Workflow:
     """Give the workflow of a plan, with its services as they were submitted."""
-    return load_text(space.get_blob(plan.document).decode(), name=f"{plan.name}.json").workflow
+    try:
+        text = space.get_blob(plan.document).decode()
+    except UnicodeDecodeError:
+        raise RecordProblem("R403", f"the workflow `{plan.name}` does not read: it is no text") from None
+    return load_text(text, name=f"{plan.name}.json").workflow
 
 
 def places_of(workflow: Workflow, plan: Plan) -> tuple[list[frozenset[str]], dict[Molecule, int]]:
     """Give the tasks of each place, and the place of each task."""
     places = divided(workflow, plan.places_max)
+    if len(places) != plan.places:
+        raise RecordProblem("R403", f"the plan of `{plan.name}` does not fit: it has {plan.places} places")
     where = {task_symbol(name): number for number, names in enumerate(places) for name in names}
     return [frozenset(names) for names in places], where
 

@@ -6,6 +6,7 @@ import random
 import time
 from typing import TYPE_CHECKING
 
+from solvent.errors import SpaceError
 from solvent.live.space.leases import Pulses, holder_from_entry
 from solvent.running.agents.plans import key_of
 
@@ -42,11 +43,15 @@ class Shares:
         """Give places of a run to take; whoever takes one says so by `took`."""
         now = time.monotonic()
         below = key_of(case.run, "has") + "/"
-        held = {int(key.removeprefix(below)): entry for key, entry in self._space.keys(below).items()}
+        held = {key.removeprefix(below): entry for key, entry in self._space.keys(below).items()}
         numbers = [one for one in range(case.plan.places) if one not in case.here and case.can_serve(one)]
         random.shuffle(numbers)
         for number in numbers:
-            known = holder_from_entry(held[number]) if number in held else None
+            try:
+                known = holder_from_entry(held[str(number)]) if str(number) in held else None
+            except SpaceError:
+                # Nobody who keeps to the rules has written that; nobody can take it by them.
+                continue
             is_free = known is None or not known.agent or known.agent == self._agent
             if not is_free and known is not None and not self.pulses.is_presumed_dead(known.agent):
                 self._free.pop((case.run, number), None)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from solvent.errors import AgentProblem, Conflict, RecordProblem, WorkflowProblem
-from solvent.running.agents.partition import PLACES_MAX
 from solvent.running.agents.plans import key_of, name_from, submit
 from solvent.workflow.concrete import Concretiser
 
@@ -20,7 +19,7 @@ _ALONE = "run it without agents: `solvent run WORKFLOW`"
 
 
 def give_to_agents(
-    space: Space, run: str, workflow: Workflow, inputs: Mapping[str, Any] | None, *, places_max: int = PLACES_MAX
+    space: Space, run: str, workflow: Workflow, inputs: Mapping[str, Any] | None, *, places_max: int | None = None
 ) -> Plan:
     """Have a workflow run by whichever agents there are; raise `AgentProblem` A101 for one that they cannot run."""
     refuse_what_agents_cannot(workflow)
@@ -29,7 +28,7 @@ def give_to_agents(
     if not name_from(run.encode()):
         hint = "letters, digits and _ . = - only"
         raise AgentProblem("A101", f"a run cannot be called {run!a}", hint=hint)
-    if space.get(key_of(run, "plan")) is not None:
+    if space.get(key_of(run, "plan")) is not None or space.get(f"runs/{run}") is not None:
         raise _taken(run)
     try:
         return submit(space, run, workflow, inputs, places_max=places_max)

@@ -118,7 +118,7 @@ def test_a_submitted_workflow_is_found_as_it_was(space: Space) -> None:
         "add": "tests.unit.running.agents.flows:add",
         "broken": "tests.unit.running.agents.flows:broken",
     }
-    assert [record.data for record in space.read(SUBMITTED)] == [b"r1"]
+    assert [record.data for record in space.read(SUBMITTED)] == [b"r1", b"r1"]
 
 
 def test_a_run_is_submitted_once(space: Space) -> None:
