@@ -20,7 +20,7 @@ TEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 .DELETE_ON_ERROR:
 # Two pips at work in one environment would spoil it.
 .NOTPARALLEL:
-.PHONY: help run test check format gallery messages bench bench-workflow bench-records bench-patterns bench-protocols bench-handover bench-space faults soak fuzz clean
+.PHONY: help run test check format gallery messages bench bench-workflow bench-records bench-patterns bench-protocols bench-handover bench-space bench-agents faults soak fuzz clean
 
 help:  ## show this list
 	@grep -E '^[a-z]+:.*##' $(firstword $(MAKEFILE_LIST)) \
@@ -79,6 +79,9 @@ bench-handover: $(VENV)/.installed  ## hand data and locks over; compare with ba
 
 bench-space: $(VENV)/.installed  ## see what keeping records costs, on disk or not; compare with bare SQLite
 	@$(BIN)/python -m bench.space.appends
+
+bench-agents: $(VENV)/.installed  ## run workflows by agents around a space; compare with Ray
+	@$(BIN)/python -m bench.agents.speed
 
 faults: $(VENV)/.installed  ## kill, stop and cut off agents and servers, and count what came of it
 	@$(BIN)/python -m bench.agents.faults
