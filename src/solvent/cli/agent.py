@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from solvent.running.agents.agent import Agent
     from solvent.running.agents.offers import Offers
 
-_TTL_MIN = 0.5
+TTL_MIN = 0.5
 _SAYS = (
     "Run tasks of workflows that were submitted to a space, together with other agents; Ctrl-C ends it, and others go "
     "on.\nAn agent calls only the services of the files that it was started with, whatever somebody submits."
@@ -88,9 +88,14 @@ def _options(arguments: list[str]) -> Namespace:
     parser.add_argument("--no-sync", action="store_true", help="do not wait for the disk: a power cut may lose seconds")
     add_format(parser)
     options = parser.parse_args(arguments)
-    if options.ttl < _TTL_MIN:
-        raise Misuse("H313", f"`--ttl` is at least {_TTL_MIN} seconds")
+    check_ttl(options)
     return options
+
+
+def check_ttl(options: Namespace) -> None:
+    """Refuse a lease that is too short, before anything is begun."""
+    if options.ttl < TTL_MIN:
+        raise Misuse("H313", f"`--ttl` is at least {TTL_MIN} seconds")
 
 
 def offers_from(files: list[str], *, trusts_all: bool = False) -> Offers:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from solvent.cli.agent_runs import agent_as_json, write_agents
 from solvent.cli.loading import add_format, parser_for, seconds
-from solvent.cli.recording import NOWHERE, VARIABLE
+from solvent.cli.recording import NOWHERE, absolute
 from solvent.cli.render import complain, counted, write, write_json
-from solvent.cli.secrecy import shown
+from solvent.cli.secrecy import VARIABLE, shown
 from solvent.errors import SpaceError
 
 if TYPE_CHECKING:
@@ -198,4 +198,4 @@ def _url(options: Namespace, otherwise: str) -> str:
     if url in ("", NOWHERE):
         hint = f"--space URL, the variable {VARIABLE}, or `space:` in the file of hosts"
         raise SpaceError("E401", "it is not said where runs are", hint=hint)
-    return str(url) if "://" in url else os.path.abspath(url)  # noqa: PTH100
+    return absolute(url)

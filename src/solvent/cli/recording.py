@@ -11,7 +11,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from solvent.cli.render import complain, counted, write
-from solvent.cli.secrecy import redacted
+from solvent.cli.secrecy import VARIABLE, redacted
 from solvent.errors import Misuse, RecordProblem, SpaceError
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 FOLDER = ".solvent"
 FILE = "space.db"
-VARIABLE = "SOLVENT_SPACE"
 NOWHERE = "none"
 _NAMES_MAX = 3
 
@@ -58,7 +57,7 @@ def begin_record(options: Namespace, workflow: Workflow, inputs: dict[str, Any])
     from solvent.running.records.runs import new_run
 
     try:
-        space = open_space(_place(given) if given else _made_folder(), is_durable=not options.no_sync)
+        space = open_space(absolute(given) if given else _made_folder(), is_durable=not options.no_sync)
     except (SpaceError, OSError) as error:
         if given:
             raise
@@ -94,7 +93,7 @@ def _made_folder() -> str:
     return str((folder / FILE).absolute())
 
 
-def _place(url: str) -> str:
+def absolute(url: str) -> str:
     """Give where a space is, also if somebody goes to another folder."""
     return url if "://" in url else os.path.abspath(url)  # noqa: PTH100
 
@@ -107,7 +106,7 @@ def open_records(options: Namespace) -> Space:
     if given == NOWHERE:
         hint = f"name it: --space URL; {VARIABLE} says `{NOWHERE}`"
         raise RecordProblem("R401", "it is not said where runs are recorded", hint=hint)
-    place = _place(given or os.path.join(FOLDER, FILE))  # noqa: PTH118
+    place = absolute(given or os.path.join(FOLDER, FILE))  # noqa: PTH118
     file = place.removeprefix("sqlite://")
     if "://" not in file and not os.path.exists(file):  # noqa: PTH110
         hint = "go to the folder in which the workflow was run, or say where it is: --space FILE"
@@ -120,7 +119,7 @@ def url_of(options: Namespace) -> str:
     given = _given(options)
     if given == NOWHERE:
         raise RecordProblem("R401", "agents meet at a space, and none is named", hint="name it: --space URL")
-    return _place(given) if given else _made_folder()
+    return absolute(given) if given else _made_folder()
 
 
 def space_for(options: Namespace) -> Space:
@@ -186,6 +185,6 @@ def card_as_json(card: RunCard) -> dict[str, Any]:
 
 
 __all__ = [
-    "add_run", "add_space", "begin_record", "card_as_json", "local_time", "open_records", "space_for", "state_of",
-    "tell_how_to_resume", "tell_of_record", "url_of",
+    "absolute", "add_run", "add_space", "begin_record", "card_as_json", "local_time", "open_records", "space_for",
+    "state_of", "tell_how_to_resume", "tell_of_record", "url_of",
 ]  # fmt: skip

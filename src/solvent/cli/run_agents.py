@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from solvent.cli.agent import check_ttl
 from solvent.cli.agent_runs import INTERRUPTED, find_run_of_agents, refuse_without_agents, tell_end, watch_run
 from solvent.cli.loading import add_format, at_least, parser_for, seconds
 from solvent.cli.recording import space_for, url_of
@@ -56,7 +57,9 @@ def _options(arguments: list[str]) -> Namespace:
     add_inputs(parser)
     add_place(parser, PLACES_MAX)
     add_format(parser)
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    check_ttl(options)
+    return options
 
 
 def add_agents(parser: ArgumentParser) -> None:

@@ -9,7 +9,7 @@ from solvent.cli.loading import add_format, at_least, parser_for
 from solvent.cli.workflows import add_inputs, add_workflow, inputs_of, load_sound
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from argparse import ArgumentParser, Namespace
 
 _SAYS = (
     "Give a workflow to the agents of a space, and print the name of its run. Agents that are there begin at once; the "
@@ -44,12 +44,12 @@ def _options(arguments: list[str]) -> Namespace:
     return parser.parse_args(arguments)
 
 
-def add_place(parser: object, places_max: int) -> None:
+def add_place(parser: ArgumentParser, places_max: int) -> None:
     """Add --space, --name, --places and --no-sync."""
     from solvent.cli.recording import add_space
 
-    add_space(parser)  # type: ignore[arg-type]
-    add = parser.add_argument  # type: ignore[attr-defined]
+    add_space(parser)
+    add = parser.add_argument
     add("--name", metavar="RUN", help="what the run is called (default: a new name)")
     says = f"into how many places, with one agent each, it is divided (default: by its size; most {places_max})"
     add("--places", type=at_least(1), metavar="N", help=says)
