@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.cli.finding import any_file
 from solvent.cli.loading import add_format, add_functions, load_functions, parser_for, read_standard_input
-from solvent.cli.render import counted, error_as_json, show_error, write, write_json
+from solvent.cli.render import counted, show_error, write, write_json
 from solvent.cli.workflows import is_workflow
 from solvent.errors import SolventError
 from solvent.hocl.doubts import Doubt, doubts
+from solvent.running.fields import error_as_json
 from solvent.running.program import load, parse
 
 if TYPE_CHECKING:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from solvent.cli.render import reaction_as_json, shortened, write, write_reaction
+from solvent.cli.render import shortened, write, write_reaction
 from solvent.engine.explore import Exploration, describe_state
+from solvent.running.fields import reaction_as_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -64,20 +64,6 @@ def show_error(error: SolventError) -> None:
         write((line, style), to=sys.stderr)
 
 
-def error_as_json(error: SolventError) -> dict[str, Any]:
-    """Give an error's fields."""
-    fields: dict[str, Any] = {"code": error.code, "message": error.message}
-    if error.span is not None:
-        fields |= {"file": error.span.source.name, "line": error.span.line, "column": error.span.column}
-    for name in ("rule", "reactants"):
-        if hasattr(error, name):
-            value = getattr(error, name)
-            fields[name] = value if isinstance(value, str) else list(value)
-    if error.hint:
-        fields["hint"] = error.hint
-    return fields
-
-
 # --- Reactions.
 
 
@@ -105,19 +91,6 @@ def reaction_pieces(record: Record) -> list[Piece]:
     """Give what a reaction took and what it left; what it only looked at stands on both sides."""
     before, after = (", ".join(map(shortened, texts)) or "nothing" for texts in (record.before, record.after))
     return [before, (" -> ", "bold"), (after, "green")]
-
-
-def reaction_as_json(record: Record) -> dict[str, Any]:
-    """Give a reaction's fields."""
-    return {
-        "number": record.number,
-        "rule": record.rule,
-        "level": record.level,
-        "place": record.place,
-        "reactants": record.before[len(record.kept) :],
-        "kept": record.before[: len(record.kept)],
-        "products": [one.text for one in record.products],
-    }
 
 
 def counted(count: int, noun: str) -> str:

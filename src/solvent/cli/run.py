@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 from solvent.chemistry.printer import print_molecule
 from solvent.cli.finding import any_file
 from solvent.cli.loading import add_format, add_limits, add_program, add_seed, at_least, load_program, parser_for
-from solvent.cli.render import counted, error_as_json, show_error, write, write_json, write_reaction
+from solvent.cli.render import counted, show_error, write, write_json, write_reaction
 from solvent.cli.watching import Watch
 from solvent.cli.workflows import add_inputs, add_scale, add_signals, is_workflow, refuse
 from solvent.errors import NameProblem, ReactionFailed, SolventError
 from solvent.running.embedded import Run
+from solvent.running.fields import error_as_json
 
 if TYPE_CHECKING:
     from argparse import Namespace

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 from solvent.chemistry.printer import print_molecule
 from solvent.cli.finding import any_file
 from solvent.cli.loading import add_format, at_least, load_functions, load_program, parser_for, seconds
-from solvent.cli.render import complain, counted, error_as_json, show_error, write, write_json
+from solvent.cli.render import complain, counted, show_error, write, write_json
 from solvent.cli.run_shared import add_shared, add_tls, is_shared, refuse_workflow, shared, tls_of
 from solvent.errors import Misuse, ReactionFailed, SolventError
+from solvent.running.fields import error_as_json
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

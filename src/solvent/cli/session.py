@@ -16,11 +16,12 @@ from solvent.chemistry.solution import Solution
 from solvent.cli.finding import program_file
 from solvent.cli.render import counted, show_error, write, write_reaction
 from solvent.cli.watching import Watch
-from solvent.cli.why import complain_unmade, find, read_molecule, write_tree
+from solvent.cli.why import complain_unmade, write_tree
 from solvent.cli.why_not import explain
 from solvent.engine.trace import Recorder
 from solvent.errors import Misuse, SolventError
 from solvent.running.embedded import Run, step
+from solvent.running.explaining import find, read_molecule
 from solvent.running.program import Program, load
 from solvent.running.saving import save
 from solvent.running.typed import read_typed

@@ -9,8 +9,9 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from solvent.cli.board import MARKS, STATES, STYLES, repeatable
-from solvent.cli.render import counted, error_as_json, shortened, show_error, write, write_json
+from solvent.cli.render import counted, shortened, show_error, write, write_json
 from solvent.errors import WorkflowFailed
+from solvent.running.fields import error_as_json
 
 if TYPE_CHECKING:
     from solvent.cli.render import Piece

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.chemistry.printer import print_molecule
 from solvent.cli.loading import add_format, add_program, add_seed, at_least, load_program, parser_for
-from solvent.cli.render import counted, reaction_as_json, show_error, write, write_json, write_reaction
+from solvent.cli.render import counted, show_error, write, write_json, write_reaction
 from solvent.cli.watching import Watch
 from solvent.engine.trace import Recorder
 from solvent.errors import SolventError
 from solvent.running.embedded import Run
+from solvent.running.fields import reaction_as_json
 
 if TYPE_CHECKING:
     from argparse import Namespace

@@ -6,10 +6,8 @@ again the tree points back to it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from solvent.chemistry.molecule import sub_solutions
-from solvent.chemistry.printer import print_molecule
 from solvent.cli.loading import (
     add_format,
     add_limits,
@@ -22,21 +20,17 @@ from solvent.cli.loading import (
 from solvent.cli.render import Piece, complain, shortened, show_error, write, write_json
 from solvent.cli.watching import Watch
 from solvent.engine.trace import Recorder
-from solvent.errors import Misuse, SolventError
+from solvent.errors import SolventError
 from solvent.running.embedded import Run
-from solvent.running.program import molecules
+from solvent.running.explaining import children_of, find, near_texts, read_molecule, tree_as_json
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from solvent.chemistry.functions import Functions
-    from solvent.chemistry.molecule import Molecule
-    from solvent.chemistry.rule import Rule
     from solvent.chemistry.solution import Solution
     from solvent.engine.trace import Made, Record
 
 DEPTH = 30
-_NEAR_MAX = 5
 
 
 def main(arguments: list[str]) -> int:
@@ -91,36 +85,9 @@ def record_run(solution: Solution, options: Namespace) -> tuple[Recorder, Solven
     return recorder, None
 
 
-def read_molecule(text: str, functions: Functions, rules: dict[str, Rule]) -> Molecule | None:
-    """Read the molecule asked about; None for what only its text can find: the name of an inner rule."""
-    try:
-        found = molecules(text, functions=functions, rules=rules)
-    except SolventError as error:
-        if error.code == "H201":
-            return None
-        raise
-    if len(found) != 1:
-        raise Misuse("H308", f"`{text}` is {len(found)} molecules; ask about one")
-    return found[0]
-
-
-def find(recorder: Recorder, molecule: Molecule | None, text: str) -> Made | None:
-    """Find what the run knows of a molecule."""
-    if molecule is not None:
-        found = recorder.why(molecule)
-        if found is not None:
-            return found
-        text = print_molecule(molecule)
-    same = [made for made in recorder.molecules if made.text == text or print_molecule(made.molecule) == text]
-    return same[-1] if same else None
-
-
 def complain_unmade(recorder: Recorder, text: str) -> None:
     """Say that there never was such a molecule, and which are like it."""
-    from difflib import get_close_matches
-
-    known = list(dict.fromkeys(made.text for made in recorder.molecules))
-    near = get_close_matches(text, known, n=_NEAR_MAX, cutoff=0.5) or known[-_NEAR_MAX:]
+    near = near_texts(recorder, text)
     hint = f"there were: {', '.join(shortened(one, 60) for one in near)}" if near else "the solution was always empty"
     complain(f"`{text}` was never in the solution", hint=hint)
 
@@ -137,7 +104,7 @@ def write_tree(recorder: Recorder, made: Made, *, depth_max: int = DEPTH) -> Non
         if record is None or _told(one) in told:
             continue
         told.add(_told(one))
-        children = _children(one, record)
+        children = children_of(one, record)
         if len(margin) >= 3 * depth_max:
             write((f"{margin}└─ …", "dim"), f" {len(children)} more, deeper than --depth {depth_max}")
             continue
@@ -153,14 +120,6 @@ def _told(made: Made) -> tuple[int, int]:
     return made.reaction or 0, made.moved.number if made.moved is not None else 0
 
 
-def _children(made: Made, record: Record) -> list[Made]:
-    """Give what a molecule comes from: of a solution it was set free from, only the molecule itself."""
-    found = [*record.kept, *record.reactants]
-    if made.moved is None:
-        return found
-    return [made.moved, *(one for one in found if not sub_solutions(one.molecule))]
-
-
 def _origin(made: Made, record: Record | None, told: set[tuple[int, int]]) -> list[Piece]:
     if record is None:
         return [("  from the start", "dim")]
@@ -174,36 +133,3 @@ def _origin(made: Made, record: Record | None, told: set[tuple[int, int]]) -> li
     elif not record.kept and not record.reactants:
         pieces.append((", from nothing", "dim"))
     return pieces
-
-
-def tree_as_json(recorder: Recorder, made: Made) -> dict[str, Any]:
-    """Give the molecules and reactions a molecule comes from, as a graph."""
-    known: dict[int, Made] = {}
-    reactions: dict[int, Record] = {}
-    work = [made]
-    while work:
-        one = work.pop()
-        if one.number in known:
-            continue
-        known[one.number] = one
-        if one.reaction is not None:
-            record = reactions[one.reaction] = recorder.records[one.reaction - 1]
-            work += _children(one, record)
-    return {
-        "molecule": made.text,
-        "id": made.number,
-        "molecules": [
-            {"id": one.number, "molecule": one.text, "reaction": one.reaction} for _, one in sorted(known.items())
-        ],
-        "reactions": [_as_json(record) for _, record in sorted(reactions.items())],
-    }
-
-
-def _as_json(record: Record) -> dict[str, Any]:
-    return {
-        "number": record.number,
-        "rule": record.rule,
-        "reactants": [one.number for one in record.reactants],
-        "kept": [one.number for one in record.kept],
-        "products": [one.number for one in record.products],
-    }

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from solvent.chemistry.molecule import sub_solutions
-from solvent.chemistry.rule import Rule
 from solvent.cli.loading import add_format, add_limits, add_program, add_seed, load_program, parser_for
 from solvent.cli.render import complain, counted, reaction_pieces, shortened, show_error, write, write_json
 from solvent.cli.why import record_run
-from solvent.engine.explain import Report, rules_named, why_not
+from solvent.running.explaining import fate_of, names_in, rule_names
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Iterator
 
     from solvent.chemistry.solution import Solution
-    from solvent.engine.trace import Record, Recorder
+    from solvent.engine.explain import Report
+    from solvent.engine.trace import Recorder
 
 _MOLECULE_MAX = 80
 _WHY_MAX = 600
@@ -46,25 +43,14 @@ def _options(arguments: list[str]) -> Namespace:
 
 def explain(solution: Solution, recorder: Recorder, name: str, *, is_json: bool = False) -> int:
     """Report on every rule of a name, or say where it has gone."""
-    reports = [why_not(place, rule) for place, rule in rules_named(solution, name)]
-    taken = None if reports else taken_by(recorder, name)
-    existed = bool(reports) or taken is not None or name in _names(recorder)
+    fate = fate_of(solution, recorder, name)
+    taken = fate.taken
     if is_json:
-        taken_fields = {"number": taken.number, "rule": taken.rule} if taken is not None else None
-        found = [_report_as_json(one) for one in reports]
-        write_json(
-            {
-                "rule": name,
-                "present": bool(reports),
-                "existed": existed,
-                "taken_by": taken_fields,
-                "reports": found,
-            }
-        )
-    elif reports:
-        for report in reports:
+        write_json(fate.as_json())
+    elif fate.reports:
+        for report in fate.reports:
             write_report(report)
-    elif existed:
+    elif fate.existed:
         write(f"`{name}` is not in the final solution")
         if taken is not None:
             own = (
@@ -75,18 +61,7 @@ def explain(solution: Solution, recorder: Recorder, name: str, *, is_json: bool 
             write(f"  reaction {taken.number}: {own}: ", *reaction_pieces(taken))
     else:
         _complain_unknown(solution, recorder, name)
-    return 0 if existed else 1
-
-
-def taken_by(recorder: Recorder, name: str) -> Record | None:
-    """Find the last reaction that took a rule, or a molecule with it inside."""
-    word = re.compile(rf"(?<!\w){re.escape(name)}(?![\w'])")
-    for record in reversed(recorder.records):
-        if record.rule == name and not record.kept:
-            return record
-        if any(word.search(one.text) for one in record.reactants):
-            return record
-    return None
+    return 0 if fate.existed else 1
 
 
 def write_report(report: Report) -> None:
@@ -122,31 +97,9 @@ def _molecule_text(text: str) -> str:
     return shortened(text, _MOLECULE_MAX)
 
 
-def _report_as_json(report: Report) -> dict[str, Any]:
-    from dataclasses import asdict
-
-    fields = {**asdict(report), "verdict": report.verdict}
-    for pattern, shown in zip(report.patterns, fields["patterns"], strict=True):
-        for misfit, misfit_fields in zip(pattern.misfits, shown["misfits"], strict=True):
-            misfit_fields["sentence"] = misfit.sentence()
-    return fields
-
-
-def _names(recorder: Recorder) -> set[str]:
-    return {name for made in recorder.molecules for name in _rule_names(made.molecule)}
-
-
-def _rule_names(molecule: Any) -> Iterator[str]:
-    if type(molecule) is Rule and molecule.name:
-        yield molecule.name
-    for sub in sub_solutions(molecule):
-        for one in sub:
-            yield from _rule_names(one)
-
-
 def _complain_unknown(solution: Solution, recorder: Recorder, name: str) -> None:
     from solvent.hocl.nearest import nearest
 
-    known = sorted({*_names(recorder), *_rule_names(solution)})
+    known = sorted({*names_in(recorder), *rule_names(solution)})
     hint = nearest(name, known) or (f"there were: {', '.join(known)}" if known else "no rule has a name")
     complain(f"no rule `{name}` was ever in the solution", hint=hint)
