@@ -15,12 +15,14 @@ PIP  := $(BIN)/python -m pip --disable-pip-version-check -q
 # A process that has nothing left to do takes half of what the busiest has; until then each has whole modules, which
 # share what they have set up.
 TEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+# A warning is an error: a page that the navigation does not name, a link that leads nowhere, an unknown language.
+SITE := $(BIN)/python -m sphinx --conf-dir docs --doctree-dir build/pages --fail-on-warning . build/site
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 # Two pips at work in one environment would spoil it.
 .NOTPARALLEL:
-.PHONY: help run test check format gallery messages bench bench-workflow bench-records bench-patterns bench-protocols bench-handover bench-space bench-agents faults soak fuzz clean
+.PHONY: help run test check format gallery messages docs bench bench-workflow bench-records bench-patterns bench-protocols bench-handover bench-space bench-agents faults soak fuzz clean
 
 help:  ## show this list
 	@grep -E '^[a-z]+:.*##' $(firstword $(MAKEFILE_LIST)) \
@@ -33,12 +35,13 @@ run: $(VENV)/.runtime  ## run a small workflow in which a step fails and another
 test: $(VENV)/.installed  ## run all tests but the long ones
 	@$(TEST)
 
-check: $(VENV)/.installed  ## lint, types, layers, and the snippets of the documentation
+check: $(VENV)/.installed  ## lint, types, layers, and the documentation: its snippets and its site
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(TEST) tests/repo
+	@$(SITE) --quiet
 
 format: $(VENV)/.installed  ## put the sources into the common form
 	@$(BIN)/ruff check --fix .
@@ -49,6 +52,10 @@ gallery: $(VENV)/.installed  ## make the pages and pictures of workflow patterns
 
 messages: $(VENV)/.installed  ## make the reference of messages anew
 	@$(BIN)/python -m tests.repo.messages
+
+docs: $(VENV)/.installed  ## make the site of the documentation, build/site/index.html
+	@$(SITE) --quiet
+	@echo "The site is in build/site: open build/site/index.html."
 
 bench: $(VENV)/.installed  ## compare speed with other engines
 	@$(MAKE) --no-print-directory $(VENV)/.bench \
