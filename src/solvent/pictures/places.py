@@ -1,0 +1,241 @@
+"""Where the boxes, lines and labels of a graph lie, in pixels: what SVG, PNG and pages draw.
+
+Lines are given as SVG writes them, with absolute places and three commands only: `M x y` begins, `L x y` goes straight,
+`C x y x y x y` is a curve. Lines that lead to several nodes share their first pieces; a piece knows all its edges.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from solvent.pictures.layers import arrange, positions
+from solvent.pictures.lettering import width_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from solvent.pictures.graph import Graph, Node
+    from solvent.pictures.layers import Layout
+
+MARGIN = 20
+LINE = 18
+_WIDTH_MIN = 56.0
+_HEIGHT_MIN = 40
+_CHANNEL = 48
+_CHANNEL_AT_LABELS = 28
+_LABEL = 16
+_STACK = 4
+_LOOP = 14
+_CROSS = 6
+_GAP = 20
+
+
+class Box(msgspec.Struct, frozen=True):
+    """The box of a node: its left upper corner and its size."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    stack: int = 0
+    """How far the boxes behind it stand out to the right and below, if it stands for several."""
+
+    @property
+    def middle(self) -> float:
+        """How far its middle is from the left."""
+        return self.x + self.width / 2
+
+    @property
+    def right(self) -> float:
+        """Where it ends, with the boxes behind it."""
+        return self.x + self.width + self.stack
+
+    @property
+    def bottom(self) -> float:
+        """Where it ends below, with the boxes behind it."""
+        return self.y + self.height + self.stack
+
+
+class Piece(msgspec.Struct, frozen=True):
+    """A line, or a part of one."""
+
+    path: str
+    """Its course: `M`, `L` and `C`."""
+    kind: str
+    """`""`, `dashed`, `back`, `loop` or `cancel`."""
+    edges: tuple[int, ...]
+    """The edges it belongs to, by number."""
+    end: str = ""
+    """What it ends in: nothing where it goes on, `arrow`, `return` or `cross`."""
+
+
+class Label(msgspec.Struct, frozen=True):
+    """A text beside a line: the middle of its foot."""
+
+    x: float
+    y: float
+    text: str
+
+
+class Places(msgspec.Struct, frozen=True):
+    """All of a picture but its title and its legend."""
+
+    width: float
+    height: float
+    boxes: tuple[Box, ...]
+    """One for each node."""
+    pieces: tuple[Piece, ...]
+    labels: tuple[Label, ...] = ()
+
+
+def line_height(kind: str) -> int:
+    """Give the height of a line of text in a box."""
+    return 15 if kind else 17
+
+
+def size_of(node: Node) -> tuple[float, float]:
+    """Give the width and the height of a node's box."""
+    lines = node.written
+    width = max(width_of(line, is_small=bool(kind)) for kind, line in lines) + 20
+    return max(_WIDTH_MIN, width), max(_HEIGHT_MIN, sum(line_height(kind) for kind, _ in lines) + 8)
+
+
+def place(graph: Graph) -> Places:
+    """Find the places of all that a graph is drawn with; the same graph gives the same places."""
+    layout = arrange(graph)
+    plan = _Plan(graph, layout)
+    pieces = [*plan.pieces(), *plan.overlaid()]
+    boxes = tuple(plan.box(node) for node in range(len(graph.nodes)))
+    labels = tuple(Label(plan.xs[item], plan.bottom(item) - 4, text) for item, text in layout.labels.items())
+    edges = [x + width / 2 for x, width in zip(plan.xs, plan.room, strict=True)]
+    has_cancels = any(edge.kind == "cancel" for edge in graph.edges)
+    width = max([0.0, *edges, *(box.right for box in boxes)]) + MARGIN + (2 * MARGIN if has_cancels else 0)
+    bottom = max([plan.tops[-1] + plan.depths[-1] if plan.tops else MARGIN, *(box.bottom for box in boxes)])
+    return Places(width, bottom + MARGIN, boxes, tuple(pieces), labels)
+
+
+class _Plan:
+    """Sizes and places of all items: nodes and waypoints."""
+
+    def __init__(self, graph: Graph, layout: Layout) -> None:
+        self.graph, self.layout = graph, layout
+        self.layer_of = layout.layer_of
+        sizes = [size_of(node) for node in graph.nodes]
+        waypoints = range(len(sizes), len(self.layer_of))
+        self.widths = [width for width, _ in sizes]
+        self.widths += [width_of(layout.labels.get(item, ""), is_small=True) for item in waypoints]
+        self.heights = [height for _, height in sizes]
+        self.heights += [_LABEL if item in layout.labels else 0.0 for item in waypoints]
+        looped = {edge.source for edge in graph.edges if edge.source == edge.target and edge.kind != "cancel"}
+        self.room = [width + (2 * _LOOP if item in looped else 0) for item, width in enumerate(self.widths)]
+        centre = positions(layout, lambda left, right: (self.room[left] + self.room[right]) / 2 + _GAP)
+        left = min((at - width / 2 for at, width in zip(centre, self.room, strict=True)), default=0.0)
+        self.xs = [at - left + MARGIN for at in centre]
+        """The middle of each item."""
+        self.depths = [max(self.heights[item] for item in layer) for layer in layout.layers]
+        self.tops = self._tops()
+        self.ys = [
+            self.tops[layer] + (self.depths[layer] - height) // 2
+            for layer, height in zip(self.layer_of, self.heights, strict=True)
+        ]
+
+    def _tops(self) -> list[float]:
+        """Give the upper edge of each layer; labels stand nearer to what is around them."""
+        tops: list[float] = []
+        at, was_nodes = float(MARGIN), False
+        for layer, depth in zip(self.layout.layers, self.depths, strict=True):
+            is_nodes = any(item < self.layout.nodes_count for item in layer)
+            if tops:
+                at += _CHANNEL if was_nodes and is_nodes else _CHANNEL_AT_LABELS
+            tops.append(at)
+            at, was_nodes = at + depth, is_nodes
+        return tops
+
+    def is_node(self, item: int) -> bool:
+        return item < self.layout.nodes_count
+
+    def stack(self, item: int) -> int:
+        return 2 * _STACK if self.is_node(item) and self.graph.nodes[item].is_many else 0
+
+    def bottom(self, item: int) -> float:
+        return self.ys[item] + self.heights[item]
+
+    def box(self, item: int) -> Box:
+        width = self.widths[item]
+        return Box(self.xs[item] - width / 2, self.ys[item], width, self.heights[item], self.stack(item))
+
+    # ----------------------------------------------------------------------------------------------- the lines
+
+    def pieces(self) -> Iterable[Piece]:
+        """Draw the edges from layer to layer."""
+        edges = self.graph.edges
+        for (source, target), numbers in self.layout.pieces.items():
+            kinds = {edges[number].kind for number in numbers}
+            kind = "dashed" if kinds == {"dashed"} else "back" if kinds == {"back"} else ""
+            end = "" if not self.is_node(target) else "return" if kind == "back" else "arrow"
+            yield Piece(self._curve(source, target), kind, tuple(numbers), end)
+
+    def _curve(self, source: int, target: int) -> str:
+        """Draw from a lower edge to an upper one, or the other way; upright as far as there are items beside."""
+        is_up = self.layer_of[source] > self.layer_of[target]
+        upper, lower = (target, source) if is_up else (source, target)
+        x, to = self.xs[upper], self.xs[lower]
+        if is_up:
+            # A way back leaves and arrives beside the middle, where the way onwards is.
+            x, to = x + self._aside(upper, to), to + self._aside(lower, x)
+        begin, end = self.bottom(upper) + self.stack(upper), self.ys[lower]
+        above, below = self.layer_of[upper], self.layer_of[lower]
+        out, into = max(self.tops[above] + self.depths[above], begin), self.tops[below]
+        if not self.heights[lower]:
+            # A waypoint is crossed by a straight line as high as its layer, so that curves meet it upright.
+            end = self.tops[below] + self.depths[below]
+        if not self.heights[upper]:
+            begin = out
+        if is_up:
+            x, begin, out, to, into, end = to, end, into, x, out, begin
+        middle = (out + into) // 2
+        leave = f" L{x:.1f} {out:g}" if out != begin else ""
+        arrive = f" L{to:.1f} {end:g}" if into != end else ""
+        return f"M{x:.1f} {begin:g}{leave} C{x:.1f} {middle:g} {to:.1f} {middle:g} {to:.1f} {into:g}{arrive}"
+
+    def _aside(self, item: int, towards: float) -> float:
+        share = self.widths[item] / 4 if self.is_node(item) else 0.0
+        return share if towards >= self.xs[item] else -share
+
+    def overlaid(self) -> Iterable[Piece]:
+        """Draw what lies over the layers: loops of nodes that lead back to themselves, and who cancels whom."""
+        drawn: set[tuple[int, int]] = set()
+        for number, edge in enumerate(self.graph.edges):
+            if edge.kind == "cancel":
+                yield Piece(self._cancel(edge.source, edge.target), "cancel", (number,), "cross")
+            elif edge.source == edge.target and edge.link not in drawn:
+                drawn.add(edge.link)
+                yield Piece(self._loop(edge.source), "loop", (number,), "return")
+
+    def _loop(self, item: int) -> str:
+        box = self.box(item)
+        x, y, out = box.right, (box.y + box.y + box.height) // 2, box.right + _LOOP + 4
+        return f"M{x:.1f} {y + 9:g} C{out:.1f} {y + 13:g} {out:.1f} {y - 13:g} {x:.1f} {y - 9:g}"
+
+    def _cancel(self, source: int, target: int) -> str:
+        """Draw over the top within a layer, else from side to side."""
+        one, other = self.box(source), self.box(target)
+        y, to = (2 * one.y + one.height) // 2, (2 * other.y + other.height) // 2
+        if self.layer_of[source] == self.layer_of[target]:
+            x, end = self.xs[source] + self._aside(source, other.x), self.xs[target] + self._aside(target, one.x)
+            y, to = one.y, other.y - _CROSS
+            curve = f"{x:.1f} {min(y, to) - 24:g} {end:.1f} {min(y, to) - 24:g}"
+        elif one.right < other.x or other.right < one.x:
+            x, end = (one.right, other.x - _CROSS) if one.right < other.x else (one.x, other.right + _CROSS)
+            middle = (x + end) / 2
+            curve = f"{middle:.1f} {y:g} {middle:.1f} {to:g}"
+        else:
+            x, end = one.right, other.right + _CROSS
+            middle = max(one.right, other.right) + 2 * MARGIN
+            curve = f"{middle:.1f} {y:g} {middle:.1f} {to:g}"
+        return f"M{x:.1f} {y:g} C{curve} {end:.1f} {to:g}"
+
+
+__all__ = ["LINE", "MARGIN", "Box", "Label", "Piece", "Places", "line_height", "place", "size_of"]
