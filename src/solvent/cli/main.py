@@ -36,6 +36,7 @@ COMMANDS = {
     "agent": "run tasks of submitted workflows, together with other agents",
     "agents": "start, list and end agents on several machines",
     "submit": "give a workflow to agents",
+    "web": "show runs in a browser, as they happen",
     "top": "show what the nodes of a run are doing",
     "fmt": "put programs into the common layout",
     "repl": "add molecules and watch them react, at a prompt",

@@ -98,15 +98,20 @@ def absolute(url: str) -> str:
     return url if "://" in url else os.path.abspath(url)  # noqa: PTH100
 
 
-def open_records(options: Namespace) -> Space:
-    """Open the space that the options name; one that is not there is not made."""
-    from solvent.live.space import open_space
-
+def place_of(options: Namespace) -> str:
+    """Give where runs are, whether or not anything is there."""
     given = _given(options)
     if given == NOWHERE:
         hint = f"name it: --space URL; {VARIABLE} says `{NOWHERE}`"
         raise RecordProblem("R401", "it is not said where runs are recorded", hint=hint)
-    place = absolute(given or os.path.join(FOLDER, FILE))  # noqa: PTH118
+    return absolute(given or os.path.join(FOLDER, FILE))  # noqa: PTH118
+
+
+def open_records(options: Namespace) -> Space:
+    """Open the space that the options name; one that is not there is not made."""
+    from solvent.live.space import open_space
+
+    place = place_of(options)
     file = place.removeprefix("sqlite://")
     if "://" not in file and not os.path.exists(file):  # noqa: PTH110
         hint = "go to the folder in which the workflow was run, or say where it is: --space FILE"
@@ -185,6 +190,6 @@ def card_as_json(card: RunCard) -> dict[str, Any]:
 
 
 __all__ = [
-    "absolute", "add_run", "add_space", "begin_record", "card_as_json", "local_time", "open_records", "space_for",
-    "state_of", "tell_how_to_resume", "tell_of_record", "url_of",
+    "absolute", "add_run", "add_space", "begin_record", "card_as_json", "local_time", "open_records", "place_of",
+    "space_for", "state_of", "tell_how_to_resume", "tell_of_record", "url_of",
 ]  # fmt: skip

@@ -1,0 +1,103 @@
+"""`solvent web`: a page that shows runs as they happen, in a browser of this machine."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from solvent.cli.loading import at_least, parser_for
+from solvent.cli.recording import add_space, place_of
+from solvent.cli.render import complain, write
+from solvent.cli.secrecy import redacted
+from solvent.errors import Misuse
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+PORT = 8765
+SECRET_CHARACTERS_MIN = 16
+SECRET_CHARACTERS_MAX = 1000
+
+
+def main(arguments: list[str]) -> int:
+    """Serve the page until Ctrl-C."""
+    options = _options(arguments)
+    secret = _secret(options)
+    try:
+        import uvicorn  # noqa: F401 - whether it is there
+    except ModuleNotFoundError as error:
+        said = f"the page needs a package that is not installed: {error.name}"
+        raise Misuse("H353", said, hint="pip install 'solvent[web]'") from None
+    from solvent.web.app import make_app
+    from solvent.web.serving import Server, address_of, is_loopback, listen
+    from solvent.web.site import Site
+
+    if not is_loopback(options.host) and not options.expose:
+        said = f"everybody who can reach {options.host} would see all runs, and what is in them"
+        hint = "keep to 127.0.0.1 and come by `ssh -L`; or, in a network that you trust, say --expose"
+        raise Misuse("H351", said, hint=hint)
+    place = place_of(options)
+    with listen(options.host, options.port) as listening:
+        hosts = frozenset({options.host, *options.name})
+        site = Site(place, shown=redacted(place), secret=secret, hosts=hosts)
+        if not is_loopback(options.host):
+            complain(f"warning: everybody who can reach {options.host} sees all runs; nothing is encrypted")
+
+        def ready() -> None:
+            write((address_of(listening), "bold"))
+            write(f"shows the runs of {site.shown}; Ctrl-C ends it", to=sys.stderr)
+            sys.stdout.flush()
+
+        # `run` gives Ctrl-C on once it has ended; by then all is done.
+        with closing(site), suppress(KeyboardInterrupt):
+            Server(site, make_app(site), ready=ready).run(sockets=[listening])
+    return 0
+
+
+def _options(arguments: list[str]) -> Namespace:
+    says = "Show runs of workflows in a browser, as they happen, and step through them."
+    parser = parser_for("web", says, example="solvent web\n  solvent web --space runs.db --port 0")
+    add_space(parser)
+    says = "the address to listen on (default: %(default)s, this machine only)"
+    parser.add_argument("--host", default="127.0.0.1", metavar="HOST", help=says)
+    says = "the port (default: %(default)s; 0: one that is free)"
+    parser.add_argument("--port", type=at_least(0), default=PORT, metavar="N", help=says)
+    parser.add_argument("--expose", action="store_true", help="let other machines look, too; nothing is encrypted")
+    says = "a further name by which browsers may ask, such as that of a proxy; may be given several times"
+    parser.add_argument("--name", action="append", default=[], metavar="NAME", help=says)
+    says = "let who knows the secret cancel runs from the page"
+    parser.add_argument("--control", action="store_true", help=says)
+    says = f"the secret: a file that only you can read, of {SECRET_CHARACTERS_MIN} characters at least"
+    parser.add_argument("--secret-file", metavar="FILE", help=says)
+    return parser.parse_args(arguments)
+
+
+def _secret(options: Namespace) -> str:
+    """Give the secret by which runs are controlled; nothing where they are not."""
+    if options.control != (options.secret_file is not None):
+        missing = "`--control` needs a secret" if options.control else "`--secret-file` is for --control"
+        hint = "solvent web --control --secret-file FILE"
+        raise Misuse("H352", missing, hint=hint)
+    if not options.control:
+        return ""
+    file = Path(options.secret_file)
+    try:
+        text = file.read_text(encoding="utf-8").strip()
+        mode = file.stat().st_mode
+    except (OSError, UnicodeDecodeError) as error:
+        said = getattr(error, "strerror", None) or "it is no text"
+        raise Misuse("H352", f"the secret cannot be read from {file}: {said}") from None
+    if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
+        raise Misuse("H352", f"others can read the secret in {file}", hint=f"chmod 600 {file}")
+    if not SECRET_CHARACTERS_MIN <= len(text) <= SECRET_CHARACTERS_MAX or not text.isprintable() or not text.isascii():
+        said = f"the secret in {file} is not one line of {SECRET_CHARACTERS_MIN} ASCII characters or more"
+        hint = 'python -c "import secrets; print(secrets.token_urlsafe())"'
+        raise Misuse("H352", said, hint=hint)
+    return text
+
+
+__all__ = ["main"]

@@ -1,0 +1,13 @@
+"""`solvent web`: one page that shows runs as they happen.
+
+Reading order: site (what all parts share), guard (who may ask), app (the parts put together), serving (the server);
+then rows and watching (the list of runs), graph, story, following and telling (one run), replaying (its molecules),
+tasks (one task). `page/` is what the browser gets: no build step, nothing from elsewhere.
+
+Each part of the page has a module with `routes(site) -> list[Route]`, and a view in `page/`. See `page/main.js`.
+"""
+
+from solvent.web.app import make_app
+from solvent.web.site import Site
+
+__all__ = ["Site", "make_app"]

@@ -1,0 +1,46 @@
+// Elements. Texts are set as text and never as markup: what runs say is not trusted.
+
+/** Make an element: `make("a", {class: "x", href: "#/"}, "text", child)`. Handlers are given as `onclick` and so on. */
+export function make(tag, properties = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name === "data") Object.assign(element.dataset, value);
+    else if (name === "value" || name === "checked" || name === "disabled") element[name] = value;
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+/** Put other children into an element. */
+export function fill(element, ...children) {
+  element.replaceChildren(...children.filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+/** Have the sheet of a view, once. */
+export function sheet(name) {
+  const address = `/page/${name}`;
+  if (document.querySelector(`link[href="${address}"]`)) return;
+  document.head.append(make("link", { rel: "stylesheet", href: address }));
+}
+
+/** Show a dialog with a title; gives a function that closes it. */
+export function dialog(title, ...children) {
+  const box = document.getElementById("dialog");
+  fill(box, make("h2", { id: "dialog-title" }, title), ...children);
+  if (!box.open) box.showModal();
+  return () => box.close();
+}
+
+/** Read the value of a colour of the theme: `colour("--done")`. */
+export function colour(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}
+
+/** Give the address of a view: `address(["run", name])`. */
+export function address(words) {
+  return `#/${words.map(encodeURIComponent).join("/")}`;
+}

@@ -1,0 +1,79 @@
+// The frame: which view is shown, and what all views share.
+//
+// A view is a module with `show(root, words, page)`, which fills `root` and gives a function that ends it. `words` are
+// the parts of the address behind the view's name: `#/run/pipeline-7k3q/timeline` shows the view `run` with
+// ["pipeline-7k3q", "timeline"]. `page` has `about` (what the server says of itself), `title(text)` and `go(...words)`.
+// Keys of a view are set by `viewKeys` of keys.js, its sheet by `sheet` of dom.js.
+import { address, fill, make } from "./dom.js";
+import { pageKeys, showKeys, viewKeys } from "./keys.js";
+import { toggleTheme } from "./theme.js";
+
+const VIEWS = {
+  "": { module: "./runs.js", title: "Runs" },
+  run: { module: "./run.js" },
+};
+
+const main = document.getElementById("main");
+let end = null;
+let turn = 0;
+
+const page = {
+  about: {},
+  title(text) {
+    document.title = text ? `${text} · Solvent` : "Solvent";
+  },
+  go(...words) {
+    location.hash = address(words);
+  },
+};
+
+function wordsOf(hash) {
+  try {
+    return hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);
+  } catch {
+    return [""];
+  }
+}
+
+async function show() {
+  const mine = ++turn;
+  const [name, ...words] = wordsOf(location.hash);
+  const view = VIEWS[name];
+  showNav(name);
+  if (!view) {
+    leave();
+    fill(main, make("div", { class: "empty" }, "There is nothing here. ", make("a", { href: "#/" }, "All runs")));
+    return;
+  }
+  const module = await import(view.module);
+  if (mine !== turn) return;
+  leave();
+  page.title(view.title);
+  end = module.show(main, words, page) ?? null;
+}
+
+function leave() {
+  end?.();
+  end = null;
+  viewKeys([]);
+  main.replaceChildren();
+}
+
+function showNav(name) {
+  const parts = Object.entries(VIEWS).filter(([, view]) => view.title);
+  fill(document.getElementById("nav"), ...parts.map(([part, view]) =>
+    make("a", { href: address(part ? [part] : []), "aria-current": part === name ? "page" : null }, view.title)));
+}
+
+pageKeys([
+  { keys: ["?"], says: "show this list", act: showKeys },
+  { keys: ["d"], says: "light or dark", act: toggleTheme },
+  { keys: ["r"], says: "all runs", act: () => page.go() },
+]);
+document.getElementById("help").addEventListener("click", showKeys);
+document.getElementById("theme").addEventListener("click", toggleTheme);
+window.addEventListener("hashchange", show);
+
+page.about = await fetch("/api/about").then((answer) => answer.json()).catch(() => ({}));
+document.getElementById("space").textContent = page.about.space ?? "";
+await show();

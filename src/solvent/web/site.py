@@ -1,0 +1,69 @@
+"""What all parts of the page share: where runs are, who may change something, and whether it is time to end."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import os
+import threading
+from typing import TYPE_CHECKING
+
+from solvent.live.space import open_space
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from solvent.live.space import Space
+
+
+class Site:
+    """One page: its space, its secret, and those who listen."""
+
+    def __init__(self, url: str, *, shown: str = "", secret: str = "", hosts: frozenset[str] = frozenset()) -> None:
+        """`url` is where runs are, `shown` how that is said; with a `secret`, who knows it may control runs.
+
+        `hosts` are names by which the page may be asked for, besides addresses and `localhost`.
+        """
+        self.url = url
+        self.shown = shown or url
+        self.hosts = hosts
+        self.is_stopping = asyncio.Event()
+        self._secret = secret
+        self._space: Space | None = None
+        self._opening = threading.Lock()
+        self._endings: list[Callable[[], None]] = []
+
+    @property
+    def has_control(self) -> bool:
+        """Whether anybody may change anything."""
+        return bool(self._secret)
+
+    def knows(self, secret: str) -> bool:
+        """Tell whether that is the secret; how long it takes says nothing about it."""
+        return self.has_control and hmac.compare_digest(secret.encode(), self._secret.encode())
+
+    def space(self) -> Space | None:
+        """Give the space; nothing while its file is not there, since looking at runs makes none."""
+        with self._opening:
+            if self._space is None:
+                file = self.url.removeprefix("sqlite://")
+                if "://" not in file and not os.path.exists(file):  # noqa: PTH110
+                    return None
+                self._space = open_space(self.url)
+            return self._space
+
+    def at_end(self, ending: Callable[[], None]) -> None:
+        """Have something done when the page ends."""
+        self._endings.append(ending)
+
+    def close(self) -> None:
+        """End all that goes on, and let the space go."""
+        for ending in self._endings:
+            ending()
+        with self._opening:
+            if self._space is not None:
+                self._space.close()
+                self._space = None
+
+
+__all__ = ["Site"]
