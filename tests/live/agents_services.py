@@ -67,6 +67,16 @@ def refuse(*_: Any) -> int:
     raise ValueError("refused")
 
 
+def stumble(*_: Any) -> int:
+    """Fail at the first attempt, and never answer at others."""
+    one = solvent.call()
+    _note()
+    if one is not None and not one.repeated:
+        raise ValueError("refused at first")
+    time.sleep(60)
+    return 0
+
+
 def fill(size: int, *values: Any) -> bytes:
     """Give a large value."""
     _note()
@@ -83,5 +93,7 @@ SERVICES = (
     Service("work", function=work, policy=Policy(retries=50, backoff=0.0)),
     Service("once", function=work),
     Service("refuse", function=refuse),
+    Service("refuse4", function=refuse, policy=Policy(retries=3, backoff=1.0)),
+    Service("stumble", function=stumble, policy=Policy(retries=1, backoff=0.0)),
     Service("fill", function=fill, policy=Policy(retries=50, backoff=0.0)),
 )

@@ -23,7 +23,7 @@ from solvent.live.space import open_space
 from solvent.running.agents import submit
 from solvent.running.agents.plans import Ending, ending_of, log_at, plan_of, report_of
 from solvent.running.making import run_workflow
-from solvent.running.records.entries import Answered, Called, Opened
+from solvent.running.records.entries import Answered, Called, Opened, Withdrawn
 from solvent.running.records.journal import read_journal
 from solvent.workflow.files import write
 from tests.live.agents_services import AGENT, CALLS, PAUSE, Line, lines_of
@@ -221,7 +221,7 @@ class World:
         return wrong
 
     def _wrong_calls(self, run: str, workflow: Workflow) -> list[str]:
-        wrong, announced = [], Counter[tuple[str, str]]()
+        wrong, announced, withdrawn = [], Counter[tuple[str, str]](), Counter[str]()
         retries = {task.name: _retries(workflow, task.service) for task in workflow.tasks}
         for number, journal in enumerate(self.journals(run)):
             agent, answered = "", set[str]()
@@ -234,6 +234,8 @@ class World:
                         wrong.append(f"place {number}: {one.key} has an answer and is called again by {agent}")
                 elif isinstance(one, Answered):
                     answered.add(one.key)
+                elif isinstance(one, Withdrawn):
+                    withdrawn[one.key] += 1
         seen, made = Counter[str](), Counter[tuple[str, str]]()
         for line in sorted(self.lines(), key=lambda one: one.began):
             name, _, key = line.key.partition("/")
@@ -251,6 +253,8 @@ class World:
             begun = sum(times for (_, one), times in announced.items() if one == key)
             if begun > 1 + max(1, retries[_task(key)]):
                 wrong.append(f"{key} was begun {begun} times, and made {count} times: more than its policy allows")
+            if count > 2 + retries[_task(key)] + withdrawn[key]:
+                wrong.append(f"{key} was made {count} times, in all attempts and by all agents together")
         return wrong
 
     def again(self, run: str) -> int:

@@ -16,6 +16,7 @@ is reported when the call has really ended (a process group is dead); otherwise 
 from __future__ import annotations
 
 import threading
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from solvent.services.clock import Clock, Timer
     from solvent.services.failure import Done, Kind
     from solvent.services.gate import Gate
-    from solvent.services.signs import CallIdentity
+    from solvent.services.signs import Allowance, CallIdentity
     from solvent.services.turns import Turns
     from solvent.workflow.model import Service
 
@@ -202,7 +203,7 @@ class Call:
     """A call and its attempts; also the handle by which it is cancelled."""
 
     __slots__ = (
-        "_attempt", "_cell", "_clock", "_forget", "_gate", "_launch", "_may_begin", "_timer", "_turns",
+        "_allowance", "_attempt", "_cell", "_clock", "_forget", "_gate", "_launch", "_may_begin", "_timer", "_turns",
         "arguments", "attempts", "claims", "identity", "keywords", "lock", "over", "service", "task",
     )  # fmt: skip
 
@@ -221,8 +222,10 @@ class Call:
         turns: Turns | None = None,
         identity: CallIdentity | None = None,
         may_begin: Callable[[], bool] | None = None,
+        allowance: Allowance | None = None,
     ) -> None:
         self.service = service
+        self._allowance = allowance
         self._may_begin = may_begin
         self.identity = identity
         self.task = task
@@ -293,17 +296,24 @@ class Call:
     def end_attempt(self, value: Any, failure: Failure | None) -> None:
         """Take an attempt's outcome: report it, or try again after a pause."""
         self._leave()
-        policy = self.service.policy
-        if failure is None or failure.kind == "CANCELLED" or self.attempts > policy.retries:
+        policy, allowance = self.service.policy, self._allowance
+        attempts_max = policy.retries + 1 if allowance is None else allowance.attempts
+        if failure is None or failure.kind == "CANCELLED" or self.attempts >= attempts_max:
             self._finish(value, failure)
             return
         pause = min(policy.backoff_max, policy.backoff * 2 ** min(self.attempts - 1, DOUBLINGS_MAX))
         with self.lock:
             self._attempt = None
             if not self.over:
-                self._timer = self._clock.after(pause, self.enter)
+                again = self.enter if allowance is None else partial(allowance.before_next, self.enter)
+                self._timer = self._clock.after(pause, again)
                 return
         self._finish(None, cancelled_failure())
+
+    def is_pausing(self, announced: int) -> bool:
+        """Whether it is between two attempts: all that were announced have failed, and no outcome is reported."""
+        with self.lock:
+            return self._attempt is None and self.attempts >= announced and bool(self._cell)
 
     def _leave(self) -> None:
         if self._turns is not None:

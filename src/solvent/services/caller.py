@@ -45,12 +45,14 @@ if TYPE_CHECKING:
     from solvent.services.failure import Done
     from solvent.services.lending import Lender
     from solvent.services.processes import Processes
-    from solvent.services.signs import CallIdentity
+    from solvent.services.signs import Allowance, CallIdentity
     from solvent.workflow.model import Service
 
     Launch: TypeAlias = Callable[[Attempt], None]
     Maker: TypeAlias = Callable[[Service, "Caller"], Launch]
-    Starter: TypeAlias = Callable[[str, list[Any], dict[str, Any], Done, CallIdentity | None], "Handle"]
+    Starter: TypeAlias = Callable[
+        [str, list[Any], dict[str, Any], Done, CallIdentity | None, Allowance | None], "Handle"
+    ]
 
 
 class Handle(Protocol):
@@ -108,10 +110,12 @@ class Caller:
         keywords: dict[str, Any],
         done: Done,
         identity: CallIdentity | None = None,
+        allowance: Allowance | None = None,
     ) -> Handle:
         """Start a call of a service and return at once; `done` gets its outcome, exactly once, from any thread.
 
-        Which call it is the service may ask (`solvent.call`) where the run is recorded.
+        Which call it is the service may ask (`solvent.call`) where the run is recorded. How often it may be tried its
+        policy says, unless there is an `allowance`.
         """
         if self._closed:
             raise Misuse("H320", "a caller that is closed cannot start calls")
@@ -119,7 +123,7 @@ class Caller:
             starter = self._starters[service]
         except KeyError:
             raise Misuse("H321", f"there is no service `{service}` to call") from None
-        return starter(task, arguments, keywords, done, identity)
+        return starter(task, arguments, keywords, done, identity, allowance)
 
     def in_threads(self, function: Callable[..., Any]) -> Launch:
         """Make a launch that runs a function, with the call's arguments, in a worker thread."""
@@ -179,7 +183,12 @@ class Caller:
         put = threads.put
 
         def start(
-            _task: str, arguments: list[Any], keywords: dict[str, Any], done: Done, identity: CallIdentity | None
+            _task: str,
+            arguments: list[Any],
+            keywords: dict[str, Any],
+            done: Done,
+            identity: CallIdentity | None,
+            _allowance: Allowance | None,
         ) -> Handle:
             if identity is None:
                 call = Single(function, arguments, keywords, done, threads)
@@ -197,7 +206,12 @@ class Caller:
         put = processes.put
 
         def start(
-            _task: str, arguments: list[Any], keywords: dict[str, Any], done: Done, identity: CallIdentity | None
+            _task: str,
+            arguments: list[Any],
+            keywords: dict[str, Any],
+            done: Done,
+            identity: CallIdentity | None,
+            _allowance: Allowance | None,
         ) -> Handle:
             if identity is None:
                 call = Single(function, arguments, keywords, done, processes)
@@ -213,13 +227,18 @@ class Caller:
         gate = Gate(policy, self.clock) if policy.concurrency or policy.rate else None
         turns = self._turns if self.lends_to(service) else None
 
-        def start(
-            task: str, arguments: list[Any], keywords: dict[str, Any], done: Done, identity: CallIdentity | None
+        def start(  # noqa: PLR0917 -- as `start` above
+            task: str,
+            arguments: list[Any],
+            keywords: dict[str, Any],
+            done: Done,
+            identity: CallIdentity | None,
+            allowance: Allowance | None,
         ) -> Handle:
             call = Call(
                 service, task, arguments, keywords, done,
                 launch=launch, gate=gate, clock=self.clock, forget=self._forget, turns=turns, identity=identity,
-                may_begin=self._may_begin,
+                may_begin=self._may_begin, allowance=allowance,
             )  # fmt: skip
             self._live.add(call)
             call.enter()

@@ -17,7 +17,10 @@ task, although these share a thread.
 from __future__ import annotations
 
 from contextvars import ContextVar
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class CallIdentity(NamedTuple):
@@ -29,6 +32,14 @@ class CallIdentity(NamedTuple):
     key: str
     #: Whether it may have been made before, by a process that died or in an attempt that failed.
     repeated: bool = False
+
+
+class Allowance(NamedTuple):
+    """How many attempts a call of a recorded run has left, and who hears of each further one before it is made."""
+
+    attempts: int
+    #: Is given what makes the attempt, and lets it be made when it has noted that.
+    before_next: Callable[[Callable[[], None]], None]
 
 
 class Job(Protocol):
@@ -87,4 +98,4 @@ def sealed() -> bool:
     return job is None or job.seal()
 
 
-__all__ = ["CURRENT", "CallIdentity", "Job", "begun", "call", "cancelled", "heartbeat", "sealed"]
+__all__ = ["CURRENT", "Allowance", "CallIdentity", "Job", "begun", "call", "cancelled", "heartbeat", "sealed"]

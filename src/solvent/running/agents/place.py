@@ -21,7 +21,7 @@ from solvent.running.invoking import current
 from solvent.running.program import deep_stack
 from solvent.running.records import values
 from solvent.running.records.entries import Heard, Withdrawn
-from solvent.running.records.recorded import Deferred, RecordedControlledRun, RecordedRun
+from solvent.running.records.recorded import Again, Deferred, RecordedControlledRun, RecordedRun
 from solvent.services import Failure
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class Place(RecordedRun):
         self._outgoing: dict[int, list[words.Said]] = {}
         #: Letters that follow from what the journal has already.
         self._again: list[Append] = []
-        self._ready: list[Deferred] = []
+        self._ready: list[Deferred | Again] = []
         #: The calls that were out when this place was given up.
         self._ended: list[str] = []
 
@@ -106,8 +106,14 @@ class Place(RecordedRun):
             self.settle()
 
     def take(self, answer: tuple[Any, ...]) -> None:
-        """Take the answer of a call."""
-        if answer[0] in self._out:
+        """Take the answer of a call; or that it is to be tried again, which is noted before."""
+        if answer[0] not in self._out:
+            return
+        if isinstance(answer, Again):
+            self.journal.retried(self._keys[answer.flight])
+            answer.deferred.announced += 1
+            self._ready.append(answer)
+        else:
             self._within(lambda: self._land(*answer))
 
     def listen(self, letters: list[Record]) -> None:
@@ -174,7 +180,12 @@ class Place(RecordedRun):
 
     def abandon(self) -> None:
         """Do nothing any more: another agent has the place, or nobody."""
-        self._ended = [self._keys[flight] for flight in self._out if flight in self._keys]
+        self._ended = [
+            self._keys[flight]
+            for flight, (_, handle) in self._out.items()
+            # Of one that waits for its next attempt nothing is out.
+            if flight in self._keys and not (isinstance(handle, Deferred) and handle.is_pausing)
+        ]
         for _, handle in reversed(self._out.values()):
             handle.cancel()
         self._out.clear()
@@ -291,6 +302,7 @@ class Place(RecordedRun):
                 if size > bytes_max:
                     said = f"its result has {size:,} bytes, and the space takes at most {bytes_max:,}"
                     failure = Failure("FAILED", said)
+        attempts += self.journal.attempts[self._keys[flight]]
         super()._land(flight, call, value if failure is None else None, failure, attempts)
 
 

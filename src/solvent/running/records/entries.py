@@ -30,6 +30,13 @@ class Called(Entry, frozen=True, gc=False):
     at: float
 
 
+class Retried(Entry, frozen=True, gc=False):
+    """A further attempt of a call, whose attempts before have failed, is about to be made."""
+
+    key: str
+    at: float
+
+
 class Failure(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Why a call failed."""
 
@@ -80,7 +87,7 @@ class Ended(Entry, frozen=True, gc=False):
     at: float
 
 
-Any: TypeAlias = Opened | Called | Answered | Signalled | Withdrawn | Heard | Ended
+Any: TypeAlias = Opened | Called | Retried | Answered | Signalled | Withdrawn | Heard | Ended
 _ENCODE = msgspec.msgpack.Encoder().encode
 _DECODE = msgspec.msgpack.Decoder(list[Any]).decode
 
@@ -99,6 +106,6 @@ def read(data: bytes) -> list[Any]:
 
 
 __all__ = [
-    "Answered", "Any", "Called", "Ended", "Entry", "Failure", "Heard", "Opened", "Signalled", "Withdrawn", "read",
-    "write",
+    "Answered", "Any", "Called", "Ended", "Entry", "Failure", "Heard", "Opened", "Retried", "Signalled", "Withdrawn",
+    "read", "write",
 ]  # fmt: skip

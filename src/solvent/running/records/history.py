@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from solvent.running.records.entries import Answered, Called, Ended, Opened, Signalled
+from solvent.running.records.entries import Answered, Called, Ended, Opened, Retried, Signalled
 from solvent.running.records.journal import read_journal
 from solvent.running.records.runs import log_of
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Happening(NamedTuple):
-    """Something that has happened: `opened`, `called`, `done`, `failed`, `cancelled`, `signal`, `ended`."""
+    """Something that has happened: `opened`, `called`, `retried`, `done`, `failed`, `cancelled`, `signal`, `ended`."""
 
     at: float
     kind: str
@@ -47,6 +47,8 @@ def happenings(noted: Iterable[entries.Any], tasks: frozenset[str]) -> Iterator[
             case Called():
                 begun[entry.key] += 1
                 yield Happening(entry.at, "called", entry.key, task_of(entry.key, tasks), is_again=begun[entry.key] > 1)
+            case Retried():
+                yield Happening(entry.at, "retried", entry.key, task_of(entry.key, tasks))
             case Answered():
                 yield _answer(entry, task_of(entry.key, tasks))
             case Signalled():

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from solvent.errors import Conflict, RecordProblem
 from solvent.live.space import Append
 from solvent.running.records import entries, values
-from solvent.running.records.entries import Answered, Called, Entry, Failure, Opened, Withdrawn
+from solvent.running.records.entries import Answered, Called, Entry, Failure, Opened, Retried, Withdrawn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,6 +39,8 @@ class Journal:
         self.last_entries = 0
         #: How often each call was begun before.
         self.begun: Counter[str] = Counter()
+        #: How many attempts of each call were begun before, but for those that were ended by who had made them.
+        self.attempts: Counter[str] = Counter()
         #: How often who had made a call has ended it, in order to leave.
         self.withdrawn: Counter[str] = Counter()
         self.is_read_only = is_read_only
@@ -57,20 +59,27 @@ class Journal:
         last_at = 0
         for position, entry in read_journal(self.space, self.log):
             self._last = position
-            if isinstance(entry, Opened | Withdrawn):
-                if isinstance(entry, Withdrawn):
-                    self.withdrawn[entry.key] += 1
+            if isinstance(entry, Opened | Retried | Withdrawn):
+                self._count(entry)
                 continue
             if position != last_at:
                 last_at, self.last_entries = position, 0
             if isinstance(entry, Called):
                 self.begun[entry.key] += 1
+                self.attempts[entry.key] += 1
             else:
                 self.past.append(entry)
                 self.last_entries += 1
         if not self.is_read_only:
             self.note(Opened(self.agent, time.time()))
             self.commit()
+
+    def _count(self, entry: Opened | Retried | Withdrawn) -> None:
+        if isinstance(entry, Retried):
+            self.attempts[entry.key] += 1
+        elif isinstance(entry, Withdrawn):
+            self.withdrawn[entry.key] += 1
+            self.attempts[entry.key] -= 1
 
     def note(self, entry: Entry) -> None:
         """Write something down; it counts from the next `commit` on."""
@@ -79,6 +88,10 @@ class Journal:
     def called(self, key: str) -> None:
         """Note that a call is about to be made."""
         self.note(Called(key, time.time()))
+
+    def retried(self, key: str) -> None:
+        """Note that a further attempt of a call is about to be made."""
+        self.note(Retried(key, time.time()))
 
     def answered(self, key: str, attempts: int, value: Any, failure: Failure | None) -> str:
         """Note an answer; say why its value cannot be kept, if so."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from solvent.engine.reaction import Stopped
 from solvent.errors import LimitReached, RecordProblem
@@ -22,7 +22,8 @@ from solvent.running.records import entries, values
 from solvent.running.records.entries import Answered, Ended, Signalled
 from solvent.running.workflow import WorkflowRun
 from solvent.services import Failure
-from solvent.services.signs import CallIdentity
+from solvent.services.call import Call as Attempted
+from solvent.services.signs import Allowance, CallIdentity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -36,30 +37,46 @@ if TYPE_CHECKING:
 CALLS_TOGETHER_MAX = 200
 SECONDS_TOGETHER_MAX = 0.05
 """How many calls wait for each other, and how long, so that they, and answers, are noted together."""
-LOST = "it was out when its process died, {} times"
+LOST = "it was out when its process died, {} times; {} attempts were made"
 NOT_KEPT = "the answer of `{}` is not kept, and the call is made again should the run be resumed: {}"
 
 
 class Deferred:
     """The handle of a call that is made when it is sure that it is not answered yet."""
 
-    __slots__ = ("_handle", "_start", "identity", "is_cancelled")
+    __slots__ = ("_handle", "_start", "allowance", "announced", "identity", "is_cancelled")
 
     def __init__(self, start: Callable[..., Handle]) -> None:
         self._start = start
         self._handle: Handle | None = None
         self.identity: CallIdentity | None = None
+        self.allowance: Allowance | None = None
+        #: How many attempts of it are noted, in this life of its run.
+        self.announced = 1
         self.is_cancelled = False
 
     def begin(self) -> None:
         """Make the call."""
-        self._handle = self._start(identity=self.identity)
+        self._handle = self._start(identity=self.identity, allowance=self.allowance)
+
+    @property
+    def is_pausing(self) -> bool:
+        """Whether it is between two attempts, so that none is out."""
+        return isinstance(self._handle, Attempted) and self._handle.is_pausing(self.announced)
 
     def cancel(self) -> None:
         """End it, or do not make it."""
         self.is_cancelled = True
         if self._handle is not None:
             self._handle.cancel()
+
+
+class Again(NamedTuple):
+    """A call whose attempt has failed, and that is to be tried again."""
+
+    flight: Flight
+    deferred: Deferred
+    begin: Callable[[], None]
 
 
 class RecordedRun(WorkflowRun):
@@ -74,9 +91,10 @@ class RecordedRun(WorkflowRun):
         is_strict: bool = False,
         **options: Any,
     ) -> None:
-        """With `is_strict`, a call that was out when its process died counts as an attempt, of which there are so many.
+        """With `is_strict`, the attempts of a call before its process died count, also the one that was out then.
 
-        It is made again once at least. Where somebody has decided to resume the run it is made again in any case.
+        It is made again once at least. Where somebody has decided to resume the run it is made again in any case, and
+        has all its attempts again.
         """
         super().__init__(workflow, inputs, **options)
         self.journal = journal
@@ -137,23 +155,34 @@ class RecordedRun(WorkflowRun):
     def _fresh(self, key: str, waiting: tuple[Flight, Call, Deferred]) -> Deferred | None:
         """Give a call that is to be made; one that was cancelled, or lost too often, is not."""
         flight, call, deferred = waiting
-        begun, policy = self.journal.begun[key], self._policy_of(call)
-        lost = begun - self.journal.withdrawn[key]
+        begun = self.journal.begun[key]
+        left = self._attempts_left(key, call) if self._is_strict else None
         if deferred.is_cancelled:
             self._answers.put((flight, call, None, Failure("CANCELLED", "it was cancelled before it was called"), 0))
-        elif self._is_strict and lost > max(1, policy.retries):
-            self._answers.put((flight, call, None, Failure("LOST", LOST.format(lost)), begun))
+        elif left == 0:
+            lost = LOST.format(begun - self.journal.withdrawn[key], self.journal.attempts[key])
+            self._answers.put((flight, call, None, Failure("LOST", lost), 0))
         else:
             journal = self.journal
             journal.called(key)
+            if left is not None:
+                deferred.allowance = Allowance(left, partial(self._try_again, flight, deferred))
             deferred.identity = CallIdentity(journal.run, self._out[flight][0], f"{journal.run}/{key}", begun > 0)
             return deferred
         return None
 
-    def _policy_of(self, call: Call) -> Any:
-        service = self.workflow.service(call.service)
+    def _try_again(self, flight: Flight, deferred: Deferred, begin: Callable[[], None]) -> None:
+        """Let a further attempt of a call be noted, and then made; called by any thread."""
+        self._answers.put(Again(flight, deferred, begin))  # type: ignore[arg-type]
+
+    def _attempts_left(self, key: str, call: Call) -> int:
+        """Say how many attempts of a call there may be yet: all lives of the run count together."""
+        service, journal = self.workflow.service(call.service), self.journal
         assert service is not None
-        return service.policy
+        left = max(0, service.policy.retries + 1 - journal.attempts[key])
+        is_lost_again = journal.begun[key] - journal.withdrawn[key] > 1
+        # Whether the last attempt came to anything nobody knows: one more is made, but only once.
+        return left if is_lost_again else max(1, left)
 
     def _repeat(self, entry: entries.Any) -> None:
         """Do again what was done."""
@@ -251,4 +280,4 @@ def recorded_run(workflow: Workflow, inputs: Mapping[str, Any] | None, **options
     return kind(workflow, inputs, **options)
 
 
-__all__ = ["NOT_KEPT", "Deferred", "RecordedControlledRun", "RecordedRun", "recorded_run"]
+__all__ = ["NOT_KEPT", "Again", "Deferred", "RecordedControlledRun", "RecordedRun", "recorded_run"]

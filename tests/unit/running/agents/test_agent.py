@@ -16,7 +16,7 @@ from solvent.running.agents.plans import SUBMITTED, key_of, log_to, plan_of, rep
 from solvent.running.agents.replaying import replayed
 from solvent.running.making import run_workflow
 from solvent.services import cancelled
-from solvent.workflow.model import Alternative, Result, Service, Task, Value, Workflow
+from solvent.workflow.model import Alternative, Policy, Result, Service, Task, Value, Workflow
 from tests.unit.running.agents.flows import AgentsHere, adaptive, end_of, is_small, run_by_agents, space_at, workflow
 
 if TYPE_CHECKING:
@@ -207,3 +207,28 @@ def test_who_leaves_loses_no_call(space: Space) -> None:
     GATE.set()
     assert run_by_agents(space, "r1", offers_of([flow])).state == "done"
     assert report_at_end(space, "r1", flow).results == {"t": 1}
+
+
+ATTEMPTS: list[float] = []
+
+
+def failing() -> int:
+    """Fail, and leave a mark."""
+    ATTEMPTS.append(time.monotonic())
+    raise ValueError("no")
+
+
+def test_attempts_that_failed_count_when_another_agent_goes_on(space: Space) -> None:
+    """An agent that leaves between two attempts leaves as many as are not made yet."""
+    ATTEMPTS.clear()
+    flow = Workflow(
+        "w", (Task("t", "failing"),), (Service("failing", function=failing, policy=Policy(retries=2, backoff=0.4)),)
+    )
+    submit(space, "r1", flow, {})
+    with AgentsHere(space, offers_of([flow])):
+        until = time.monotonic() + 60
+        while not ATTEMPTS:
+            assert time.monotonic() < until
+            time.sleep(0.005)
+    assert run_by_agents(space, "r1", offers_of([flow])).state == "failed"
+    assert len(ATTEMPTS) == report_at_end(space, "r1", flow).failures[0].attempts == 3
