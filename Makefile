@@ -22,7 +22,7 @@ SITE := $(BIN)/python -m sphinx --conf-dir docs --doctree-dir build/pages --fail
 .DELETE_ON_ERROR:
 # Two pips at work in one environment would spoil it.
 .NOTPARALLEL:
-.PHONY: help run test check format gallery messages docs bench bench-workflow bench-records bench-patterns bench-protocols bench-handover bench-space bench-agents faults soak fuzz clean
+.PHONY: help run test check format gallery grammar messages docs bench bench-workflow bench-records bench-patterns bench-protocols bench-handover bench-space bench-agents faults soak fuzz clean
 
 help:  ## show this list
 	@grep -E '^[a-z]+:.*##' $(firstword $(MAKEFILE_LIST)) \
@@ -49,6 +49,9 @@ format: $(VENV)/.installed  ## put the sources into the common form
 
 gallery: $(VENV)/.installed  ## make the pages and pictures of workflow patterns anew
 	@$(BIN)/python -m tests.patterns.gallery
+
+grammar: $(VENV)/.installed  ## make the grammar for editors anew
+	@$(BIN)/python -m tests.repo.grammar
 
 messages: $(VENV)/.installed  ## make the reference of messages anew
 	@$(BIN)/python -m tests.repo.messages

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 from solvent.chemistry.molecule import Opaque
 from solvent.chemistry.solution import Solution
 from solvent.cli.loading import parser_for
+from solvent.cli.render import write_program
 from solvent.cli.workflows import add_inputs, add_workflow, inputs_of, load_workflow
 from solvent.errors import WorkflowProblem
 from solvent.running.saving import program_text, write_whole
@@ -36,7 +36,7 @@ def main(arguments: list[str]) -> int:
         _refuse_opaque(name, molecule, concrete.solution)
     text = program_text(concrete.solution)
     if options.output is None:
-        sys.stdout.write(text)
+        write_program(text)
     else:
         write_whole(options.output, text)
     return 0

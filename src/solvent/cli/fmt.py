@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 from solvent.cli.finding import program_file
 from solvent.cli.loading import parser_for, read_standard_input
-from solvent.cli.render import complain, show_error, write
+from solvent.cli.render import complain, show_error, write, write_program
 from solvent.errors import SolventError
 from solvent.running.formatting import format_text
 from solvent.running.program import read_text
@@ -52,7 +51,7 @@ def _format(file: str, options: Namespace) -> int:
         if not is_same:
             write_whole(file, formatted)
     elif not options.diff:
-        sys.stdout.write(formatted)
+        write_program(formatted)
     return 0
 
 

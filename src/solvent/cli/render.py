@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 Piece: TypeAlias = str | tuple[str, str]
 _TEXT_MAX = 300
 _RULE_MAX = 32
+_COLOURED_MAX = 100_000
+"""Longer texts are written as they are: nobody reads them, and colouring takes time."""
 _consoles: dict[int, Any] = {}
 
 
@@ -31,6 +33,16 @@ def write(*pieces: Piece, to: TextIO | None = None) -> None:
     for one in pieces:
         text.append(*(one,) if isinstance(one, str) else one)
     _console(stream).print(text, soft_wrap=True, highlight=False)
+
+
+def write_program(text: str) -> None:
+    """Write a program or a solution to standard output, in colours where they can be seen."""
+    if not sys.stdout.isatty() or len(text) > _COLOURED_MAX:
+        sys.stdout.write(text)
+        return
+    from solvent.cli.colouring import coloured
+
+    _console(sys.stdout).print(coloured(text), soft_wrap=True, highlight=False, end="")
 
 
 def _console(stream: TextIO) -> Any:

@@ -86,6 +86,9 @@ def _from_terminal(session: Session) -> Iterator[str]:
 def _prompt(session: Session) -> PromptSession[str]:
     from prompt_toolkit import PromptSession
     from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+    from prompt_toolkit.lexers import PygmentsLexer
+
+    from solvent.hocl.highlighting import HoclLexer
 
     keys = KeyBindings()
 
@@ -103,6 +106,7 @@ def _prompt(session: Session) -> PromptSession[str]:
         completer=_completer(session),
         complete_while_typing=False,
         key_bindings=keys,
+        lexer=PygmentsLexer(HoclLexer),
         multiline=True,
         prompt_continuation="    ...> ",
     )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from solvent.chemistry.printer import print_molecule
 from solvent.cli.finding import any_file
 from solvent.cli.loading import add_format, add_limits, add_program, add_seed, at_least, load_program, parser_for
-from solvent.cli.render import counted, show_error, write, write_json, write_reaction
+from solvent.cli.render import counted, show_error, write, write_json, write_program, write_reaction
 from solvent.cli.watching import Watch
 from solvent.cli.workflows import add_inputs, add_scale, add_signals, is_workflow, refuse
 from solvent.errors import NameProblem, ReactionFailed, SolventError
@@ -159,7 +159,7 @@ def _report(run: Run, error: SolventError | None, options: Namespace) -> None:
             found["error"] = error_as_json(error)
         write_json(found)
     else:
-        print(text)
+        write_program(f"{text}\n")
     sys.stdout.flush()
     if error is not None:
         show_error(error)

@@ -11,15 +11,19 @@ import re
 from solvent.errors import SyntaxProblem
 from solvent.source import Source, Span
 
-_LEXEME = re.compile(
-    r"""
+FLOAT = r"\d+\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+"
+NAME = r"[^\W\d]\w*'*"
+MARK = r"::|==|!=|>=|<=|&&|\|\||[<>(),:=+\-*%!?.;^]|/(?!\*)|[⟨⟩≥≤≠∧∨¬∈∉∞]"
+"""What highlighters share with this lexer, so that they cannot drift from it."""
+LEXEME = re.compile(
+    rf"""
     (?P<space>[ \t\r\n\f\u00a0\ufeff]+)
   | (?P<comment>//[^\n]*|\#[^\n]*|/\*[\s\S]*?\*/)
-  | (?P<float>\d+\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+)
+  | (?P<float>{FLOAT})
   | (?P<int>\d+)
   | (?P<string>"(?:[^"\\\n]|\\[^\n])*")
-  | (?P<word>(?:replace-one\b)|[^\W\d]\w*'*)
-  | (?P<mark>::|==|!=|>=|<=|&&|\|\||[<>(),:=+\-*%!?.;^]|/(?!\*)|[⟨⟩≥≤≠∧∨¬∈∉∞])
+  | (?P<word>(?:replace-one\b)|{NAME})
+  | (?P<mark>{MARK})
     """,
     re.VERBOSE,
 )
@@ -57,7 +61,7 @@ def lexemes(source: Source) -> tuple[list[Lexeme], list[tuple[int, str]]]:
     comments: list[tuple[int, str]] = []
     add = found.append
     at = 0
-    for match in _LEXEME.finditer(text):
+    for match in LEXEME.finditer(text):
         start, end = match.span()
         if start != at:
             break
