@@ -95,20 +95,25 @@ def prepare_folder(folder: Path, files: Mapping[str, str], *, text: str) -> None
             shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
         elif (ROOT / name).exists():
             shutil.copy(ROOT / name, folder / name)
-    for name, written in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(written, encoding="utf-8")
+    write_files(folder, files)
     (folder / ".venv").symlink_to(sys.prefix, target_is_directory=True)
 
 
-def run_commands(commands: Sequence[str], folder: Path) -> list[tuple[str, ...]]:
-    """Run commands in one shell and give the lines that each has printed."""
+def write_files(folder: Path, files: Mapping[str, str]) -> None:
+    """Write a page's own files."""
+    for name, written in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(written, encoding="utf-8")
+
+
+def run_commands(commands: Sequence[str], folder: Path, *, programs: Path | None = None) -> list[tuple[str, ...]]:
+    """Run commands in one shell and give the lines that each has printed; `programs` are another environment's."""
     # The status is put back after the mark, so that the next command still sees it.
     script = "".join(f"{command}\nstatus=$?; printf '\\n%s\\n' '{_MARK}'; (exit $status)\n" for command in commands)
     done = subprocess.run(
         ["bash", "-c", script],
         cwd=folder,
-        env=_environment(folder),
+        env=_environment(folder, programs),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -122,10 +127,13 @@ def run_commands(commands: Sequence[str], folder: Path) -> list[tuple[str, ...]]
     return [_trimmed(output.splitlines()) for output in outputs]
 
 
-def _environment(folder: Path) -> dict[str, str]:
+def _environment(folder: Path, programs: Path | None) -> dict[str, str]:
     """Build a plain environment: no colours, a fixed width, our commands first, and a home of its own."""
-    path = os.pathsep.join([os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)])  # noqa: PTH120
-    return os.environ | {
+    ours = os.path.dirname(sys.executable)  # noqa: PTH120
+    path = os.pathsep.join([str(programs or ours), os.environ.get("PATH", os.defpath)])
+    # Sources that this process was told of are no part of another environment.
+    taken = {name: value for name, value in os.environ.items() if programs is None or name != "PYTHONPATH"}
+    return taken | {
         "COLUMNS": "100",
         "HOME": str(folder),
         "LC_ALL": "C.UTF-8",

@@ -1,7 +1,8 @@
 """Every snippet of the README and of `docs/` holds: commands print what is shown, code runs, programs parse.
 
 Each snippet is a test of its own, named after its page and line. The Python blocks of a page build on each
-other; testing one runs those above it first, so that any test can be run alone and in any order.
+other; testing one runs those above it first, so that any test can be run alone and in any order. The commands of the
+tutorial are typed in by `test_newcomer`.
 """
 
 from __future__ import annotations
@@ -17,16 +18,19 @@ import pytest
 from tests.repo.console import exchanges_of, is_as_expected, prepare_folder, run_commands
 from tests.repo.project import ROOT, name_in_project, pages
 from tests.repo.snippets import Block, blocks_of
+from tests.repo.test_newcomer import PAGES as TUTORIAL
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from _pytest.mark import ParameterSet
 
 _BLOCKS = {page: blocks_of(page.read_text(encoding="utf-8")) for page in pages()}
 _LINK = re.compile(r"\[[^\]\n]*\]\((?P<target>[^)#\s]+)(?:#[^)\s]*)?\)")
 _FENCED = re.compile(r"^ *(`{3,}|~{3,}).*?^ *\1", re.MULTILINE | re.DOTALL)
 
 
-def _snippets(language: str) -> list[object]:
+def _snippets(language: str) -> list[ParameterSet]:
     return [
         pytest.param(page, block, id=f"{name_in_project(page)}:{block.line}")
         for page, blocks in _BLOCKS.items()
@@ -39,7 +43,7 @@ def _files_of(page: Path) -> dict[str, str]:
     return {block.file: block.text for block in _BLOCKS[page] if block.file}
 
 
-@pytest.mark.parametrize("page,block", _snippets("console"))
+@pytest.mark.parametrize("page,block", [one for one in _snippets("console") if one.values[0] not in TUTORIAL])
 def test_commands_print_what_the_page_shows(page: Path, block: Block, tmp_path: Path) -> None:
     """A command of the documentation prints what the documentation says."""
     exchanges = [exchange for exchange in exchanges_of(block.text) if exchange.is_run]
