@@ -12,9 +12,6 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pygments.lexers import TextLexer, get_lexer_by_name
-from pygments.util import ClassNotFound
-
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
@@ -58,10 +55,6 @@ _START = """<!doctype html>
 
 def setup(app: Sphinx) -> None:
     """Change what is read, and add a page where people look for the first one."""
-    try:
-        get_lexer_by_name("hocl")
-    except ClassNotFound:
-        app.add_lexer("hocl", TextLexer)
     app.connect("source-read", _add_navigation)
     app.connect("source-read", _name_files)
     app.connect("build-finished", _write_start)
