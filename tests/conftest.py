@@ -9,8 +9,13 @@ its part in that order; which part is whose is not repeated, so one process alon
 
 from __future__ import annotations
 
+import signal
+
 import hypothesis
 import pytest
+
+# A shell lets what it starts in the background ignore Ctrl-C, and so would all that the tests start and interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None, print_blob=True)
 hypothesis.settings.register_profile("soak", max_examples=10_000, deadline=None, print_blob=True)

@@ -35,6 +35,7 @@ def test_a_run_is_recorded_under_the_current_folder(folder: Path) -> None:
     name = json.loads(out)["run"]
     assert (code, err, name[:5]) == (0, "", "flow-")
     assert (folder / ".solvent" / ".gitignore").read_text() == "*\n"
+    assert (folder / ".solvent").stat().st_mode & 0o077 == 0
     space = ("--space", str(folder / ".solvent" / "space.db"))
     assert [one["state"] for one in solvent("status", *space, "--format", "json").json["runs"]] == ["done"]
     assert solvent("status", name[:6], *space).out.startswith(f"{name}: done, flow (flow.yaml)\n")

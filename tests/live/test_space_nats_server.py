@@ -222,8 +222,10 @@ def test_a_server_without_jetstream_is_of_no_use(tmp_path: Path) -> None:
 def test_a_folder_is_for_one_server(tmp_path: Path) -> None:
     """A second server in the same folder is refused, and so is a port that is taken."""
     with Server(Plan(folder=tmp_path / "a")) as first:
+        configuration = (tmp_path / "a" / "server.conf").read_text()
         with pytest.raises(SpaceError, match=r"E401.*another server"):
             Server(Plan(folder=tmp_path / "a")).start()
+        assert (tmp_path / "a" / "server.conf").read_text() == configuration
         with pytest.raises(SpaceError, match="E401"):
             Server(Plan(folder=tmp_path / "b", port=first.plan.port)).start()
 

@@ -88,7 +88,8 @@ def _made_folder() -> str:
 
     folder = Path(FOLDER)
     if not folder.exists():
-        folder.mkdir()
+        # What tasks were given and gave back is for the user's eyes only.
+        folder.mkdir(mode=0o700)
         (folder / ".gitignore").write_text("*\n", encoding="ascii")
     return str((folder / FILE).absolute())
 

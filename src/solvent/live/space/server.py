@@ -170,15 +170,16 @@ class Server:
         folder = self.plan.folder
         try:
             folder.mkdir(parents=True, exist_ok=True)
+            lock = os.open(folder / "server.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise self._unusable(error) from None
+        try:
+            # First of all: another server's configuration stays as it is.
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             file = folder / "server.conf"
             file.unlink(missing_ok=True)
             with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as text:
                 text.write(self.plan.configuration())
-            lock = os.open(folder / "server.lock", os.O_RDWR | os.O_CREAT, 0o600)
-        except OSError as error:
-            raise SpaceError("E401", f"the folder {folder} cannot be used: {error.strerror}") from None
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             with self.log.open("ab") as log:
                 # A session of its own: Ctrl-C is for who started it, and who will end it in order.
                 self._process = subprocess.Popen(  # noqa: S603 - the program of the wheel
@@ -186,8 +187,13 @@ class Server:
                 )
         except BlockingIOError:
             raise SpaceError("E401", f"another server keeps its data in {folder}") from None
+        except OSError as error:
+            raise self._unusable(error) from None
         finally:
             os.close(lock)
+
+    def _unusable(self, error: OSError) -> SpaceError:
+        return SpaceError("E401", f"the folder {self.plan.folder} cannot be used: {error.strerror}")
 
     def _is_ready(self, before: int) -> bool:
         """Wait until it says so: a port that answers may be another server's."""

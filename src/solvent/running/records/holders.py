@@ -1,6 +1,8 @@
 """Which process has a run, and whether it is still there.
 
 A process is known by its host, its number, and when it started: numbers are used again, also after the machine was.
+Containers of one machine number their processes each for itself, and may have one host's name: what is in another
+container cannot be seen from here.
 """
 
 from __future__ import annotations
@@ -22,6 +24,8 @@ class Holder(msgspec.Struct, frozen=True):
     host: str
     process: int
     started: str
+    #: Which processes it is numbered among, where the system tells.
+    among: str = ""
 
     def __str__(self) -> str:
         return f"process {self.process} on {self.host}"
@@ -30,14 +34,29 @@ class Holder(msgspec.Struct, frozen=True):
 def this_process() -> Holder:
     """Say which process this is."""
     number = os.getpid()
-    return Holder(platform.node() or "localhost", number, _started(number) or "")
+    return Holder(platform.node() or "localhost", number, _started(number) or "", _among())
 
 
 def is_there(holder: Holder) -> bool | None:
-    """Tell whether a process is there; nothing where that cannot be known, since it is another machine's."""
+    """Tell whether a process is there; nothing where that cannot be known, since it is elsewhere."""
     if holder.host != (platform.node() or "localhost"):
         return None
+    # Nobody has survived that the machine was started anew, in whichever container.
+    if holder.among not in {"", _among()} and _boot(holder.started) == _boot(this_process().started):
+        return None
     return _started(holder.process) == holder.started
+
+
+def _among() -> str:
+    """Say which processes this one is numbered among."""
+    try:
+        return os.readlink("/proc/self/ns/pid")  # noqa: PTH115 - what it says is no path
+    except OSError:
+        return ""
+
+
+def _boot(started: str) -> str:
+    return started.partition("@")[2]
 
 
 def _started(process: int) -> str | None:
