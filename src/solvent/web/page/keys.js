@@ -1,8 +1,9 @@
-// Keys: those of the page, and those of the view that is shown; `?` lists both.
+// Keys: those of the page, of the view that is shown, and of its tab; `?` lists them.
 import { dialog, make } from "./dom.js";
 
 const page = [];
 let view = [];
+let tab = [];
 
 /** Add keys of the whole page: `[{keys: ["d"], says: "light or dark", act}]`. */
 export function pageKeys(list) {
@@ -14,10 +15,15 @@ export function viewKeys(list) {
   view = list;
 }
 
+/** Set the keys of the tab that is shown. */
+export function tabKeys(list) {
+  tab = list;
+}
+
 /** Show which keys there are. */
 export function showKeys() {
   const part = (title, list) => (list.length ? [make("h3", {}, title), ...list.flatMap(line)] : []);
-  dialog("Keyboard", make("dl", { class: "keys" }, ...part("Here", view), ...part("Everywhere", page)),
+  dialog("Keyboard", make("dl", { class: "keys" }, ...part("Here", [...tab, ...view]), ...part("Everywhere", page)),
     make("form", { method: "dialog", class: "buttons" }, make("button", { class: "primary", autofocus: true }, "Close")));
 }
 
@@ -43,7 +49,7 @@ document.addEventListener("keydown", (event) => {
   }
   // A focused button or link answers Enter and space by itself.
   if ((event.key === " " || event.key === "Enter") && event.target.closest?.("button, a, [role=tab]")) return;
-  const found = [...view, ...page].find((one) => one.keys.includes(event.key));
+  const found = [...tab, ...view, ...page].find((one) => one.keys.includes(event.key));
   if (found) {
     event.preventDefault();
     found.act(event);

@@ -1,11 +1,13 @@
 // The frame: which view is shown, and what all views share.
 //
-// A view is a module with `show(root, words, page)`, which fills `root` and gives a function that ends it. `words` are
-// the parts of the address behind the view's name: `#/run/pipeline-7k3q/timeline` shows the view `run` with
+// A view is a module with `show(root, words, page)`, which fills `root` and gives what ends it: a function, or
+// `{end, move}`; `move(words)` hears of another address of the same view, and gives true where it has gone there.
+// `words` are the parts of the address behind the view's name: `#/run/pipeline-7k3q/timeline` shows the view `run` with
 // ["pipeline-7k3q", "timeline"]. `page` has `about` (what the server says of itself), `title(text)` and `go(...words)`.
 // Keys of a view are set by `viewKeys` of keys.js, its sheet by `sheet` of dom.js.
+// What is about one run is a tab of its page: see tabs.js.
 import { address, fill, make } from "./dom.js";
-import { pageKeys, showKeys, viewKeys } from "./keys.js";
+import { pageKeys, showKeys, tabKeys, viewKeys } from "./keys.js";
 import { toggleTheme } from "./theme.js";
 
 const VIEWS = {
@@ -14,7 +16,7 @@ const VIEWS = {
 };
 
 const main = document.getElementById("main");
-let end = null;
+let shown = null;
 let turn = 0;
 
 const page = {
@@ -45,16 +47,19 @@ async function show() {
     fill(main, make("div", { class: "empty" }, "There is nothing here. ", make("a", { href: "#/" }, "All runs")));
     return;
   }
+  if (shown?.name === name && shown.move?.(words)) return;
   const module = await import(view.module);
   if (mine !== turn) return;
   leave();
   page.title(view.title);
-  end = module.show(main, words, page) ?? null;
+  const given = module.show(main, words, page);
+  shown = { name, ...(typeof given === "function" ? { end: given } : given) };
 }
 
 function leave() {
-  end?.();
-  end = null;
+  shown?.end?.();
+  shown = null;
+  tabKeys([]);
   viewKeys([]);
   main.replaceChildren();
 }

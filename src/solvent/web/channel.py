@@ -1,0 +1,215 @@
+"""What several viewers follow together: one thread looks at the space, however many listen.
+
+A *source* looks at the space and says what has changed, as messages; it can also say all that it knows at once (a
+snapshot). A channel keeps the last messages, numbered, so that a viewer whose connection broke hears what it missed
+(`Last-Event-ID`), and each viewer reads them at its own pace: one that is slow holds up nobody, and when it is too far
+behind it gets a snapshot instead. The thread runs while anybody listens, and a little longer.
+
+Numbers begin with a word that is another for each channel: what a viewer has from a server that was started anew says
+nothing here, and it gets a snapshot.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import threading
+import time
+from typing import TYPE_CHECKING, Any, Protocol
+
+import msgspec
+
+from solvent.errors import SolventError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from solvent.live.space import Space
+
+Message = dict[str, Any]
+KEPT_MAX = 20_000
+"""Messages that are kept for viewers to catch up with; who is further behind gets a snapshot."""
+BATCH_MAX = 2_000
+LOOK_SECONDS = 1.0
+"""How often is looked at the latest: that a process died is no change of the space."""
+PAUSE_SECONDS = 0.04
+"""Between two looks at least, so that what happens together is told together."""
+LINGER_SECONDS = 20.0
+PING_SECONDS = 15.0
+RETRY_MS = 1_000
+
+
+class Source(Protocol):
+    """What is followed; for one thread at a time."""
+
+    @property
+    def scopes(self) -> tuple[str, ...]:
+        """The logs and keys at whose change it is time to look."""
+
+    def look(self) -> list[Message]:
+        """Look, and say what has changed since the last time."""
+
+    def snapshot(self) -> Message:
+        """Say all that is known."""
+
+
+class Channel:
+    """One source, and those who listen; all but its thread belongs to one event loop."""
+
+    def __init__(self, space: Callable[[], Space | None], make: Callable[[], Source]) -> None:
+        """`make` makes the source, within the thread."""
+        self._space = space
+        self._make = make
+        self._word = secrets.token_hex(4)
+        self._loop = asyncio.get_running_loop()
+        self._changed = asyncio.Event()
+        self._listeners = 0
+        self._idle_since = time.monotonic()
+        # What the thread writes and viewers read.
+        self._lock = threading.Lock()
+        self._kept: list[Message] = []
+        self._first = 0
+        self._snapshot: tuple[int, bytes] | None = None
+        self._source: Source | None = None
+        self.error: SolventError | None = None
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="solvent-channel", daemon=True)
+        self._thread.start()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it tells nothing any more."""
+        return self._is_over.is_set()
+
+    def close(self) -> None:
+        """Look no more; whoever listens hears that it is over."""
+        self._is_over.set()
+        self._tell_loop()
+
+    # -------------------------------------------------------------------------------------------------- the thread
+
+    def _run(self) -> None:
+        try:
+            while not self._is_over.is_set() and not self._is_unwanted():
+                space = self._space()
+                if space is None:
+                    # There is no such file yet; looking must not make it.
+                    self._look_once()
+                    self._is_over.wait(LOOK_SECONDS)
+                    continue
+                self._follow(space)
+        except SolventError as error:
+            self.error = error
+        finally:
+            self._is_over.set()
+            self._tell_loop()
+
+    def _follow(self, space: Space) -> None:
+        self._look_once()
+        assert self._source is not None
+        with space.watch(self._source.scopes) as watch:
+            while not self._is_over.is_set() and not self._is_unwanted():
+                self._look_once()
+                self._is_over.wait(PAUSE_SECONDS)
+                watch.wait(LOOK_SECONDS)
+        self._is_over.set()
+
+    def _look_once(self) -> None:
+        with self._lock:
+            if self._source is None:
+                self._source = self._make()
+            fresh = self._source.look()
+            is_first = self._snapshot is None
+            if not fresh and not is_first:
+                return
+            if is_first:
+                self._snapshot = (-1, b"")
+                self._first = 1
+            else:
+                self._kept += fresh
+            excess = len(self._kept) - KEPT_MAX
+            if excess > 0:
+                del self._kept[:excess]
+                self._first += excess
+        self._tell_loop()
+
+    def _is_unwanted(self) -> bool:
+        return not self._listeners and time.monotonic() - self._idle_since > LINGER_SECONDS
+
+    def _tell_loop(self) -> None:
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._wake)
+
+    def _wake(self) -> None:
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    # ------------------------------------------------------------------------------------------------- the viewers
+
+    async def listen(self, last: str, is_stopping: asyncio.Event) -> AsyncIterator[bytes]:
+        """Give what one viewer hears, from behind the last that it has heard, as server-sent events."""
+        self._listeners += 1
+        try:
+            yield f"retry: {RETRY_MS}\n\n".encode()
+            position = self._position(last)
+            while not is_stopping.is_set():
+                changed = self._changed
+                said, position = await asyncio.to_thread(self._since, position)
+                if said:
+                    yield said
+                    continue
+                if self.error is not None:
+                    yield _event("problem", {"error": self.error.message, "hint": self.error.hint}, "")
+                    return
+                if self.is_over:
+                    return
+                if not await _either(changed, is_stopping, PING_SECONDS):
+                    yield b": still here\n\n"
+        finally:
+            self._listeners -= 1
+            self._idle_since = time.monotonic()
+
+    def _position(self, last: str) -> int:
+        word, _, number = last.partition(".")
+        return int(number) if word == self._word and number.isascii() and number.isdigit() else 0
+
+    def _since(self, position: int) -> tuple[bytes, int]:
+        """Give what comes behind a position: messages, or a snapshot where they are kept no more; and where it ends."""
+        with self._lock:
+            if self._snapshot is None:
+                return b"", position
+            end = self._first + len(self._kept)
+            if position == 0 or not self._first <= position <= end:
+                return self._whole(end), end
+            fresh = self._kept[position - self._first :][:BATCH_MAX]
+        if not fresh:
+            return b"", position
+        position += len(fresh)
+        return _event("news", fresh, f"{self._word}.{position}"), position
+
+    def _whole(self, end: int) -> bytes:
+        """Give a snapshot; viewers that come at the same time share it."""
+        assert self._snapshot is not None
+        assert self._source is not None
+        if self._snapshot[0] != end:
+            self._snapshot = end, _event("all", self._source.snapshot(), f"{self._word}.{end}")
+        return self._snapshot[1]
+
+
+def _event(kind: str, data: Any, number: str) -> bytes:
+    named = f"id: {number}\n".encode() if number else b""
+    return b"event: " + kind.encode() + b"\n" + named + b"data: " + msgspec.json.encode(data) + b"\n\n"
+
+
+async def _either(one: asyncio.Event, other: asyncio.Event, seconds: float) -> bool:
+    """Wait for one of two; false when time is over."""
+    waits = [asyncio.ensure_future(one.wait()), asyncio.ensure_future(other.wait())]
+    try:
+        done, _ = await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for wait in waits:
+            wait.cancel()
+    return bool(done)
+
+
+__all__ = ["Channel", "Source"]

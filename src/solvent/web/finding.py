@@ -1,0 +1,103 @@
+"""A run, found by its name: its workflow, and where its journals are; be it of one process or of agents."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from solvent.errors import RecordProblem, SolventError
+from solvent.running.agents.plans import key_of as agents_key_of
+from solvent.running.agents.plans import name_from, plan_of
+from solvent.running.program import deep_stack
+from solvent.running.records.cards import read_card
+from solvent.running.records.runs import key_of, log_of
+from solvent.workflow.files import load_text
+
+if TYPE_CHECKING:
+    from solvent.live.space import Space
+    from solvent.running.agents.plans import Plan
+    from solvent.running.records.cards import RunCard
+    from solvent.workflow.model import Workflow
+
+_KEPT_MAX = 16
+
+
+class Found(msgspec.Struct, frozen=True):
+    """What does not change while a run goes on."""
+
+    run: str
+    title: str
+    """The name of its workflow."""
+    created: float
+    tasks: tuple[str, ...]
+    workflow: Workflow | None
+    """Nothing where no file can say it."""
+    logs: str
+    """The name of its journal, or that below which its journals are."""
+    inputs: bytes = b""
+    file: str = ""
+    plan: Plan | None = None
+    """How agents divide it, if it is theirs."""
+
+    @property
+    def is_of_agents(self) -> bool:
+        """Whether it was given to agents."""
+        return self.plan is not None
+
+
+class Workflows:
+    """Workflows as their documents say: reading a large one takes a moment, and several viewers ask for it."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[str, Workflow | None] = OrderedDict()
+        self._reading = threading.Lock()
+
+    def read(self, space: Space, document: str, title: str) -> Workflow | None:
+        """Give the workflow of a blob; nothing where that is none."""
+        with self._reading:
+            if document not in self._kept:
+                self._kept[document] = _workflow(space, document, title)
+                if len(self._kept) > _KEPT_MAX:
+                    self._kept.popitem(last=False)
+            self._kept.move_to_end(document)
+            return self._kept[document]
+
+
+def _workflow(space: Space, document: str, title: str) -> Workflow | None:
+    try:
+        text = space.get_blob(document).decode()
+        with deep_stack():
+            return load_text(text, name=f"{title}.json").workflow
+    except (SolventError, ValueError):
+        # Written by another version, or damaged: the rest of the run can still be shown.
+        return None
+
+
+def find(space: Space | None, run: str, workflows: Workflows) -> Found:
+    """Find a run; raise `RecordProblem` R401 where there is none."""
+    name = name_from(run.encode(errors="replace"))
+    plan = plan_of(space, name) if space is not None and name else None
+    if space is not None and plan is not None:
+        workflow = workflows.read(space, plan.document, plan.name)
+        tasks = () if workflow is None else tuple(task.name for task in workflow.tasks)
+        logs = agents_key_of(name, "at") + "/"
+        return Found(name, plan.name, plan.created, tasks, workflow, logs, plan.inputs, plan=plan)
+    card = card_of(space, name)
+    if space is None or card is None:
+        raise RecordProblem("R401", f"there is no run `{run[:100]}`", hint="the list shows which there are")
+    workflow = workflows.read(space, card.document, card.workflow) if card.document else None
+    return Found(
+        name, card.workflow, card.created, card.tasks, workflow, log_of(name), card.inputs, card.file
+    )  # fmt: skip
+
+
+def card_of(space: Space | None, run: str) -> RunCard | None:
+    """Give the card of a run of one process, if there is one."""
+    entry = space.get(key_of(run)) if space is not None and run else None
+    return None if entry is None else read_card(run, entry.value)
+
+
+__all__ = ["Found", "Workflows", "card_of", "find"]

@@ -1,0 +1,107 @@
+"""The graph of a run's workflow, laid out: boxes and lines for the page to draw.
+
+Where there are many tasks, those that do alike are one box (`pictures.grouping`), until a viewer opens it. A layout
+does not change while a run goes on: tasks of alternatives have their places from the beginning.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+from solvent.pictures import Edge, Graph, Node, group, place
+from solvent.pictures.grouping import NODES_MAX
+from solvent.workflow.drawing.graph import explained, graph_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from solvent.web.story import Message
+    from solvent.workflow.model import Workflow
+
+_KEPT_MAX = 24
+_LETTERS_MAX = 34
+
+
+def drawn(workflow: Workflow) -> Graph:
+    """Make the graph of a workflow; its nodes are the workflow's tasks, in their order."""
+    found = graph_of(workflow)
+    service_of = {task.name: task.service for task in workflow.tasks}
+    nodes = []
+    for number, name in enumerate(found.names):
+        service, marks = service_of[name], found.marks[number]
+        notes = [marks.join, *marks.notes, marks.split, *found.repeats(number)]
+        lines = [("", f"{_cut(name)} {marks.times}".strip())]
+        lines += [("service", _cut(service))] if service != name and not name.startswith(f"{service}_") else []
+        lines += [("mark", note) for note in notes if note]
+        nodes.append(Node(name, tuple(lines), is_dashed=number in found.asleep, group=service))
+    edges = [Edge(*link, label=found.labels.get(link, "")) for link in sorted(found.solid)]
+    edges += [Edge(*link, kind="dashed", label=found.labels.get(link, "")) for link in sorted(found.dashed)]
+    edges += [Edge(*link, kind="back", label=found.labels.get(link, "")) for link in found.loops]
+    edges += [Edge(*link, kind="cancel") for link in found.cancels]
+    legend = tuple(explained(one) for one in workflow.alternatives)
+    return Graph(tuple(nodes), tuple(edges), workflow.name, legend)
+
+
+def unlinked(tasks: Sequence[str]) -> Graph:
+    """Make the graph of tasks of which only the names are known."""
+    return Graph(tuple(Node(name, (("", _cut(name)),)) for name in tasks))
+
+
+def laid_out(graph: Graph, opened: Sequence[str], *, is_whole: bool) -> Message:
+    """Say where boxes and lines lie; without `is_whole`, boxes of many tasks stay closed unless they are `opened`."""
+    limit = len(graph.nodes) if is_whole else NODES_MAX
+    grouped = group(graph, limit, opened=frozenset(opened))
+    shown = grouped.graph
+    places = place(shown)
+    return {
+        "width": places.width,
+        "height": places.height,
+        "is_grouped": grouped.is_grouped,
+        "tasks": len(graph.nodes),
+        "boxes": [
+            {
+                "name": node.name,
+                "x": round(box.x, 1), "y": round(box.y, 1), "w": round(box.width, 1), "h": round(box.height, 1),
+                "lines": node.written,
+                "dashed": node.is_dashed,
+                "members": members,
+            }
+            for node, box, members in zip(shown.nodes, places.boxes, grouped.members, strict=True)
+        ],
+        "edges": [(edge.source, edge.target) for edge in shown.edges],
+        "pieces": [(one.path, one.kind, one.end, one.edges) for one in places.pieces],
+        "labels": [(round(one.x, 1), round(one.y, 1), one.text) for one in places.labels],
+        "legend": shown.legend,
+    }  # fmt: skip
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LETTERS_MAX else f"{text[: _LETTERS_MAX - 1]}…"
+
+
+class Layouts:
+    """Layouts that were asked for: several viewers look at one, and laying out thousands of tasks takes seconds."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[object, ...], Message] = OrderedDict()
+        self._working = threading.Lock()
+
+    def of(self, workflow: Workflow | None, tasks: Sequence[str], opened: Sequence[str], *, is_whole: bool) -> Message:
+        """Give the layout of a workflow."""
+        key = id(workflow) if workflow is not None else tuple(tasks), tuple(sorted(opened)), is_whole
+        # One at a time: two threads of Python would not be faster together.
+        with self._working:
+            if key not in self._kept:
+                graph = unlinked(tasks) if workflow is None else drawn(workflow)
+                # The workflow is kept with it, so that no other has its identity.
+                self._kept[key] = {"of": workflow, "layout": laid_out(graph, opened, is_whole=is_whole)}
+                if len(self._kept) > _KEPT_MAX:
+                    self._kept.popitem(last=False)
+            self._kept.move_to_end(key)
+            found: Message = self._kept[key]["layout"]
+            return found
+
+
+__all__ = ["Layouts", "drawn", "laid_out", "unlinked"]

@@ -1,0 +1,179 @@
+"""The list of runs, followed: a row for each, be it of one process or of agents.
+
+Cards change seldom; what changes often is how many tasks are done, which only journals tell. Those of runs that go on
+are read, each from where the last reading ended; of a run that has ended nothing is read again.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from solvent.errors import SolventError
+from solvent.running.agents.plans import FINISHED, SUBMITTED, ending_of
+from solvent.running.records import entries
+from solvent.running.records.cards import read_card, summary_of
+from solvent.running.records.entries import Answered, Called
+from solvent.running.records.history import task_of
+from solvent.running.records.journal import READ_MAX
+from solvent.web.finding import find
+from solvent.web.following import state_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from solvent.live.space import Space
+    from solvent.live.space.interface import Entry
+    from solvent.running.records.cards import RunCard
+    from solvent.web.finding import Found, Workflows
+    from solvent.web.story import Message
+
+ROWS_MAX = 2_000
+"""Only the newest runs are listed."""
+BUSY_SECONDS = 30.0
+"""After so long without a word a run of agents is said to wait; its own page looks at their pulses."""
+
+
+class Progress:
+    """How far a run is: how many of its tasks are done, and how many have failed."""
+
+    def __init__(self, found: Found) -> None:
+        self.found = found
+        self.heard_at = 0.0
+        self._tasks = frozenset(found.tasks)
+        self._asleep = frozenset() if found.workflow is None else frozenset(found.workflow.dormant)
+        self._done = set[str]()
+        self._failed = set[str]()
+        self._woken = set[str]()
+        self._after = 0
+
+    def look(self, space: Space) -> Message:
+        """Read what was written since, and give the numbers."""
+        while True:
+            records = space.read(self.found.logs, self._after, READ_MAX)
+            for record in records:
+                self._after = record.position
+                # A record that does not read is told of by the page of its run.
+                with suppress(ValueError):
+                    for entry in entries.read(record.data):
+                        self._take(entry)
+            if len(records) < READ_MAX:
+                break
+        total = len(self._tasks) - len(self._asleep - self._woken)
+        return {"total": total, "done": len(self._done), "failed": len(self._failed - self._done)}
+
+    def _take(self, entry: entries.Any) -> None:
+        if not isinstance(entry, Called | Answered):
+            return
+        self.heard_at = max(self.heard_at, entry.at)
+        task = task_of(entry.key, self._tasks)
+        if isinstance(entry, Called):
+            if task in self._asleep:
+                self._woken.add(task)
+        elif entry.failure is None:
+            self._done.add(task)
+        elif entry.failure.kind != "CANCELLED":
+            self._failed.add(task)
+
+
+class Rows:
+    """What a channel follows: all runs of a space (see `channel.Source`)."""
+
+    scopes = ("runs/", SUBMITTED, FINISHED)
+
+    def __init__(self, space: Callable[[], Space | None], workflows: Workflows) -> None:
+        self._space = space
+        self._workflows = workflows
+        self._rows: dict[str, Message] = {}
+        self._cards: dict[str, tuple[int, RunCard]] = {}
+        self._going: dict[str, Progress] = {}
+        self._over = set[str]()
+
+    def look(self) -> list[Message]:
+        """Give the rows that have changed, and those that are gone."""
+        space = self._space()
+        found: dict[str, Message] = {}
+        if space is not None:
+            keys = space.keys("runs/")
+            for key, entry in keys.items():
+                run, _, rest = key.removeprefix("runs/").partition("/")
+                if rest in {"", "plan"}:
+                    found[run] = self._row(space, run, entry, keys, is_of_agents=bool(rest))
+        fresh: list[Message] = [{"e": "row", **row} for run, row in found.items() if self._rows.get(run) != row]
+        fresh += [{"e": "gone", "run": run} for run in self._rows if run not in found]
+        self._rows = found
+        return fresh
+
+    def snapshot(self) -> Message:
+        """Give all rows, the newest first."""
+        rows = sorted(self._rows.values(), key=lambda row: (row["created"], row["run"]), reverse=True)
+        return {"rows": rows[:ROWS_MAX], "left_out": max(0, len(rows) - ROWS_MAX)}
+
+    def _row(self, space: Space, run: str, entry: Entry, keys: Mapping[str, Entry], *, is_of_agents: bool) -> Message:
+        if run in self._over and run in self._rows:
+            return self._rows[run]
+        try:
+            if is_of_agents:
+                return self._of_agents(space, run, has_ended=f"runs/{run}/end" in keys)
+            return self._of_process(space, run, entry)
+        except SolventError as error:
+            self._over.add(run)
+            said = {"text": error.message, "state": "damaged", "created": 0.0}
+            return {"run": run, "workflow": "", "agents": is_of_agents, "tasks": 0, "file": "", **said}
+
+    def _of_process(self, space: Space, run: str, entry: Entry) -> Message:
+        before = self._cards.get(run)
+        card = before[1] if before is not None and before[0] == entry.revision else read_card(run, entry.value)
+        self._cards[run] = entry.revision, card
+        row: Message = {
+            "run": run, "workflow": card.workflow, "created": card.created, "state": state_of(card),
+            "agents": False, "tasks": len(card.tasks), "file": card.file,
+        }  # fmt: skip
+        if not card.has_ended:
+            return row | self._progress(space, run).look(space)
+        self._forget(run)
+        return row | {"ended": card.ended} | _came_to(space, card)
+
+    def _of_agents(self, space: Space, run: str, *, has_ended: bool) -> Message:
+        progress = self._progress(space, run)
+        numbers = progress.look(space)
+        ending = ending_of(space, run) if has_ended else None
+        is_busy = time.time() - progress.heard_at < BUSY_SECONDS
+        row: Message = {
+            "run": run, "workflow": progress.found.title, "created": progress.found.created,
+            "state": ending.state if ending is not None else "running" if is_busy else "waiting",
+            "agents": True, "tasks": len(progress.found.tasks), "file": "", **numbers,
+        }  # fmt: skip
+        if ending is None:
+            return row
+        self._forget(run)
+        return row | {"ended": ending.at}
+
+    def _progress(self, space: Space, run: str) -> Progress:
+        if run not in self._going:
+            self._going[run] = Progress(find(space, run, self._workflows))
+        return self._going[run]
+
+    def _forget(self, run: str) -> None:
+        self._over.add(run)
+        self._going.pop(run, None)
+        self._cards.pop(run, None)
+
+
+def _came_to(space: Space, card: RunCard) -> Message:
+    """Say how many tasks were done and failed in the end."""
+    summary = summary_of(space, card)
+    if summary is None:
+        return {}
+    states = list(summary.states.values())
+    left_out = states.count("unused") + states.count("replaced")
+    return {
+        "total": len(states) - left_out,
+        "done": states.count("done"),
+        "failed": states.count("failed"),
+        "replaced": states.count("replaced"),
+    }
+
+
+__all__ = ["Progress", "Rows"]

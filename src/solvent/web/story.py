@@ -1,0 +1,263 @@
+"""What has happened in a run, as a page follows it: tasks with their states, calls, adaptations. It does no input.
+
+Each entry of a journal is taken once, in order, and gives *messages*: small mappings that say what has changed, which
+viewers apply to what they have. `snapshot` says all at once what the messages so far have said; whoever applies it and
+then all later messages knows the same as who has heard everything.
+
+That an alternative applies stands in no journal. It is known from the first call of one of its tasks, which would not
+be made else, and at the end of a run from what that came to.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from solvent.running.records.entries import Answered, Called, Ended, Opened, Retried, Signalled, Withdrawn
+from solvent.running.records.history import task_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from solvent.running.records import entries
+    from solvent.workflow.model import Workflow
+
+Message = dict[str, Any]
+TEXT_CHARACTERS_MAX = 400
+"""Of why a call failed, as much as a list needs; a task's own page has all."""
+
+
+class Call(msgspec.Struct):
+    """One call, with times in seconds from the run's beginning."""
+
+    task: int
+    key: str
+    began: float
+    place: int = -1
+    tries: list[float] = []
+    """When each further attempt began."""
+    ended: float | None = None
+    state: str = "running"
+    attempts: int = 1
+    text: str = ""
+
+
+class Story:
+    """A run, as far as it is known."""
+
+    def __init__(self, tasks: Sequence[str], workflow: Workflow | None, began: float) -> None:
+        self.began = began
+        self.tasks = tuple(tasks)
+        self.number_of = {name: number for number, name in enumerate(tasks)}
+        self.states = ["waiting"] * len(self.tasks)
+        self.calls: list[Call] = []
+        self.adaptations: list[Message] = []
+        self.openings: list[Message] = []
+        self.signals: list[Message] = []
+        self.stuck: list[str] = []
+        self.ended: float | None = None
+        self._known = frozenset(tasks)
+        self._out: dict[str, int] = {}
+        self._out_of = Counter[int]()
+        self._replaced = set[int]()
+        self._applied = set[str]()
+        self._wakers = {} if workflow is None else workflow.wakers
+        self._alternatives = {} if workflow is None else {one.name: one for one in workflow.alternatives}
+        for name in self._wakers:
+            if name in self.number_of:
+                self.states[self.number_of[name]] = "asleep"
+
+    def take(self, entry: entries.Any, place: int = -1) -> list[Message]:
+        """Take the next entry of a journal, and say what has changed."""
+        match entry:
+            case Opened():
+                return self._opened(entry, place)
+            case Called():
+                return self._called(entry, place)
+            case Retried():
+                return self._retried(entry)
+            case Answered():
+                return self._answered(entry, place)
+            case Withdrawn():
+                return self._over(entry.key, entry.at, "withdrawn", "waiting")
+            case Signalled():
+                told = {"e": "signal", "at": self._after(entry.at), "name": entry.name}
+                self.signals.append(told)
+                return [told]
+            case Ended():
+                self.ended = self._after(entry.at)
+        return []
+
+    def snapshot(self) -> Message:
+        """Say all that is known."""
+        return {
+            "states": self.states,
+            "calls": [_told(number, one) for number, one in enumerate(self.calls)],
+            "adaptations": self.adaptations,
+            "openings": self.openings,
+            "signals": self.signals,
+            "stuck": self.stuck,
+        }
+
+    def finish(self, states: Mapping[str, str], applied: Iterable[str], stuck: Sequence[str]) -> list[Message]:
+        """Take how the tasks were when the run ended, which its calls alone do not tell."""
+        at = self.ended or max((one.ended or one.began for one in self.calls), default=0.0)
+        messages = [
+            told for name in applied if name in self._alternatives and name not in self._applied
+            for told in self._adapt(name, at)
+        ]  # fmt: skip
+        for name, state in states.items():
+            number = self.number_of.get(name)
+            if number is not None:
+                messages += self._be(number, state, is_final=True)
+        for number, call in enumerate(self.calls):
+            if call.ended is None:
+                call.ended, call.state = max(at, call.began), "interrupted"
+                messages.append(_told(number, call))
+        if stuck:
+            self.stuck = list(stuck)
+            messages.append({"e": "stuck", "lines": self.stuck})
+        return messages
+
+    @property
+    def out_count(self) -> int:
+        """How many calls are out."""
+        return len(self._out)
+
+    def _after(self, at: float) -> float:
+        return round(max(0.0, at - self.began), 4)
+
+    def _be(self, task: int, state: str, *, is_final: bool = False) -> list[Message]:
+        """Have a task in a state; one that was replaced stays so, whatever becomes of its calls."""
+        if self.states[task] == state or (task in self._replaced and state != "replaced" and not is_final):
+            return []
+        self.states[task] = state
+        return [{"e": "task", "t": task, "s": state}]
+
+    def _number(self, key: str) -> int | None:
+        return self.number_of.get(key if key in self._known else task_of(key, self._known))
+
+    # ------------------------------------------------------------------------------------------------- entries
+
+    def _opened(self, entry: Opened, place: int) -> list[Message]:
+        told: Message = {"e": "open", "at": self._after(entry.at), "who": entry.agent, "place": place}
+        self.openings.append(told)
+        messages = [told]
+        for key, number in list(self._out.items()):
+            if self.calls[number].place == place:
+                # Whoever made these calls is gone; they are made again if they are wanted.
+                messages += self._over(key, entry.at, "interrupted", "waiting")
+        return messages
+
+    def _called(self, entry: Called, place: int) -> list[Message]:
+        task = self._number(entry.key)
+        if task is None:
+            return []
+        messages = self._over(entry.key, entry.at, "interrupted", "waiting") if entry.key in self._out else []
+        name = self.tasks[task]
+        if name in self._wakers and self._applied.isdisjoint(self._wakers[name]):
+            messages += self._adapt(self._which(self._wakers[name]), self._after(entry.at))
+        call = Call(task, entry.key, self._after(entry.at), place)
+        self._out[entry.key] = len(self.calls)
+        self._out_of[task] += 1
+        self.calls.append(call)
+        return [*messages, _told(len(self.calls) - 1, call), *self._be(task, "running")]
+
+    def _retried(self, entry: Retried) -> list[Message]:
+        number = self._out.get(entry.key)
+        if number is None:
+            return []
+        call = self.calls[number]
+        call.tries = [*call.tries, self._after(entry.at)]
+        call.attempts = len(call.tries) + 1
+        return [_told(number, call)]
+
+    def _answered(self, entry: Answered, place: int) -> list[Message]:
+        if entry.key not in self._out:
+            # It was answered without having been called: cancelled before, or lost too often.
+            task = self._number(entry.key)
+            if task is None:
+                return []
+            self._out[entry.key] = len(self.calls)
+            self._out_of[task] += 1
+            self.calls.append(Call(task, entry.key, self._after(entry.at), place, attempts=0))
+        call = self.calls[self._out[entry.key]]
+        call.attempts = max(call.attempts, entry.attempts)
+        failure = entry.failure
+        if failure is None:
+            return self._over(entry.key, entry.at, "done", "done")
+        kind = "cancelled" if failure.kind == "CANCELLED" else "failed"
+        said = failure.text if failure.kind in {"FAILED", "CANCELLED"} else f"{failure.kind}: {failure.text}"
+        call.text = said[:TEXT_CHARACTERS_MAX]
+        return self._over(entry.key, entry.at, kind, kind)
+
+    def _over(self, key: str, at: float, state: str, becomes: str) -> list[Message]:
+        """End a call; its task is what the call became unless others of it are out, or one has failed."""
+        number = self._out.pop(key, None)
+        if number is None:
+            return []
+        call = self.calls[number]
+        call.ended, call.state = max(self._after(at), call.began), state
+        self._out_of[call.task] -= 1
+        messages = [_told(number, call)]
+        has_failed = self.states[call.task] == "failed"
+        if becomes == "failed" or (not self._out_of[call.task] and not (has_failed and becomes == "cancelled")):
+            messages += self._be(call.task, becomes)
+        return messages
+
+    def _which(self, names: Sequence[str]) -> str:
+        """Of several alternatives that may have woken a task, give one whose watched tasks have failed."""
+        bad = {self.tasks[number] for number, state in enumerate(self.states) if state == "failed"}
+        return next((one for one in names if not bad.isdisjoint(self._alternatives[one].watched)), names[0])
+
+    def _adapt(self, name: str, at: float) -> list[Message]:
+        """Have an alternative apply: what it replaces is given up, and its own tasks wait from now on."""
+        self._applied.add(name)
+        alternative = self._alternatives[name]
+        replaced = [self.number_of[one] for one in alternative.replaced if one in self.number_of]
+        woken = [self.number_of[one] for one, by in self._wakers.items() if name in by and one in self.number_of]
+        because = next((one for one in alternative.watched if self._is_bad(one)), alternative.watched[0])
+        told: Message = {
+            "e": "adapt", "at": at, "name": name, "because": self.number_of.get(because, -1), "replaced": replaced,
+            "woken": woken, "exits": self._exits(alternative.exits),
+        }  # fmt: skip
+        self.adaptations.append(told)
+        messages = [told]
+        for number in replaced:
+            messages += self._be(number, "replaced")
+            self._replaced.add(number)
+        for number in woken:
+            if self.states[number] == "asleep":
+                messages += self._be(number, "waiting")
+        return messages
+
+    def _is_bad(self, name: str) -> bool:
+        number = self.number_of.get(name)
+        return number is not None and self.states[number] == "failed"
+
+    def _exits(self, exits: Mapping[str, str]) -> list[tuple[int, int]]:
+        known = self.number_of
+        return [(known[old], known[new]) for old, new in exits.items() if old in known and new in known]
+
+
+def _told(number: int, call: Call) -> Message:
+    """Give a call as viewers hear of it; what is as it mostly is, is left out."""
+    told: Message = {"e": "call", "n": number, "t": call.task, "b": call.began, "s": call.state}
+    if call.ended is not None:
+        told["x"] = call.ended
+    if call.key:
+        told["k"] = call.key
+    if call.place >= 0:
+        told["p"] = call.place
+    if call.tries:
+        told["r"] = call.tries
+    if call.attempts != 1:
+        told["a"] = call.attempts
+    if call.text:
+        told["m"] = call.text
+    return told
+
+
+__all__ = ["Call", "Message", "Story"]
