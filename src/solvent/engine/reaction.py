@@ -77,7 +77,8 @@ class Reacting:
         self.scan: Callable[[Row], Any] = in_order
         # Whether anything must be looked at after every reaction.
         self._is_watched = reactions_max is not None or observe is not None
-        self._is_observed = observe is not None
+        # Who looks at the molecules themselves needs no texts, which cost more than the reaction.
+        self._is_observed = observe is not None and getattr(observe, "wants_texts", True)
         # Batches of fresh molecules tried so far: small ones must not put off looking whether to stop.
         self._batches = 0
         # Whether the queues hold what a solution began with.

@@ -69,6 +69,10 @@ class Lean:
         self._solution.extend(self._asleep.values())
         self._asleep = {}
 
+    def asleep(self) -> list[Molecule]:
+        """Give the tasks that are not in the solution yet."""
+        return list(self._asleep.values())
+
     def _let_in(self, task: Molecule) -> None:
         self._solution.add(self._asleep.pop(task))
         self._awake += 1

@@ -119,8 +119,7 @@ class Case:
         if self._concretiser is None:
             self._concretiser = Concretiser(workflow, self._inputs, functions=FUNCTIONS, folder=folder)
         is_whole = self.plan.places == 1
-        kind = ControlledPlace if workflow.is_controlled else Place
-        return kind(
+        place: Place = self._kind(is_controlled=workflow.is_controlled)(
             workflow,
             self._inputs,
             journal=journal,
@@ -135,6 +134,11 @@ class Case:
             concrete=self._concretiser.concrete(None if is_whole else self._parts[number]),
             folder=folder,
         )
+        return place
+
+    def _kind(self, *, is_controlled: bool) -> Any:
+        """Give what makes a place."""
+        return ControlledPlace if is_controlled else Place
 
     def _letters_to(self, number: int) -> list[Record]:
         """Give all letters to a place."""
