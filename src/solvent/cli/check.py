@@ -13,15 +13,16 @@ from solvent.cli.loading import add_format, add_functions, load_functions, parse
 from solvent.cli.render import counted, show_error, write, write_json
 from solvent.cli.workflows import is_workflow
 from solvent.errors import SolventError
-from solvent.hocl.doubts import Doubt, doubts
+from solvent.running.checking import check_text
 from solvent.running.fields import error_as_json
-from solvent.running.program import load, parse
+from solvent.running.program import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import TypeAlias
 
     from solvent.chemistry.functions import Functions
+    from solvent.hocl.doubts import Doubt
 
     Found: TypeAlias = tuple[str, Sequence[SolventError], list[Doubt]]
 
@@ -90,16 +91,13 @@ def _check_workflow(file: str) -> Found:
 
 def _check(file: str, functions: Functions) -> Found:
     try:
-        if file == "-":
-            program = parse(read_standard_input(), name="<stdin>", functions=functions)
-        else:
-            program = load(file, functions=functions)
-        program.solution()
+        text = read_standard_input() if file == "-" else read_text(file)
     except SolventError as error:
         if error.code == "H304":
             error.hint = _protocol_meant(file)
         return file, [error], []
-    return file, [], doubts(program.tree, program.source)
+    errors, found = check_text(text, name="<stdin>" if file == "-" else file, functions=functions)
+    return file, errors, list(found)
 
 
 def _write(file: str, errors: Sequence[SolventError], found: list[Doubt]) -> None:

@@ -39,6 +39,7 @@ COMMANDS = {
     "web": "show runs in a browser, as they happen",
     "top": "show what the nodes of a run are doing",
     "fmt": "put programs into the common layout",
+    "lsp": "tell an editor what is wrong in a program and what its names mean",
     "repl": "add molecules and watch them react, at a prompt",
     "resume": "go on with a run of a workflow that was stopped",
     "status": "list the runs of workflows that are recorded, or show one",

@@ -1,6 +1,7 @@
 """The language: text to tree to solution.
 
-Reading order: lexer, patterns, parser, scope, lower; nearest helps with hints, layout formats.
+Reading order: lexer, patterns, parser, scope, lower; nearest helps with hints, layout formats. For editors: recovery
+reads what is wrong, occurrences tells what names mean, manual what words mean.
 """
 
 from solvent.hocl.lower import lower_molecules, lower_program

@@ -96,7 +96,7 @@ class LexemeReader:
             return "a comma stands between two molecules, not before the end"
         return ""
 
-    def fail_unclosed(self, opening: Lexeme, closing: str) -> NoReturn:
+    def fail_unclosed(self, opening: Lexeme, closing: str) -> None:
         """Say which bracket is open, or that a comparison closed it too early."""
         line, column = self.source.position(opening.start)
         if self.next.kind == "end":
@@ -124,7 +124,7 @@ class LexemeReader:
         previous = self._lexemes[self._at - 1]
         return previous if previous.text in ("<", ">") else self.next
 
-    def fail_missing_in(self, name: Lexeme) -> NoReturn:
+    def fail_missing_in(self, name: Lexeme) -> None:
         """Say that a let goes nowhere."""
         hint = f"write `let {name.text} = ... in` and then the molecules"
         if self.next.text == "let":

@@ -76,6 +76,13 @@ def resolve_molecules(
     _Resolver(source, functions).molecules(body, frame)
 
 
+def name_problems(program: ProgramNode, source: Source, functions: Functions) -> list[NameProblem]:
+    """Give all that is wrong with a program's names, in the order of its text."""
+    found = _Collector(source, functions)
+    found.molecules(program.body, _Frame(None, None))
+    return sorted(found.problems, key=lambda one: one.span.start if one.span is not None else 0)
+
+
 class _Resolver:
     def __init__(self, source: Source, functions: Functions) -> None:
         self.source = source
@@ -228,3 +235,23 @@ class _Resolver:
 
     def _fail(self, code: str, message: str, node: Node, *, note: str = "", hint: str = "") -> NoReturn:
         raise NameProblem(code, message, span=Span(self.source, node.start, node.end), note=note, hint=hint)
+
+
+class _Collector(_Resolver):
+    """Notes what is wrong, and goes on with what stands beside it."""
+
+    def __init__(self, source: Source, functions: Functions) -> None:
+        super().__init__(source, functions)
+        self.problems: list[NameProblem] = []
+
+    def _expression(self, node: Expression, frame: _Frame, *, spread: bool = False) -> None:
+        try:
+            super()._expression(node, frame, spread=spread)
+        except NameProblem as problem:
+            self.problems.append(problem)
+
+    def _pattern(self, pattern: Pattern, frame: _Frame) -> None:
+        try:
+            super()._pattern(pattern, frame)
+        except NameProblem as problem:
+            self.problems.append(problem)
