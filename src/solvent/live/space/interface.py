@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
+from concurrent.futures import Future
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from solvent.errors import SpaceError
@@ -110,6 +111,25 @@ class Space(ABC):
         Much cheaper than one after the other. Do not rely on all or nothing: SQLite does it in one transaction, NATS
         does not. Each `expected` is compared with what the log has after the appends before it.
         """
+
+    def append_each(self, appends: Sequence[Append]) -> list[int | SpaceError]:
+        """Append records that have nothing to do with each other; give the position of each, or why it is refused."""
+        found: list[int | SpaceError] = []
+        for one in appends:
+            try:
+                found.append(self.append(one.log, one.data, expected=one.expected))
+            except SpaceError as error:
+                found.append(error)
+        return found
+
+    def append_soon(self, appends: Sequence[Append]) -> Future[list[int]]:
+        """Begin to `append_all`, perhaps without waiting for it; the future has the positions, or what was wrong."""
+        future = Future[list[int]]()
+        try:
+            future.set_result(self.append_all(appends))
+        except SpaceError as error:
+            future.set_exception(error)
+        return future
 
     @abstractmethod
     def read(self, logs: Sequence[str] | str, after: int = 0, limit: int = READ_MAX) -> list[Record]:

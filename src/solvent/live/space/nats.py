@@ -16,7 +16,8 @@ import asyncio
 import hashlib
 import heapq
 import threading
-from typing import TYPE_CHECKING
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any
 
 from solvent.errors import Conflict, SpaceError
 from solvent.live.space.interface import (
@@ -36,11 +37,11 @@ from solvent.live.space.interface import (
 from solvent.live.space.nats_address import read_address
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Coroutine, Sequence
 
     from solvent.live.space.nats_address import Address
     from solvent.live.space.nats_link import Link
-    from solvent.live.space.nats_stream import Stored
+    from solvent.live.space.nats_stream import Sending, Stored
     from solvent.live.space.nats_streams import Streams, Subjects
     from solvent.live.space.nats_watch import NatsWatch
 
@@ -125,15 +126,33 @@ class NatsSpace(Space):
 
     def append_all(self, appends: Sequence[Append]) -> list[int]:
         """Append several records, in this order, and give their positions; see `nats_append` for how."""
+        return self._link.run(self._append_all(appends))
+
+    def append_each(self, appends: Sequence[Append]) -> list[int | SpaceError]:
+        """Append records that have nothing to do with each other, one behind the other without waiting in between."""
+        return self._link.run(self._streams.records.append_each([self._sending(one) for one in appends]))
+
+    def append_soon(self, appends: Sequence[Append]) -> Future[list[int]]:
+        """Begin to `append_all` without waiting for it."""
+        try:
+            return self._link.start(self._append_all(appends))
+        except SpaceError as error:
+            future = Future[list[int]]()
+            future.set_exception(error)
+            return future
+
+    def _append_all(self, appends: Sequence[Append]) -> Coroutine[Any, Any, list[int]]:
         from solvent.live.space.nats_append import append_all
+
+        return append_all(self._streams, [self._sending(one) for one in appends])
+
+    def _sending(self, append: Append) -> Sending:
         from solvent.live.space.nats_stream import Sending
 
-        sendings = []
-        for log, data, expected in appends:
-            check_name(log)
-            check_size(data, self.record_bytes_max, "record")
-            sendings.append(Sending(self._subjects.of_logs(log), bytes(data), expected))
-        return self._link.run(append_all(self._streams, sendings))
+        log, data, expected = append
+        check_name(log)
+        check_size(data, self.record_bytes_max, "record")
+        return Sending(self._subjects.of_logs(log), bytes(data), expected)
 
     def read(self, logs: Sequence[str] | str, after: int = 0, limit: int = READ_MAX) -> list[Record]:
         """Give the first records of these logs behind a position, in order of position."""

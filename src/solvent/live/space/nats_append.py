@@ -8,8 +8,9 @@ be in place. So a process whose log has been taken over, which finds out by that
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
+
+from solvent.live.space.nats_stream import all_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,7 +34,7 @@ async def append_all(streams: Streams, sendings: Sequence[Sending]) -> list[int]
             positions += await streams.records.append_batch(some)
             continue
         for group in _groups(some):
-            positions += await asyncio.gather(*map(streams.records.append, group))
+            positions += all_of(await streams.records.append_each(group))
     return positions
 
 

@@ -7,7 +7,6 @@ blob, the first to describe it has put it, and the other takes its chunks away a
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import hashlib
 from datetime import UTC, datetime
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from solvent.errors import Conflict, SpaceError
-from solvent.live.space.nats_stream import Sending
+from solvent.live.space.nats_stream import Sending, all_of
 
 if TYPE_CHECKING:
     from solvent.live.space.nats_link import Link
@@ -98,7 +97,7 @@ class Blobs:
         positions: list[int] = []
         for begin in range(0, len(starts), _AT_ONCE):
             some = [Sending(subject, bytes(data[at : at + size])) for at in starts[begin : begin + _AT_ONCE]]
-            positions += await asyncio.gather(*map(self._stream.append, some))
+            positions += all_of(await self._stream.append_each(some))
         return own, positions
 
     def _describe(self, name: str, data: memoryview, chunks: str, count: int) -> _Description:

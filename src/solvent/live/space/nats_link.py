@@ -21,7 +21,7 @@ import asyncio
 import os
 import threading
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from nats.errors import Error as NatsError
 from nats.nuid import NUID
@@ -29,15 +29,16 @@ from nats.nuid import NUID
 from solvent.errors import SpaceError
 from solvent.live.space.nats_client import Servers
 from solvent.live.space.nats_problems import NOT_ENABLED, ApiError, problem
+from solvent.live.space.nats_questions import Answers, Outgoing, Question, Share
+from solvent.live.space.nats_wire import message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
-
-    from nats.aio.msg import Msg
-    from nats.aio.subscription import Subscription
+    from concurrent.futures import Future
 
     from solvent.live.space.nats_address import Address
     from solvent.live.space.nats_client import OneClient
+    from solvent.live.space.nats_wire import Answer
 
 T = TypeVar("T")
 
@@ -46,34 +47,11 @@ HEADER_BYTES_MAX = 1024
 
 _ANSWER_S = 2.0
 _ANSWER_S_MAX = 8.0
-_NOBODY_S = 0.05
 _NOBODY_S_MAX = 0.8
 _TICK_S = 0.25
 _OPENING_S = 5.0
-
-
-class Outgoing(NamedTuple):
-    """A message to be sent."""
-
-    subject: str
-    data: bytes
-    headers: dict[str, str] | None = None
-
-
-class _Question:
-    """What waits for an answer."""
-
-    __slots__ = ("answers", "deadline", "future", "is_batch", "messages", "nobody_s", "sent_at", "token", "wait_s")
-
-    def __init__(self, messages: Sequence[Outgoing], future: asyncio.Future[Any], *, is_batch: bool) -> None:
-        self.messages = messages
-        self.future = future
-        self.is_batch = is_batch
-        self.answers: list[Msg] | None = None
-        self.token = ""
-        self.deadline = self.sent_at = 0.0
-        self.wait_s = _ANSWER_S
-        self.nobody_s = _NOBODY_S
+_SAID_BYTES = 1 << 20
+"""Who says more waits until it is on its way."""
 
 
 class Link:
@@ -88,12 +66,12 @@ class Link:
         self._thread = threading.Thread(target=self._loop.run_forever, name="solvent-nats", daemon=True)
         self._pid = os.getpid()
         self._nuid = NUID()
-        self._inbox = f"_INBOX.{self._nuid.next().decode()}"
+        self._inbox = f"_INBOX.{self._nuid.next().decode()}."
         self._sender = self._nuid.next().decode()
         self._numbers = 0
-        self._waiting: dict[str, _Question] = {}
+        self._waiting: dict[bytes, Question] = {}
         self._listeners: dict[int, tuple[str, Callable[[], None]]] = {}
-        self._subscriptions: dict[int, Subscription] = {}
+        self._subscriptions: dict[int, tuple[OneClient, int]] = {}
         self._client: OneClient | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_closed = False
@@ -109,12 +87,16 @@ class Link:
             self.close()
             raise
 
-    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine in the link's loop and give what it gives."""
+    def start(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
+        """Let a coroutine begin in the link's loop; the future has what it gives."""
         if self._is_closed or self._pid != os.getpid():
             coroutine.close()
             raise SpaceError("E408", "the space is closed" if self._is_closed else "the space is of another process")
-        future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+
+    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine in the link's loop and give what it gives."""
+        future = self.start(coroutine)
         try:
             return future.result()
         except BaseException:
@@ -146,27 +128,31 @@ class Link:
         self._numbers += 1
         return f"{self._sender}.{self._numbers}"
 
-    async def ask(self, subject: str, data: bytes = b"", headers: dict[str, str] | None = None) -> Msg:
+    async def ask(self, subject: str, data: bytes = b"", headers: dict[str, str] | None = None) -> Answer:
         """Send a message and give the answer."""
-        question = self._question((Outgoing(subject, data, headers),))
-        await self._send(question)
-        answer: Msg = await question.future
+        answer: Answer = await self._asked((Outgoing(subject, data, headers),))
         return answer
 
-    async def ask_batch(self, messages: Sequence[Outgoing]) -> Msg:
+    async def ask_batch(self, messages: Sequence[Outgoing]) -> Answer:
         """Send messages that belong together, all or none of them being taken, and give the answer."""
-        question = self._question(messages, is_batch=True)
-        await self._send(question)
-        answer: Msg = await question.future
+        answer: Answer = await self._asked(messages, is_batch=True)
         return answer
 
-    async def ask_many(self, subject: str, data: bytes) -> list[Msg]:
+    async def ask_many(self, subject: str, data: bytes) -> list[Answer]:
         """Send a message and give all answers; the last one, with a status, says that there are no more."""
-        question = self._question((Outgoing(subject, data),))
-        question.answers = []
-        await self._send(question)
-        answers: list[Msg] = await question.future
+        answers: list[Answer] = await self._asked((Outgoing(subject, data),), has_many=True)
         return answers
+
+    async def ask_each(self, messages: Sequence[Outgoing]) -> list[Answer | SpaceError]:
+        """Send messages one behind the other, and give the answer of each, or why it has none."""
+        future: asyncio.Future[list[Answer | SpaceError]] = self._loop.create_future()
+        every = Answers(len(messages), future)
+        size = 0
+        for number, one in enumerate(messages):
+            self._send(self._question((one,), Share(every, number)))
+            size += len(one.data)
+        await self._let_go(size)
+        return await future
 
     async def listen(self, subject: str, heard: Callable[[], None]) -> int:
         """Have a function called for each message of a subject, and after each new connection."""
@@ -175,7 +161,7 @@ class Link:
         number = self._numbers
         if self._client is not None:
             with suppress(NatsError, OSError):
-                await self._hear(self._client, number, subject, heard)
+                self._hear(self._client, number, subject, heard)
                 # Only when the server has answered is it sure that it knows of us.
                 await self._client.settle()
         return number
@@ -184,23 +170,33 @@ class Link:
         """Call these functions no more."""
         for number in numbers:
             self._listeners.pop(number, None)
-            subscription = self._subscriptions.pop(number, None)
-            if subscription is not None:
-                with suppress(NatsError, OSError):
-                    await subscription.unsubscribe()
+            if number in self._subscriptions:
+                client, subscription = self._subscriptions.pop(number)
+                client.stop_hearing(subscription)
 
     # ------------------------------------------------------------------------------------------------- questions
 
-    def _question(self, messages: Sequence[Outgoing], *, is_batch: bool = False) -> _Question:
-        size = max(len(message.data) for message in messages)
+    async def _asked(self, messages: Sequence[Outgoing], *, is_batch: bool = False, has_many: bool = False) -> Any:
+        future: asyncio.Future[Any] = self._loop.create_future()
+        question = self._question(messages, future, is_batch=is_batch)
+        if has_many:
+            question.answers = []
+        self._send(question)
+        await self._let_go(sum([len(one.data) for one in messages]))
+        return await future
+
+    def _question(
+        self, messages: Sequence[Outgoing], future: asyncio.Future[Any] | Share, *, is_batch: bool = False
+    ) -> Question:
+        size = max([len(one.data) for one in messages])
         if size > self.payload_bytes_max:
             said = f"a message of {size:,} bytes is too large: the server takes at most {self.payload_bytes_max:,}"
             raise SpaceError("E405", said, hint="`max_payload` in the server's configuration sets it")
-        question = _Question(messages, self._loop.create_future(), is_batch=is_batch)
+        question = Question(messages, future, wait_s=_ANSWER_S, is_batch=is_batch)
         question.deadline = self._loop.time() + self.patience
         return question
 
-    async def _send(self, question: _Question) -> None:
+    def _send(self, question: Question) -> None:
         """Send a question, now or as soon as there is a connection."""
         # A new token each time for what has several answers: those of two sendings must not be mixed. For one answer
         # the token stays: the answer to the first sending counts also when it comes after the second.
@@ -211,18 +207,24 @@ class Link:
         if client is None:
             return
         *before, last = self._in_batch(question.messages) if question.is_batch else question.messages
-        reply = f"{self._inbox}.{question.token}"
         # A connection that breaks meanwhile is the keeper's business, which sends everything again on the next.
-        with suppress(NatsError, OSError):
-            for subject, data, headers in before:
-                await client.publish(subject, data, headers=headers)
-            await client.publish(last.subject, last.data, reply=reply, headers=last.headers)
+        for subject, data, headers in before:
+            client.say(message(subject, data, headers=headers))
+        reply = self._inbox + question.token.decode()
+        client.say(message(last.subject, last.data, reply=reply, headers=last.headers))
 
-    def _rename(self, question: _Question) -> None:
+    async def _let_go(self, size: int) -> None:
+        """Wait until much that was said is on its way."""
+        client = self._client
+        if size > _SAID_BYTES and client is not None:
+            with suppress(NatsError, OSError):
+                await client.drained()
+
+    def _rename(self, question: Question) -> None:
         """Let go of the answers that a question has, and of those that are still to come to what was sent."""
         self._waiting.pop(question.token, None)
         self._numbers += 1
-        question.token = str(self._numbers)
+        question.token = b"%d" % self._numbers
         if question.answers:
             question.answers = []
         self._waiting[question.token] = question
@@ -237,29 +239,29 @@ class Link:
             marked.append(Outgoing(subject, data, more))
         return marked
 
-    async def _on_answer(self, message: Msg) -> None:
-        question = self._waiting.get(message.subject.rpartition(".")[2])
+    def _on_answer(self, answer: Answer) -> None:
+        question = self._waiting.get(answer.subject[len(self._inbox) :])
         if question is None or question.future.done():
             return
-        status = message.headers.get("Status") if message.headers else None
+        status = answer.status
         if status == "503":
             # Nobody is there to answer: a leader is being elected, or the server is still reading its files.
             self._loop.call_later(question.nobody_s, self._again, question)
             question.nobody_s = min(2 * question.nobody_s, _NOBODY_S_MAX)
             return
         if question.answers is not None:
-            question.answers.append(message)
-            if status is None:
+            question.answers.append(answer)
+            if not status:
                 question.sent_at = self._loop.time()
                 return
             question.future.set_result(question.answers)
         else:
-            question.future.set_result(message)
+            question.future.set_result(answer)
         self._waiting.pop(question.token, None)
 
-    def _again(self, question: _Question) -> None:
+    def _again(self, question: Question) -> None:
         if not question.future.done() and self._waiting.get(question.token) is question:
-            self._start(self._send(question))
+            self._send(question)
 
     async def _tick(self) -> None:
         """Send again what has no answer, and give up what has waited for too long."""
@@ -282,7 +284,7 @@ class Link:
                     question.future.set_exception(self.lost())
                 elif now - question.sent_at > question.wait_s and self._client is not None:
                     question.wait_s = min(2 * question.wait_s, _ANSWER_S_MAX)
-                    await self._send(question)
+                    self._send(question)
 
     def lost(self) -> SpaceError:
         """Give the error of somebody who has waited for too long."""
@@ -328,24 +330,20 @@ class Link:
             if question.answers is not None:
                 # The server may still be answering what was asked on the old connection: the rest would come here.
                 self._rename(question)
-        await client.subscribe(f"{self._inbox}.*", cb=self._on_answer, pending_msgs_limit=0, pending_bytes_limit=0)
+        client.hear(f"{self._inbox}*", self._on_answer)
         for number, (subject, heard) in list(self._listeners.items()):
-            await self._hear(client, number, subject, heard)
+            self._hear(client, number, subject, heard)
         await client.settle()
         self._client = client
         self.connections += 1
         for question in list(self._waiting.values()):
-            await self._send(question)
+            self._send(question)
         # What happened in between nobody has heard of.
         for _, heard in list(self._listeners.values()):
             heard()
 
-    async def _hear(self, client: OneClient, number: int, subject: str, heard: Callable[[], None]) -> None:
-        async def on_message(_: Msg) -> None:
-            heard()
-
-        told = await client.subscribe(subject, cb=on_message, pending_msgs_limit=0, pending_bytes_limit=0)
-        self._subscriptions[number] = told
+    def _hear(self, client: OneClient, number: int, subject: str, heard: Callable[[], None]) -> None:
+        self._subscriptions[number] = client, client.hear(subject, lambda _: heard())
 
     async def _end(self) -> None:
         for task in list(self._tasks):
@@ -361,4 +359,4 @@ class Link:
         await asyncio.sleep(0)
 
 
-__all__ = ["HEADER_BYTES_MAX", "Link", "Outgoing"]
+__all__ = ["HEADER_BYTES_MAX", "Link"]

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from solvent.errors import Conflict
-from solvent.live.space.nats_link import Outgoing
+from solvent.errors import Conflict, SpaceError
 from solvent.live.space.nats_problems import (
     DUPLICATE_IN_BATCH,
     NO_MESSAGE,
@@ -28,13 +27,14 @@ from solvent.live.space.nats_problems import (
     may_go_by,
     problem,
 )
+from solvent.live.space.nats_questions import Outgoing
+from solvent.live.space.nats_wire import headers_from
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from nats.aio.msg import Msg
-
     from solvent.live.space.nats_link import Link
+    from solvent.live.space.nats_wire import Answer
 
 _PAUSE_S = 0.02
 _PAUSE_S_MAX = 0.5
@@ -102,9 +102,40 @@ class Stream:
         """Append a message and give its position; raise `Conflict` where something else was expected."""
         own = self._link.new_id()
         marked = self._marked(sending, own, headers)
-        pause = Pause(self._link)
+        return await self._appended(sending, own, marked, await self._link.ask(*marked))
+
+    async def append_each(self, sendings: Sequence[Sending]) -> list[int | SpaceError]:
+        """Append messages without waiting in between; give the position of each, or why it was not appended."""
+        if not sendings:
+            return []
+        owns = [self._link.new_id() for _ in sendings]
+        marked = [self._marked(sending, own, None) for sending, own in zip(sendings, owns, strict=True)]
+        found: list[int | SpaceError] = []
+        odd: dict[int, Answer] = {}
+        for number, answer in enumerate(await self._link.ask_each(marked)):
+            if isinstance(answer, SpaceError):
+                found.append(answer)
+                continue
+            position = _ack.decode(answer.data).seq
+            found.append(position)
+            if not position:
+                odd[number] = answer
+        self._saw(max([one for one in found if isinstance(one, int)], default=0))
+        if odd:
+            results = await asyncio.gather(
+                *(self._appended(sendings[one], owns[one], marked[one], answer) for one, answer in odd.items()),
+                return_exceptions=True,
+            )
+            for number, result in zip(odd, results, strict=True):
+                if isinstance(result, BaseException) and not isinstance(result, SpaceError):
+                    raise result
+                found[number] = result
+        return found
+
+    async def _appended(self, sending: Sending, own: str, marked: Outgoing, answer: Answer) -> int:
+        """Give the position that a message has by its answer; send it again while there is reason to."""
+        pause: Pause | None = None
         while True:
-            answer = await self._link.ask(*marked)
             ack = _ack.decode(answer.data)
             if ack.error is None:
                 if ack.seq:
@@ -115,7 +146,9 @@ class Stream:
                     return self._saw(position)
             elif not may_go_by(ack.error):
                 raise problem(ack.error)
+            pause = pause or Pause(self._link)
             await pause()
+            answer = await self._link.ask(*marked)
 
     async def append_batch(self, sendings: Sequence[Sending]) -> list[int]:
         """Append messages, all or none of them, and give their positions."""
@@ -223,7 +256,7 @@ class Stream:
             got = _got.decode((await self._link.ask(f"$JS.API.STREAM.MSG.GET.{self.name}", data)).data)
             if got.message is not None:
                 message = got.message
-                headers = _headers(message.hdrs)
+                headers = headers_from(message.hdrs)
                 self._saw(message.seq)
                 return Stored(
                     message.seq,
@@ -251,7 +284,7 @@ class Stream:
                 "max_bytes": max(_BATCH_BYTES, 2 * self._link.payload_bytes_max),
             }
             answers = await self._link.ask_many(f"$JS.API.DIRECT.GET.{self.name}", msgspec.json.encode(question))
-            end = answers.pop().headers or {}
+            end = answers.pop().headers
             status = end.get("Status")
             if status == "404":
                 break
@@ -284,26 +317,28 @@ class Pause:
         self._pause_s = min(2 * self._pause_s, _PAUSE_S_MAX)
 
 
-def _is_whole(answers: Sequence[Msg], end: dict[str, str]) -> bool:
+def all_of(positions: Sequence[int | SpaceError]) -> list[int]:
+    """Give positions; raise the first error that is among them."""
+    for one in positions:
+        if isinstance(one, SpaceError):
+            raise one
+    return list(positions)  # type: ignore[arg-type] # no error is left
+
+
+def _is_whole(answers: Sequence[Answer], end: dict[str, str]) -> bool:
     """Whether none of a batch's messages is missing: each names the one before it, and the first none."""
     before = "0"
     for answer in answers:
-        headers = answer.headers or {}
-        if headers.get("Nats-Last-Sequence") != before:
+        if answer.headers.get("Nats-Last-Sequence") != before:
             return False
-        before = headers.get("Nats-Sequence", "")
+        before = answer.headers.get("Nats-Sequence", "")
     return not answers or end.get("Nats-Last-Sequence") == before
 
 
-def _stored(answer: Msg) -> Stored:
-    headers = answer.headers or {}
+def _stored(answer: Answer) -> Stored:
+    headers = answer.headers
     position, subject = int(headers["Nats-Sequence"]), headers["Nats-Subject"]
     return Stored(position, subject, answer.data, headers.get("Nats-Msg-Id", ""), headers.get("KV-Operation", ""))
 
 
-def _headers(raw: bytes) -> dict[str, str]:
-    lines = raw.decode("utf-8", "replace").split("\r\n")[1:]
-    return {name: value.strip() for name, _, value in (line.partition(":") for line in lines) if name}
-
-
-__all__ = ["Pause", "Sending", "Stored", "Stream"]
+__all__ = ["Pause", "Sending", "Stored", "Stream", "all_of"]

@@ -76,7 +76,7 @@ class Agent:
         about = {"services": offers.marks(), "trusts_all": offers.trusts_all}
         self._pulse = Pulse(space, name, ttl=ttl, about=about)
         self._shares = Shares(space, name, ttl)
-        self._keeper = Keeper(space)
+        self._keeper = Keeper(space, _is_away)
         self._came: SimpleQueue[Any] = SimpleQueue()
         self._is_over = threading.Event()
         #: Where the logs of submitted and of finished runs, and of letters, were read up to.
@@ -109,7 +109,6 @@ class Agent:
                 self._is_over.set()
                 for case in list(self.cases.values()):
                     self._leave(case)
-                self._keeper.close()
                 watcher.join(2 * PATIENCE_SECONDS)
 
     def _watch(self, watch: Any) -> None:
@@ -274,7 +273,7 @@ class Agent:
 
     def _keep(self, touched: dict[Place, Case]) -> None:
         """Append the journals of places, and their letters behind them; who is refused has lost the place."""
-        for place, error in self._keeper.keep(touched, _is_away).items():
+        for place, error in self._keeper.keep(touched).items():
             case = touched[place]
             if isinstance(error, Conflict):
                 case.drop(place.number)
@@ -287,8 +286,6 @@ class Agent:
         for place, error in self._keeper.refused().items():
             case = self.cases.get(place.run_name)
             if case is not None and case.here.get(place.number) is place:
-                if _is_away(error):
-                    raise error
                 self._give_up(case, place, error)
 
     def _give_up(self, case: Case, place: Place, error: SolventError) -> None:

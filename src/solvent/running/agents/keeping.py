@@ -2,104 +2,116 @@
 
 A place's journal first, and its letters only when the space has taken that: so nothing is said by a place that another
 agent has taken over. Where the space does all or nothing, all places' appends are one; if one is refused, one place
-after the other tells whose it is. Elsewhere each append waits for an answer over the network; places do not wait for
-each other, and nobody waits for letters before the same place has something else to note.
+after the other tells whose it is. Elsewhere the journals of all places go out together, then the letters of those that
+were taken; nobody waits for letters before there is something else to note.
 """
 
 from __future__ import annotations
 
-from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from solvent.errors import SpaceError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from concurrent.futures import Future
 
     from solvent.live.space import Append, Space
     from solvent.running.agents.place import Place
 
-AT_ONCE_MAX = 8
-
 
 class Keeper:
-    """Appends for places; for one thread."""
+    """Appends for places; for one thread. An error that is about the space itself, as `is_away` tells, is raised."""
 
-    def __init__(self, space: Space) -> None:
+    def __init__(self, space: Space, is_away: Callable[[SpaceError], bool]) -> None:
         self._space = space
-        self._pool = None if space.is_atomic else ThreadPoolExecutor(AT_ONCE_MAX, thread_name_prefix="keeper")
-        self._letters = ThreadPoolExecutor(AT_ONCE_MAX, thread_name_prefix="letters")
+        self._is_away = is_away
         #: Letters of places that nobody has waited for yet.
-        self._under_way: dict[Place, Future[list[int]]] = {}
+        self._said: list[tuple[Place, list[Append]]] = []
+        self._under_way: Future[list[int]] | None = None
 
-    def keep(self, places: Iterable[Place], is_away: Callable[[SpaceError], bool]) -> dict[Place, SpaceError]:
-        """Append what places have noted and said; give those whose appends were refused, and why.
-
-        An error that is about the space itself, as `is_away` tells, is raised.
-        """
+    def keep(self, places: Iterable[Place]) -> dict[Place, SpaceError]:
+        """Append what places have noted and said; give those whose appends were refused, and why."""
         found = [(place, appends) for place in places if (appends := place.appends())]
-        if self._pool is None and len(found) > 1:
+        if not found:
+            return {}
+        if not self._space.is_atomic:
+            return self._keep_apart(found)
+        if len(found) > 1:
             try:
                 positions = self._space.append_all([one for _, appends in found for one in appends])
             except SpaceError as error:
-                if is_away(error):
-                    raise
+                self._check(error)
             else:
                 for place, appends in found:
                     _note(place, appends, positions[: len(appends)])
                     positions = positions[len(appends) :]
                 return {}
-        if self._pool is None or len(found) == 1:
-            problems = [self._keep_one(*one) for one in found]
-        else:
-            problems = list(self._pool.map(lambda one: self._keep_one(*one), found))
-        refused = {place: problem for (place, _), problem in zip(found, problems, strict=True) if problem is not None}
-        for problem in refused.values():
-            if is_away(problem):
-                raise problem
+        refused: dict[Place, SpaceError] = {}
+        for place, appends in found:
+            try:
+                _note(place, appends, self._space.append_all(appends))
+            except SpaceError as error:
+                refused[place] = self._check(error)
         return refused
 
-    def refused(self) -> dict[Place, SpaceError]:
-        """Give the places whose letters, which nobody waited for, were not taken, and why; each is told once."""
-        found = {}
-        for place, letters in [one for one in self._under_way.items() if one[1].done()]:
-            del self._under_way[place]
-            try:
-                letters.result()
-            except SpaceError as error:
-                found[place] = error
-        return found
-
-    def _keep_one(self, place: Place, appends: list[Append]) -> SpaceError | None:
+    def refused(self, *, is_patient: bool = False) -> dict[Place, SpaceError]:
+        """Give the places whose letters were not taken, and why, if that is known by now; each is told once."""
+        under_way, said = self._under_way, self._said
+        if under_way is None or not (is_patient or under_way.done()):
+            return {}
+        self._under_way, self._said = None, []
         try:
-            self._append(place, appends)
-        except SpaceError as error:
-            return error
-        return None
-
-    def _append(self, place: Place, appends: list[Append]) -> None:
-        space = self._space
-        at = next((number for number, one in enumerate(appends) if one.expected is not None), None)
-        if self._pool is None or at is None:
-            _note(place, appends, space.append_all(appends))
-            return
-        under_way = self._under_way.pop(place, None)
-        if under_way is not None:
-            # What the last record led to is said before the next one is written: who takes the place over counts on it.
             under_way.result()
-        # Letters only when it is sure that the place is still this agent's, but for those that do not rest on it.
-        if at:
-            space.append_all(appends[:at])
-        journal = appends[at]
-        place.journal.kept(space.append(journal.log, journal.data, expected=journal.expected))
-        if appends[at + 1 :]:
-            self._under_way[place] = self._letters.submit(space.append_all, appends[at + 1 :])
+        except SpaceError as error:
+            self._check(error)
+        else:
+            return {}
+        # Letters are numbered: one that is there already is taken once.
+        refused: dict[Place, SpaceError] = {}
+        for place, letters in said:
+            try:
+                self._space.append_all(letters)
+            except SpaceError as error:
+                refused[place] = self._check(error)
+        return refused
 
-    def close(self) -> None:
-        """End its threads."""
-        if self._pool is not None:
-            self._pool.shutdown(wait=False)
-        self._letters.shutdown(wait=False)
+    def _keep_apart(self, found: list[tuple[Place, list[Append]]]) -> dict[Place, SpaceError]:
+        # What the last records led to is said before the next are written: who takes a place over counts on it.
+        refused = self.refused(is_patient=True)
+        journals: list[tuple[Place, Append, list[Append]]] = []
+        for place, appends in found:
+            if place in refused:
+                continue
+            at = next((number for number, one in enumerate(appends) if one.expected is not None), None)
+            if at is None:
+                self._said.append((place, appends))
+                continue
+            try:
+                # Letters only when it is sure that the place is still here, but for those that do not rest on that.
+                if at:
+                    self._space.append_all(appends[:at])
+            except SpaceError as error:
+                refused[place] = self._check(error)
+            else:
+                journals.append((place, appends[at], appends[at + 1 :]))
+        for (place, _, letters), position in zip(
+            journals, self._space.append_each([journal for _, journal, _ in journals]), strict=True
+        ):
+            if isinstance(position, SpaceError):
+                refused[place] = self._check(position)
+                continue
+            place.journal.kept(position)
+            if letters:
+                self._said.append((place, letters))
+        if self._said:
+            self._under_way = self._space.append_soon([one for _, letters in self._said for one in letters])
+        return refused
+
+    def _check(self, error: SpaceError) -> SpaceError:
+        if self._is_away(error):
+            raise error
+        return error
 
 
 def _note(place: Place, appends: list[Append], positions: list[int]) -> None:

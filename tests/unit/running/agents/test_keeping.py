@@ -28,10 +28,9 @@ class Speaker:
 def _refused(tmp_path: Path, letter: bytes) -> list[str]:
     with open_space(str(tmp_path / "space.db"), record_bytes_max=100) as space:
         space.is_atomic = False
-        keeper, place = Keeper(space), Speaker(letter)
+        keeper, place = Keeper(space, lambda _: False), Speaker(letter)
         some: Any = place
-        assert keeper.keep([some], lambda _: False) == {}
-        keeper.close()
+        assert keeper.keep([some]) == {}
         until, found = time.monotonic() + 30, dict[Any, Any]()
         while keeper._under_way and time.monotonic() < until:
             found |= keeper.refused()
