@@ -77,7 +77,7 @@ class Solvent:
         """Run a graph, and give the results of its sinks."""
         run, workflow = f"bench-{secrets.token_hex(4)}", workflow_of(graph)
         plan = submit(self._space, run, workflow, None)
-        with self._space.watch([f"runs/{run}/"]) as watch:
+        with self._space.watch([f"runs/{run}/end"]) as watch:
             while ending_of(self._space, run) is None:
                 watch.wait(1.0)
         report = report_of(self._space, run, workflow, plan.places)

@@ -34,6 +34,7 @@ from solvent.running.agents.plans import (
     standings,
 )
 from solvent.running.agents.sharing import Shares
+from solvent.running.agents.words import dealt
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -187,23 +188,21 @@ class Agent:
 
     def _read(self, touched: dict[Place, Case]) -> None:
         """Read what is new: runs that were submitted, or are over, and letters to places that are here."""
-        logs = {
-            log_to(run, number): (case, place)
-            for run, case in self.cases.items()
-            for number, place in case.here.items()
-        }
+        logs = {log_to(run): case for run, case in self.cases.items()}
         # Letters of runs that were over before this agent began are none of its business.
         scope = NEWS if self._read_up_to else [SUBMITTED, OVER, FINISHED]
         while True:
             found = self._space.read(scope, self._read_up_to, READ_MAX)
             self._hear_of_runs([one for one in found if one.log not in logs])
-            letters: dict[str, list[Record]] = {}
+            letters: dict[tuple[str, int], list[Record]] = {}
             for record in found:
                 if record.log in logs:
-                    letters.setdefault(record.log, []).append(record)
-            for log, records in letters.items():
-                case, place = logs[log]
-                if records[-1].position > place.read_up_to and case.here.get(place.number) is place:
+                    for number, letter in dealt(record, logs[record.log].here):
+                        letters.setdefault((record.log, number), []).append(letter)
+            for (log, number), records in letters.items():
+                case = logs[log]
+                place = case.here.get(number)
+                if place is not None and records[-1].position > place.read_up_to:
                     self._try(case, place, partial(place.listen, records), touched)
             if found:
                 self._read_up_to = found[-1].position
@@ -310,6 +309,7 @@ class Agent:
             for number in shares.wanted(case):
                 if self._take(case, number, touched):
                     shares.took(case, number)
+            case.forget_letters()
             for number in shares.surplus(case):
                 case.release(number)
 

@@ -13,6 +13,7 @@ from solvent.errors import AgentProblem, Conflict, RecordProblem, SolventError
 from solvent.live.space.leases import Lease
 from solvent.running.agents.place import ControlledPlace, Place
 from solvent.running.agents.plans import Standing, key_of, log_at, log_to, places_of, publish, workflow_of
+from solvent.running.agents.words import dealt
 from solvent.running.kinds import makers_at
 from solvent.running.records import values
 from solvent.running.records.entries import Heard
@@ -56,6 +57,9 @@ class Case:
         self._offers = offers
         self._jobs = jobs
         self._may_begin = may_begin
+        #: Letters that were read when places were taken, and up to where.
+        self._letters: dict[int, list[Record]] = {}
+        self._letters_up_to = 0
         #: The revisions of what was told of places.
         self._told = dict[int, int]()
         self.submitted = submitted = workflow_of(space, plan)
@@ -128,7 +132,7 @@ class Case:
             where=self._where,
             names=self._parts[number],
             wanted=self._wanted,
-            logs=[log_to(self.run, one) for one in range(self.plan.places)],
+            letters=log_to(self.run),
             answers=answers,
             caller=caller,
             concrete=self._concretiser.concrete(None if is_whole else self._parts[number]),
@@ -141,13 +145,19 @@ class Case:
         return ControlledPlace if is_controlled else Place
 
     def _letters_to(self, number: int) -> list[Record]:
-        """Give all letters to a place."""
-        found: list[Record] = []
+        """Give all letters to a place; those to others, among which they are, wait for the next one that is taken."""
         while True:
-            more = self._space.read(log_to(self.run, number), found[-1].position if found else 0, READ_MAX)
-            found += more
+            more = self._space.read(log_to(self.run), self._letters_up_to, READ_MAX)
+            for record in more:
+                for place, letter in dealt(record, range(self.plan.places)):
+                    self._letters.setdefault(place, []).append(letter)
+                self._letters_up_to = record.position
             if len(more) < READ_MAX:
-                return found
+                return self._letters.get(number, [])
+
+    def forget_letters(self) -> None:
+        """Keep no letters: for now no more places are taken."""
+        self._letters, self._letters_up_to = {}, 0
 
     def release(self, number: int) -> None:
         """Let another agent have a place; calls that are out are ended, and somebody else makes them again."""

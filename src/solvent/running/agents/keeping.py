@@ -11,12 +11,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from solvent.errors import SpaceError
+from solvent.live.space import Append
+from solvent.running.agents.words import packed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from concurrent.futures import Future
 
-    from solvent.live.space import Append, Space
+    from solvent.live.space import Space
     from solvent.running.agents.place import Place
 
 
@@ -39,20 +41,17 @@ class Keeper:
             return self._keep_apart(found)
         if len(found) > 1:
             try:
-                positions = self._space.append_all([one for _, appends in found for one in appends])
+                self._keep_together(found)
             except SpaceError as error:
                 self._check(error)
             else:
-                for place, appends in found:
-                    _note(place, appends, positions[: len(appends)])
-                    positions = positions[len(appends) :]
                 return {}
         refused: dict[Place, SpaceError] = {}
-        for place, appends in found:
+        for one in found:
             try:
-                _note(place, appends, self._space.append_all(appends))
+                self._keep_together([one])
             except SpaceError as error:
-                refused[place] = self._check(error)
+                refused[one[0]] = self._check(error)
         return refused
 
     def refused(self, *, is_patient: bool = False) -> dict[Place, SpaceError]:
@@ -75,6 +74,13 @@ class Keeper:
             except SpaceError as error:
                 refused[place] = self._check(error)
         return refused
+
+    def _keep_together(self, found: list[tuple[Place, list[Append]]]) -> None:
+        journals = [(place, one) for place, appends in found for one in appends if one.expected is not None]
+        letters = [one for _, appends in found for one in appends if one.expected is None]
+        positions = self._space.append_all([*(journal for _, journal in journals), *self._packed(letters)])
+        for (place, _), position in zip(journals, positions, strict=False):
+            place.journal.kept(position)
 
     def _keep_apart(self, found: list[tuple[Place, list[Append]]]) -> dict[Place, SpaceError]:
         # What the last records led to is said before the next are written: who takes a place over counts on it.
@@ -105,7 +111,8 @@ class Keeper:
             if letters:
                 self._said.append((place, letters))
         if self._said:
-            self._under_way = self._space.append_soon([one for _, letters in self._said for one in letters])
+            said = [one for _, letters in self._said for one in letters]
+            self._under_way = self._space.append_soon(self._packed(said))
         return refused
 
     def _check(self, error: SpaceError) -> SpaceError:
@@ -113,11 +120,13 @@ class Keeper:
             raise error
         return error
 
-
-def _note(place: Place, appends: list[Append], positions: list[int]) -> None:
-    for one, position in zip(appends, positions, strict=True):
-        if one.expected is not None:
-            place.journal.kept(position)
+    def _packed(self, letters: list[Append]) -> list[Append]:
+        """Make one record of letters that are for the same log, or few."""
+        logs: dict[str, list[bytes]] = {}
+        for one in letters:
+            logs.setdefault(one.log, []).append(one.data)
+        bytes_max = self._space.record_bytes_max // 2
+        return [Append(log, data) for log, envelopes in logs.items() for data in packed(envelopes, bytes_max)]
 
 
 __all__ = ["Keeper"]

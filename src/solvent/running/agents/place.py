@@ -39,7 +39,7 @@ class Place(RecordedRun):
     """A place of a run.
 
     `where` says at which place each task is, `number` which place this is; `names` are its tasks, and `wanted` those
-    of the workflow whose results may be the workflow's.
+    of the workflow whose results may be the workflow's. `letters` is the log of what places say to each other.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Place(RecordedRun):
         where: Mapping[Molecule, int],
         names: frozenset[str],
         wanted: frozenset[str],
-        logs: list[str],
+        letters: str,
         answers: Any,
         caller: Caller,
         **options: Any,
@@ -71,7 +71,7 @@ class Place(RecordedRun):
         #: Whether what happens has happened before.
         self.is_replaying = bool(journal.past)
         self._where = where
-        self._logs = logs
+        self._log_of_letters = letters
         self._caller_here = caller
         self._answers = _To(answers, self)  # type: ignore[assignment]
         self._names_here = names
@@ -162,7 +162,8 @@ class Place(RecordedRun):
         for to, said in self._outgoing.items():
             first = self.said[to] - len(said) + 1
             for some in words.parted(said, bytes_max):
-                found.append(Append(self._logs[to], words.write(Letter(self.number, first, some))))
+                letter = Letter(self.number, first, some)
+                found.append(Append(self._log_of_letters, words.addressed(to, letter)))
                 first += len(some)
         self._outgoing = {}
         return found

@@ -3,7 +3,7 @@
 Keys: `runs/RUN/plan` (what is to be run; written once), `runs/RUN/has/K` (the lease of place K), `runs/RUN/is/K` (how
 place K is, when nothing more can happen there unless a letter comes), `runs/RUN/part/K` (how its tasks are, when
 nothing more can happen at all), `runs/RUN/end` (how the run ended; written once). Logs: `runs/RUN/at/K` (the journal of
-place K, written by who has it), `news/to/RUN/K` (letters to it, written by anybody); `news/submitted`, `news/over`
+place K, written by who has it), `news/to/RUN` (what its places say to each other); `news/submitted`, `news/over`
 (nothing more can happen) and `news/finished` have the names of runs.
 """
 
@@ -72,9 +72,9 @@ def log_at(run: str, place: int) -> str:
     return f"runs/{run}/at/{place}"
 
 
-def log_to(run: str, place: int) -> str:
-    """Name the letters to a place."""
-    return f"{NEWS}to/{run}/{place}"
+def log_to(run: str) -> str:
+    """Name the letters to the places of a run."""
+    return f"{NEWS}to/{run}"
 
 
 def key_of(run: str, what: str, place: int | None = None) -> str:

@@ -1,11 +1,13 @@
 """What places of a run say to each other: molecules that are meant for a task of another place.
 
-A letter is appended to the log of the place that it is for. What one place says to another is numbered, so that what is
-said again, because nobody knows whether it was said, is taken once.
+A letter is appended to the log of the run's letters; those that one agent has at a time are one record, since records
+cost more than what is in them. What one place says to another is numbered, so that what is said again, because nobody
+knows whether it was said, is taken once.
 """
 
 from __future__ import annotations
 
+from struct import Struct
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -16,10 +18,10 @@ from solvent.running.records.journal import BLOB_BYTES_MIN
 from solvent.workflow.functions import molecule_of, value_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from solvent.chemistry.molecule import Molecule
-    from solvent.live.space import Space
+    from solvent.live.space import Record, Space
 
 _PASS = Symbol("PASS")
 _FRAME_BYTES = 32
@@ -42,6 +44,8 @@ class Letter(msgspec.Struct, frozen=True, array_like=True, gc=False):
     said: tuple[Said, ...]
 
 
+_ENVELOPE = Struct(">HI")
+"""The place that a letter is for, and its size."""
 _ENCODE = msgspec.msgpack.Encoder().encode
 _DECODE = msgspec.msgpack.Decoder(Letter).decode
 
@@ -57,6 +61,40 @@ def read(data: bytes) -> Letter:
         return _DECODE(data)
     except msgspec.MsgspecError as error:
         raise ValueError(str(error)) from error
+
+
+def addressed(to: int, letter: Letter) -> bytes:
+    """Put a letter into an envelope; envelopes may stand one behind the other."""
+    data = write(letter)
+    return _ENVELOPE.pack(to, len(data)) + data
+
+
+def packed(envelopes: Iterable[bytes], bytes_max: int) -> Iterator[bytes]:
+    """Make records of envelopes, of at most so many bytes unless one alone has more."""
+    some, size = list[bytes](), 0
+    for one in envelopes:
+        if some and size + len(one) > bytes_max:
+            yield b"".join(some)
+            some, size = [], 0
+        some.append(one)
+        size += len(one)
+    if some:
+        yield b"".join(some)
+
+
+def dealt(record: Record, places: Collection[int]) -> Iterator[tuple[int, Record]]:
+    """Give the letters of a record that are for these places; of what does not read each gets all, and will say so."""
+    data, at = record.data, 0
+    found: list[tuple[int, Record]] = []
+    while at < len(data):
+        begin = at + _ENVELOPE.size
+        to, size = _ENVELOPE.unpack_from(data, at) if begin <= len(data) else (0, len(data))
+        at = begin + size
+        if at > len(data):
+            return ((place, record) for place in places)
+        if to in places:
+            found.append((to, record._replace(data=data[begin:at])))
+    return iter(found)
 
 
 def parted(said: list[Said], bytes_max: int) -> Iterator[tuple[Said, ...]]:
@@ -105,4 +143,4 @@ def molecule_from(said: Said, space: Space) -> Molecule:
     return (*parts, molecule_of(values.decode(data)))
 
 
-__all__ = ["Letter", "Said", "Writer", "molecule_from", "parted", "read", "write"]
+__all__ = ["Letter", "Said", "Writer", "addressed", "dealt", "molecule_from", "packed", "parted", "read", "write"]

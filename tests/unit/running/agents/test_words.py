@@ -9,7 +9,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from solvent.chemistry.molecule import Symbol
-from solvent.running.agents.words import Letter, Said, Writer, molecule_from, read, write
+from solvent.live.space import Record
+from solvent.running.agents.words import (
+    Letter,
+    Said,
+    Writer,
+    addressed,
+    dealt,
+    molecule_from,
+    packed,
+    read,
+    write,
+)
 from solvent.running.records import values
 from solvent.workflow.functions import molecule_of, value_of
 from tests.unit.running.agents.flows import space_at
@@ -74,3 +85,24 @@ def test_what_is_no_molecule_is_refused(space: Space, parts: Any) -> None:
     """A letter whose words are no molecule is not taken."""
     with pytest.raises(ValueError, match="no molecule"):
         molecule_from(Said(values.encode(parts)), space)
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.binary(max_size=30)), max_size=8), st.integers(20, 100))
+def test_letters_of_one_record_are_dealt_out(said: list[tuple[int, bytes]], bytes_max: int) -> None:
+    """Each place gets the letters that are for it, whole and in order, however many there are in a record."""
+    letters = [(to, Letter(0, number, (Said(data),))) for number, (to, data) in enumerate(said)]
+    records = list(packed((addressed(to, letter) for to, letter in letters), bytes_max))
+    found = [
+        (to, read(one.data))
+        for number, data in enumerate(records, 1)
+        for to, one in dealt(Record(number, "log", data), {1, 3, 5})
+    ]
+    assert found == [(to, letter) for to, letter in letters if to in {1, 3, 5}]
+    assert all(len(data) <= bytes_max or len(list(dealt(Record(1, "", data), range(6)))) == 1 for data in records)
+
+
+@pytest.mark.parametrize("data", [b"nonsense", b"\x00", addressed(1, Letter(0, 1, ()))[:-1]])
+def test_everybody_is_told_of_a_record_that_does_not_read(data: bytes) -> None:
+    """A record of a stranger is handed to each place as it is, and is no letter to any of them."""
+    record = Record(7, "log", data)
+    assert list(dealt(record, [1, 2])) == [(1, record), (2, record)]
