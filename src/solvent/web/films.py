@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from solvent.errors import RecordProblem
-from solvent.running.agents.plans import log_at, log_to, plan_of
+from solvent.running.agents.plans import log_at, plan_of
 from solvent.running.films.making import Order, Word
 from solvent.running.films.viewing import Viewer
 from solvent.running.records.runs import find, log_of
@@ -137,7 +137,8 @@ class Films:
         space = self._space()
         if subject.place is None:
             return space.last(log_of(subject.run))
-        return max(space.last(log_at(subject.run, subject.place)), space.last(log_to(subject.run, subject.place)))
+        # What a place has heard is in its journal, too.
+        return space.last(log_at(subject.run, subject.place))
 
     def subject(self, run: str, place: str | None) -> tuple[Subject, int]:
         """Say what is to be filmed, and how many places there are; none of a run that one process has."""
