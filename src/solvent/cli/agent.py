@@ -10,13 +10,15 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import time
-from typing import TYPE_CHECKING, Any
+from argparse import ArgumentTypeError
+from typing import IO, TYPE_CHECKING
 
 from solvent.cli.finding import any_file
-from solvent.cli.loading import add_format, at_least, parser_for, seconds
+from solvent.cli.loading import add_log, add_otel, at_least, parser_for, seconds
+from solvent.cli.log import Log
+from solvent.cli.observed import Observed
 from solvent.cli.recording import NOWHERE
-from solvent.cli.secrecy import VARIABLE, redacted, shown
+from solvent.cli.secrecy import VARIABLE, redacted
 from solvent.errors import AgentProblem, Misuse, SpaceError
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from solvent.running.agents.offers import Offers
 
 TTL_MIN = 0.5
+PORT_MAX = 65535
 _SAYS = (
     "Run tasks of workflows that were submitted to a space, together with other agents; Ctrl-C ends it, and others go "
     "on.\nAn agent calls only the services of the files that it was started with, whatever somebody submits."
@@ -56,18 +59,30 @@ def _run(options: Namespace) -> int:
     offers = offers_from(options.services, trusts_all=options.trust_all)
     url = _space(options)
     name = _name(options.name)
-    say = _Sayer(name, is_json=options.format == "json")
-    with open_space(url, is_durable=not options.no_sync) as space:
-        agent = Agent(space, name, offers, ttl=options.ttl, jobs=options.jobs, tell=say.tell)
+    log = Log(
+        _own_output(), is_json="json" in (options.log_format, options.format), level=options.log_level, agent=name
+    )
+    with open_space(url, is_durable=not options.no_sync) as space, Observed(options, name, log) as observed:
+        agent = Agent(
+            observed.space(space),
+            name,
+            offers,
+            ttl=options.ttl,
+            jobs=options.jobs,
+            tell=observed.hear,
+            observe=observed.observe,
+        )
+        observed.watch(agent)
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: _stop(agent))
         what = ", ".join(sorted(offers.services)) or "nothing of its own"
-        say.tell(f"agent at {redacted(url)}, process {os.getpid()}; offers {what}")
+        log.tell("begun", f"agent at {redacted(url)}, process {os.getpid()}; offers {what}")
         if options.trust_all:
-            say.tell("--trust-all: it runs every command that anybody submits to this space")
+            said = "--trust-all: it runs every command that anybody submits to this space"
+            log.tell("trusting", said, level="warning")
         with few_collections(), Stopper(space, name, agent.stop, until=options.until or ""):
             agent.run()
-        say.tell("ends; others go on with what it had")
+        log.tell("ended", "ends; others go on with what it had")
     return 0
 
 
@@ -86,10 +101,22 @@ def _options(arguments: list[str]) -> Namespace:
     parser.add_argument("--trust-all", action="store_true", help=says)
     parser.add_argument("--until", metavar="RUN", help="end when this run is over")
     parser.add_argument("--no-sync", action="store_true", help="do not wait for the disk: a power cut may lose seconds")
-    add_format(parser)
+    says = "offer numbers for Prometheus at http://HOST:PORT/metrics (HOST: this machine only, if none is named)"
+    parser.add_argument("--metrics", type=_address, metavar="[HOST:]PORT", help=says)
+    add_otel(parser)
+    add_log(parser)
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="the same as --log-format")
     options = parser.parse_args(arguments)
     check_ttl(options)
     return options
+
+
+def _address(text: str) -> tuple[str, int]:
+    """Read where metrics are offered."""
+    host, _, port = text.rpartition(":")
+    if not port.isdecimal() or int(port) > PORT_MAX:
+        raise ArgumentTypeError(f"`{text}` is not HOST:PORT, or a port")
+    return host.strip("[]"), int(port)
 
 
 def check_ttl(options: Namespace) -> None:
@@ -149,28 +176,12 @@ def _stop(agent: Agent) -> None:
     agent.stop()
 
 
-class _Sayer:
-    """Writes lines to standard output, which it keeps for itself."""
-
-    def __init__(self, agent: str, *, is_json: bool) -> None:
-        self._agent = agent
-        self._is_json = is_json
-        sys.stdout.flush()
-        self._out = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="backslashreplace")
-        os.dup2(2, 1)
-
-    def tell(self, text: str) -> None:
-        """Write a line; who does not want to read it any more shall not end the agent."""
-        line: Any = f"{time.strftime('%H:%M:%S')} {self._agent}: {shown(text)}"
-        if self._is_json:
-            import json
-
-            line = json.dumps({"at": round(time.time(), 3), "agent": self._agent, "says": shown(text)})
-        try:
-            self._out.write(f"{line}\n")
-            self._out.flush()
-        except OSError:
-            self._out = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - open to the end
+def _own_output() -> IO[str]:
+    """Keep standard output for what the agent tells; what services print goes to standard error."""
+    sys.stdout.flush()
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="backslashreplace")
+    os.dup2(2, 1)
+    return out
 
 
 __all__ = ["main", "offers_from"]

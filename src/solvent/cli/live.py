@@ -16,7 +16,7 @@ from solvent.cli.render import counted, shortened, write
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from solvent.running.report import Event
+    from solvent.running.report import Event, Report
     from solvent.workflow.model import Workflow
 
 _TASKS_MAX = 40
@@ -46,6 +46,9 @@ class View:
     def take(self, event: Event) -> None:
         """Take an event of the run."""
         self.board.take(event)
+
+    def end(self, report: Report) -> None:
+        """Take how the run ended."""
 
     def explained(self, event: Event) -> str:
         """Put an adaptation into words."""

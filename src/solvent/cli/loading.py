@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from solvent.cli.finding import program_file
 from solvent.errors import Misuse, SolventError
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from solvent.running.program import Program
 
 _WIDTH = 100
+LEVELS = ("debug", "info", "warning", "error")
+"""How grave what is told may be."""
 
 
 def parser_for(command: str, says: str, *, example: str = "") -> ArgumentParser:
@@ -62,6 +64,26 @@ def add_limits(parser: ArgumentParser) -> None:
     """Add --reactions-max and --seconds-max."""
     parser.add_argument("--reactions-max", type=at_least(0), metavar="N", help="stop after so many reactions")
     parser.add_argument("--seconds-max", type=seconds, metavar="S", help="stop after so many seconds")
+
+
+def add_log(parser: Any) -> None:
+    """Add --log-format and --log-level."""
+    says = "how what happens is told: text (default), or a JSON object a line"
+    parser.add_argument("--log-format", choices=("text", "json"), help=says)
+    says = "what is told: from debug, all, to error (default: info)"
+    parser.add_argument("--log-level", choices=LEVELS, help=says)
+
+
+def log_words(options: Namespace) -> list[str]:
+    """Give the words that tell another process to log in the same way."""
+    words = ["--log-format", options.log_format] if options.log_format else []
+    return words + (["--log-level", options.log_level] if options.log_level else [])
+
+
+def add_otel(parser: Any) -> None:
+    """Add --otel."""
+    says = "send spans by OpenTelemetry, where the variables OTEL_* say (extra `otel`; on if they say where)"
+    parser.add_argument("--otel", action="store_true", help=says)
 
 
 def at_least(least: int) -> Callable[[str], int]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from solvent.cli.loading import add_format, parser_for, seconds
+from solvent.cli.loading import add_format, add_log, add_otel, parser_for, seconds
 from solvent.cli.recording import add_run, add_space, card_as_json, local_time, open_records
 from solvent.cli.render import write, write_json
 from solvent.cli.run_agents import add_agents, resume_by_agents
@@ -66,6 +66,8 @@ def _options(arguments: list[str]) -> Namespace:
     parser.add_argument("--seconds-max", type=seconds, metavar="S", help="stop after so many seconds")
     parser.add_argument("--trace", action="store_true", help="write every reaction to standard error")
     parser.add_argument("--wfformat", metavar="OUT.json", help="write the run as a trace in WfFormat")
+    add_otel(parser)
+    add_log(parser)
     add_space(parser)
     add_format(parser)
     return parser.parse_args(arguments)

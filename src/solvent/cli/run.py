@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.chemistry.printer import print_molecule
 from solvent.cli.finding import any_file
-from solvent.cli.loading import add_format, add_limits, add_program, add_seed, at_least, load_program, parser_for
+from solvent.cli.loading import (
+    add_format,
+    add_limits,
+    add_log,
+    add_otel,
+    add_program,
+    add_seed,
+    at_least,
+    load_program,
+    parser_for,
+)
 from solvent.cli.render import counted, show_error, write, write_json, write_program, write_reaction
 from solvent.cli.watching import Watch
 from solvent.cli.workflows import add_inputs, add_scale, add_signals, is_workflow, refuse
@@ -25,7 +35,8 @@ if TYPE_CHECKING:
     from solvent.chemistry.solution import Solution
 
 _FOR_WORKFLOWS = (
-    "input", "signal", "jobs", "processes", "scale", "wfformat", "name", "space", "no_record", "no_sync",
+    "input", "signal", "jobs", "processes", "scale", "wfformat", "name", "space", "no_record", "no_sync", "otel",
+    "log_format", "log_level",
 )  # fmt: skip
 
 
@@ -109,6 +120,8 @@ def _options(arguments: list[str]) -> Namespace:
     group.add_argument("--no-sync", action="store_true", help="record it, but do not wait for the disk")
     says = "run it by so many agents, processes that may be killed (`solvent run --agents 1 --help` tells more)"
     group.add_argument("--agents", metavar="N", help=says)
+    add_otel(group)
+    add_log(group)
     says = "whose services a concrete workflow calls"
     group.add_argument("--services", type=any_file, metavar="WORKFLOW", help=says)
     return parser.parse_args(arguments)

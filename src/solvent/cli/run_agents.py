@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from solvent.cli.agent import check_ttl
 from solvent.cli.agent_runs import INTERRUPTED, find_run_of_agents, refuse_without_agents, tell_end, watch_run
-from solvent.cli.loading import add_format, at_least, parser_for, seconds
+from solvent.cli.loading import add_format, add_log, add_otel, at_least, log_words, parser_for, seconds
 from solvent.cli.recording import space_for, url_of
 from solvent.cli.render import write
 from solvent.cli.secrecy import redacted
@@ -56,6 +56,8 @@ def _options(arguments: list[str]) -> Namespace:
     add_agents(parser)
     add_inputs(parser)
     add_place(parser, PLACES_MAX)
+    add_otel(parser)
+    add_log(parser)
     add_format(parser)
     options = parser.parse_args(arguments)
     check_ttl(options)
@@ -77,6 +79,7 @@ def watch_with_agents(space: Space, run: str, options: Namespace) -> int:
     url, is_json = url_of(options), options.format == "json"
     more = ["--ttl", f"{options.ttl:g}", "--until", run]
     more += ["--jobs", str(options.jobs)] if options.jobs else []
+    more += [*(["--otel"] if options.otel else []), *log_words(options)]
     more += ["--no-sync"] if getattr(options, "no_sync", False) else []
     launched = launch(url, [options.file], options.agents, more=more) if options.agents else []
     try:

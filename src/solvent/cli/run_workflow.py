@@ -16,12 +16,14 @@ from solvent.cli.live import view_of
 from solvent.cli.recording import begin_record, tell_how_to_resume, tell_of_record
 from solvent.cli.render import complain, write_reaction
 from solvent.cli.summary import write_report_as_json, write_results, write_summary
+from solvent.cli.tracing import tracing_for
 from solvent.cli.watching import Watch, prints_to_standard_error
 from solvent.cli.workflows import folder_of, inputs_of, load_sound, refuse, show_problems
 from solvent.errors import LimitReached, Misuse, RecordProblem, SolventError, SpaceError
 from solvent.running.api import signal_options
 from solvent.running.making import run_of
 from solvent.running.records import recorded_run
+from solvent.running.report import problem_of, state_of
 from solvent.running.workflow import FUNCTIONS
 
 if TYPE_CHECKING:
@@ -31,8 +33,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from solvent.chemistry.solution import Solution
+    from solvent.cli.live import View
     from solvent.engine.reaction import Reaction
     from solvent.engine.trace import Recorder
+    from solvent.running.observing.tracing import RunTrace
     from solvent.running.records.runs import HeldRun
     from solvent.running.report import Report
     from solvent.running.workflow import WorkflowRun
@@ -103,11 +107,11 @@ def execute(
     from datetime import UTC, datetime
 
     is_json = options.format == "json"
-    view = view_of(workflow, is_quiet=options.trace or (is_json and not sys.stderr.isatty()))
+    view = _view(workflow, options, held)
     tracer = Tracer() if options.trace else None
     began = datetime.now(UTC)
     try:
-        with Watch() as watch:
+        with _traced(workflow, options, held) as trace, Watch() as watch:
             run = _run_of(
                 held,
                 workflow,
@@ -119,6 +123,7 @@ def execute(
                 seconds_max=options.seconds_max,
                 watch=view.take,
                 observe=tracer,
+                observer=trace,
                 should_stop=watch.should_stop if held is None else _either(watch.should_stop, held.is_cancelled),
                 **signal_options(workflow, options.signal),
             )
@@ -128,6 +133,9 @@ def execute(
                 held.open()
             with prints_to_standard_error(), view:
                 report = run.run()
+            view.end(report)
+            if trace is not None:
+                trace.end(state_of(report), problem_of(report))
         if held is not None:
             held.end(report)
     except KeyboardInterrupt as error:
@@ -146,6 +154,33 @@ def execute(
         if held is not None:
             tell_of_record(held, run, options)
     return exit_code(report)
+
+
+def _view(workflow: Workflow, options: Namespace, held: HeldRun | None) -> View:
+    """Choose how a run is seen: as lines of a log, if that is asked for."""
+    if options.log_format is None and options.log_level is None:
+        is_json = options.format == "json"
+        return view_of(workflow, is_quiet=options.trace or (is_json and not sys.stderr.isatty()))
+    from solvent.cli.log import Log, LogView
+
+    log = Log(sys.stderr, is_json=options.log_format == "json", level=options.log_level)
+    return LogView(workflow, log, "" if held is None else held.card.run)
+
+
+@contextmanager
+def _traced(workflow: Workflow, options: Namespace, held: HeldRun | None) -> Iterator[RunTrace | None]:
+    """Give the trace of a run, if there is to be one; what is left of it is sent in the end."""
+    tracing = tracing_for(options)
+    if tracing is None:
+        yield None
+        return
+    try:
+        if held is None:
+            yield tracing.run_alone(workflow.name)
+        else:
+            yield tracing.run(held.card.run, workflow.name, held.card.created)
+    finally:
+        tracing.close()
 
 
 def _run_of(held: HeldRun | None, workflow: Workflow, inputs: dict[str, Any] | None, **options: Any) -> WorkflowRun:

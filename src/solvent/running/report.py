@@ -115,4 +115,23 @@ def standing_for(workflow: Workflow, name: str, applied: set[str]) -> str:
             return name
 
 
-__all__ = ["Event", "Failed", "Report", "Timing", "concluded", "standing_for"]
+def state_of(report: Report) -> str:
+    """Say in a word how a run ended."""
+    if report.error is not None:
+        return "stopped" if report.error.exit_code == 3 else "failed"
+    if report.is_cancelled:
+        return "cancelled"
+    return "done" if report.succeeded else "failed"
+
+
+def problem_of(report: Report) -> str:
+    """Say why a run is not done; nothing, if it is."""
+    if report.succeeded:
+        return ""
+    if report.error is not None:
+        return report.error.message
+    failed = [one for one in report.failures if report.states.get(one.task) == "failed"] or report.failures
+    return "; ".join([f"{one.task}: {one.cause}" for one in failed] or report.stuck) or state_of(report)
+
+
+__all__ = ["Event", "Failed", "Report", "Timing", "concluded", "problem_of", "standing_for", "state_of"]

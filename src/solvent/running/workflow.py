@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from solvent.engine.reaction import Flight, Reaction
     from solvent.services import Handle, Processes
+    from solvent.services.observing import CallObserver
     from solvent.workflow.model import Workflow
 
 _RES, _ERR, _GOT, _FAULT = Symbol("RES"), Symbol("ERR"), Symbol("GOT"), Symbol("FAULT")
@@ -70,6 +71,7 @@ class WorkflowRun:
         watch: Callable[[Event], None] | None = None,
         observe: Callable[[Reaction], None] | None = None,
         should_stop: Callable[[], bool] | None = None,
+        observer: CallObserver | None = None,
     ) -> None:
         self.workflow = workflow
         if solution is not None:
@@ -82,7 +84,7 @@ class WorkflowRun:
         self.reactor = Reactor(observe=observe, should_stop=self._must_stop)
         self.report = Report(workflow.name)
         self._lender = lender_of(workflow, inputs, folder)
-        callers = partial(Caller, jobs=jobs, processes=processes, executor=executor, folder=folder)
+        callers = partial(Caller, jobs=jobs, processes=processes, executor=executor, folder=folder, observer=observer)
         self._caller = partial(callers, workflow.services, makers=makers_at(depth), lender=self._lender)
         self._watch = watch
         self._should_stop = should_stop

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from solvent.services.clock import Clock, Timer
     from solvent.services.failure import Done, Kind
     from solvent.services.gate import Gate
+    from solvent.services.observing import CallSeen
     from solvent.services.signs import Allowance, CallIdentity
     from solvent.services.turns import Turns
     from solvent.workflow.model import Service
@@ -49,12 +50,15 @@ class Attempt(ThreadJob):
 
     __slots__ = (
         "_beat_at", "_call", "_cell", "_doom", "_is_sealed", "_stopper", "_timers", "_waits", "clock", "number", "task",
+        "trace",
     )  # fmt: skip
 
     def __init__(self, call: Call, clock: Clock, number: int) -> None:
         super().__init__(_no_function, call.arguments, call.keywords)
         self.task = call.task
         self.number = number
+        #: What is handed to the service, so that its spans belong to this attempt's.
+        self.trace = ""
         self.clock = clock
         self._call = call
         self._cell = [call]
@@ -76,8 +80,15 @@ class Attempt(ThreadJob):
         known = self._call.identity
         return known if known is None or self.number == 1 else known._replace(repeated=True)
 
+    @property
+    def seen(self) -> CallSeen | None:
+        """The call as an observer sees it, if there is one."""
+        return self._call.seen
+
     def begin(self) -> None:
         """Note that the service begins: from now on its time counts, unless it has to wait for resources."""
+        if self._call.seen is not None:
+            self._call.seen.began()
         if not self._call.claims:
             self.begun()
 
@@ -204,7 +215,7 @@ class Call:
 
     __slots__ = (
         "_allowance", "_attempt", "_cell", "_clock", "_forget", "_gate", "_launch", "_may_begin", "_timer", "_turns",
-        "arguments", "attempts", "claims", "identity", "keywords", "lock", "over", "service", "task",
+        "arguments", "attempts", "claims", "identity", "keywords", "lock", "over", "seen", "service", "task",
     )  # fmt: skip
 
     def __init__(
@@ -223,8 +234,10 @@ class Call:
         identity: CallIdentity | None = None,
         may_begin: Callable[[], bool] | None = None,
         allowance: Allowance | None = None,
+        seen: CallSeen | None = None,
     ) -> None:
         self.service = service
+        self.seen = seen
         self._allowance = allowance
         self._may_begin = may_begin
         self.identity = identity
@@ -272,6 +285,8 @@ class Call:
         if attempt is None:
             self._leave()
             return
+        if self.seen is not None:
+            attempt.trace = self.seen.attempt(attempt.number)
         try:
             self._launch(attempt)
         except Exception as error:  # noqa: BLE001 -- whatever prevents the call is a failure of the call
@@ -295,6 +310,8 @@ class Call:
 
     def end_attempt(self, value: Any, failure: Failure | None) -> None:
         """Take an attempt's outcome: report it, or try again after a pause."""
+        if self.seen is not None:
+            self.seen.attempted(failure)
         self._leave()
         policy, allowance = self.service.policy, self._allowance
         attempts_max = policy.retries + 1 if allowance is None else allowance.attempts
@@ -328,6 +345,8 @@ class Call:
             return
         if failure is not None:
             failure = msgspec.structs.replace(failure, attempts=self.attempts)
+        if self.seen is not None:
+            self.seen.ended(failure, self.attempts)
         try:
             done(value, failure, self.attempts)
         finally:

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from solvent.services.call import Attempt
     from solvent.services.failure import Done
     from solvent.services.lending import Lender
+    from solvent.services.observing import CallObserver
     from solvent.services.processes import Processes
     from solvent.services.signs import Allowance, CallIdentity
     from solvent.workflow.model import Service
@@ -76,9 +77,11 @@ class Caller:
         makers: Mapping[str, Maker] = {},
         lender: Lender | None = None,
         may_begin: Callable[[], bool] | None = None,
+        observer: CallObserver | None = None,
     ) -> None:
         """`may_begin` is asked before each call is really begun, by any thread; while it says no, calls wait."""
         self.folder = folder
+        self._observer = observer
         self._may_begin = may_begin
         self.lender = lender
         self.executor = executor
@@ -130,7 +133,7 @@ class Caller:
         threads = self.threads
 
         def launch(attempt: Attempt) -> None:
-            attempt.function = function
+            attempt.function = function if attempt.seen is None else attempt.seen.within(function)
             attempt.on_stop(lambda: threads.give_up(attempt))
             threads.put(attempt)
 
@@ -167,7 +170,8 @@ class Caller:
         """Make the way to start calls of a service: the short one where nothing but a function is asked for."""
         if self._makers.get(service.kind) is make_python and not self.lends_to(service):
             function = function_of(service, self.folder)
-            if service.policy == Policy() and self.executor is None and not is_asynchronous(function):
+            is_plain = service.policy == Policy() and self.executor is None and self._observer is None
+            if is_plain and not is_asynchronous(function):
                 return self._direct(function) if self.processes is None else self._sent(service.name, function)
         maker = self._makers.get(service.kind)
         if maker is None:
@@ -223,7 +227,7 @@ class Caller:
         return start
 
     def _guarded(self, service: Service, launch: Launch) -> Starter:
-        policy = service.policy
+        policy, observer = service.policy, self._observer
         gate = Gate(policy, self.clock) if policy.concurrency or policy.rate else None
         turns = self._turns if self.lends_to(service) else None
 
@@ -235,10 +239,11 @@ class Caller:
             identity: CallIdentity | None,
             allowance: Allowance | None,
         ) -> Handle:
+            seen = None if observer is None else observer.call(service.name, task, identity)
             call = Call(
                 service, task, arguments, keywords, done,
                 launch=launch, gate=gate, clock=self.clock, forget=self._forget, turns=turns, identity=identity,
-                may_begin=self._may_begin, allowance=allowance,
+                may_begin=self._may_begin, allowance=allowance, seen=seen,
             )  # fmt: skip
             self._live.add(call)
             call.enter()

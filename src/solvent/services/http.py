@@ -12,6 +12,8 @@ Options:
 In a run that is recorded the header `Idempotency-Key` names the call, unless the service has one of its own: the same
 whenever this call is made, also after a crash and a resumption.
 
+In a run that is traced the header `traceparent` names the span of the attempt.
+
 A status of 400 and above is a failure, with the beginning of the answer. An answer that says it is JSON is read as
 such, an empty one is nothing, any other is text. All calls share one client, and run in one event loop.
 """
@@ -147,6 +149,8 @@ def _request(service: Service, attempt: Attempt) -> dict[str, Any]:
     headers = {name: text_of(value) for name, value in service.options.get("headers", {}).items()}
     if attempt.identity is not None and not any(name.lower() == "idempotency-key" for name in headers):
         headers["idempotency-key"] = quote(attempt.identity.key, safe="/[]#:")
+    if attempt.trace and not any(name.lower() == "traceparent" for name in headers):
+        headers["traceparent"] = attempt.trace
     request: dict[str, Any] = {"method": method, "url": address, "headers": headers}
     if method in _WITHOUT_BODY:
         used = names_in(target)

@@ -17,7 +17,8 @@ Options:
     output_max  bytes that it may print where the print is the result (64 MiB)
 
 In a run that is recorded its environment says which call it is: SOLVENT_RUN, SOLVENT_TASK, SOLVENT_CALL (no other call
-has it) and SOLVENT_REPEATED (1 if the call may have been made before, 0 if not).
+has it) and SOLVENT_REPEATED (1 if the call may have been made before, 0 if not). In a run that is traced TRACEPARENT
+names the span of the attempt.
 
 An exit code other than 0 is a failure, with the end of what it wrote to stderr. A command that is cancelled or takes
 too long is ended with all that it started.
@@ -197,11 +198,13 @@ class _Run:
 
 
 def _identity_of(attempt: Attempt) -> dict[str, str]:
-    """Give the variables that say which call it is, where the run is recorded."""
+    """Give the variables that say which call it is, where the run is recorded, and its span, where it is traced."""
     known = attempt.identity
+    traced = {"TRACEPARENT": attempt.trace} if attempt.trace else {}
     if known is None:
-        return {}
+        return traced
     return {
+        **traced,
         "SOLVENT_RUN": known.run,
         "SOLVENT_TASK": known.task,
         "SOLVENT_CALL": known.key,

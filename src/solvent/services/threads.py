@@ -174,6 +174,11 @@ class Threads:
         self._given_up = 0
         self._lock = threading.Lock()
 
+    @property
+    def waiting(self) -> int:
+        """How many jobs wait for a thread, roughly."""
+        return self._queue.qsize()
+
     def put(self, job: ThreadJob) -> None:
         """Have a job done by the next free thread."""
         if self.refusal is not None:

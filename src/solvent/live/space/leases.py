@@ -176,6 +176,8 @@ class Lease:
         self.agent = check_name(agent)
         #: The epoch in which this object took it last, while it was not released.
         self.epoch: int | None = None
+        #: From whom this object took it last: an agent that was presumed dead; nobody, where it was free.
+        self.taken_from = ""
         self._space = space
         self._revision = 0
 
@@ -201,6 +203,7 @@ class Lease:
         except Conflict:
             return None
         self.epoch = holder.epoch + 1
+        self.taken_from = holder.agent if holder.agent != self.agent else ""
         return self.epoch
 
     def release(self) -> bool:

@@ -26,6 +26,7 @@ from solvent.running.agents.plans import (
     SUBMITTED,
     end,
     ending_of,
+    is_away,
     is_over,
     log_to,
     name_from,
@@ -34,6 +35,7 @@ from solvent.running.agents.plans import (
     standings,
 )
 from solvent.running.agents.sharing import Shares
+from solvent.running.agents.telling import Teller
 from solvent.running.agents.words import dealt
 
 if TYPE_CHECKING:
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
 
     from solvent.live.space import Record, Space
     from solvent.running.agents.place import Place
+    from solvent.running.agents.telling import Observe, Told
 
 TTL = 5.0
 PATIENCE_SECONDS = 0.5
@@ -49,8 +52,6 @@ IDLE_SECONDS = 0.02
 """How long nothing must have happened at a place before that is told."""
 ANNOUNCED_LOOKS_MAX, READ_MAX = 20, 1000
 _CHANGED = object()
-_OF_DATA = frozenset({"E404", "E405", "E406", "E410"})
-"""A name that cannot be, too much for the space, missing or damaged."""
 
 
 class Agent:
@@ -64,21 +65,26 @@ class Agent:
         *,
         ttl: float = TTL,
         jobs: int | None = None,
-        tell: Callable[[str], None] = lambda _: None,
+        tell: Callable[[Told], None] = lambda _: None,
+        observe: Observe = lambda *_: None,
     ) -> None:
-        """`tell` hears, in words, what happens to places and runs."""
+        """`tell` hears what happens to places and runs; `observe` gives who hears of the calls of a run."""
         self.name = name
         self.cases: dict[str, Case] = {}
         self._space = space
         self._offers = offers
         self._ttl = ttl
-        self._jobs = jobs
-        self._tell = tell
+        self._case = partial(Case, space, name, jobs=jobs, may_begin=self._may_act)
+        self._tell = Teller(tell)
+        self._observe = observe
+        self.turns = 0
         about = {"services": offers.marks(), "trusts_all": offers.trusts_all}
         self._pulse = Pulse(space, name, ttl=ttl, about=about)
         self._shares = Shares(space, name, ttl)
-        self._keeper = Keeper(space, _is_away)
+        self._keeper = Keeper(space, is_away)
         self._came: SimpleQueue[Any] = SimpleQueue()
+        #: How much has come that is not taken yet, roughly; for any thread.
+        self.waiting = self._came.qsize
         self._is_over = threading.Event()
         #: Where the logs of submitted and of finished runs, and of letters, were read up to.
         self._read_up_to = 0
@@ -124,6 +130,7 @@ class Agent:
     # --- A turn.
 
     def _turn(self) -> None:
+        self.turns += 1
         touched: dict[Place, Case] = {}
         try:
             is_changed = self._take_answers(touched)
@@ -141,7 +148,7 @@ class Agent:
                 self._tell_idle()
         except SpaceError as error:
             # Nobody hears of this agent: it must not act, and begins anew when the space is there again.
-            self._tell(f"the space does not answer: {error.message}")
+            self._tell.away(error.message)
             for case in list(self.cases.values()):
                 case.close()
             self.cases.clear()
@@ -162,7 +169,7 @@ class Agent:
         for case in self.cases.values():
             for number in case.lost():
                 case.drop(number)
-                self._tell(f"place {number} of {case.run} is another agent's now")
+                self._tell.lost(case.run, number)
         self._lapses = lapses
 
     def _take_answers(self, touched: dict[Place, Case]) -> bool:
@@ -222,7 +229,7 @@ class Agent:
             self._end(self.cases[run])
         for run in self.cases.keys() & self._ended:
             self.cases.pop(run).close()
-            self._tell(f"{run} is over")
+            self._tell.over(run)
 
     def _open(self, run: str) -> None:
         try:
@@ -234,16 +241,14 @@ class Agent:
             self._announced.pop(run, None)
             if ending_of(self._space, run):
                 return
-            self.cases[run] = case = Case(
-                self._space, self.name, run, plan, self._offers, jobs=self._jobs, may_begin=self._may_act
-            )
+            self.cases[run] = case = self._case(run, plan, self._offers, observer=self._observe(run, plan))
         except SolventError as error:
-            if _is_away(error):
+            if is_away(error):
                 raise
-            self._tell(f"{run} cannot be run here: {error.message}")
+            self._tell.refused(run, f"{run} cannot be run here: {error.message}")
             return
         if case.missing:
-            self._tell(f"{run} needs services that this agent was not started with: {', '.join(sorted(case.missing))}")
+            self._tell.missing(run, case.missing)
 
     def _do(self, touched: dict[Place, Case]) -> None:
         """Let places react, keep what they noted and said, and make their calls."""
@@ -263,7 +268,7 @@ class Agent:
         try:
             do()
         except SolventError as error:
-            if _is_away(error):
+            if is_away(error):
                 raise
             self._give_up(case, place, error)
             touched.pop(place, None)
@@ -276,7 +281,7 @@ class Agent:
             case = touched[place]
             if isinstance(error, Conflict):
                 case.drop(place.number)
-                self._tell(f"place {place.number} of {case.run} is another agent's now")
+                self._tell.lost(case.run, place.number)
             else:
                 self._give_up(case, place, error)
 
@@ -293,7 +298,7 @@ class Agent:
         if isinstance(error, RecordProblem) and error.code == "R402":
             return
         if end(self._space, case.run, "failed", error.message):
-            self._tell(f"{case.run} failed: {error.message}")
+            self._tell.failed(case.run, error.message)
 
     # --- Taking and leaving places.
 
@@ -317,16 +322,16 @@ class Agent:
         try:
             place = case.take(number, self._shares.pulses, self._came)
         except SolventError as error:
-            if _is_away(error):
+            if is_away(error):
                 raise
             if isinstance(error, AgentProblem):
-                self._tell(error.message)
+                self._tell.refused(case.run, error.message)
             elif error.code != "R402":
                 end(self._space, case.run, "failed", error.message)
             return False
         if place is None:
             return False
-        self._tell(f"took place {number} of {case.run}")
+        self._tell.taken(case.run, number, case.taken_from(number))
         touched[place] = case
         if case.is_over:
             self._end(case)
@@ -381,17 +386,12 @@ class Agent:
             case.publish()
             report = report_of(self._space, case.run, case.workflow, case.plan.places)
         except SolventError as error:
-            if _is_away(error):
+            if is_away(error):
                 raise
             end(self._space, case.run, "failed", error.message)
             return
         if report is not None and end(self._space, case.run, "done" if report.succeeded else "failed"):
-            self._tell(f"{case.run} is done" if report.succeeded else f"{case.run} failed")
-
-
-def _is_away(error: SolventError) -> bool:
-    """Whether the space is out of reach; and not that what is in it, or is to be, cannot be used."""
-    return isinstance(error, SpaceError) and error.code not in _OF_DATA
+            self._tell.done(case.run) if report.succeeded else self._tell.failed(case.run)
 
 
 __all__ = ["TTL", "Agent", "Offers"]

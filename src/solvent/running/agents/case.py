@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from solvent.live.space.leases import Pulses
     from solvent.running.agents.offers import Offers
     from solvent.running.agents.plans import Plan
+    from solvent.services.observing import CallObserver
     from solvent.workflow.model import Workflow
 
 
@@ -45,6 +46,7 @@ class Case:
         *,
         jobs: int | None,
         may_begin: Callable[[], bool] | None = None,
+        observer: CallObserver | None = None,
     ) -> None:
         self.run = run
         self.plan = plan
@@ -57,6 +59,7 @@ class Case:
         self._offers = offers
         self._jobs = jobs
         self._may_begin = may_begin
+        self.observer = observer
         #: Letters that were read when places were taken, and up to where.
         self._letters: dict[int, list[Record]] = {}
         self._letters_up_to = 0
@@ -91,7 +94,12 @@ class Case:
         folder = self._offers.folder
         try:
             self._caller = Caller(
-                self.workflow.services, jobs=self._jobs, folder=folder, makers=makers_at(0), may_begin=self._may_begin
+                self.workflow.services,
+                jobs=self._jobs,
+                folder=folder,
+                makers=makers_at(0),
+                may_begin=self._may_begin,
+                observer=self.observer,
             )
         except SolventError as error:
             self.missing = frozenset().union(*self._needs)
@@ -108,6 +116,15 @@ class Case:
         place.start(self._letters_to(number))
         self.here[number] = place
         return place
+
+    def taken_from(self, number: int) -> str:
+        """Give the agent, presumed dead, from which a place was taken over; the empty name, if nobody had it."""
+        return self._leases[number].taken_from
+
+    @property
+    def waiting(self) -> int:
+        """How many calls wait for a thread."""
+        return 0 if self._caller is None else self._caller.threads.waiting
 
     def again(self, number: int, caller: Any) -> Place:
         """Give a place as its journal tells, without having it: nothing is called, and nothing written."""

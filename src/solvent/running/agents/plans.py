@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from solvent.errors import Conflict, RecordProblem, SpaceError
+from solvent.errors import Conflict, RecordProblem, SolventError, SpaceError
 from solvent.live.space.interface import check_name
 from solvent.running.agents.partition import PLACES_MAX, divided, places_for
 from solvent.running.agents.parts import merged, part_from, plain_part
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from solvent.running.report import Report
     from solvent.workflow.model import Workflow
 
+_OF_DATA = frozenset({"E404", "E405", "E406", "E410"})
+"""A name that cannot be, too much for the space, missing or damaged."""
 NEWS = "news/"
 """All that agents must hear of is below it, so that they read it in one order, and nothing else."""
 SUBMITTED, OVER, FINISHED = f"{NEWS}submitted", f"{NEWS}over", f"{NEWS}finished"
@@ -65,6 +67,11 @@ class Standing(msgspec.Struct, frozen=True):
     position: int
     said: dict[int, int]
     heard: dict[int, int]
+
+
+def is_away(error: SolventError) -> bool:
+    """Whether the space is out of reach; and not that what is in it, or is to be, cannot be used."""
+    return isinstance(error, SpaceError) and error.code not in _OF_DATA
 
 
 def log_at(run: str, place: int) -> str:
@@ -216,6 +223,6 @@ def is_over(found: Mapping[int, Standing], places: int) -> bool:
 
 
 __all__ = [
-    "FINISHED", "NEWS", "OVER", "SUBMITTED", "Ending", "Plan", "Standing", "end", "ending_of", "is_over", "key_of",
+    "FINISHED", "NEWS", "OVER", "SUBMITTED", "Ending", "Plan", "Standing", "end", "ending_of", "is_away", "is_over", "key_of",
     "log_to", "name_from", "places_of", "plan_of", "publish", "report_of", "standings", "submit", "workflow_of",
 ]  # fmt: skip

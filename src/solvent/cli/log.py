@@ -1,0 +1,132 @@
+"""What agents and runs tell of what happens: a line of text for each event, or a JSON object a line.
+
+    {"time": "2026-11-16T21:40:03.127Z", "level": "info", "event": "taken", "agent": "a-7f", "run": "r", "says": "..."}
+
+Every object has `time`, `level`, `event` and `says`; `agent`, `run`, `place`, `task`, `service`, `attempt` and `state`
+where they mean something. What is secret in an address is not shown.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import IO, TYPE_CHECKING, Any
+
+from solvent.cli.live import View
+from solvent.cli.loading import LEVELS
+from solvent.cli.secrecy import shown
+from solvent.running.report import problem_of, state_of
+from solvent.services.observing import CallSeen
+
+if TYPE_CHECKING:
+    from solvent.running.agents.telling import Told
+    from solvent.running.report import Event, Report
+    from solvent.services.failure import Failure
+    from solvent.services.signs import CallIdentity
+    from solvent.workflow.model import Workflow
+
+_GRAVE = {"failed": "warning", "adapted": "warning", "cancelled": "warning"}
+
+
+class Log:
+    """Writes lines; for any thread. `always` are fields that every object has."""
+
+    def __init__(self, out: IO[str], *, is_json: bool, level: str | None = None, **always: str) -> None:
+        self._out = out
+        self._is_json = is_json
+        self._from = LEVELS.index(level or "info")
+        self._always = always
+
+    def tells(self, level: str) -> bool:
+        """Whether what has a level is told at all."""
+        return LEVELS.index(level) >= self._from
+
+    def tell(self, event: str, text: str, *, level: str = "info", **fields: Any) -> None:
+        """Write a line; who does not want to read it any more shall not end the process."""
+        if not self.tells(level):
+            return
+        now, text = time.time(), shown(text)
+        if self._is_json:
+            import json
+
+            said = {key: shown(value) if isinstance(value, str) else value for key, value in fields.items()}
+            when = f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(now))}.{int(now * 1000) % 1000:03d}Z"
+            found = {"time": when, "level": level, "event": event, **self._always, **said, "says": text}
+            line = json.dumps({key: value for key, value in found.items() if value not in ("", None)})
+        else:
+            who = f"{self._always['agent']}: " if "agent" in self._always else ""
+            line = f"{time.strftime('%H:%M:%S', time.localtime(now))} {who}{text}"
+        try:
+            self._out.write(f"{line}\n")
+            self._out.flush()
+        except (OSError, ValueError):
+            self._out = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - open to the end
+
+    def hear(self, told: Told) -> None:
+        """Write what an agent tells."""
+        more = {"taken_from": told.taken_from, "place": told.place}
+        self.tell(told.event, told, level=told.level, run=told.run, **more)
+
+    def observer(self, run: str) -> _LoggedCalls:
+        """Give who writes of the calls of a run."""
+        return _LoggedCalls(self, run)
+
+
+class _LoggedCalls:
+    """Writes of every attempt of a call, for those who want to know all."""
+
+    def __init__(self, log: Log, run: str) -> None:
+        self.log = log
+        self.run = run
+
+    def call(self, service: str, task: str, _identity: CallIdentity | None) -> CallSeen:
+        """Hear that a service is called."""
+        return _LoggedCall(self, service, task)
+
+
+class _LoggedCall(CallSeen):
+    def __init__(self, calls: _LoggedCalls, service: str, task: str) -> None:
+        self._log = calls.log
+        self._said: dict[str, Any] = {"run": calls.run, "task": task, "service": service}
+        self._number = 0
+
+    def attempt(self, number: int) -> str:
+        self._number = number
+        again = "" if number == 1 else f", attempt {number}"
+        said = f"{self._said['task']} of {self._said['run']} calls {self._said['service']}{again}"
+        self._log.tell("called", said, level="debug", **self._said, attempt=number)
+        return ""
+
+    def attempted(self, failure: Failure | None) -> None:
+        state = "done" if failure is None else failure.kind.lower()
+        why = "" if failure is None else f": {failure.text}"
+        said = f"{self._said['task']} of {self._said['run']}: {self._said['service']} {state}{why}"
+        self._log.tell("answered", said, level="debug", **self._said, attempt=self._number, state=state)
+
+
+class LogView(View):
+    """A run as lines of a log, in place of a picture."""
+
+    def __init__(self, workflow: Workflow, log: Log, run: str) -> None:
+        super().__init__(workflow)
+        self._log = log
+        self._said = {"workflow": workflow.name, "run": run}
+
+    def take(self, event: Event) -> None:
+        """Write what happened."""
+        super().take(event)
+        text = self.explained(event) if event.kind == "adapted" else event.text
+        said = f"{event.task} {event.kind}{f': {text}' if text else ''}"
+        level = _GRAVE.get(event.kind, "info")
+        seconds = round(event.seconds, 6)
+        self._log.tell(f"task.{event.kind}", said, level=level, **self._said, task=event.task, seconds=seconds)
+
+    def end(self, report: Report) -> None:
+        """Write how the run ended."""
+        state, problem = state_of(report), problem_of(report)
+        said = f"{self._said['run'] or self._said['workflow']} is {state}{f': {problem}' if problem else ''}"
+        level = "info" if state == "done" else "error"
+        self._log.tell(f"run.{state}", said, level=level, **self._said, state=state)
+
+
+__all__ = ["Log", "LogView"]

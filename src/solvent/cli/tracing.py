@@ -1,0 +1,42 @@
+"""Whether a command sends spans to OpenTelemetry: `--otel`, or the environment says where they go."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from solvent.errors import Misuse
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from solvent.running.observing.tracing import Tracing
+
+_WHERE = ("OTEL_TRACES_EXPORTER", "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+
+
+def tracing_for(options: Namespace, *, agent: str = "") -> Tracing | None:
+    """Give where spans go; nothing, and nothing is imported, unless somebody wants them."""
+    wanted = options.otel
+    if _is_off() or not (wanted or any(os.environ.get(name) for name in _WHERE)):
+        return None
+    from solvent import __version__
+    from solvent.cli.secrecy import redacted
+
+    try:
+        from solvent.running.observing.tracing import Tracing
+    except ModuleNotFoundError as error:
+        if not wanted:
+            # The variables may be there for other programs.
+            return None
+        said = f"spans need a package that is not installed: {error.name}"
+        raise Misuse("H354", said, hint="pip install 'solvent[otel]'") from None
+    return Tracing(agent=agent, version=__version__, clean=redacted)
+
+
+def _is_off() -> bool:
+    is_disabled = os.environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true"
+    return is_disabled or os.environ.get("OTEL_TRACES_EXPORTER", "").strip() == "none"
+
+
+__all__ = ["tracing_for"]
