@@ -106,7 +106,6 @@ def execute(
     """Run a workflow while it can be seen, recorded if it is `held`, and say how it ended."""
     from datetime import UTC, datetime
 
-    is_json = options.format == "json"
     view = _view(workflow, options, held)
     tracer = Tracer() if options.trace else None
     began = datetime.now(UTC)
@@ -150,8 +149,8 @@ def execute(
         if options.wfformat is not None:
             _export(workflow, report, began, options.wfformat)
     finally:
-        _tell(workflow, report, is_json=is_json, run="" if held is None else held.card.run)
-        if held is not None:
+        _tell(workflow, report, options, run="" if held is None else held.card.run)
+        if held is not None and options.log_format != "json":
             tell_of_record(held, run, options)
     return exit_code(report)
 
@@ -211,12 +210,14 @@ def _either(one: Callable[[], bool], other: Callable[[], bool]) -> Callable[[], 
     return lambda: one() or other()
 
 
-def _tell(workflow: Workflow, report: Report, *, is_json: bool, run: str) -> None:
-    if is_json:
+def _tell(workflow: Workflow, report: Report, options: Namespace, *, run: str) -> None:
+    if options.format == "json":
         write_report_as_json(workflow, report, run=run)
     else:
         write_results(report)
-        write_summary(workflow, report)
+        # What reads a log as JSON finds nothing else in it.
+        if options.log_format != "json":
+            write_summary(workflow, report)
     sys.stdout.flush()
 
 

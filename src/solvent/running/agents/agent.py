@@ -326,8 +326,8 @@ class Agent:
                 raise
             if isinstance(error, AgentProblem):
                 self._tell.refused(case.run, error.message)
-            elif error.code != "R402":
-                end(self._space, case.run, "failed", error.message)
+            elif error.code != "R402" and end(self._space, case.run, "failed", error.message):
+                self._tell.failed(case.run, error.message)
             return False
         if place is None:
             return False
@@ -388,7 +388,8 @@ class Agent:
         except SolventError as error:
             if is_away(error):
                 raise
-            end(self._space, case.run, "failed", error.message)
+            if end(self._space, case.run, "failed", error.message):
+                self._tell.failed(case.run, error.message)
             return
         if report is not None and end(self._space, case.run, "done" if report.succeeded else "failed"):
             self._tell.done(case.run) if report.succeeded else self._tell.failed(case.run)

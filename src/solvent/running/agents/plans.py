@@ -223,6 +223,7 @@ def is_over(found: Mapping[int, Standing], places: int) -> bool:
 
 
 __all__ = [
-    "FINISHED", "NEWS", "OVER", "SUBMITTED", "Ending", "Plan", "Standing", "end", "ending_of", "is_away", "is_over", "key_of",
-    "log_to", "name_from", "places_of", "plan_of", "publish", "report_of", "standings", "submit", "workflow_of",
+    "FINISHED", "NEWS", "OVER", "SUBMITTED", "Ending", "Plan", "Standing", "end", "ending_of", "is_away", "is_over",
+    "key_of", "log_to", "name_from", "places_of", "plan_of", "publish", "report_of", "standings", "submit",
+    "workflow_of",
 ]  # fmt: skip

@@ -3,3 +3,5 @@
 Nothing here is imported unless somebody asks for it. Reading order: tasks (when one begins and ends); metrics (numbers,
 and how they are written), endpoint (where they are read), agent (the numbers of an agent); tracing (spans).
 """
+
+__all__: list[str] = []
