@@ -121,7 +121,7 @@ class Server:
         dirty, self._dirty = self._dirty, set()
         for uri in sorted(dirty):
             document = self._documents.get(uri)
-            found = [] if document is None else document.diagnostics()
+            found = [] if document is None else _diagnostics(document)
             given: dict[str, Any] = {"uri": uri, "diagnostics": found}
             if document is not None and document.version is not None:
                 given["version"] = document.version
@@ -234,6 +234,14 @@ class Server:
         if formatted == document.text:
             return []
         return [{"range": document.positions.range(0, len(document.text)), "newText": formatted}]
+
+
+def _diagnostics(document: Document) -> list[dict[str, Any]]:
+    try:
+        return document.diagnostics()
+    except Exception as error:  # noqa: BLE001 - a fault of ours must not end the session
+        said = f"a fault in Solvent itself: {type(error).__name__}: {error}"
+        return [{"range": document.positions.range(0, 0), "severity": 1, "source": "solvent", "message": said}]
 
 
 def _place_of_function(document: Document, name: str) -> Any:
