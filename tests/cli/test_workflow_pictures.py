@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 import pytest
 
-from tests.cli.command import solvent
+from tests.cli.command import arguments, environment, solvent
 from tests.cli.workflows import FORMS, YAML, calls, put
 
 if TYPE_CHECKING:
@@ -94,3 +95,65 @@ def test_argument_that_no_program_can_say(tmp_path: Path) -> None:
     result = solvent("concretise", put(tmp_path, "flow.yaml", text))
     assert (result.code, result.out) == (2, "")
     assert "error[W133]: the task `T` has the argument {'a': 2}, which a HOCL program cannot say" in result.err
+
+
+def test_picture_as_png(tmp_path: Path) -> None:
+    """A file that ends in `.png` is one, and so is what goes down a pipe."""
+    file = put(tmp_path, "flow.yaml", YAML)
+    assert solvent("show", file, "-o", tmp_path / "flow.png").code == 0
+    assert (tmp_path / "flow.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_png_without_matplotlib(tmp_path: Path) -> None:
+    """Where the extra is missing, it is said how to get it, and that SVG needs nothing."""
+    put(tmp_path, "sitecustomize.py", "import sys\nsys.modules['matplotlib'] = None\n")
+    file = put(tmp_path, "flow.yaml", YAML)
+    started = subprocess.run(
+        arguments("show", file, "-o", tmp_path / "flow.png"), capture_output=True, text=True, check=False,
+        env=environment() | {"PYTHONPATH": f"{tmp_path}:{environment()['PYTHONPATH']}"},
+    )  # fmt: skip
+    assert started.returncode == 2
+    assert "error[H360]" in started.stderr
+    assert "solvent[figures]" in started.stderr
+
+
+def test_picture_that_there_is_not(tmp_path: Path) -> None:
+    """An ending that stands for no picture of this kind is refused."""
+    result = solvent("show", put(tmp_path, "flow.yaml", YAML), "-o", tmp_path / "flow.json")
+    assert (result.code, "error[H362]" in result.err) == (2, True)
+
+
+STATES = "<2, 3, (max = replace x, y by x if x >= y), (min = replace x, y by y if x >= y)>"
+
+
+def test_states_of_a_program(tmp_path: Path) -> None:
+    """A program is drawn as its states, in every form."""
+    file = put(tmp_path, "two.hocl", STATES)
+    drawn = solvent("show", file)
+    assert (drawn.code, drawn.out.count("final")) == (0, 2)
+    assert "two runs that diverge: #0 → #1, and #0 → #2" in drawn.out
+    assert solvent("show", file, "--format", "svg").out.count('<path class="run"') == 4
+    assert '"#0" -> "#1" [label="max"' in solvent("show", file, "--format", "dot").out
+
+
+def test_states_beyond_the_limit(tmp_path: Path) -> None:
+    """What was seen is drawn, and the exit code says that there is more."""
+    file = put(tmp_path, "less.hocl", "<9, (less = replace x by x - 1 if x > 0)>")
+    result = solvent("show", file, "--states-max", "3")
+    assert result.code == 3
+    assert "… 1 more" in result.out
+    assert "raise --states-max" in result.err
+
+
+def test_states_of_a_workflow(tmp_path: Path) -> None:
+    """With `--states` a workflow is drawn as what runs, and what can happen next."""
+    put(tmp_path, "counting_of.py", "def one():\n    return 1\n")
+    text = "services: {s: {python: 'counting_of:one'}}\ntasks: {A: {service: s}, B: {service: s, after: [A]}}\n"
+    drawn = solvent("show", put(tmp_path, "flow.yaml", text), "--states")
+    assert (drawn.code, "ends done" in drawn.out, "A runs" in drawn.out) == (0, True, True)
+
+
+def test_options_of_states_without_states(tmp_path: Path) -> None:
+    """What is about states is refused where none are drawn."""
+    result = solvent("show", put(tmp_path, "flow.yaml", YAML), "--states-max", "3")
+    assert (result.code, "`--states`" in result.err) == (2, True)

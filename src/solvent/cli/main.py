@@ -26,7 +26,7 @@ COMMANDS = {
     "why-not": "show what stops a rule from reacting",
     "explore": "try every order of reactions, or of the tasks of a workflow",
     "check": "look for errors without running",
-    "show": "draw a workflow, in the terminal or as SVG or DOT",
+    "show": "draw a workflow, or the states of a program: in the terminal, as SVG, PNG or DOT",
     "convert": "write a workflow in another format",
     "concretise": "print the concrete program of a workflow",
     "simulate": "run a protocol of many nodes from a seed",

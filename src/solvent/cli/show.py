@@ -1,60 +1,114 @@
-"""`solvent show`: a picture of a workflow."""
+"""`solvent show`: a picture of a workflow, or of the states of a program or a workflow."""
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
-from solvent.cli.loading import parser_for
-from solvent.cli.workflows import add_workflow, load_workflow
-from solvent.running.saving import write_whole
+from solvent.cli.finding import any_file
+from solvent.cli.loading import add_program, at_least, load_program, parser_for, seconds
+from solvent.cli.picturing import add_picture, columns, format_of, write_picture
+from solvent.cli.workflows import add_inputs, add_scale, add_signals, inputs_of, is_workflow, load_workflow, refuse
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from solvent.workflow.model import Workflow
+    from solvent.pictures.graph import Graph
 
-_WIDTH = 100
-_FORMATS = {".svg": "svg", ".dot": "dot", ".gv": "dot"}
+_FORMATS = ("text", "svg", "png", "dot")
+_FOR_STATES = ("states_max", "seconds_max", "input", "signal")
+_STATES_MAX = 100
+"""As many states as people can still read."""
 
 
 def main(arguments: list[str]) -> int:
-    """Draw a workflow."""
+    """Draw a workflow, or states."""
     options = _options(arguments)
-    workflow, _ = load_workflow(options.file, scale=options.scale)
-    picture = _draw(workflow, _format(options))
-    if options.output is None:
-        sys.stdout.write(picture)
+    form = format_of(options)
+    code = 0
+    if not is_workflow(options.file):
+        refuse(options, ("input", "signal", "scale"), "is for workflows, and this is a program")
+        graph, code = _states(options)
+    elif options.states:
+        refuse(options, ("functions",), "is for programs, not for workflows")
+        graph, code = _orders(options)
     else:
-        write_whole(options.output, picture)
-    return 0
+        refuse(options, ("functions",), "is for programs, not for workflows")
+        refuse(options, _FOR_STATES, "is about the states of a workflow: `--states`")
+        from solvent.workflow.drawing import graph_of
+
+        graph = graph_of(load_workflow(options.file, scale=options.scale)[0])
+    _write(graph, form, options)
+    return code
 
 
 def _options(arguments: list[str]) -> Namespace:
-    says = "Draw a workflow; alternatives are dashed."
-    parser = parser_for("show", says, example="solvent show pipeline.yaml -o pipeline.svg")
-    add_workflow(parser)
-    parser.add_argument("--format", choices=("text", "svg", "dot"), help="what to draw (default: what FILE ends in)")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write the picture to a file instead")
+    says = (
+        "Draw a workflow; alternatives are dashed.\n"
+        "Of a program, and with --states of a workflow, draw its states: every order in which it can happen."
+    )
+    example = "solvent show pipeline.yaml -o pipeline.svg\n  solvent show max.hocl -o states.png"
+    parser = parser_for("show", says, example=example)
+    what = "a workflow: .yaml, .json (also WfFormat), .hocl, or .py[:NAME]; or a program (`-`: standard input)"
+    add_program(parser, what=what, find=any_file)
+    add_picture(parser, _FORMATS)
+    add_scale(parser)
+    group = parser.add_argument_group("states")
+    group.add_argument("--states", action="store_true", help="draw the states of a workflow, not its tasks")
+    says = f"draw so many states at most, those first that are reached soonest (default: {_STATES_MAX})"
+    group.add_argument("--states-max", type=at_least(1), metavar="N", help=says)
+    group.add_argument("--seconds-max", type=seconds, metavar="S", help="stop after so many seconds")
+    add_inputs(group)
+    add_signals(group, is_timed=False)
     return parser.parse_args(arguments)
 
 
-def _format(options: Namespace) -> str:
-    if options.format is not None:
-        return str(options.format)
-    suffix = f".{options.output.rpartition('.')[2].lower()}" if options.output is not None else ""
-    return _FORMATS.get(suffix, "text")
+def _write(graph: Graph, form: str, options: Namespace) -> None:
+    from solvent import pictures
+
+    def text() -> str:
+        return pictures.dot(graph) if form == "dot" else pictures.text(graph, width=columns())
+
+    write_picture(options.output, form, text, lambda: pictures.drawn(graph))
 
 
-def _draw(workflow: Workflow, how: str) -> str:
-    from solvent.workflow import drawing
+def _states(options: Namespace) -> tuple[Graph, int]:
+    """Explore a program."""
+    from solvent.cli.explore import complain_unfinished, stopper
+    from solvent.cli.watching import Watch
+    from solvent.engine.explore import Exploration, explore
+    from solvent.running.picturing import graph_of_states
 
-    if how == "text":
-        return drawing.text(workflow, width=_columns())
-    return drawing.svg(workflow) if how == "svg" else drawing.dot(workflow)
+    solution = load_program(options).solution()
+    options.states_max = options.states_max or _STATES_MAX
+    found = Exploration()
+    with Watch(lambda: len(found.states), noun="states") as watch:
+        stop = stopper(watch, options.seconds_max)
+        explore(solution, states_max=options.states_max, should_stop=stop, into=found)
+    if not found.is_complete:
+        complain_unfinished(len(found.states), watch, options)
+    return graph_of_states(found, options.file), 0 if found.is_complete else 3
 
 
-def _columns() -> int:
-    from shutil import get_terminal_size
+def _orders(options: Namespace) -> tuple[Graph, int]:
+    """Explore a workflow."""
+    from solvent.cli.explore import complain_unfinished, stopper
+    from solvent.cli.watching import Watch, prints_to_standard_error
+    from solvent.running.exploring import Orders, explore_workflow
+    from solvent.running.picturing import graph_of_orders
 
-    return max(get_terminal_size((_WIDTH, 24)).columns, 20)
+    workflow, folder = load_workflow(options.file, scale=options.scale)
+    options.states_max = options.states_max or _STATES_MAX
+    found = Orders()
+    with Watch(lambda: len(found.states), noun="states") as watch, prints_to_standard_error():
+        explore_workflow(
+            workflow,
+            inputs_of(options),
+            signals=options.signal,
+            states_max=options.states_max,
+            should_stop=stopper(watch, options.seconds_max),
+            folder=folder,
+            into=found,
+        )
+    if not found.is_complete:
+        complain_unfinished(len(found.states), watch, options)
+    return graph_of_orders(found, workflow.name), 0 if found.is_complete else 3

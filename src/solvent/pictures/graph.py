@@ -13,8 +13,9 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
-EdgeKind = Literal["", "dashed", "back", "cancel"]
-"""A plain edge; one that may never be taken; one that is said to lead back; one that ends what it points at."""
+EdgeKind = Literal["", "dashed", "back", "cancel", "run"]
+"""A plain edge; one that may never be taken; one that is said to lead back; one that ends what it points at; one of a
+way that is to be seen."""
 
 Link = tuple[int, int]
 """From a node to another, by their numbers."""
@@ -26,7 +27,7 @@ class Node(msgspec.Struct, frozen=True):
     name: str
     """By which it is known; no two nodes of a graph share one."""
     lines: tuple[tuple[str, str], ...] = ()
-    """What stands in it: each line with its kind (`""` the name, `service`, `mark`); without any, the name does."""
+    """What stands in it: each line with its kind (`""`, `service`, `mark`, `code`); without any, the name does."""
     state: str = ""
     """`waiting`, `running`, `done`, `failed`, `replaced`, `unused`, `start`, `final` ...: its colours."""
     is_dashed: bool = False
@@ -65,6 +66,10 @@ class Graph(msgspec.Struct, frozen=True):
     edges: tuple[Edge, ...] = ()
     name: str = ""
     legend: tuple[str, ...] = ()
+    noun: str = "task"
+    """What a node is, where nodes are counted."""
+    when: str = "if"
+    """The word before the label of an edge, where it is told in a sentence."""
 
     @property
     def number_of(self) -> dict[str, int]:

@@ -87,7 +87,8 @@ def _collapsed(graph: Graph, keys: Sequence[Hashable], opened: Container[str]) -
                 continue
         nodes += [graph.nodes[one] for one in some] if len(some) > 1 else [node]
         members += [(one,) for one in some]
-    return Grouped(Graph(tuple(nodes), _edges(graph, members), graph.name, graph.legend), tuple(members))
+    grouped = msgspec.structs.replace(graph, nodes=tuple(nodes), edges=_edges(graph, members))
+    return Grouped(grouped, tuple(members))
 
 
 def _title(nodes: Sequence[Node]) -> str:

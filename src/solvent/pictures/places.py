@@ -64,7 +64,7 @@ class Piece(msgspec.Struct, frozen=True):
     path: str
     """Its course: `M`, `L` and `C`."""
     kind: str
-    """`""`, `dashed`, `back`, `loop` or `cancel`."""
+    """`""`, `dashed`, `back`, `run`, `loop` or `cancel`."""
     edges: tuple[int, ...]
     """The edges it belongs to, by number."""
     end: str = ""
@@ -173,8 +173,8 @@ class _Plan:
         edges = self.graph.edges
         for (source, target), numbers in self.layout.pieces.items():
             kinds = {edges[number].kind for number in numbers}
-            kind = "dashed" if kinds == {"dashed"} else "back" if kinds == {"back"} else ""
-            end = "" if not self.is_node(target) else "return" if kind == "back" else "arrow"
+            kind = kinds.pop() if len(kinds) == 1 else ""
+            end = "" if not self.is_node(target) else "return" if kind in ("back", "run") else "arrow"
             yield Piece(self._curve(source, target), kind, tuple(numbers), end)
 
     def _curve(self, source: int, target: int) -> str:

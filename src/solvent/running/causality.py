@@ -116,7 +116,7 @@ def _told(orders: Orders, state: int) -> str:
     events: list[str] = []
     before: Counts | None = None
     for one in orders.way_to(state):
-        events += _between(before, one)
+        events += between(before, one)
         before = one
     final = orders.states[state]
     if final.is_final:
@@ -125,7 +125,7 @@ def _told(orders: Orders, state: int) -> str:
     return ", ".join(events)
 
 
-def _between(before: Counts | None, after: Counts) -> list[str]:
+def between(before: Counts | None, after: Counts) -> list[str]:
     """Tell what happened between two states: first what ran is done, then the next starts, and may be done at once."""
     ended: list[str] = []
     begun: list[str] = []
@@ -139,4 +139,4 @@ def _between(before: Counts | None, after: Counts) -> list[str]:
     return [*ended, *begun, *over]
 
 
-__all__ = ["check_statements", "violations"]
+__all__ = ["between", "check_statements", "violations"]

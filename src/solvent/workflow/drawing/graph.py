@@ -1,80 +1,33 @@
-"""The graph to draw: tasks, their marks, and the links along which results go.
+"""A workflow as a graph to draw: tasks with their marks, and the links along which results go.
 
-A solid link is taken when all goes well. A dashed one leads to or from a task that waits for an alternative: what such
-a task takes, and where its result goes if it stands in for another. Links that lead back, in loops, are kept apart:
-without them the graph has no cycles.
+A plain link is taken when all goes well. A dashed one leads to or from a task that waits for an alternative: what such
+a task takes, and where its result goes if it stands in for another.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import msgspec
-
+from solvent.pictures.graph import Edge, Graph, Node, ways_back
+from solvent.pictures.lettering import cut
+from solvent.pictures.text import LETTERS_MAX, way_back
 from solvent.workflow.cycles import components_of
-from solvent.workflow.drawing.marks import Marks, claimed, marks_of, predicate, way_back, ways_of
+from solvent.workflow.drawing.marks import NO_MARKS, claimed, marks_of, predicate, ways_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
-    from solvent.workflow.model import Alternative, Workflow
-
-Link = tuple[int, int]
-"""From a task to another, by their numbers."""
-
-
-class Graph(msgspec.Struct, frozen=True):
-    """Tasks by number, and links between them."""
-
-    names: tuple[str, ...]
-    solid: frozenset[Link]
-    dashed: frozenset[Link]
-    """Links of tasks that wait for an alternative."""
-    asleep: frozenset[int]
-    back: frozenset[Link] = frozenset()
-    """Links that lead back, and those of a task to itself."""
-    stand_in: frozenset[Link] = frozenset()
-    """Links to what uses the result of a replaced task."""
-    cancels: tuple[Link, ...] = ()
-    """From a task to one that is withdrawn when it is done."""
-    labels: dict[Link, str] = {}
-    """The conditions of links."""
-    marks: tuple[Marks, ...] = ()
-    """What each task does besides calling its service."""
-
-    @property
-    def links(self) -> list[Link]:
-        """All links that lead onwards, in the order of their tasks."""
-        return sorted(self.solid | self.dashed)
-
-    @property
-    def loops(self) -> list[Link]:
-        """The links that lead back, without those of alternatives."""
-        return sorted(self.back - self.stand_in)
-
-    @property
-    def ways_back(self) -> dict[int, list[str]]:
-        """For each task that goes back to another: where to, and when."""
-        found: dict[int, list[str]] = {}
-        for source, target in self.loops:
-            if source != target:
-                label = self.labels.get((source, target), "")
-                found.setdefault(source, []).extend(way_back(self.names[target], label))
-        return found
-
-    def repeats(self, task: int) -> list[str]:
-        """Say when a task is done once more."""
-        return way_back("", self.labels.get((task, task), "")) if (task, task) in self.back else []
+    from solvent.pictures.graph import Link
+    from solvent.workflow.drawing.marks import Marks
+    from solvent.workflow.model import Alternative, Task, Workflow
 
 
-def graph_of(workflow: Workflow) -> Graph:
-    """Number the tasks of a workflow and collect their links; names that are no tasks are left out."""
-    names = tuple(dict.fromkeys(task.name for task in workflow.tasks))
-    number = {name: index for index, name in enumerate(names)}
+def graph_of(workflow: Workflow, states: Mapping[str, str] | None = None) -> Graph:
+    """Give the graph of a workflow, its tasks perhaps in states; names that are no tasks are left out."""
+    tasks = {task.name: task for task in workflow.tasks}
+    number = {name: index for index, name in enumerate(tasks)}
     onward = workflow.destinations
-    asleep = frozenset(number[name] for name in workflow.dormant)
-    known = {name: [number[one] for one in onward[name] if one in number] for name in names}
-    links = {(number[name], target) for name, targets in known.items() for target in targets}
+    links = {(number[name], number[one]) for name in number for one in onward[name] if one in number}
     stand_in = {
         (number[new], number[target])
         for alternative in workflow.alternatives
@@ -82,32 +35,60 @@ def graph_of(workflow: Workflow) -> Graph:
         for target in onward.get(old, ())
         if new in number and target in number and new != target
     } - links
-    back = _back(names, links | stand_in, _again(workflow, number))
-    dashed = {link for link in links if asleep.intersection(link)} | stand_in
-    return Graph(
-        names,
-        frozenset(links - dashed - back),
-        frozenset(dashed - back),
-        asleep,
-        frozenset(back),
-        frozenset(stand_in),
-        *_controlled(workflow, number, links),
+    asleep = {number[name] for name in workflow.dormant}
+    # Whether a link leads back does not depend on what waits for an alternative, but that must not make a cycle.
+    back = ways_back(len(number), links | stand_in, _again(workflow, number))
+    labels, marks, cancels = _controlled(workflow, number, links)
+    loops = sorted(back - stand_in)
+    edges = [
+        Edge(*link, "dashed" if link in stand_in or asleep.intersection(link) else "", labels.get(link, ""))
+        for link in sorted((links | stand_in) - back)
+    ]
+    # What a task that repeats itself waits for stands in its box.
+    edges += [Edge(*link, "back", "" if link[0] == link[1] else f"↺ {labels.get(link, '')}".strip()) for link in loops]
+    edges += [Edge(*link, "dashed") for link in sorted(back & stand_in)]
+    edges += [Edge(*link, "cancel") for link in cancels]
+    nodes = []
+    for name, at in number.items():
+        repeats = way_back("", labels.get((at, at), "")) if (at, at) in back else []
+        state = (states or {}).get(name, "")
+        nodes.append(_node(tasks[name], marks[at], repeats, state, is_dashed=at in asleep))
+    legend = tuple(map(explained, workflow.alternatives))
+    return Graph(tuple(nodes), tuple(edges), workflow.name, legend)
+
+
+def _node(task: Task, marks: Marks, repeats: Iterable[str], state: str, *, is_dashed: bool) -> Node:
+    """Give the box of a task: what starts it, its name, its service, what else it does, and whom it passes on to."""
+    lines = [
+        ("mark", marks.join),
+        ("", f"{cut(task.name, LETTERS_MAX)} {marks.times}".strip()),
+        ("service", "" if task.service == task.name else cut(task.service, LETTERS_MAX)),
+        *(("mark", note) for note in (*marks.notes, *repeats, marks.split)),
+    ]
+    return Node(
+        task.name,
+        tuple(line for line in lines if line[1]),
+        state,
+        is_dashed=is_dashed,
+        is_many=bool(marks.times),
+        tip=" · ".join(part for part in (task.name, task.service, state) if part),
+        group=task.service,
     )
 
 
 def _controlled(
     workflow: Workflow, number: Mapping[str, int], links: Iterable[Link]
-) -> tuple[tuple[Link, ...], dict[Link, str], tuple[Marks, ...]]:
-    """Collect whom tasks cancel, the conditions of links, and the marks of tasks."""
+) -> tuple[dict[Link, str], list[Marks], list[Link]]:
+    """Collect the conditions of links, the marks of tasks, and whom tasks cancel."""
+    labels: dict[Link, str] = {}
+    marks = [NO_MARKS] * len(number)
+    cancels: dict[Link, None] = {}
     if not workflow.is_controlled and not workflow.resources:
-        return (), {}, (Marks(),) * len(number)
+        return labels, marks, []
     onward = workflow.destinations
     taken = [0] * len(number)
     for _, target in links:
         taken[target] += 1
-    cancels: dict[Link, None] = {}
-    labels: dict[Link, str] = {}
-    marks = [Marks()] * len(number)
     for task in workflow.tasks:
         if task.control is not None:
             at = number[task.name]
@@ -117,10 +98,7 @@ def _controlled(
             marks[at] = marks_of(task.control, taken[at], workflow.locks)
         if task.claims:
             marks[number[task.name]] = claimed(marks[number[task.name]], task.claims)
-    return tuple(cancels), labels, tuple(marks)
-
-
-# ---------------------------------------------------------------------------------------------------- the loops
+    return labels, marks, list(cancels)
 
 
 def _again(workflow: Workflow, number: Mapping[str, int]) -> set[Link]:
@@ -136,37 +114,6 @@ def _again(workflow: Workflow, number: Mapping[str, int]) -> set[Link]:
     return {(number[source], number[target]) for source, target in said if loop_of[source] == loop_of[target]}
 
 
-def _back(names: Sequence[str], links: set[Link], again: set[Link]) -> set[Link]:
-    """Find links without which there are no cycles: those said to lead back, then those that return to where one is."""
-    onward: list[list[int]] = [[] for _ in names]
-    is_entered = [False] * len(names)
-    for source, target in sorted(links - again):
-        onward[source].append(target)
-        is_entered[target] = True
-    back = set(again)
-    is_seen, is_open = [False] * len(names), [False] * len(names)
-    for root in sorted(range(len(names)), key=is_entered.__getitem__):
-        if is_seen[root]:
-            continue
-        is_seen[root] = is_open[root] = True
-        work: list[tuple[int, Iterator[int]]] = [(root, iter(onward[root]))]
-        while work:
-            task, later = work[-1]
-            following = next(later, None)
-            if following is None:
-                work.pop()
-                is_open[task] = False
-            elif is_open[following]:
-                back.add((task, following))
-            elif not is_seen[following]:
-                is_seen[following] = is_open[following] = True
-                work.append((following, iter(onward[following])))
-    return back
-
-
-# ----------------------------------------------------------------------------------------------- alternatives
-
-
 def explained(alternative: Alternative) -> str:
     """Put an alternative into a line: `b instead of a, on failure`."""
     news = ", ".join(dict.fromkeys(alternative.exits.values()))
@@ -178,4 +125,4 @@ def explained(alternative: Alternative) -> str:
     return f"{line}, watching {', '.join(alternative.watch)}" if alternative.watch else line
 
 
-__all__ = ["Graph", "Link", "explained", "graph_of"]
+__all__ = ["explained", "graph_of"]

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from solvent.pictures.lettering import cut
+from solvent.pictures.text import LETTERS_MAX
 from solvent.workflow.slots import Input, Result, Value
 
 if TYPE_CHECKING:
@@ -18,8 +20,6 @@ if TYPE_CHECKING:
     from solvent.workflow.control import Control, Many, Test
     from solvent.workflow.slots import Argument, Claim
 
-LETTERS_MAX = 32
-"""Longer words are cut."""
 _CONDITION_MAX = 26
 
 
@@ -31,9 +31,7 @@ class Marks(msgspec.Struct, frozen=True):
     times: str = ""
     """How many instances it has; stands beside its name."""
     notes: tuple[str, ...] = ()
-    """What it waits for, holds, sends and ends."""
-    cancels: str = ""
-    """Whom it cancels; pictures with arrows for that leave it out."""
+    """What it waits for, holds, sends and ends; whom it cancels is told by arrows."""
     split: str = ""
     """Whom it passes its result to."""
 
@@ -61,8 +59,7 @@ def marks_of(control: Control | None, sources_count: int, locks: Mapping[str, in
     return Marks(
         join=_join(control, sources_count),
         times="" if many is None else _times(many),
-        notes=tuple(cut(note) for note in notes),
-        cancels=cut(f"✗ cancels {', '.join(control.cancels)}") if control.cancels else "",
+        notes=tuple(cut(note, LETTERS_MAX) for note in notes),
         split=_split(control),
     )
 
@@ -74,7 +71,7 @@ def claimed(marks: Marks, claims: Sequence[Claim]) -> Marks:
         "reads": [one for one in claims if one.mode == "read"],
     }
     notes = [f"{word} {', '.join(map(_stretch, found))}" for word, found in does.items() if found]
-    return msgspec.structs.replace(marks, notes=(*(cut(note) for note in notes), *marks.notes))
+    return msgspec.structs.replace(marks, notes=(*(cut(note, LETTERS_MAX) for note in notes), *marks.notes))
 
 
 def _stretch(claim: Claim) -> str:
@@ -92,7 +89,7 @@ def _join(control: Control, sources_count: int) -> str:
         words = [f"{control.join} {control.need}"]
     if control.threads > 1:
         words.append(f"{control.threads} threads")
-    return cut(f"▽ {', '.join(words)}") if words else ""
+    return cut(f"▽ {', '.join(words)}", LETTERS_MAX) if words else ""
 
 
 def _split(control: Control) -> str:
@@ -172,28 +169,4 @@ def predicate(function: object, default: str = "its function says so") -> str:
     return f"{name}(result)" if name.isidentifier() else default
 
 
-def way_back(name: str, label: str) -> list[str]:
-    """Say where a way back leads, if not to the task itself, and when; in one line if it is a short one."""
-    when = f"if {label}" if label and not label.startswith(("while ", "again", "otherwise")) else label
-    where = f"↺ back to {name}" if name else "↺ again"
-    line = f"{where} {when}".strip() if when != "again" else where
-    return [line] if len(line) <= LETTERS_MAX or not when else [cut(where), cut(f"  {when}")]
-
-
-def cut(text: str, letters: int = LETTERS_MAX) -> str:
-    """Shorten a text to so many letters."""
-    return text if len(text) <= letters else f"{text[: letters - 1]}…"
-
-
-__all__ = [
-    "LETTERS_MAX",
-    "NO_MARKS",
-    "Marks",
-    "claimed",
-    "condition",
-    "cut",
-    "marks_of",
-    "predicate",
-    "way_back",
-    "ways_of",
-]
+__all__ = ["NO_MARKS", "Marks", "claimed", "condition", "marks_of", "predicate", "ways_of"]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from solvent.pictures.text import way_back
 from solvent.workflow.control import Control, Many, Route, Test
-from solvent.workflow.drawing.marks import NO_MARKS, Marks, condition, marks_of, way_back, ways_of
+from solvent.workflow.drawing.marks import NO_MARKS, Marks, condition, marks_of, ways_of
 from solvent.workflow.slots import Arrived, Input, Result, Value
 
 MARKS = [
@@ -27,7 +28,7 @@ MARKS = [
     (Control(takes=("M",)), Marks(notes=("takes M",))),
     (Control(gives=("M",)), Marks(notes=("gives back M",))),
     (Control(during=("A", "C")), Marks(notes=("only between A and C",))),
-    (Control(cancels=("A", "B")), Marks(cancels="✗ cancels A, B")),
+    (Control(cancels=("A", "B")), Marks()),
     (Control(completes=("A",)), Marks(notes=("completes A",))),
     (Control(ends="case"), Marks(notes=("■ ends the case",))),
     (Control(ends="cancelled"), Marks(notes=("■ cancels the case",))),

@@ -44,7 +44,7 @@ def test_svg_is_one_text_that_stands_alone() -> None:
     """The picture is well-formed, needs nothing from outside, and knows light and dark."""
     picture = svg(FLOW, {"a": "done", "b": "failed"})
     root = ET.fromstring(picture)  # noqa: S314 - our own text
-    assert [group.get("class") for group in root.findall(f"{SPACE}g")] == ["done", "failed", "task", "task"]
+    assert [group.get("class") for group in root.findall(f"{SPACE}g")] == ["done", "failed", "node", "node"]
     assert len(root.findall(f"{SPACE}path")) == 4
     assert len(root.findall(f"{SPACE}path[@class='dashed']")) == 2
     assert len(root.findall(f"{SPACE}g/{SPACE}rect[@class='dashed']")) == 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from solvent.workflow.drawing.canvas import Canvas, Strokes, level, upright
+from solvent.pictures.canvas import Canvas, Strokes, level, upright
 
 
 def _drawn(*lines: tuple[Strokes, bool]) -> list[str]:

@@ -6,6 +6,8 @@ lines that join: where nothing turns, the upright one is drawn and the level one
 
 from __future__ import annotations
 
+from solvent.pictures.lettering import columns
+
 UP, DOWN, LEFT, RIGHT = 1, 2, 4, 8
 _UPRIGHT, _LEVEL = UP | DOWN, LEFT | RIGHT
 _SOLID = {
@@ -41,16 +43,23 @@ class Canvas:
                 self._solid.add(cell)
 
     def write(self, row: int, column: int, text: str) -> None:
-        """Write a text over what is drawn."""
-        for offset, char in enumerate(text):
-            self._text[row, column + offset] = char
+        """Write a text over what is drawn; wide letters take two cells, and what is set upon another none."""
+        for char in text:
+            width = columns(char)
+            if width:
+                self._text[row, column] = char
+                self._text |= {(row, column + more): "" for more in range(1, width)}
+            elif (row, column - 1) in self._text:
+                self._text[row, column - 1] += char
+            column += width
 
     def lines(self) -> list[str]:
         """Give the rows as text, without spaces at their ends."""
         cells = {*self._upright, *self._text}
         rows: dict[int, dict[int, str]] = {}
         for row, column in cells:
-            rows.setdefault(row, {})[column] = self._text.get((row, column)) or self._char((row, column))
+            text = self._text.get((row, column))
+            rows.setdefault(row, {})[column] = self._char((row, column)) if text is None else text
         height = max(rows, default=-1) + 1
         return ["".join(_row(rows.get(row, {}))).rstrip() for row in range(height)]
 

@@ -1,0 +1,88 @@
+"""Pictures on the command line: in which form, and where to.
+
+Text for the terminal goes to standard output; SVG and DOT too, unless a file is named. PNG needs a file, or standard
+output that is no terminal.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from solvent.errors import Misuse
+from solvent.running.saving import write_whole
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Callable, Sequence
+
+    from solvent.pictures.sheet import Sheet
+
+_WIDTH = 100
+_FORMATS = {"svg": "svg", "dot": "dot", "gv": "dot", "png": "png", "json": "json", "txt": "text"}
+
+
+def add_picture(parser: ArgumentParser, formats: Sequence[str]) -> None:
+    """Add --format and --output."""
+    parser.add_argument("--format", choices=formats, help="what to write (default: what FILE ends in, or text)")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the picture to a file instead")
+    parser.set_defaults(formats=formats)
+
+
+def format_of(options: Namespace) -> str:
+    """Give the form that is asked for, by name or by the ending of the file."""
+    if options.format is not None:
+        return str(options.format)
+    return form_of_file(options.output, options.formats) if options.output is not None else "text"
+
+
+def form_of_file(file: str, formats: Sequence[str]) -> str:
+    """Give the form that the ending of a file stands for."""
+    ending = file.rpartition(".")[2].lower() if "." in file else ""
+    form = _FORMATS.get(ending, "text")
+    if form not in formats:
+        endings = ", ".join(f".{one}" for one, kind in _FORMATS.items() if kind in formats)
+        raise Misuse("H362", f"this picture cannot be written as `.{ending}`", hint=f"it can be: {endings}")
+    return form
+
+
+def write_picture(file: str | None, form: str, text: Callable[[], str], sheet: Callable[[], Sheet]) -> None:
+    """Write a picture: `text` gives the forms that are text, `sheet` the shapes that SVG and PNG are made of."""
+    if form == "png":
+        _write_png(file, sheet())
+        return
+    if form == "svg":
+        from solvent.pictures.svg import svg
+
+        written = svg(sheet())
+    else:
+        written = text()
+    if file is None:
+        sys.stdout.write(written)
+    else:
+        write_whole(file, written)
+
+
+def _write_png(file: str | None, sheet: Sheet) -> None:
+    from pathlib import Path
+
+    from solvent.pictures.png import png
+
+    if file is None and sys.stdout.isatty():
+        raise Misuse("H363", "a terminal cannot show PNG", hint="name a file: -o FILE.png")
+    data = png(sheet)
+    if file is not None:
+        Path(file).write_bytes(data)
+        return
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+def columns() -> int:
+    """Give how wide the terminal is."""
+    from shutil import get_terminal_size
+
+    return max(get_terminal_size((_WIDTH, 24)).columns, 20)
+
+
+__all__ = ["add_picture", "columns", "form_of_file", "format_of", "write_picture"]
