@@ -10,9 +10,9 @@ import threading
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
-from solvent.pictures import Edge, Graph, Node, group, place
+from solvent.pictures import Graph, Node, group, place
 from solvent.pictures.grouping import NODES_MAX
-from solvent.workflow.drawing.graph import explained, graph_of
+from solvent.workflow.drawing.graph import graph_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,26 +22,6 @@ if TYPE_CHECKING:
 
 _KEPT_MAX = 24
 _LETTERS_MAX = 34
-
-
-def drawn(workflow: Workflow) -> Graph:
-    """Make the graph of a workflow; its nodes are the workflow's tasks, in their order."""
-    found = graph_of(workflow)
-    service_of = {task.name: task.service for task in workflow.tasks}
-    nodes = []
-    for number, name in enumerate(found.names):
-        service, marks = service_of[name], found.marks[number]
-        notes = [marks.join, *marks.notes, marks.split, *found.repeats(number)]
-        lines = [("", f"{_cut(name)} {marks.times}".strip())]
-        lines += [("service", _cut(service))] if service != name and not name.startswith(f"{service}_") else []
-        lines += [("mark", note) for note in notes if note]
-        nodes.append(Node(name, tuple(lines), is_dashed=number in found.asleep, group=service))
-    edges = [Edge(*link, label=found.labels.get(link, "")) for link in sorted(found.solid)]
-    edges += [Edge(*link, kind="dashed", label=found.labels.get(link, "")) for link in sorted(found.dashed)]
-    edges += [Edge(*link, kind="back", label=found.labels.get(link, "")) for link in found.loops]
-    edges += [Edge(*link, kind="cancel") for link in found.cancels]
-    legend = tuple(explained(one) for one in workflow.alternatives)
-    return Graph(tuple(nodes), tuple(edges), workflow.name, legend)
 
 
 def unlinked(tasks: Sequence[str]) -> Graph:
@@ -94,7 +74,7 @@ class Layouts:
         # One at a time: two threads of Python would not be faster together.
         with self._working:
             if key not in self._kept:
-                graph = unlinked(tasks) if workflow is None else drawn(workflow)
+                graph = unlinked(tasks) if workflow is None else graph_of(workflow)
                 # The workflow is kept with it, so that no other has its identity.
                 self._kept[key] = {"of": workflow, "layout": laid_out(graph, opened, is_whole=is_whole)}
                 if len(self._kept) > _KEPT_MAX:
@@ -104,4 +84,4 @@ class Layouts:
             return found
 
 
-__all__ = ["Layouts", "drawn", "laid_out", "unlinked"]
+__all__ = ["Layouts", "laid_out", "unlinked"]
