@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from solvent.running.agents.telling import Told
     from solvent.running.report import Event, Report
     from solvent.services.failure import Failure
+    from solvent.services.observing import CallObserver
     from solvent.services.signs import CallIdentity
     from solvent.workflow.model import Workflow
 
@@ -86,6 +87,7 @@ class _LoggedCalls:
 
 class _LoggedCall(CallSeen):
     def __init__(self, calls: _LoggedCalls, service: str, task: str) -> None:
+        self._calls = calls
         self._log = calls.log
         self._said: dict[str, Any] = {"run": calls.run, "task": task, "service": service}
         self._number = 0
@@ -102,6 +104,9 @@ class _LoggedCall(CallSeen):
         why = "" if failure is None else f": {failure.text}"
         said = f"{self._said['task']} of {self._said['run']}: {self._said['service']} {state}{why}"
         self._log.tell("answered", said, level="debug", **self._said, attempt=self._number, state=state)
+
+    def inner(self, workflow: str) -> CallObserver | None:  # noqa: ARG002 - the run is the same
+        return self._calls
 
 
 class LogView(View):

@@ -24,6 +24,7 @@ from solvent.running.embedded import Run
 from solvent.running.program import load
 from solvent.services import Caller, cancelled
 from solvent.services.failure import Told
+from solvent.services.observing import observer_within
 from solvent.workflow.model import Workflow
 
 if TYPE_CHECKING:
@@ -87,7 +88,8 @@ def make_workflow(service: Service, caller: Caller, *, depth: int = 0) -> Callab
         if len(arguments) > len(names):
             raise WorkflowProblem("W131", f"`{inner.name}` has {len(names)} inputs, not {len(arguments)}")
         inputs = {**dict(zip(names, arguments, strict=False)), **keywords}
-        report = run_of(inner, inputs, folder=folder, should_stop=cancelled, depth=depth + 1).run()
+        more = {"depth": depth + 1, "observer": observer_within(inner.name)}
+        report = run_of(inner, inputs, folder=folder, should_stop=cancelled, **more).run()
         if report.error is not None:
             raise report.error
         if not report.succeeded:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+from solvent.services.signs import CURRENT
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -34,6 +36,10 @@ class CallSeen:
     def within(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Give a function that runs within the call, wherever it is run."""
         return function
+
+    def inner(self, workflow: str) -> CallObserver | None:  # noqa: ARG002 - for those that look further
+        """Give who hears of the calls of a workflow that is called."""
+        return None
 
 
 class CallObserver(Protocol):
@@ -74,6 +80,11 @@ class SeenByAll(CallSeen):
             function = one.within(function)
         return function
 
+    def inner(self, workflow: str) -> CallObserver | None:
+        """Give all who hear of the calls of a workflow that is called."""
+        found = [one.inner(workflow) for one in self._seen]
+        return observers_as_one([one for one in found if one is not None])
+
 
 class AllObservers:
     """Several observers, as one."""
@@ -93,4 +104,11 @@ def observers_as_one(observers: Sequence[CallObserver]) -> CallObserver | None:
     return observers[0] if observers else None
 
 
-__all__ = ["AllObservers", "CallObserver", "CallSeen", "SeenByAll", "observers_as_one"]
+def observer_within(workflow: str) -> CallObserver | None:
+    """Give who hears of the calls of a workflow that the running function is about to run; called within a call."""
+    job = CURRENT.get()
+    seen: CallSeen | None = getattr(job, "seen", None)
+    return None if seen is None else seen.inner(workflow)
+
+
+__all__ = ["AllObservers", "CallObserver", "CallSeen", "SeenByAll", "observer_within", "observers_as_one"]

@@ -142,6 +142,9 @@ class _Call(CallSeen):
         self._calls.agent.attempted(self._service, number)
         return ""
 
+    def inner(self, workflow: str) -> CallObserver | None:  # noqa: ARG002 - its calls count like any others
+        return _Calls(self._calls.agent)
+
     def ended(self, failure: Failure | None, attempts: int) -> None:  # noqa: ARG002 - attempts are counted as made
         is_last = self._calls.tasks.leave(self._task)
         self._calls.agent.ends(self._service, failure, time.perf_counter() - self._began, is_last=is_last)

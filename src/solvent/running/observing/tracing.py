@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.trace.export import SpanExporter
 
     from solvent.services.failure import Failure
+    from solvent.services.observing import CallObserver
     from solvent.services.signs import CallIdentity
 
 _EXPORTERS = "opentelemetry_traces_exporter"
@@ -156,6 +157,16 @@ class RunTrace:
         return _TracedCall(self, service, task)
 
 
+class _InnerTrace(RunTrace):
+    """The tasks of a workflow that is called as a service: below the attempt that calls it."""
+
+    def __init__(self, outer: RunTrace, workflow: str, span: Span) -> None:
+        self.tracing = outer.tracing
+        self.tasks = OpenTasks[Span]()
+        self.said = {**outer.said, "workflow": workflow}
+        self.context = trace.set_span_in_context(span, contexts.Context())
+
+
 class _TracedCall(CallSeen):
     """A call, one span for each of its attempts below that of its task."""
 
@@ -199,6 +210,10 @@ class _TracedCall(CallSeen):
             self._is_over = True
         if self._run.tasks.leave(self._task):
             self._run.tracing.end(self._span, *_outcome(failure))
+
+    def inner(self, workflow: str) -> CallObserver | None:
+        span = self._attempt
+        return None if span is None else _InnerTrace(self._run, workflow, span)
 
     def within(self, function: Callable[..., Any]) -> Callable[..., Any]:
         span = self._attempt

@@ -113,6 +113,18 @@ def _raise(text: str) -> int:
     raise ValueError(text)
 
 
+def test_a_workflow_as_a_service_is_below_its_attempt() -> None:
+    """The tasks of an inner workflow are below the attempt that calls it, and so on."""
+    inner = _flow(Service("plain", function=abs))
+    service = Service("inner", kind="workflow", function=inner)
+    spans = traced(Workflow("outer", (Task("whole", "inner"),), (service,)))
+    assert spans.keys() == {"run outer", "task whole", "call inner 1", "task first", "call plain 1"}
+    task = spans["task first"]
+    assert task.parent is not None
+    assert task.parent.span_id == spans["call inner 1"].context.span_id
+    assert (task.attributes or {})["solvent.workflow"] == "pair"
+
+
 def test_all_processes_agree_on_the_trace_of_a_run() -> None:
     """The same run has the same trace everywhere; another run, or one of the same name at another time, has not."""
     tracing = Tracing(exporter=_Kept())
