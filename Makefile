@@ -22,7 +22,7 @@ SITE := $(BIN)/python -m sphinx --conf-dir docs --doctree-dir build/pages --fail
 .DELETE_ON_ERROR:
 # Two pips at work in one environment would spoil it.
 .NOTPARALLEL:
-.PHONY: help run test check format gallery grammar messages docs bench bench-workflow bench-records bench-patterns bench-protocols bench-handover bench-space bench-agents faults soak fuzz clean
+.PHONY: help run test check format gallery grammar messages options docs bench bench-workflow bench-records bench-patterns bench-protocols bench-handover bench-space bench-agents faults soak fuzz clean
 
 help:  ## show this list
 	@grep -E '^[a-z]+:.*##' $(firstword $(MAKEFILE_LIST)) \
@@ -55,6 +55,9 @@ grammar: $(VENV)/.installed  ## make the grammar for editors anew
 
 messages: $(VENV)/.installed  ## make the reference of messages anew
 	@$(BIN)/python -m tests.repo.messages
+
+options: $(VENV)/.installed  ## make the reference of commands and options anew
+	@$(BIN)/python -m tests.repo.options
 
 docs: $(VENV)/.installed  ## make the site of the documentation, build/site/index.html
 	@$(SITE) --quiet

@@ -1,0 +1,119 @@
+"""The reference of options, `docs/reference/options.md`: made of the parsers that read the words of each command.
+
+    python -m tests.repo.options          write the page (`make options`)
+
+A test compares what is written with what would be written, so the page cannot say what is not so any more.
+"""
+
+from __future__ import annotations
+
+import re
+from argparse import ArgumentParser
+from contextlib import contextmanager
+from importlib import import_module
+from typing import IO, TYPE_CHECKING, Any, NoReturn
+
+from solvent.checker.registry import protocols
+from solvent.cli.main import COMMANDS
+from solvent.cli.serve import PROTOCOLS as SERVED
+from solvent.cli.simulate import PROTOCOLS as SIMULATED
+from tests.repo.project import ROOT
+
+if TYPE_CHECKING:
+    from argparse import Action
+    from collections.abc import Iterator
+
+PAGE = ROOT / "docs" / "reference" / "options.md"
+MORE: dict[str, list[tuple[str, ...]]] = {
+    "run": [("run", "--agents", "2"), ("run", "--nodes", "2")],
+    "explore": [("explore", "token")],
+    "check": [("check", protocols()[0])],
+    "simulate": [("simulate", name) for name in SIMULATED],
+    "serve": [("serve", name) for name in SERVED],
+    "space": [("space", "serve")],
+    "agents": [("agents", what) for what in ("up", "down", "list")],
+}
+"""Words behind which a command has other options."""
+
+_INTRO = """\
+# Every command and option
+
+<!-- Made by `make options` of the commands' own parsers; do not edit. -->
+
+What `solvent COMMAND --help` prints, for all commands at once. [The command line](command-line.md) tells what they are
+for and shows them at work.
+"""
+
+
+class _Asked(Exception):
+    """The parser of a command was asked for help."""
+
+    def __init__(self, parser: ArgumentParser) -> None:
+        super().__init__(parser.prog)
+        self.parser = parser
+
+
+def _answer(parser: ArgumentParser, _file: IO[str] | None = None) -> NoReturn:
+    raise _Asked(parser)
+
+
+@contextmanager
+def _asked() -> Iterator[None]:
+    kept, ArgumentParser.print_help = ArgumentParser.print_help, _answer  # type: ignore[method-assign,assignment]
+    try:
+        yield
+    finally:
+        ArgumentParser.print_help = kept  # type: ignore[method-assign]
+
+
+def parser_of(*words: str) -> ArgumentParser:
+    """Give the parser that reads what follows these words."""
+    command = import_module(f"solvent.cli.{words[0].replace('-', '_')}").main
+    with _asked():
+        try:
+            command([*words[1:], "--help"])
+        except _Asked as found:
+            return found.parser
+    raise AssertionError(f"`solvent {' '.join(words)} --help` shows no help")
+
+
+def made() -> str:
+    """Make the page."""
+    parts = [_INTRO]
+    for command, says in COMMANDS.items():
+        parts.append(f"\n## {command}\n\n{says[0].upper()}{says[1:]}.\n")
+        parts.append(_section(parser_of(command), ""))
+        parts += [_section(parser_of(*words), " ".join(words)) for words in MORE.get(command, [])]
+    return "".join(parts)
+
+
+def _section(parser: ArgumentParser, words: str) -> str:
+    formatter: Any = parser._get_formatter()
+    usage = re.sub(r"\s+", " ", parser.format_usage()).removeprefix("usage: ").strip()
+    positional = [one for one in parser._actions if not one.option_strings]
+    shown = " ".join([parser.prog, "[OPTIONS]", *_words_of(usage, positional, formatter)])
+    text = f"\n### `solvent {words}`\n" if words else ""
+    text += f"\n```text\n{shown}\n```\n\n| | |\n|---|---|\n"
+    for action in parser._actions:
+        if "--help" not in action.option_strings:
+            text += f"| `{_invocation(action, formatter)}` | {_cell(formatter._expand_help(action))} |\n"
+    return text
+
+
+def _words_of(usage: str, positional: list[Action], formatter: Any) -> list[str]:
+    """Give the words of a command that are no options, as its usage writes them."""
+    words = [formatter._format_args(one, formatter._get_default_metavar_for_positional(one)) for one in positional]
+    assert all(word in usage for word in words), usage
+    return words
+
+
+def _invocation(action: Action, formatter: Any) -> str:
+    return _cell(formatter._format_action_invocation(action)).replace("\\|", "|")
+
+
+def _cell(text: str) -> str:
+    return re.sub(r"\s+", " ", text).replace("|", "\\|").strip()
+
+
+if __name__ == "__main__":
+    PAGE.write_text(made(), encoding="utf-8")
