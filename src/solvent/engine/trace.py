@@ -39,11 +39,13 @@ class Made:
 class Record:
     """One reaction: the rule, what it took, kept and made, and where inside the solution it happened."""
 
-    __slots__ = ("after", "before", "kept", "level", "number", "place", "products", "reactants", "rule")
+    __slots__ = ("after", "before", "by", "kept", "level", "number", "place", "products", "reactants", "rule")
 
-    def __init__(self, number: int, rule: str, level: int, place: str = "") -> None:
+    def __init__(self, number: int, rule: str, by: Made, level: int, place: str = "") -> None:
         self.number = number
         self.rule = rule
+        # The rule as a molecule of the run.
+        self.by = by
         # How many solutions stand around the one it happened in, and the tuples among them: `T1:SRC`.
         self.level = level
         self.place = place
@@ -75,15 +77,13 @@ class Recorder:
         if where not in self._held:
             self._sync(reaction.solution, None, 1, [])
         level, place = self._levels.get(where, 0), self._places.get(where, "")
-        record = Record(len(self.records) + 1, short_rule(reaction.rule), level, place)
-        self.records.append(record)
         held = self._held[where]
+        record = Record(len(self.records) + 1, short_rule(reaction.rule), self._rule(held, reaction), level, place)
+        self.records.append(record)
         record.before = reaction.before or [*map(self._text, reaction.kept), *map(self._text, reaction.reactants)]
         kept_texts = record.before[: len(reaction.kept)]
         record.reactants = [self._taken(held, one) for one in reaction.reactants]
         record.kept = [self._kept(held, one) for one in reaction.kept]
-        if reaction.rule.one_shot:
-            self._taken(held, reaction.rule)
         inside = [made for one in reaction.reactants for made in self._inside(one)]
         for product in reaction.products:
             made = self._make(product, record.number, self._find(inside, product))
@@ -93,6 +93,10 @@ class Recorder:
                 self._places[id(sub)] = _place(record.place, product)
                 self._sync(sub, record.number, record.level + 1, inside)
         record.after = [*kept_texts, *(one.text for one in record.products)]
+
+    def held(self, solution: Solution) -> list[Made]:
+        """Give the molecules of a solution, as they are known after the last reaction."""
+        return [made for several in self._held.get(id(solution), {}).values() for made in several]
 
     def note_additions(self) -> None:
         """Number what was put into the solution from outside since the last reaction."""
@@ -118,6 +122,12 @@ class Recorder:
         made = Made(len(self.molecules) + 1, molecule, reaction, moved)
         self.molecules.append(made)
         return made
+
+    def _rule(self, held: dict[Any, list[Made]], reaction: Reaction) -> Made:
+        """Give the rule of a reaction; one that its reaction consumes goes, unless it puts itself back."""
+        rule = reaction.rule
+        is_consumed = rule.one_shot if rule.node.code is None else rule.node.code.one_shot
+        return (self._taken if is_consumed else self._kept)(held, rule)
 
     def _taken(self, held: dict[Any, list[Made]], molecule: Molecule) -> Made:
         known = held.get(_key(molecule))

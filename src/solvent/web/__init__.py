@@ -2,7 +2,8 @@
 
 Reading order: site (what all parts share), guard (who may ask), app (the parts put together), serving (the server);
 then rows and watching (the list of runs), graph, story, following and telling (one run), replaying (its molecules),
-tasks (one task). `page/` is what the browser gets: no build step, nothing from elsewhere.
+tasks (one task); playground (programs that are typed in). `page/` is what the browser gets: no build step, nothing
+from elsewhere.
 
 Each part of the page has a module with `routes(site) -> list[Route]`, and a view in `page/`. See `page/main.js`.
 """

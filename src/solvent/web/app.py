@@ -12,7 +12,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from solvent.errors import SolventError
-from solvent.web import molecules, runs
+from solvent.web import molecules, playground, runs
 from solvent.web.guard import Guard
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ def make_app(site: Site) -> Starlette:
             Route("/api/about", about),
             *runs.routes(site),
             *molecules.routes(site),
+            *playground.routes(site),
             Mount("/page", _Page(directory=PAGE)),
         ],
         middleware=[Middleware(Guard, hosts=site.hosts)],

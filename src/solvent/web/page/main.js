@@ -13,6 +13,7 @@ import { toggleTheme } from "./theme.js";
 const VIEWS = {
   "": { module: "./runs.js", title: "Runs" },
   run: { module: "./run.js" },
+  playground: { module: "./playground.js", title: "Playground" },
 };
 
 const main = document.getElementById("main");

@@ -1,0 +1,81 @@
+"""What may be asked of the playground, and how much of everything there may be."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from solvent.errors import Misuse
+
+CHARACTERS_MAX = 50_000
+"""How long a program may be: a person has typed it."""
+BYTES_MAX = 4 * CHARACTERS_MAX + 20_000
+"""How long a question may be."""
+ABOUT_MAX = 2_000
+REACTIONS_MAX = 1_000_000
+SECONDS_MAX = 10.0
+STATES_MAX = 20_000
+MEMORY_MAX = 512 * 1024 * 1024
+"""How much memory a process may ask for."""
+ANSWER_MAX = 4_000_000
+"""How many bytes an answer may have."""
+MOMENTS_MAX = 500
+"""How many reactions can be gone through one by one."""
+MEMBERS_MAX = 60_000
+"""How many molecules all these moments may show together."""
+RECORDED_MAX = 20_000
+"""How many reactions are recorded when it is asked why."""
+DRAWN_MAX = 120
+"""How many states are drawn."""
+TEXT_MAX = 100_000
+"""How much of a final solution is given."""
+MOLECULE_MAX = 2_000
+"""How much of one molecule is."""
+LISTED_MAX = 50
+"""How many final states, and reactions of a run between states, are told."""
+
+Text = Annotated[str, msgspec.Meta(max_length=CHARACTERS_MAX)]
+Reactions = Annotated[int, msgspec.Meta(ge=0, le=REACTIONS_MAX)]
+Seconds = Annotated[float, msgspec.Meta(gt=0, le=SECONDS_MAX)]
+States = Annotated[int, msgspec.Meta(ge=1, le=STATES_MAX)]
+About = Annotated[str, msgspec.Meta(max_length=ABOUT_MAX)]
+# What a page can say exactly.
+Seed = Annotated[int, msgspec.Meta(ge=-(2**53), le=2**53)]
+
+
+class Question(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One question about one program."""
+
+    ask: Literal["check", "format", "run", "explore", "why", "why-not"]
+    program: Text
+    seed: Seed | None = None
+    reactions_max: Reactions = 100_000
+    seconds_max: Seconds = 5.0
+    states_max: States = 2_000
+    about: About = ""
+    """The molecule, or the name of the rule, that is asked about."""
+
+
+def read_question(data: bytes) -> Question:
+    """Read a question; what is none, or asks for more than there may be, is refused."""
+    try:
+        return msgspec.json.decode(data, type=Question)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise Misuse("H370", f"this is no question of the playground: {error}") from None
+
+
+def limits() -> dict[str, float]:
+    """Give the limits that people meet."""
+    return {
+        "characters": CHARACTERS_MAX,
+        "reactions": REACTIONS_MAX,
+        "seconds": SECONDS_MAX,
+        "states": STATES_MAX,
+        "memory": MEMORY_MAX,
+        "moments": MOMENTS_MAX,
+        "drawn": DRAWN_MAX,
+    }
+
+
+__all__ = ["Question", "limits", "read_question"]
