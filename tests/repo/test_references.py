@@ -6,6 +6,8 @@ import ast
 import difflib
 import re
 
+from solvent.chemistry.builtin import BUILTIN
+from solvent.hocl.lexer import KEYWORDS
 from tests.repo.options import PAGE, made
 from tests.repo.project import ROOT, python_files
 
@@ -35,3 +37,20 @@ def test_every_error_is_listed() -> None:
     listed = {code for codes in _LISTED.findall(ERRORS.read_text(encoding="utf-8")) for code in codes.split(", ")}
     assert raised - listed - {_FAULT} == set(), "not in the reference"
     assert listed - raised == set(), "raised nowhere"
+
+
+def test_every_function_of_the_language_is_listed() -> None:
+    """Each built-in function stands in the reference of the language, and each that stands there is built in."""
+    page = (ROOT / "docs" / "reference" / "language.md").read_text(encoding="utf-8")
+    table = page.partition("## Built-in functions")[2].partition("\n## ")[0]
+    first = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
+    listed = {name for cell in first for name in re.findall(r"`([A-Za-z]+)", cell)}
+    assert listed == set(BUILTIN)
+
+
+def test_every_keyword_of_the_language_is_listed() -> None:
+    """The reference names just the words that the lexer keeps for itself."""
+    page = (ROOT / "docs" / "reference" / "language.md").read_text(encoding="utf-8")
+    found = re.search(r"^- Keywords: `([a-z -]+)`", page, re.MULTILINE)
+    assert found is not None
+    assert set(found[1].split()) == {one for one in KEYWORDS if one[0].islower()}
