@@ -219,6 +219,19 @@ def test_spans_that_cannot_be_sent_as_asked_are_an_error(tmp_path: Path) -> None
         assert "error[H355]: there is no exporter of spans `pigeon` installed" in run.said()
 
 
+def test_a_collector_that_is_not_there_stops_nothing(tmp_path: Path) -> None:
+    """The results are printed, the exit code is that of the run, and one line says that the spans are lost."""
+    put_flow(tmp_path)
+    (tmp_path / "open").touch()
+    nobody = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9", "OTEL_EXPORTER_OTLP_TIMEOUT": "0.5"}
+    with Command("run", "flow.yaml", "--no-record", "--log-level", "error", cwd=tmp_path, more=nobody) as run:
+        assert run.process.wait(60) == 0
+        lines = run.said().splitlines()
+    assert "sum: 17" in lines
+    (said,) = [line for line in lines if "spans" in line]
+    assert said.startswith("warning: spans: Failed to export")
+
+
 def test_an_agent_logs_json(tmp_path: Path) -> None:
     """Each line is an object with time, level, event, agent and words; with debug also of each call."""
     put_flow(tmp_path)

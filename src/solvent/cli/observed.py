@@ -34,7 +34,9 @@ class Observed:
             from solvent.running.observing.agent import AgentMetrics
 
             self._metrics = AgentMetrics(name, __version__)
-        self._tracing = tracing_for(options, agent=name)
+        self._tracing = tracing_for(
+            options, agent=name, tell=lambda said: log.tell("spans", f"spans: {said}", level="warning")
+        )
         self._traces: dict[str, RunTrace] = {}
 
     def __enter__(self) -> Self:

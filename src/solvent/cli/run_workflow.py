@@ -104,13 +104,40 @@ def execute(
     held: HeldRun | None = None,
 ) -> int:
     """Run a workflow while it can be seen, recorded if it is `held`, and say how it ended."""
+    try:
+        tracing = tracing_for(options, tell=lambda said: complain(f"warning: spans: {said}"))
+    except SolventError as error:
+        _let_go(held, error, options)
+        raise
+    trace = None
+    if tracing is not None:
+        known = None if held is None else (held.card.run, workflow.name, held.card.created)
+        trace = tracing.run_alone(workflow.name) if known is None else tracing.run(*known)
+    try:
+        return _execute(workflow, folder, options, trace, inputs=inputs, solution=solution, held=held)
+    finally:
+        # After all is said: whoever is to take the spans may not be there, and is waited for.
+        if tracing is not None:
+            tracing.close()
+
+
+def _execute(
+    workflow: Workflow,
+    folder: Path,
+    options: Namespace,
+    trace: RunTrace | None,
+    *,
+    inputs: dict[str, Any] | None,
+    solution: Solution | None,
+    held: HeldRun | None,
+) -> int:
     from datetime import UTC, datetime
 
     view = _view(workflow, options, held)
     tracer = Tracer() if options.trace else None
     began = datetime.now(UTC)
     try:
-        with _traced(workflow, options, held) as trace, Watch() as watch:
+        with Watch() as watch:
             run = _run_of(
                 held,
                 workflow,
@@ -164,22 +191,6 @@ def _view(workflow: Workflow, options: Namespace, held: HeldRun | None) -> View:
 
     log = Log(sys.stderr, is_json=options.log_format == "json", level=options.log_level)
     return LogView(workflow, log, "" if held is None else held.card.run)
-
-
-@contextmanager
-def _traced(workflow: Workflow, options: Namespace, held: HeldRun | None) -> Iterator[RunTrace | None]:
-    """Give the trace of a run, if there is to be one; what is left of it is sent in the end."""
-    tracing = tracing_for(options)
-    if tracing is None:
-        yield None
-        return
-    try:
-        if held is None:
-            yield tracing.run_alone(workflow.name)
-        else:
-            yield tracing.run(held.card.run, workflow.name, held.card.created)
-    finally:
-        tracing.close()
 
 
 def _run_of(held: HeldRun | None, workflow: Workflow, inputs: dict[str, Any] | None, **options: Any) -> WorkflowRun:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -37,6 +38,7 @@ class AgentMetrics:
         self._attempts = metrics.counter("solvent_attempts_total", "Attempts of calls that were made.", "service")
         self._retries = metrics.counter("solvent_retries_total", "Attempts that were not the first.", "service")
         self._seconds = metrics.histogram("solvent_call_seconds", "How long calls took, all attempts.", "service")
+        self._lock = threading.Lock()
         self._running = 0
         metrics.gauge("solvent_calls_running", "Calls that are out.", lambda: self._running)
         self._tasks = metrics.counter("solvent_tasks_total", "Tasks none of whose calls is out any more.", "state")
@@ -99,7 +101,8 @@ class AgentMetrics:
 
     def begins(self) -> None:
         """Note that a call begins."""
-        self._running += 1
+        with self._lock:
+            self._running += 1
 
     def attempted(self, service: str, number: int) -> None:
         """Note that an attempt is made."""
@@ -109,7 +112,8 @@ class AgentMetrics:
 
     def ends(self, service: str, failure: Failure | None, seconds: float, *, is_last: bool) -> None:
         """Note that a call has ended, and perhaps its task."""
-        self._running -= 1
+        with self._lock:
+            self._running -= 1
         state = "done" if failure is None else failure.kind.lower()
         self._calls.add(service, state)
         self._seconds.note(seconds, service)
@@ -161,8 +165,9 @@ class _MeasuredSpace:
         found = getattr(self._space, name)
         if name in _APPENDING:
             found = _measured(name, found, self._metrics)
-        # The next time it is found without asking.
-        setattr(self, name, found)
+        if callable(found):
+            # The next time it is found without asking; what is no method may change.
+            setattr(self, name, found)
         return found
 
 
