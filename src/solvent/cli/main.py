@@ -44,6 +44,7 @@ COMMANDS = {
     "resume": "go on with a run of a workflow that was stopped",
     "status": "list the runs of workflows that are recorded, or show one",
     "logs": "show what happened in a run of a workflow",
+    "timeline": "draw what happened when in a run of a workflow",
     "replay": "do a run of a workflow again from its record, calling nobody",
     "cancel": "end a run of a workflow",
 }

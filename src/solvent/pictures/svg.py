@@ -36,7 +36,7 @@ def svg(sheet: Sheet) -> str:
     ends = "".join(text for name, text in _ENDS.items() if name in used)
     size = f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
     lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="picture" {size} role="img">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="picture" {size} role="img" text-anchor="middle">',
         f"<title>{_written(sheet.title)}</title>",
         f"<style>\n{_styles(sheet)}</style>",
         *([f"<defs>{ends}</defs>"] if ends else []),
@@ -87,7 +87,7 @@ def _class(kind: str) -> str:
 def _styles(sheet: Sheet) -> str:
     """Say what the kinds that are there look like: the shapes of all in light, their colours again in dark."""
     kinds = _kinds(sheet.shapes)
-    sizes = ["  .picture text { font: 13px ui-sans-serif, system-ui, sans-serif; text-anchor: middle; }"]
+    sizes = ["  .picture text { font: 13px ui-sans-serif, system-ui, sans-serif; }"]
     sizes += ["  .picture path { fill: none; }", "  .picture rect { stroke-width: 1.2; }"]
     dashed = "stroke-dasharray: {} {};"
     for kind in sorted(kinds["text"]):

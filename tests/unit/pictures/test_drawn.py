@@ -103,3 +103,11 @@ def test_text_that_xml_cannot_say() -> None:
 def test_wide_letters_take_two_columns() -> None:
     """A box around letters of two columns is closed on all lines."""
     assert text(Graph((Node("日本"),))).splitlines() == ["┌──────┐", "│ 日本 │", "└──────┘"]
+
+
+def test_texts_stand_where_they_are_put() -> None:
+    """Where a text begins is its own attribute; a style would win over it, and cut legends off at the left."""
+    root = _xml(svg(drawn(RUN)))
+    (legend,) = root.findall(f"{SPACE}text[@class='legend']")
+    assert (root.get("text-anchor"), legend.get("text-anchor")) == ("middle", "start")
+    assert "text-anchor:" not in svg(drawn(RUN))

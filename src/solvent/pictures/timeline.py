@@ -1,0 +1,203 @@
+"""What happened when: a row for each task, a bar for each call, from left to right (a Gantt chart).
+
+Bars of one row do not lie upon each other: where calls of a task overlap, there are further rows below it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from solvent.pictures.lettering import columns, cut, width_of
+from solvent.pictures.sheet import Group, Line, Rect, Sheet, Text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from solvent.pictures.sheet import Shape
+
+ROWS_MAX = 2_000
+"""How many rows are drawn; what is left out is said."""
+_WIDTH = 720
+_ROW = 26
+_BAR = 16
+_MARGIN = 20
+_NAME_LETTERS = 34
+_NOTE_LETTERS = 60
+_AXIS = 30
+_TICKS = 6
+_STEPS = (1, 2, 5)
+
+
+class Bar(msgspec.Struct, frozen=True):
+    """A call, in seconds from the beginning of a run."""
+
+    began: float
+    ended: float
+    state: str
+    name: str = ""
+    tries: tuple[float, ...] = ()
+    """When further attempts began."""
+    note: str = ""
+
+
+class Row(msgspec.Struct, frozen=True):
+    """Bars that do not overlap; further rows of the same task have no name."""
+
+    name: str
+    bars: tuple[Bar, ...]
+    note: str = ""
+
+
+class Moment(msgspec.Struct, frozen=True):
+    """Something that happened at once: an alternative applied, a signal came."""
+
+    at: float
+    text: str
+    sign: str = "↻"
+
+
+class Timeline(msgspec.Struct, frozen=True):
+    """All of a run."""
+
+    title: str
+    rows: tuple[Row, ...]
+    seconds: float
+    moments: tuple[Moment, ...] = ()
+
+
+def rows_of(name: str, bars: Sequence[Bar], note: str = "") -> Iterator[Row]:
+    """Put the bars of a task into as few rows as they need."""
+    rows: list[list[Bar]] = []
+    for bar in sorted(bars, key=lambda one: (one.began, one.ended)):
+        row = next((row for row in rows if row[-1].ended <= bar.began), None)
+        if row is None:
+            rows.append([bar])
+        else:
+            row.append(bar)
+    for number, row in enumerate(rows or [[]]):
+        yield Row("" if number else name, tuple(row), "" if number else note)
+
+
+def ticks(seconds: float) -> list[float]:
+    """Give a few round times within a run, from zero on."""
+    if seconds <= 0:
+        return [0.0]
+    step = next(step * 10**power for power in range(-6, 9) for step in _STEPS if seconds / (step * 10**power) <= _TICKS)
+    return [round(number * step, 6) for number in range(int(seconds / step + 1e-9) + 1)]
+
+
+def written_time(seconds: float) -> str:
+    """Write a duration in a few letters."""
+    if seconds < 120:
+        return f"{seconds:.3g} s" if seconds else "0"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min" + (f" {rest} s" if rest else "")
+
+
+# --------------------------------------------------------------------------------------------------- the terminal
+
+Piece = tuple[str, str]
+"""A text, and the state whose colour it has."""
+_SIGNS = {"done": "✓", "failed": "✗", "cancelled": "⊗", "running": "▸", "interrupted": "!", "withdrawn": "⊘"}
+
+
+def lines(timeline: Timeline, *, width: int = 100, rows_max: int = 200) -> Iterator[list[Piece]]:
+    """Draw a timeline in at most `width` columns, line by line."""
+    shown = timeline.rows[:rows_max]
+    names = min(_NAME_LETTERS, max((columns(row.name) for row in shown), default=0), width // 3)
+    notes = min(max((columns(row.note) for row in shown), default=0), width // 3, 40)
+    room = max(10, width - names - notes - 4)
+    yield [(cut(timeline.title, width), "title")]
+    for row in shown:
+        name = cut(row.name, names)
+        pieces = [(name + " " * (names - columns(name) + 2), ""), *_drawn_row(row, timeline.seconds, room)]
+        yield [*pieces, (f"  {cut(row.note, notes)}", "note")] if row.note else pieces
+    if len(timeline.rows) > rows_max:
+        yield [(f"… and {len(timeline.rows) - rows_max:,} more rows", "note")]
+    yield [(" " * (names + 2) + _scale(timeline.seconds, room), "note")]
+    for moment in timeline.moments[:rows_max]:
+        yield [(cut(f"{moment.sign} {written_time(moment.at)}  {moment.text}", width), "moment")]
+
+
+def _drawn_row(row: Row, seconds: float, room: int) -> list[Piece]:
+    """Draw the bars of a row: `━━┃━━✓`, where a stroke is a further attempt and the sign says how it ended."""
+    pieces: list[Piece] = []
+    at = 0
+    for bar in row.bars:
+        begin = max(at, min(room - 1, _column(bar.began, seconds, room)))
+        end = max(begin, min(room - 1, _column(bar.ended, seconds, room)))
+        drawn = ["━"] * (end - begin) + [_SIGNS.get(bar.state, "·")]
+        for again in bar.tries:
+            column = _column(again, seconds, room) - begin
+            if 0 <= column < len(drawn) - 1:
+                drawn[column] = "┃"
+        pieces += [(" " * (begin - at), ""), ("".join(drawn), bar.state)]
+        at = end + 1
+    return [*pieces, (" " * (room - at), "")]
+
+
+def _column(at: float, seconds: float, room: int) -> int:
+    return int(at / seconds * (room - 1)) if seconds > 0 else 0
+
+
+def _scale(seconds: float, room: int) -> str:
+    line = ""
+    for tick in ticks(seconds):
+        column, text = _column(tick, seconds, room), written_time(tick)
+        if column >= len(line) + bool(line) and column + len(text) <= room + 2:
+            line = line.ljust(column) + text
+    return line
+
+
+# ------------------------------------------------------------------------------------------------------- shapes
+
+
+def timeline_drawn(timeline: Timeline) -> Sheet:
+    """Draw a timeline."""
+    shown = timeline.rows[:ROWS_MAX]
+    left = _MARGIN + max([40.0, *(width_of(cut(row.name, _NAME_LETTERS)) for row in shown)]) + 12
+    top = _MARGIN + _AXIS
+    bottom = top + _ROW * len(shown)
+    scale = _WIDTH / timeline.seconds if timeline.seconds > 0 else 0.0
+    shapes: list[Shape] = [Text(_MARGIN, _MARGIN + 6, timeline.title, "head", "start")]
+    for tick in ticks(timeline.seconds):
+        x = left + tick * scale
+        shapes.append(Line(f"M{x:.1f} {top - 4:g} L{x:.1f} {bottom:g}", "grid"))
+        shapes.append(Text(x, top - 8, written_time(tick), "note"))
+    for moment in timeline.moments[:ROWS_MAX]:
+        x = left + moment.at * scale
+        shapes.append(Group((Line(f"M{x:.1f} {top:g} L{x:.1f} {bottom:g}", "adapted"),), tip=moment.text))
+    edge = left + _WIDTH
+    for number, row in enumerate(shown):
+        shapes += _row_drawn(row, top + number * _ROW, left, scale)
+        edge = max(edge, left + _WIDTH + 12 + width_of(cut(row.note, _NOTE_LETTERS), is_small=True))
+    below = [f"{one.sign} {written_time(one.at)}  {one.text}" for one in timeline.moments[:ROWS_MAX]]
+    if len(timeline.rows) > ROWS_MAX:
+        below.append(f"… and {len(timeline.rows) - ROWS_MAX:,} more rows")
+    shapes += [Text(_MARGIN, bottom + 22 + 18 * at, line, "legend", "start") for at, line in enumerate(below)]
+    edge = max([edge, *(_MARGIN + width_of(line) for line in (*below, timeline.title))])
+    return Sheet(edge + _MARGIN, bottom + 18 * len(below) + _MARGIN, timeline.title, tuple(shapes))
+
+
+def _row_drawn(row: Row, top: float, left: float, scale: float) -> Iterator[Shape]:
+    """Draw a row: its name, its bars, a stroke at each further attempt, and what is said of it at the right."""
+    middle = top + _ROW / 2
+    if row.name:
+        yield Text(left - 12, middle + 4, cut(row.name, _NAME_LETTERS), "", "end")
+    for bar in row.bars:
+        x, width = left + bar.began * scale, max(2.0, (bar.ended - bar.began) * scale)
+        box = Rect(x, middle - _BAR / 2, width, _BAR, bar.state, radius=3)
+        over, under = middle - _BAR / 2, middle + _BAR / 2
+        places = [left + at * scale for at in bar.tries]
+        strokes = tuple(Line(f"M{at:.1f} {over:g} L{at:.1f} {under:g}", "try") for at in places)
+        lasted = written_time(round(bar.ended - bar.began, 4))
+        tip = " · ".join(one for one in (bar.name, bar.state, lasted, bar.note) if one)
+        yield Group((box, *strokes), bar.state, tip)
+    if row.note:
+        yield Text(left + _WIDTH + 12, middle + 4, cut(row.note, _NOTE_LETTERS), "note", "start")
+
+
+__all__ = ["Bar", "Moment", "Piece", "Row", "Timeline", "lines", "rows_of", "ticks", "timeline_drawn", "written_time"]

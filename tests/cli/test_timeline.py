@@ -1,0 +1,72 @@
+"""`solvent timeline`: what happened when in a recorded run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from tests.cli.command import solvent
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FLOW = """\
+services: {get: {shell: "exit 3"}, copy: {shell: "echo 2"}, sum: {shell: "echo 5"}}
+tasks:
+  fetch:  {service: get}
+  cached: {service: copy}
+  total:  {service: sum, from: fetch}
+alternatives: [{name: offline, exits: {fetch: cached}}]
+"""
+
+
+@pytest.fixture
+def space(tmp_path: Path) -> str:
+    """Record a run in which an alternative applied."""
+    (tmp_path / "flow.yaml").write_text(FLOW)
+    ran = solvent("run", tmp_path / "flow.yaml", "--space", tmp_path / "runs.db", "--name", "heal", cwd=tmp_path)
+    assert ran.code == 0
+    return str(tmp_path / "runs.db")
+
+
+def test_in_the_terminal(space: str) -> None:
+    """Each call has a bar and a sign, and the alternative its moment; a beginning of the name will do."""
+    result = solvent("timeline", "he", "--space", space)
+    assert (result.code, result.err) == (0, "")
+    rows = {line.split()[0]: line for line in result.out.splitlines()}
+    assert rows["heal:"].startswith("heal: done")
+    assert ["✗" in rows["fetch"], "✓" in rows["cached"], "✓" in rows["total"]] == [True] * 3
+    assert "offline: instead of fetch, because of fetch" in rows["↻"]
+
+
+def test_as_files(space: str, tmp_path: Path) -> None:
+    """The ending of the file says whether it is SVG, PNG or JSON."""
+    for name in ("run.svg", "run.png", "run.json", "run.txt"):
+        assert solvent("timeline", "heal", "--space", space, "-o", tmp_path / name).code == 0
+    assert ET.parse(tmp_path / "run.svg").getroot().tag.endswith("svg")  # noqa: S314 - written just now, by us
+    assert (tmp_path / "run.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "run.txt").read_text().startswith("heal: done")
+
+
+def test_as_json(space: str) -> None:
+    """All times are in one line of JSON."""
+    found = solvent("timeline", "heal", "--space", space, "--format", "json").json
+    assert [(call["task"], call["state"]) for call in found["calls"]] == [
+        ("fetch", "failed"), ("cached", "done"), ("total", "done"),
+    ]  # fmt: skip
+    assert [one["alternative"] for one in found["adaptations"]] == ["offline"]
+    assert found["seconds"] >= found["calls"][-1]["ended"] >= found["calls"][-1]["began"] >= 0
+
+
+def test_a_run_that_there_is_not(space: str) -> None:
+    """An unknown name is refused as by the other commands."""
+    result = solvent("timeline", "nobody", "--space", space)
+    assert (result.code, "error[R401]" in result.err) == (solvent("status", "nobody", "--space", space).code, True)
+
+
+def test_a_form_that_there_is_not(space: str, tmp_path: Path) -> None:
+    """Times are no graph, so there is no DOT."""
+    result = solvent("timeline", "heal", "--space", space, "-o", tmp_path / "run.dot")
+    assert (result.code, "error[H362]" in result.err) == (2, True)
