@@ -106,3 +106,9 @@ class Solution:
 
     def __repr__(self) -> str:
         return f"Solution({sorted(self, key=order_key)!r})"
+
+    def _repr_html_(self) -> str:
+        """Show it in a notebook."""
+        from solvent.chemistry.display import solution_html
+
+        return solution_html(self)

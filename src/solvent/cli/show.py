@@ -76,7 +76,7 @@ def _states(options: Namespace) -> tuple[Graph, int]:
     from solvent.cli.explore import complain_unfinished, stopper
     from solvent.cli.watching import Watch
     from solvent.engine.explore import Exploration, explore
-    from solvent.running.picturing import graph_of_states
+    from solvent.engine.picturing import graph_of_states
 
     solution = load_program(options).solution()
     options.states_max = options.states_max or _STATES_MAX

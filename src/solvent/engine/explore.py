@@ -145,6 +145,16 @@ class Exploration:
             way.append((state, next(rule for rule, got in successors(self.states[state]) if got == wanted), after))
         return self._replay(way)
 
+    def __repr__(self) -> str:
+        known = f"confluent={self.confluent}, terminates={self.terminates}"
+        return f"Exploration(states={len(self.states)}, finals={len(self.finals)}, {known})"
+
+    def _repr_mimebundle_(self, **_options: object) -> dict[str, str]:
+        """Show it in a notebook."""
+        from solvent.engine.display import exploration_bundle
+
+        return exploration_bundle(self)
+
     def _replay(self, way: list[_Passage]) -> list[Record]:
         records: list[Record] = []
         for state, rule, after in way:

@@ -112,6 +112,12 @@ class Recorder:
         same = [made for made in self.molecules if print_molecule(molecule) == made.text]
         return same[-1] if same else None
 
+    def _repr_html_(self) -> str:
+        """Show it in a notebook."""
+        from solvent.engine.display import reactions_html
+
+        return reactions_html(self)
+
     def _everywhere(self, solution: Solution) -> Iterator[Solution]:
         yield solution
         for molecule in solution:

@@ -33,6 +33,12 @@ class Outcome:
     def __repr__(self) -> str:
         return f"Outcome(inert={self.inert}, reactions={self.reactions}, seconds={self.seconds:.3f})"
 
+    def _repr_html_(self) -> str:
+        """Show it in a notebook."""
+        state = "inert" if self.inert else "not inert"
+        many = f"{self.reactions:,} reaction{'' if self.reactions == 1 else 's'}"
+        return f'<div class="solvent">{state} after {many}, in {self.seconds:.3f} s</div>'
+
 
 class Run:
     """One run of a solution: how it chooses, what limits it, who watches."""

@@ -81,6 +81,12 @@ class Report:
             return True
         return all(self.states.get(task) == "done" for task in self.results_of)
 
+    def _repr_html_(self) -> str:
+        """Show it in a notebook."""
+        from solvent.running.report_display import report_html
+
+        return report_html(self)
+
 
 def concluded(
     report: Report, workflow: Workflow, values: Mapping[str, Any], replaced: Iterable[str], faults: Mapping[str, Failed]

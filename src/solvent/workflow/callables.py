@@ -244,6 +244,10 @@ class WorkflowFunction(ServiceFunction[P, R_co]):
         """Trace the function and give the model of its workflow."""
         return self.trace()[0]
 
+    def _repr_svg_(self) -> str:
+        """Show the workflow in a notebook."""
+        return self.definition()._repr_svg_()
+
     def trace(self) -> tuple[model.Workflow, dict[str, Place]]:
         """Trace the function and give the model, and where each task was called."""
         name, function = self.described.name, self.function

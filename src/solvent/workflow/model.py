@@ -158,6 +158,13 @@ class Workflow(msgspec.Struct, frozen=True, omit_defaults=True, dict=True):
     resources: tuple[Resource, ...] = ()
     """Data that tasks change in place, one after the other, instead of passing it on as results."""
 
+    def _repr_svg_(self) -> str:
+        """Show it in a notebook; tasks that do the same are one box where there are many."""
+        from solvent.pictures import drawn, group, svg
+        from solvent.workflow.drawing import graph_of
+
+        return svg(drawn(group(graph_of(self)).graph))
+
     def task(self, name: str) -> Task:
         """Give the task of a name."""
         return next(task for task in self.tasks if task.name == name)

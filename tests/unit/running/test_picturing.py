@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from solvent.engine.explore import explore
+from solvent.engine.picturing import graph_of_states
 from solvent.pictures import text
 from solvent.running.exploring import explore_workflow
-from solvent.running.picturing import graph_of_orders, graph_of_states
+from solvent.running.picturing import graph_of_orders
 from solvent.running.program import parse
 from solvent.workflow.model import Result, Service, Task, Workflow
 

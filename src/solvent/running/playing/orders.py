@@ -99,7 +99,7 @@ def _told(record: Record) -> dict[str, Any]:
 def _picture(found: Exploration, passages: _Passages) -> dict[str, Any]:
     """Draw the states that are nearest to the first."""
     count = min(len(found.states), DRAWN_MAX)
-    graph = graph_of_states(found, passages.rules, count)
+    graph = _graph(found, passages.rules, count)
     places = place(graph)
     came = [None if one is None else [one[0], short_rule(one[1])[:MOLECULE_MAX]] for one in found.came_from[:count]]
     nodes = [
@@ -110,7 +110,7 @@ def _picture(found: Exploration, passages: _Passages) -> dict[str, Any]:
     return drawn | {"nodes": nodes, "edges": [edge.link for edge in graph.edges], "left_out": len(found.states) - count}
 
 
-def graph_of_states(found: Exploration, rules: dict[tuple[int, int], dict[str, None]], count: int) -> Graph:
+def _graph(found: Exploration, rules: dict[tuple[int, int], dict[str, None]], count: int) -> Graph:
     """Give the first states as a graph: `rules` are those by which one gets from one to another."""
     finals = set(found.finals)
     # With several rules, which one reacted is worth saying; with one, it is the same everywhere.
@@ -131,4 +131,4 @@ def graph_of_states(found: Exploration, rules: dict[tuple[int, int], dict[str, N
     return Graph(tuple(nodes), tuple(edges))
 
 
-__all__ = ["graph_of_states", "orders_of"]
+__all__ = ["orders_of"]
