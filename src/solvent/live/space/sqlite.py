@@ -48,12 +48,14 @@ BLOB_BYTES_MAX = 1024 * 1024 * 1024
 PATIENCE = 30.0
 SCANNED_MAX = 4000
 """Up to so many new records are looked through; where there are more, each log's are found by its index."""
+AT_ONCE_MAX = 500
+"""Records that are asked for at a time."""
 
 _LOG = "SELECT number FROM logs WHERE name = ?"
 _LAST = "SELECT max(position) FROM records WHERE log = ?"
 _INSERT = "INSERT INTO records (log, sum, data) VALUES (?, ?, ?)"
 _HEADS = "SELECT position, log FROM records WHERE position > ? ORDER BY position"
-_AT = "SELECT position, log, sum, data FROM records WHERE position = ?"
+_AT = "SELECT position, log, sum, data FROM records WHERE position IN ({}) ORDER BY position"
 _OF_LOG = "SELECT position, log, sum, data FROM records WHERE log = ? AND position > ? ORDER BY position LIMIT ?"
 _GET = "SELECT revision, sum, value FROM keys WHERE key = ?"
 _PUT = "REPLACE INTO keys (key, sum, value) VALUES (?, ?, ?)"
@@ -172,17 +174,20 @@ class SqliteSpace(Space):
         self, connection: sqlite3.Connection, scopes: Sequence[str], after: int, limit: int
     ) -> list[tuple[int, int, int, bytes]]:
         """Look through the few last records, whatever logs they are of: there may be very many logs."""
-        rows = connection.execute(_HEADS, (after,)).fetchall()
-        unknown = {number for _, number in rows if number not in self._names}
-        for number in unknown:
+        heads = connection.execute(_HEADS, (after,)).fetchall()
+        names = self._names
+        logs = {number for _, number in heads}
+        for number in logs - names.keys():
             self._note(connection.execute("SELECT name, number FROM logs WHERE number = ?", (number,)))
-        for position, number in rows:
-            if number not in self._names:
-                raise self._file.damaged(f"record {position} is of a log that is not there")
-        wanted = [position for position, number in rows if is_within(self._names[number], scopes)][:limit]
+        for number in logs - names.keys():
+            position = next(position for position, log in heads if log == number)
+            raise self._file.damaged(f"record {position} is of a log that is not there")
+        meant = {number for number in logs if is_within(names[number], scopes)}
+        wanted = [position for position, number in heads if number in meant][:limit]
         found = list[tuple[int, int, int, bytes]]()
-        for position in wanted:
-            found += connection.execute(_AT, (position,))
+        for first in range(0, len(wanted), AT_ONCE_MAX):
+            some = wanted[first : first + AT_ONCE_MAX]
+            found += connection.execute(_AT.format(",".join("?" * len(some))), some)
         return found
 
     def _find(self, connection: sqlite3.Connection, scopes: Sequence[str]) -> set[int]:

@@ -42,6 +42,7 @@ class SqliteWatch(Watch):
         # Held while the connection is used: `close` gives it back only then.
         self._using = threading.Lock()
         self._pause = PAUSE_MIN
+        self._checks_at = 0.0
         self._connection: sqlite3.Connection | None = None
         self._version = -1
         self._position, self._revision = file.read(_newest)
@@ -75,11 +76,12 @@ class SqliteWatch(Watch):
         with self._using:
             if self._connection is None:
                 return False
-            self._file.check()
             try:
                 (version,) = self._connection.execute(_VERSION).fetchone()
                 if version == self._version:
+                    self._look_after_file()
                     return False
+                self._file.check()
                 self._pause = PAUSE_MIN
                 is_changed = self._look(self._connection)
             except sqlite3.OperationalError as error:
@@ -91,6 +93,13 @@ class SqliteWatch(Watch):
                 raise self._file.problem(error) from error
             self._version = version
             return is_changed
+
+    def _look_after_file(self) -> None:
+        """See, from time to time, that the file is still there: that costs more than to ask for its version."""
+        now = time.monotonic()
+        if now >= self._checks_at:
+            self._checks_at = now + PAUSE_MAX
+            self._file.check()
 
     def _look(self, connection: sqlite3.Connection) -> bool:
         records = connection.execute(_RECORDS, (self._position, LOOKED_AT_MAX)).fetchall()

@@ -18,7 +18,6 @@ from solvent.running.agents import words
 from solvent.running.agents.parts import Part
 from solvent.running.agents.words import Letter, Writer, molecule_from
 from solvent.running.invoking import current
-from solvent.running.program import deep_stack
 from solvent.running.records import values
 from solvent.running.records.entries import Heard, Withdrawn
 from solvent.running.records.recorded import Again, Deferred, RecordedControlledRun, RecordedRun
@@ -270,8 +269,7 @@ class Place(RecordedRun):
         before = getattr(current, "run", None)
         current.run = self
         try:
-            with deep_stack():
-                do()
+            do()
         finally:
             current.run = before
 

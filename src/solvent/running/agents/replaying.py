@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from solvent.running.agents.case import Case
 from solvent.running.agents.parts import merged
+from solvent.running.program import deep_stack
 
 if TYPE_CHECKING:
     from solvent.live.space import Space
@@ -25,7 +26,8 @@ class NoCaller:
 def replayed(space: Space, run: str, plan: Plan, offers: Offers) -> Report:
     """Give the report that follows from what was written down; of `offers` only conditions are asked."""
     case = Case(space, "replay", run, plan, offers, jobs=None)
-    return merged(case.workflow, [case.again(number, NoCaller()).part() for number in range(plan.places)])
+    with deep_stack():
+        return merged(case.workflow, [case.again(number, NoCaller()).part() for number in range(plan.places)])
 
 
 __all__ = ["replayed"]
