@@ -76,7 +76,8 @@ class WorkflowRun:
         self.workflow = workflow
         if solution is not None:
             # A concrete workflow that was printed and read again comes along as its solution.
-            concrete = Concrete(workflow, solution, {task.name: task_symbol(task.name) for task in workflow.tasks})
+            symbols = {task.name: task_symbol(task.name) for task in workflow.tasks}
+            concrete = Concrete(workflow, solution, symbols, {symbol: name for name, symbol in symbols.items()})
         self.concrete = concrete or concretise(workflow, inputs, functions=FUNCTIONS, folder=folder)
         self.solution = self.concrete.solution
         is_plain = solution is None and not workflow.alternatives and not workflow.is_controlled
@@ -89,8 +90,8 @@ class WorkflowRun:
         self._watch = watch
         self._should_stop = should_stop
         self._seconds_max = seconds_max
-        self._names = {symbol: name for name, symbol in self.concrete.tasks.items()}
-        self._tasks = {task.name: task for task in workflow.tasks}
+        self._names = self.concrete.names
+        self._tasks = workflow.by_name
         if solution is not None:
             self._add_unknown_tasks(solution)
         self._alternatives = {one.name: one for one in workflow.alternatives}
@@ -118,6 +119,7 @@ class WorkflowRun:
 
     def _add_unknown_tasks(self, solution: Solution) -> None:
         """Learn the tasks that someone has written into a concrete workflow by hand."""
+        self._names, self._tasks = dict(self._names), dict(self._tasks)
         for molecule in solution:
             if type(molecule) is tuple and type(molecule[1]) is Solution and molecule[0] not in self._names:
                 self._names[molecule[0]] = name = str(molecule[0])

@@ -29,6 +29,9 @@ from solvent.workflow.starting import Needs, start_rule
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+_SRC, _IN, _DST, _SRV, _ARG, _OPEN, _FROM, _VALUE = map(
+    Symbol, ("SRC", "IN", "DST", "SRV", "ARG", "OPEN", "FROM", "VALUE")
+)
 _SYMBOL = re.compile(r"[A-Z][A-Za-z0-9_]*\Z")
 _KINDS = {"failure": ("FAILED", "TIMEOUT", "LOST"), "timeout": ("TIMEOUT",)}
 _RESERVED = frozenset(
@@ -51,6 +54,8 @@ class Concrete:
     workflow: Workflow
     solution: Solution
     tasks: dict[str, Molecule]
+    names: dict[Molecule, str]
+    """The same the other way round."""
     waiting: frozenset[Molecule] = frozenset()
     """The tasks that wait for others."""
 
@@ -58,6 +63,13 @@ class Concrete:
 def task_symbol(name: str) -> Molecule:
     """Give what stands for a task: a symbol where its name is one, its name as a text otherwise."""
     return Symbol(name) if _SYMBOL.match(name) and name not in _RESERVED else name
+
+
+class _Symbols(dict[str, Molecule]):
+    """What stands for each task, also for one that is named and not there."""
+
+    def __missing__(self, name: str) -> Molecule:
+        return task_symbol(name)
 
 
 def concretise(
@@ -126,8 +138,9 @@ class Concretiser:
             self.rules |= _rules("adaptation", functions)
         self.wakers = workflow.wakers
         self.destinations = _destinations(workflow)
-        self._known = {task.name: task for task in workflow.tasks}
-        self._symbols = {name: task_symbol(name) for name in self._known}
+        self._known = workflow.by_name
+        self._symbols = _Symbols({name: task_symbol(name) for name in self._known})
+        self._names = {symbol: name for name, symbol in self._symbols.items()}
         self._waiting = frozenset(self._symbols[task.name] for task in workflow.tasks if task.sources)
 
     def concrete(self, only: frozenset[str] | None = None) -> Concrete:
@@ -135,7 +148,7 @@ class Concretiser:
 
         All tasks that an alternative watches must be in one part.
         """
-        return Concrete(self.workflow, Solution(self._molecules(only)), self._symbols, self._waiting)
+        return Concrete(self.workflow, Solution(self._molecules(only)), self._symbols, self._names, self._waiting)
 
     def _molecules(self, only: frozenset[str] | None) -> list[Molecule]:
         """Give the molecules of the outermost solution."""
@@ -169,19 +182,20 @@ class Concretiser:
         return [name for name in known if name not in only]
 
     def _task(self, task: Task) -> Molecule:
-        sources: list[Molecule] = [task_symbol(name) for name in task.sources]
+        symbols, own = self._symbols, self._symbols[task.name]
+        sources: list[Molecule] = [symbols[name] for name in task.sources]
         if task.name in self.wakers:
             sources.append(Symbol("WAKE"))
         filters = dict.fromkeys(
             (slot.task, slot.item) for slot in task.slots if isinstance(slot, Result) and slot.item is not None
         )
         parts: list[Molecule] = [
-            (Symbol("SRC"), Solution(sources)),
-            (Symbol("IN"), Solution()),
-            (Symbol("DST"), Solution(map(task_symbol, self.destinations[task.name]))),
-            (Symbol("SRV"), task.service),
-            (Symbol("ARG"), task_symbol(task.name), List(map(self._argument, task.slots))),
-            Symbol("OPEN"),
+            (_SRC, Solution(sources)),
+            (_IN, Solution()),
+            (_DST, Solution([symbols[name] for name in self.destinations[task.name]])),
+            (_SRV, task.service),
+            (_ARG, own, List(map(self._argument, task.slots))),
+            _OPEN,
         ]
         if filters:
             parts.append((Symbol("FILTER"), Solution((task_symbol(name), item) for name, item in filters)))
@@ -192,7 +206,7 @@ class Concretiser:
             parts += self._judges(task)
         names = (_FILTERED if filters else ("gw_setup",)) + (_EACH if task.each is not None else ("gw_call",))
         parts += [self.rules[name] for name in names]
-        return task_symbol(task.name), Solution(parts)
+        return own, Solution(parts)
 
     def _controlled(self) -> list[Molecule]:
         """Give the molecules of a workflow whose tasks join and split by patterns."""
@@ -230,8 +244,8 @@ class Concretiser:
     def _argument(self, slot: Argument) -> Molecule:
         if isinstance(slot, Result):
             if slot.item is not None:
-                return Symbol("FILTER"), task_symbol(slot.task), slot.item
-            return Symbol("FROM"), task_symbol(slot.task)
+                return Symbol("FILTER"), self._symbols[slot.task], slot.item
+            return _FROM, self._symbols[slot.task]
         if isinstance(slot, Claim):
             # For people to read: the call finds what it claims by the place of the argument.
             return Symbol("VALUE"), (Symbol("RESOURCE"), slot.resource, Symbol(slot.mode.upper()))
@@ -239,7 +253,7 @@ class Concretiser:
             # Nobody but tasks that join by patterns can ask who arrived.
             return Symbol("VALUE"), molecule_of(None)
         value = slot.value if isinstance(slot, Value) else self.inputs[slot.name]
-        return Symbol("VALUE"), molecule_of(value)
+        return _VALUE, molecule_of(value)
 
     # --- Adaptation.
 

@@ -73,7 +73,7 @@ class Service(msgspec.Struct, frozen=True, omit_defaults=True):
     function: Any = None
 
 
-class Task(msgspec.Struct, frozen=True, omit_defaults=True):
+class Task(msgspec.Struct, frozen=True, omit_defaults=True, dict=True):
     """One step: a service and the arguments it is called with."""
 
     name: str
@@ -101,7 +101,7 @@ class Task(msgspec.Struct, frozen=True, omit_defaults=True):
         """The task that it goes back to, if it does."""
         return None if self.control is None or self.control.again is None else self.control.again.task
 
-    @property
+    @cached_property
     def sources(self) -> tuple[str, ...]:
         """The tasks it waits for, each once, in the order in which they are first named."""
         named = [slot.task for slot in self.slots if isinstance(slot, Result)]
@@ -140,6 +140,9 @@ class Alternative(msgspec.Struct, frozen=True, omit_defaults=True):
         return self.watch or self.replaced
 
 
+_OF_CONTROL = frozenset((Arrived, Signalled))
+
+
 class Workflow(msgspec.Struct, frozen=True, omit_defaults=True, dict=True):
     """A whole workflow."""
 
@@ -169,6 +172,11 @@ class Workflow(msgspec.Struct, frozen=True, omit_defaults=True, dict=True):
         """Give the task of a name."""
         return next(task for task in self.tasks if task.name == name)
 
+    @cached_property
+    def by_name(self) -> dict[str, Task]:
+        """All tasks by their names; not to be changed."""
+        return {task.name: task for task in self.tasks}
+
     def resource(self, name: str) -> Resource | None:
         """Give the resource of a name."""
         return next((resource for resource in self.resources if resource.name == name), None)
@@ -180,10 +188,7 @@ class Workflow(msgspec.Struct, frozen=True, omit_defaults=True, dict=True):
     @cached_property
     def is_controlled(self) -> bool:
         """Whether any task does more than wait for all its sources and pass to all its destinations."""
-        return any(
-            task.control is not None or any(isinstance(slot, Arrived | Signalled) for slot in task.slots)
-            for task in self.tasks
-        )
+        return any(task.control is not None or not _OF_CONTROL.isdisjoint(map(type, task.slots)) for task in self.tasks)
 
     @cached_property
     def destinations(self) -> dict[str, list[str]]:

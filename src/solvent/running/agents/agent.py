@@ -36,6 +36,7 @@ from solvent.running.agents.plans import (
 )
 from solvent.running.agents.sharing import Shares
 from solvent.running.agents.telling import Teller
+from solvent.running.agents.watching import Watcher
 from solvent.running.agents.words import dealt
 from solvent.running.lean import few_collections
 from solvent.running.program import deep_stack
@@ -88,8 +89,6 @@ class Agent:
         #: How much has come that is not taken yet, roughly; for any thread.
         self.waiting = self._came.qsize
         self._is_over = threading.Event()
-        #: Whether no turn is under way.
-        self._listens = threading.Event()
         #: Where the logs of submitted and of finished runs, and of letters, were read up to.
         self._read_up_to = 0
         self._looks_at = 0.0
@@ -110,30 +109,17 @@ class Agent:
         """Work until it is stopped; or until every run that was submitted is over."""
         # For as long as it lives: to change it back and forth makes Python look for garbage every time.
         with deep_stack(), few_collections(), self._pulse, self._space.watch([NEWS]) as watch:
-            watcher = threading.Thread(target=self._watch, args=(watch,), name=f"watch of {self.name}", daemon=True)
-            watcher.start()
-            try:
-                while not self._is_over.is_set():
-                    self._turn()
-                    if until_idle and not self.cases and self._read_up_to:
-                        return
-            finally:
-                self._is_over.set()
-                for case in list(self.cases.values()):
-                    self._leave(case)
-                watcher.join(2 * PATIENCE_SECONDS)
-
-    def _watch(self, watch: Any) -> None:
-        while not self._is_over.is_set():
-            try:
-                if watch.wait(PATIENCE_SECONDS):
-                    self._listens.clear()
-                    self._came.put(_CHANGED)
-                    # What changes during a turn is asked for when it is over: to look takes time from the turn.
-                    self._listens.wait(PATIENCE_SECONDS)
-            except SpaceError:
-                # The next turn finds out what it is.
-                self._is_over.wait(PATIENCE_SECONDS)
+            tell = partial(self._came.put, _CHANGED)
+            with Watcher(self.name, watch, tell) as self._watcher:
+                try:
+                    while not self._is_over.is_set():
+                        self._turn()
+                        if until_idle and not self.cases and self._read_up_to:
+                            return
+                finally:
+                    self._is_over.set()
+                    for case in list(self.cases.values()):
+                        self._leave(case)
 
     # --- A turn.
 
@@ -183,7 +169,7 @@ class Agent:
     def _take_answers(self, touched: dict[Place, Case]) -> bool:
         """Wait for something to come, and take it; tell whether the space may have changed."""
         is_changed, came = False, self._came
-        self._listens.set()
+        self._watcher.listen()
         try:
             patience = IDLE_SECONDS if self._idle else PATIENCE_SECONDS
             one = came.get(timeout=min(patience, max(0.0, self._looks_at - time.monotonic())))

@@ -73,6 +73,8 @@ class Case:
         self.missing = frozenset(name for name, own in services.items() if own is None)
         found = tuple(one for one in services.values() if one is not None)
         self.workflow = replace(submitted, services=found)
+        # Its tasks are the same, so that what was found out about them (`cached_property`) holds.
+        vars(self.workflow).update(vars(submitted))
         self._parts, self._where = places_of(submitted, plan)
         exits = (new for one in submitted.alternatives for new in one.exits.values())
         self._wanted = frozenset((*submitted.outcomes, *exits))

@@ -22,7 +22,8 @@ from solvent.running.agents.parts import merged, part_from, plain_part
 from solvent.running.records import values
 from solvent.running.records.journal import BLOB_BYTES_MIN
 from solvent.workflow.concrete import task_symbol
-from solvent.workflow.files import load_text, write
+from solvent.workflow.files import load_text
+from solvent.workflow.files.writing import write_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -94,7 +95,7 @@ def submit(
 ) -> Plan:
     """Have a workflow run by whichever agents there are."""
     places_max = min(places_max or places_for(workflow), PLACES_MAX)
-    document = space.put_blob(write(workflow, suffix=".json").encode())
+    document = space.put_blob(write_json(workflow, indent=None).encode())
     try:
         given = values.encode(dict(inputs or {}))
     except values.Unrecordable as error:
