@@ -174,10 +174,13 @@ class Viewer:
         return {"id": solution, "count": total, "rules": rules, "offset": offset, "left": left, "members": members}
 
     def _sub(self, number: int, sub: int, roles: dict[int, str], *, is_open: bool, depth: int) -> dict[str, Any]:
-        ((count,),) = self._ask(
-            "SELECT count(*) FROM molecule WHERE solution = ? AND born <= ? AND died > ?", sub, number, number
-        )
-        if is_open and count <= INSIDE_MAX and depth < _DEPTH_MAX:
+        # What the last reaction took from it is worth showing, though it is empty now.
+        rows = self._ask(
+            "SELECT count(*), total(died > ?) FROM molecule WHERE solution = ? AND born <= ? AND died >= ?",
+            number, sub, number, number,
+        )  # fmt: skip
+        shown, count = map(int, rows[0])
+        if is_open and 0 < shown <= INSIDE_MAX and depth < _DEPTH_MAX:
             return {**self._inside(number, sub, roles, with_rules=False, depth=depth + 1), "is_open": True}
         return {"id": sub, "count": count, "is_open": False}
 

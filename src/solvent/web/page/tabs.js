@@ -16,5 +16,6 @@ export const TABS = [
   { name: "graph", title: "Graph", module: "./graph.js" },
   { name: "timeline", title: "Timeline", module: "./timeline.js" },
   { name: "tasks", title: "Tasks", module: "./tasks.js" },
+  { name: "molecules", title: "Molecules", module: "./molecules.js" },
   { name: "agents", title: "Agents", module: "./agents.js", is: (about) => about.agents },
 ];

@@ -1,0 +1,206 @@
+// The solution of a run as molecules: stepping back and forth through its record.
+//
+// The server replays the run once (POST /api/runs/NAME/film) and then answers what is in the solution at any moment; only
+// what is seen is sent. A moment is a number of reactions: #/run/NAME/molecules/12, or /12/PLACE of a run of agents.
+import { ask } from "./asking.js";
+import { address, fill, make, sheet } from "./dom.js";
+import { tabKeys } from "./keys.js";
+import { drawSolution, drawReaction, drawWhy, nameOf, timeOf } from "./solution.js";
+
+const LOOK_MS = 250;
+const PLAY_MS = 700;
+const GROWN_MS = 2500;
+
+export function show(root, run, page, words) {
+  sheet("molecules.css");
+  const base = `/api/runs/${encodeURIComponent(run.name)}/film`;
+  const first = words[0] === undefined ? Infinity : Number(words[0]) || 0;
+  const view = { number: first, of: 0, place: words[1] ?? null, task: "", playing: 0, over: false };
+  let wanted = null;
+  let busy = false;
+  let timer = 0;
+
+  const slider = make("input", { type: "range", min: 0, max: 0, step: 1, value: 0, "aria-label": "Reaction", oninput: () => go(Number(slider.value)) });
+  const count = make("input", { type: "text", inputmode: "numeric", class: "count num", "aria-label": "Number of the reaction", onchange: () => go(Number(count.value) || 0) });
+  const total = make("span", { class: "soft num" });
+  const button = (sign, says, act) => make("button", { class: "icon", type: "button", "aria-label": says, title: says, onclick: act }, sign);
+  const play = button("▶", "Play (space)", () => setPlaying(!view.playing));
+  const places = make("span", {});
+  const search = make("input", { type: "search", placeholder: "Find molecules  /", "aria-label": "Find molecules", oninput: () => { clearTimeout(timer); timer = setTimeout(find, LOOK_MS); } });
+  const names = make("datalist", { id: "film-tasks" }, ...run.tasks.slice(0, 2000).map((task) => make("option", { value: task.name })));
+  const task = make("input", { type: "search", placeholder: "Events of a task", list: "film-tasks", "aria-label": "Task whose events to go to", onchange: () => setTask(task.value) });
+  const events = make("span", { class: "events" });
+  const notice = make("div", {});
+  const aside = make("div", { class: "film-aside" });
+  const solution = make("div", { class: "film-solution", tabindex: "-1" });
+  const bar = make("div", { class: "film-bar" }, places,
+    button("«", "The beginning (Home)", () => go(0)), button("‹", "One reaction back (←)", () => go(view.number - 1)), play,
+    button("›", "One reaction on (→)", () => go(view.number + 1)), button("»", "The end (End)", () => go(view.of)),
+    slider, count, total, task, names, events, search);
+  const body = make("div", { class: "film-body" }, aside, solution);
+  root.append(make("div", { class: "film" }, bar, notice, body));
+  waiting("Replaying the run …");
+
+  function query(more = {}) {
+    const given = new URLSearchParams({ ...(view.place === null ? {} : { place: view.place }), ...more });
+    return given.size ? `?${given}` : "";
+  }
+
+  function waiting(text) {
+    body.hidden = true;
+    bar.hidden = true;
+    fill(notice, make("div", { class: "empty", role: "status" }, text));
+  }
+
+  /** Have the run replayed, and wait for it. */
+  async function load() {
+    try {
+      let film = await ask(base + query(), { method: "POST" });
+      while (film.state === "making") {
+        if (!view.of) waiting(`Replaying the run: ${film.reactions.toLocaleString("en")} reactions so far …`);
+        await new Promise((done) => setTimeout(done, LOOK_MS));
+        if (view.over) return;
+        film = await ask(base + query());
+      }
+      if (view.over) return;
+      if (film.state !== "made") throw new Error([film.error, film.hint].filter(Boolean).join(" · "));
+      loaded(film);
+    } catch (error) {
+      if (!view.over) fill(notice, make("div", { class: "notice bad", role: "alert" }, error.message));
+    }
+  }
+
+  function loaded(film) {
+    const wasAtEnd = view.of > 0 && view.number >= view.of;
+    view.of = film.reactions;
+    view.place = film.places ? String(film.place) : null;
+    slider.max = film.reactions;
+    total.textContent = `of ${film.reactions.toLocaleString("en")}`;
+    fill(places, ...(film.places > 1 ? [placeChoice(film)] : []));
+    fill(notice, ...(film.note ? [make("div", { class: "notice" }, film.note)] : []));
+    body.hidden = bar.hidden = false;
+    go(wasAtEnd ? film.reactions : view.number);
+    if (run.state === "running" || film.note) setTimeout(look, GROWN_MS);
+  }
+
+  function placeChoice(film) {
+    const options = Array.from({ length: film.places }, (_, at) => make("option", { value: at, selected: at === film.place }, `place ${at}`));
+    return make("select", { "aria-label": "Place of the run", onchange: (event) => { view.place = event.target.value; view.number = Infinity; view.of = 0; load(); } }, ...options);
+  }
+
+  /** See whether more has happened; who looks at the end sees it at once. */
+  async function look() {
+    if (view.over) return;
+    const film = await ask(base + query()).catch(() => ({}));
+    if (view.over) return;
+    if (film.has_grown && view.number >= view.of) load();
+    else if (film.has_grown) {
+      fill(notice, make("div", { class: "notice" }, "More has happened since. ", make("button", { type: "button", onclick: load }, "Show it")));
+    } else if (run.state === "running") setTimeout(look, GROWN_MS);
+  }
+
+  /** Go to a moment; while one is asked for, only the last one wanted is asked for next. */
+  async function go(number) {
+    wanted = Math.max(0, Math.min(number, view.of));
+    if (busy) return;
+    busy = true;
+    while (wanted !== null && !view.over) {
+      const now = wanted;
+      wanted = null;
+      try {
+        draw(await ask(`${base}/at${query({ n: now })}`));
+      } catch (error) {
+        fill(notice, make("div", { class: "notice bad", role: "alert" }, error.message));
+        break;
+      }
+    }
+    busy = false;
+  }
+
+  const tools = {
+    go,
+    why: async (molecule) => drawWhy(aside, await ask(`${base}/why${query({ molecule })}`), tools),
+    inside: (solution, more) => ask(`${base}/inside${query({ n: view.number, solution, ...more })}`),
+    back: () => drawReaction(aside, view.moment, tools, run),
+    show: (steps) => { search.value = ""; fill(notice); openAt(steps); },
+  };
+
+  function draw(moment) {
+    view.moment = moment;
+    view.number = moment.number;
+    slider.value = moment.number;
+    count.value = moment.number;
+    slider.setAttribute("aria-valuetext", moment.reaction ? `${moment.number}: ${nameOf(moment.reaction)}` : "the beginning");
+    total.title = moment.reaction ? timeOf(moment.reaction.at) : "";
+    drawReaction(aside, moment, tools, run);
+    const top = solution.scrollTop;
+    drawSolution(solution, moment.solution, tools);
+    solution.scrollTop = top;
+    const place = view.place === null ? [] : [view.place];
+    history.replaceState(null, "", address(["run", run.name, "molecules", String(moment.number), ...place]));
+    if (search.value) find();
+    if (view.task) setTask(view.task, { stays: true });
+    if (view.playing && moment.number >= view.of) setPlaying(false);
+  }
+
+  async function find() {
+    const text = search.value.trim();
+    if (!text) return void fill(notice);
+    const found = await ask(`${base}/search${query({ n: view.number, text })}`);
+    if (view.over || search.value.trim() !== text) return;
+    const lines = found.members.map((one) => make("li", {},
+      make("span", { class: "soft" }, one.path.map((step) => step.text).join(" / ") || "solution", " "),
+      make("button", { class: "chip", type: "button", onclick: () => { openAt(one.path); tools.why(one.id); } }, one.text)));
+    const said = found.members.length ? `${found.members.length}${found.more ? " of more" : ""} found` : "Nothing found here and now.";
+    fill(notice, make("div", { class: "notice found", role: "status" }, make("b", {}, said), make("ul", {}, ...lines)));
+  }
+
+  /** Open the boxes on the way to a molecule, as far as they are shown. */
+  function openAt(steps) {
+    for (const step of steps) {
+      const box = solution.querySelector(`[data-molecule="${step.id}"]`);
+      if (!box) return;
+      box.querySelector(":scope > .head > .fold[aria-expanded=false]")?.click();
+      box.scrollIntoView({ block: "nearest" });
+    }
+  }
+
+  async function setTask(name, { stays = false } = {}) {
+    view.task = name;
+    if (!name) return void fill(events);
+    const found = await ask(`${base}/events${query({ task: name, n: view.number })}`);
+    if (view.over || view.task !== name) return;
+    const jump = (sign, to, says) => make("button", { class: "icon", type: "button", title: says, "aria-label": says, disabled: to === null, onclick: () => go(to) }, sign);
+    fill(events, jump("◂", found.before, "Its event before ([)"), make("span", { class: "soft num" }, found.count ? `${found.count} events` : "no events here"), jump("▸", found.after, "Its next event (])"));
+    view.before = found.before;
+    view.after = found.after;
+    if (!stays && found.first !== null) go(found.first);
+  }
+
+  function setPlaying(on) {
+    clearInterval(view.playing);
+    if (on && view.number >= view.of) go(0);
+    view.playing = on ? setInterval(() => { if (!busy) go(view.number + 1); }, PLAY_MS) : 0;
+    play.textContent = on ? "❚❚" : "▶";
+  }
+
+  const far = () => Math.max(10, Math.round(view.of / 20));
+  tabKeys([
+    { keys: ["ArrowLeft", "ArrowRight"], says: "one reaction back, on", act: (event) => go(view.number + (event.key === "ArrowLeft" ? -1 : 1)) },
+    { keys: ["PageUp", "PageDown"], says: "many reactions back, on", act: (event) => go(view.number + (event.key === "PageUp" ? -far() : far())) },
+    { keys: ["Home", "End"], says: "the beginning, the end", act: (event) => go(event.key === "Home" ? 0 : view.of) },
+    { keys: [" "], says: "play, or stop", act: () => setPlaying(!view.playing) },
+    { keys: ["[", "]"], says: "the task's event before, after", act: (event) => { const to = event.key === "[" ? view.before : view.after; if (to != null) go(to); } },
+    { keys: ["/"], says: "find molecules", act: () => search.focus() },
+    { keys: ["Escape"], says: "back from a molecule to the reaction", act: () => { search.value = ""; fill(notice); if (view.moment) tools.back(); } },
+  ]);
+  load();
+  return {
+    end() { view.over = true; clearInterval(view.playing); clearTimeout(timer); },
+    move([number, place]) {
+      if (number === undefined || (place ?? null) !== view.place) return false;
+      go(Number(number) || 0);
+      return true;
+    },
+  };
+}
