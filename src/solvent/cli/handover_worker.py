@@ -136,7 +136,7 @@ def work(task: Task) -> None:
 def judge(task: Task, to: Path) -> None:
     """Look at the data when all have done their work, and write what is there."""
     ledger = Ledger(task.processes, task.body_bytes)
-    opening = make_space("handover", folder=task.shared, patience=task.patience, secret=task.secret)
+    opening = make_space("handover", folder=task.shared, patience=task.patience, secret=task.secret, board=True)
     with opening as inside, inside.handle(RESOURCE) as handle:
         view = handle.acquire("read")
         wrong, found = ledger.wrong(view), ledger.read(view)
@@ -217,7 +217,9 @@ class Worker:
         self.note("joining")
         self._die_soon(Order.DIE_JOINING)
         began = time.monotonic()
-        opening = make_space("handover", join=join, folder=task.shared, patience=task.patience, secret=task.secret)
+        opening = make_space(
+            "handover", join=join, folder=task.shared, patience=task.patience, secret=task.secret, board=True
+        )
         with opening as inside:
             self._space = inside
             if task.has_hosts:

@@ -103,6 +103,8 @@ async def _serve(options: Namespace, view: View) -> bool:
         patience=options.patience,
         name=options.run,
         watch=watch,
+        # This is there to be looked at.
+        board=True,
     )
     loop = asyncio.get_running_loop()
     stopped = asyncio.Event()

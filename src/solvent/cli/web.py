@@ -43,7 +43,9 @@ def main(arguments: list[str]) -> int:
     place = place_of(options)
     with listen(options.host, options.port) as listening:
         hosts = frozenset({options.host, *options.name})
-        site = Site(place, shown=redacted(place), secret=secret, hosts=hosts)
+        folders = tuple(map(_folder_of_run, options.nodes))
+        board = None if options.board is None else Path(options.board)
+        site = Site(place, shown=redacted(place), secret=secret, hosts=hosts, folders=folders, board=board)
         if not is_loopback(options.host):
             complain(f"warning: everybody who can reach {options.host} sees all runs; nothing is encrypted")
 
@@ -69,11 +71,23 @@ def _options(arguments: list[str]) -> Namespace:
     parser.add_argument("--expose", action="store_true", help="let other machines look, too; nothing is encrypted")
     says = "a further name by which browsers may ask, such as that of a proxy; may be given several times"
     parser.add_argument("--name", action="append", default=[], metavar="NAME", help=says)
+    says = "the folder of a run over nodes (--state), besides those that are found; may be given several times"
+    parser.add_argument("--nodes", action="append", default=[], metavar="DIR", help=says)
+    says = "where rings and spaces tell how they stand (default: where they do unless told otherwise)"
+    parser.add_argument("--board", metavar="DIR", help=says)
     says = "let who knows the secret cancel runs from the page"
     parser.add_argument("--control", action="store_true", help=says)
     says = f"the secret: a file that only you can read, of {SECRET_CHARACTERS_MIN} characters at least"
     parser.add_argument("--secret-file", metavar="FILE", help=says)
     return parser.parse_args(arguments)
+
+
+def _folder_of_run(given: str) -> Path:
+    """Give the folder of a run over nodes; raise `Misuse` where it is none."""
+    from solvent.running.nodes.folder import load_run
+
+    load_run(Path(given))
+    return Path(given).resolve()
 
 
 def _secret(options: Namespace) -> str:

@@ -12,7 +12,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from solvent.errors import SolventError
-from solvent.web import molecules, playground, runs
+from solvent.web import locks, molecules, nodes, playground, runs
 from solvent.web.guard import Guard
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 PAGE = Path(__file__).parent / "page"
 _KINDS = {".js": "text/javascript", ".css": "text/css", ".html": "text/html", ".svg": "image/svg+xml"}
-_NOT_THERE = frozenset({"R401", "H318"})
+_NOT_THERE = frozenset({"R401", "H318", "H346"})
 
 
 class _Page(StaticFiles):
@@ -53,6 +53,8 @@ def make_app(site: Site) -> Starlette:
             Route("/api/about", about),
             *runs.routes(site),
             *molecules.routes(site),
+            *nodes.routes(site),
+            *locks.routes(site),
             *playground.routes(site),
             Mount("/page", _Page(directory=PAGE)),
         ],

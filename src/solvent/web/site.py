@@ -9,9 +9,11 @@ import threading
 from typing import TYPE_CHECKING
 
 from solvent.live.space import open_space
+from solvent.running.boards import usual_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from solvent.live.space import Space
 
@@ -19,11 +21,23 @@ if TYPE_CHECKING:
 class Site:
     """One page: its space, its secret, and those who listen."""
 
-    def __init__(self, url: str, *, shown: str = "", secret: str = "", hosts: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        shown: str = "",
+        secret: str = "",
+        hosts: frozenset[str] = frozenset(),
+        folders: tuple[Path, ...] = (),
+        board: Path | None = None,
+    ) -> None:
         """`url` is where runs are, `shown` how that is said; with a `secret`, who knows it may control runs.
 
-        `hosts` are names by which the page may be asked for, besides addresses and `localhost`.
+        `hosts` are names by which the page may be asked for, besides addresses and `localhost`; `folders` are those of
+        runs of programs over nodes, besides those that are found; `board` is where rings and spaces tell how they are.
         """
+        self.folders = folders
+        self.board = board or usual_folder()
         self.url = url
         self.shown = shown or url
         self.hosts = hosts

@@ -109,6 +109,9 @@ class Status(Message, frozen=True, gc=False):
     process: int = 0
     #: When this was said, by the node's own clock, in seconds.
     at: float = 0.0
+    #: How many messages were sent, by kind, and to each node.
+    kinds: dict[str, int] = msgspec.field(default_factory=dict)
+    to: dict[int, int] = msgspec.field(default_factory=dict)
 
 
 class Problem(Message, frozen=True, gc=False):

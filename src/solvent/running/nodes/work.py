@@ -31,6 +31,7 @@ from solvent.running.nodes.dealing import rules_in
 from solvent.running.nodes.homes import charge_of
 from solvent.running.nodes.shapes import Shapes
 from solvent.running.nodes.table import Table
+from solvent.running.nodes.tally import Tally
 from solvent.running.nodes.writing import Writing
 from solvent.running.program import parse
 
@@ -84,6 +85,8 @@ class Work:
         self._machinery = machinery = Machinery(part.protocol, part.node, self._nodes, self._table.arities)
         self._journal = keeping.journal(machinery.record_type)
         self.transport = transport = connect(part, f"capture {part.protocol}", Codec(machinery.message_type))
+        self._tally = Tally()
+        transport.send = self._tally.around(transport.send)  # type: ignore[method-assign, assignment]
         self.host = Host(machinery.machine, transport, application=self, journal=self._journal)
         self._begun = asyncio.Event()
         # What has not become the machine's yet.
@@ -214,6 +217,8 @@ class Work:
             steps=counters.steps,
             process=os.getpid(),
             at=time.monotonic(),
+            kinds=dict(self._tally.kinds),
+            to=dict(self._tally.to),
         )
 
     def collected(self) -> Collected:

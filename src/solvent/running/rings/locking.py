@@ -94,6 +94,11 @@ class Queue:
         self._fault: BaseException | None = None
 
     @property
+    def waiting_count(self) -> int:
+        """How many tasks of this node wait for the lock."""
+        return len(self._waiting)
+
+    @property
     def is_held(self) -> bool:
         """Whether a task of this process has the lock."""
         return self._holder is not None

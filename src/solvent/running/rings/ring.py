@@ -15,13 +15,14 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from solvent.errors import Misuse, RingProblem
 from solvent.live import text_from_address
 from solvent.protocols.machine import NodeId
 from solvent.protocols.token.group.vocabulary import Leave, Remove
+from solvent.running.boards import Poster, board_from
 from solvent.running.rings.data import packed
 from solvent.running.rings.locking import Lock
 from solvent.running.rings.node import RingNode
@@ -29,6 +30,7 @@ from solvent.running.rings.place import RingPlace, place_from
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
+    from os import PathLike
     from pathlib import Path
     from types import TracebackType
 
@@ -57,9 +59,10 @@ class RingStatus:
 class Ring:
     """One node; made by `ring`, entered with `async with`."""
 
-    def __init__(self, place: RingPlace, watch: Callable[[Any], None] | None = None) -> None:
+    def __init__(self, place: RingPlace, watch: Callable[[Any], None] | None = None, board: Path | None = None) -> None:
         self._node = RingNode(place, watch)
         self._is_entered = False
+        self._poster = None if board is None else Poster(board, "ring", place.name, place.node, self._described)
 
     @property
     def node(self) -> int:
@@ -100,6 +103,18 @@ class Ring:
             moves=self._node.moves_count,
             place=self.place,
         )
+
+    def _described(self) -> dict[str, Any]:
+        """Tell lookers-on how things stand here."""
+        status, queue = self.status(), self._node.queue
+        return {
+            **asdict(status),
+            "members": {str(node): address for node, address in self.members.items()},
+            "address": self.address,
+            "is_locked": queue.is_held,
+            "waiting": queue.waiting_count,
+            "messages": self.counters.messages_sent,
+        }
 
     def lock(self, *, timeout: float | None = None) -> Lock:
         """Give the lock, to be entered: `async with ring.lock():`; at most one node has it, and one task there.
@@ -157,12 +172,16 @@ class Ring:
             raise Misuse("P345", "a ring is entered once", hint="call `solvent.ring(...)` again")
         self._is_entered = True
         await self._node.start()
+        if self._poster is not None:
+            self._poster.start()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
     ) -> None:
         node = self._node
+        if self._poster is not None:
+            self._poster.stop()
         if not node.is_closed and node.fault is None:
             with suppress(TimeoutError, RingProblem):
                 async with asyncio.timeout(1.0 + 2 * node.place.patience):
@@ -188,6 +207,7 @@ def ring(
     name: str = "",
     kept: int = 100_000,
     watch: Callable[[Any], None] | None = None,
+    board: bool | str | PathLike[str] | None = None,
 ) -> Ring:
     """Give a node of a ring, to be entered: `async with solvent.ring(...) as ring:`.
 
@@ -206,7 +226,7 @@ def ring(
         name=name,
         kept=kept,
     )
-    return Ring(place, watch)
+    return Ring(place, watch, board_from(board))
 
 
 __all__ = ["Ring", "RingStatus", "ring"]

@@ -91,6 +91,22 @@ class Resource:
         """Give what `begin` begins."""
         return Cycle(next(self._numbers), claim)
 
+    def claims(self) -> list[dict[str, Any]]:
+        """Tell lookers-on what this process has of it, and waits for."""
+        found = []
+        for cycle in list(self._cycles.values()):
+            if not cycle.is_over:
+                state = "waits" if cycle.grant is None else "has" if cycle.access is not None else "comes"
+                claim = cycle.claim
+                mode = "read" if claim.is_shared else "write"
+                found.append(
+                    {
+                        "claim": cycle.number, "state": state, "mode": mode, "offset": claim.first,
+                        "length": claim.length,
+                    }
+                )  # fmt: skip
+        return found
+
     def begin(self, cycle: Cycle) -> None:
         """Claim it."""
         self._cycles[cycle.number] = cycle

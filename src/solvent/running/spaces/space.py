@@ -23,6 +23,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from solvent.errors import Misuse
+from solvent.running.boards import Poster, board_from
 from solvent.running.spaces.claiming import Mode, claim_from
 from solvent.running.spaces.contents import contents_from
 from solvent.running.spaces.handle import BlockingHandle, Handle
@@ -32,6 +33,7 @@ from solvent.running.spaces.threads import in_background, in_thread
 
 if TYPE_CHECKING:
     from os import PathLike
+    from pathlib import Path
     from types import TracebackType
 
     from solvent.live import Address, Counters
@@ -139,18 +141,22 @@ class Space(_Inside):
 class Opening:
     """A space that is to be entered, once: with `with` or with `async with`."""
 
-    def __init__(self, place: SpacePlace) -> None:
+    def __init__(self, place: SpacePlace, board: Path | None = None) -> None:
         self._node = SpaceNode(place)
         self._is_entered = False
+        self._board = board
+        self._poster: Poster | None = None
 
     def __enter__(self) -> BlockingSpace:
         self._begin()
         self._node.open()
+        self._post()
         return BlockingSpace(self._node)
 
     def __exit__(
         self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._post_no_more()
         self._node.depart(is_released=fault is None)
 
     async def __aenter__(self) -> Space:
@@ -165,13 +171,26 @@ class Opening:
             if entering.done() and entering.exception() is None:
                 in_background(partial(node.depart, is_released=False), f"solvent-leave-{node.place.name}")
             raise
+        self._post()
         return Space(node)
 
     async def __aexit__(
         self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
     ) -> None:
         node, is_released = self._node, fault is None
+        self._post_no_more()
         await in_thread(lambda: node.depart(is_released=is_released), f"solvent-leave-{node.place.name}")
+
+    def _post(self) -> None:
+        if self._board is not None:
+            node = self._node
+            self._poster = Poster(self._board, "space", node.place.name, node.node, partial(described, node))
+            self._poster.start()
+
+    def _post_no_more(self) -> None:
+        # In a copy of the process (`fork`) there is no such thread, and the notice is not its own.
+        if self._poster is not None and self._node.is_here:
+            self._poster.stop()
 
     def _begin(self) -> None:
         if self._is_entered:
@@ -189,6 +208,7 @@ def space(
     patience: float = 5.0,
     folder: str | PathLike[str] | None = None,
     keep: bool = False,
+    board: bool | str | PathLike[str] | None = None,
 ) -> Opening:
     """Give a space, to be entered: `async with solvent.space("run") as space:`, or `with` for code without asyncio.
 
@@ -205,7 +225,21 @@ def space(
         folder=folder,
         keep=keep,
     )
-    return Opening(place)
+    return Opening(place, board_from(board))
+
+
+def described(node: SpaceNode) -> dict[str, Any]:
+    """Tell lookers-on what a process has and waits for."""
+    return {
+        "address": node.home.address,
+        "members": sorted(node.members),
+        "founder": node.host.state.standing.founder,
+        "messages": node.host.counters.messages_sent,
+        "claims": [
+            {"resource": name, **one} for name, resource in list(node.resources.items()) for one in resource.claims()
+        ],
+        "resources": sorted(node.resources),
+    }
 
 
 __all__ = ["BlockingSpace", "Opening", "Space", "space"]

@@ -13,6 +13,8 @@ import { toggleTheme } from "./theme.js";
 const VIEWS = {
   "": { module: "./runs.js", title: "Runs" },
   run: { module: "./run.js" },
+  nodes: { module: "./nodes.js", title: "Nodes" },
+  locks: { module: "./locks.js", title: "Locks" },
   playground: { module: "./playground.js", title: "Playground" },
 };
 

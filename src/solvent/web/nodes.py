@@ -1,0 +1,132 @@
+"""Programs that run over nodes: how each node is, what it says and to whom.
+
+Runs of this machine are found by their folders, as `solvent top` finds them, and their nodes are asked; of runs that
+are kept in the page's space, it is read there what their nodes have said. However many look, nodes are asked once in a
+while.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from solvent.errors import Misuse, SolventError
+from solvent.running.nodes.folder import RUN, known_runs, load_run
+from solvent.running.nodes.looking import AskedNodes, SharedNodes, is_going_on
+from solvent.running.nodes.shared import Board, runs_in
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from solvent.running.nodes.looking import Nodes
+    from solvent.web.site import Site
+
+LOOK_SECONDS = 0.5
+KEPT_MAX = 8
+_SHARED_MAX = 50
+
+
+class _Watched(NamedTuple):
+    """A run that somebody looks at, and when it was looked at last."""
+
+    nodes: Nodes
+    looking: threading.Lock
+    #: What was seen last, and when.
+    seen: list[tuple[float, dict[str, Any]]]
+
+
+class Programs:
+    """The runs of programs that a page can show."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._watched: dict[tuple[str, str], _Watched] = {}
+        self._guard = threading.Lock()
+        site.at_end(self.close)
+
+    def all(self) -> list[dict[str, Any]]:
+        """Give the runs that are known, the latest first."""
+        found = []
+        for folder in self._folders():
+            with suppress(Misuse):
+                record = load_run(folder)
+                found.append(
+                    {
+                        "run": record.run, "where": "here", "program": record.name, "nodes": len(record.addresses),
+                        "started": record.started_at, "is_over": not is_going_on(folder),
+                    }
+                )  # fmt: skip
+        space = self._site.space()
+        if space is None:
+            return found
+        for run in runs_in(space)[-_SHARED_MAX:]:
+            with suppress(SolventError):
+                board = Board(space, run)
+                shared = board.record()
+                found.append(
+                    {
+                        "run": run, "where": "space", "program": shared.name, "nodes": shared.nodes,
+                        "started": shared.started_at, "is_over": board.look().ending is not None,
+                    }
+                )  # fmt: skip
+        return sorted(found, key=lambda one: (one["is_over"], -one["started"]))
+
+    def _folders(self) -> list[Path]:
+        return [*map(Path, self._site.folders), *(one for one in known_runs() if is_going_on(one))]
+
+    def look(self, where: str, run: str) -> dict[str, Any]:
+        """Say how the nodes of a run are."""
+        with self._guard:
+            watched = self._watched.get((where, run))
+            if watched is None:
+                while len(self._watched) >= KEPT_MAX:
+                    self._watched.pop(next(iter(self._watched))).nodes.close()
+                watched = self._watched[where, run] = _Watched(self._nodes(where, run), threading.Lock(), [])
+        with watched.looking:
+            if watched.seen and time.monotonic() - watched.seen[0][0] < LOOK_SECONDS:
+                return watched.seen[0][1]
+            nodes = watched.nodes
+            told = nodes.as_json(nodes.look()) | {"count": nodes.count, "is_over": nodes.is_over, "at": time.time()}
+            watched.seen[:] = [(time.monotonic(), told)]
+            return told
+
+    def _nodes(self, where: str, run: str) -> Nodes:
+        if where == "here":
+            for folder in self._folders():
+                if (folder / RUN).exists() and load_run(folder).run == run:
+                    return AskedNodes(folder)
+        space = self._site.space()
+        if where != "space" or space is None:
+            raise Misuse("H346", f"no program runs as `{run[:100]}`, as far as is known here")
+        return SharedNodes(space, run)
+
+    def close(self) -> None:
+        """Look no more."""
+        with self._guard:
+            for one in self._watched.values():
+                one.nodes.close()
+            self._watched.clear()
+
+
+def routes(site: Site) -> list[Route]:
+    """Give what can be asked."""
+    programs = Programs(site)
+
+    async def every(_request: Request) -> Response:
+        return JSONResponse({"runs": await asyncio.to_thread(programs.all)})
+
+    async def one(request: Request) -> Response:
+        where, run = request.path_params["where"], request.path_params["run"]
+        return JSONResponse(await asyncio.to_thread(programs.look, where, run))
+
+    return [Route("/api/programs", every), Route("/api/programs/{where}/{run}", one)]
+
+
+__all__ = ["Programs", "routes"]

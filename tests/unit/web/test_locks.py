@@ -1,0 +1,114 @@
+"""Rings and spaces, as a browser asks for them."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Any
+
+import solvent
+from solvent.running.boards import Notice
+from solvent.web.locks import SHOWN_SECONDS, seen
+from tests.unit.web.serving import SECONDS_MAX, served
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    import httpx
+
+NOW = 1000.0
+RING = {
+    "epoch": 0, "ring": [0, 1], "members": {"0": "h:1", "1": "h:2"}, "has_token": False, "holder": 1,
+    "is_locked": False, "waiting": 0, "moves": 3, "messages": 5, "place": -1, "address": "h:1",
+}  # fmt: skip
+
+
+def notice(node: int, at: float = NOW, **told: Any) -> Notice:
+    """Give what a node of a ring on another machine tells."""
+    return Notice("ring", "r", node, "elsewhere", 1, at, {**RING, **told})
+
+
+def wait_for(client: httpx.Client, is_so: Callable[[Any], Any]) -> Any:
+    """Ask until the answer is so."""
+    until = time.monotonic() + SECONDS_MAX
+    while not is_so(found := client.get("/api/locks").json()):
+        assert time.monotonic() < until, found
+        time.sleep(0.02)
+    return found
+
+
+def waits(space: Any) -> list[Any]:
+    """Give who waits for anything in a space."""
+    return [one for resource in space["resources"] for one in resource["waits"]]
+
+
+def is_locked(found: Any) -> bool:
+    """Tell whether somebody has the lock of a ring."""
+    return any(node["is_locked"] for ring in found["rings"] for node in ring["nodes"])
+
+
+def test_a_page_shows_who_has_a_resource_and_who_waits(tmp_path: Path) -> None:
+    """A space that tells is seen, with the claims of its processes."""
+    board = tmp_path / "board"
+    with served(tmp_path / "space.db", board=board) as client:
+        with (
+            solvent.space("shown", folder=tmp_path / "memory", board=board) as space,
+            space.handle("grid", size=8) as one,
+            space.handle("grid") as other,
+        ):
+            one.acquire()
+            other.request()
+            found = wait_for(client, lambda some: [one for space in some["spaces"] for one in waits(space)])
+        after = wait_for(client, lambda some: not some["spaces"])
+    (resource,) = found["spaces"][0]["resources"]
+    assert (resource["name"], len(resource["has"]), len(resource["waits"])) == ("grid", 1, 1)
+    assert after == {"rings": [], "spaces": []}
+
+
+def test_a_page_shows_where_the_token_is(tmp_path: Path) -> None:
+    """A ring that tells is seen, with who has the lock."""
+
+    async def main() -> Any:
+        async with solvent.ring(name="shown", board=tmp_path / "board") as ring, ring.lock():
+            return await asyncio.to_thread(wait_for, client, is_locked)
+
+    with served(tmp_path / "space.db", board=tmp_path / "board") as client:
+        (ring,) = asyncio.run(main())["rings"]
+    assert (ring["name"], ring["holder"], ring["nodes"][0]["is_locked"]) == ("shown", 0, True)
+
+
+def test_the_token_is_where_the_latest_says() -> None:
+    """Nodes look at different moments: who had it last, has it."""
+    (ring,) = seen([notice(0, NOW - 0.2, has_token=True), notice(1, NOW, has_token=True)], NOW)["rings"]
+    assert [node["has_token"] for node in ring["nodes"]] == [False, True]
+
+
+def test_a_token_on_its_way_is_where_it_was_sent() -> None:
+    """If nobody has it, it is on its way to whom the latest of them has sent it."""
+    (ring,) = seen([notice(0, NOW - 0.2, holder=0), notice(1, NOW, holder=1)], NOW)["rings"]
+    assert ring["holder"] == 1
+
+
+def test_who_is_silent_has_no_token() -> None:
+    """What a node said that is gone by now does not count."""
+    (ring,) = seen([notice(0, NOW - 10, has_token=True), notice(1, NOW, has_token=False)], NOW)["rings"]
+    assert (ring["holder"], ring["nodes"][0]["is_silent"]) == (1, True)
+
+
+def test_rings_without_a_name_are_told_apart() -> None:
+    """Those with other members are others."""
+    other = notice(0, members={"0": "h:9"})
+    assert len(seen([notice(0), notice(1), other], NOW)["rings"]) == 2
+
+
+def test_who_was_silent_for_long_is_not_shown() -> None:
+    """A file that somebody has left behind is no process."""
+    assert seen([notice(0, NOW - SHOWN_SECONDS - 1)], NOW)["rings"] == []
+
+
+def test_what_does_not_fit_is_left_out() -> None:
+    """A notice of another version breaks no page."""
+    assert seen([Notice("ring", "r", 0, "elsewhere", 1, NOW, {}), Notice("x", "r", 0, "e", 1, NOW, {})], NOW) == {
+        "rings": [], "spaces": [],
+    }  # fmt: skip
