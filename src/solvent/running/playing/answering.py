@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 from solvent.chemistry.printer import print_molecule
 from solvent.errors import SolventError
-from solvent.hocl.doubts import doubts
+from solvent.running.checking import check_text
 from solvent.running.embedded import Run
 from solvent.running.playing.problems import NAME, error_of, warning_of
-from solvent.running.playing.question import TEXT_MAX
+from solvent.running.playing.question import LISTED_MAX, TEXT_MAX
 from solvent.running.program import deep_stack, parse
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 def answer(question: Question) -> dict[str, Any]:
     """Answer a question; what is wrong with the program, or stopped it, is part of the answer."""
+    if question.ask == "check":
+        return {"problems": _problems(question.program)}
     try:
         program = parse(question.program, name=NAME)
         with deep_stack():
@@ -30,9 +32,6 @@ def answer(question: Question) -> dict[str, Any]:
 
 def _answer(program: Program, question: Question) -> dict[str, Any]:
     match question.ask:
-        case "check":
-            program.solution()
-            return {"problems": [warning_of(one) for one in doubts(program.tree, program.source)]}
         case "format":
             from solvent.running.formatting import format_text
 
@@ -52,8 +51,16 @@ def _answer(program: Program, question: Question) -> dict[str, Any]:
             from solvent.running.playing.origins import why_not
 
             return {"why_not": why_not(program, question)}
+        case "check":
+            return {}
         case _:
             assert_never(question.ask)
+
+
+def _problems(text: str) -> list[dict[str, Any]]:
+    """Give all that is wrong with a program, or, where nothing is, what is probably not meant."""
+    found = check_text(text, name=NAME)
+    return [*map(error_of, found.errors[:LISTED_MAX]), *map(warning_of, found.doubts[:LISTED_MAX])]
 
 
 def _run(program: Program, question: Question) -> dict[str, Any]:

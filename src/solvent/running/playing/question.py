@@ -33,7 +33,7 @@ TEXT_MAX = 100_000
 MOLECULE_MAX = 2_000
 """How much of one molecule is."""
 LISTED_MAX = 50
-"""How many final states, and reactions of a run between states, are told."""
+"""How many errors, final states, and reactions between states are told."""
 
 Text = Annotated[str, msgspec.Meta(max_length=CHARACTERS_MAX)]
 Reactions = Annotated[int, msgspec.Meta(ge=0, le=REACTIONS_MAX)]

@@ -26,7 +26,7 @@ def test_check_finds_nothing_wrong_in_what_is_right() -> None:
 
 def test_check_gives_an_error_with_its_place_code_and_hint() -> None:
     """An error has the stretch of the text it is about, its line and column, its code and what to do."""
-    (problem,) = _ask("check", "<1,\n {2}>")["problems"]
+    problem, *_ = _ask("check", "<1,\n {2}>")["problems"]
     assert problem == {
         "kind": "error",
         "code": "H101",
@@ -41,9 +41,15 @@ def test_check_gives_an_error_with_its_place_code_and_hint() -> None:
     }
 
 
+def test_check_finds_several_errors_at_once() -> None:
+    """What is wrong behind a first mistake is told, too."""
+    found = _ask("check", "let a = replace x by y in\nlet b = replace x by z in\n<1, a, b>")["problems"]
+    assert [(one["code"], one["line"]) for one in found] == [("H203", 1), ("H203", 2)]
+
+
 def test_places_are_counted_as_a_page_counts() -> None:
     """A character beyond the first plane of Unicode counts twice, as in JavaScript."""
-    (problem,) = _ask("check", '<"\U0001f9ea", }>')["problems"]
+    problem, *_ = _ask("check", '<"\U0001f9ea", }>')["problems"]
     assert (problem["start"], problem["end"], problem["column"]) == (7, 8, 7)
 
 
