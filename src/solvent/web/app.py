@@ -12,7 +12,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from solvent.errors import SolventError
-from solvent.web import locks, molecules, nodes, playground, runs
+from solvent.web import control, locks, molecules, nodes, playground, runs
 from solvent.web.guard import Guard
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ def make_app(site: Site) -> Starlette:
             *nodes.routes(site),
             *locks.routes(site),
             *playground.routes(site),
+            *control.routes(site),
             Mount("/page", _Page(directory=PAGE)),
         ],
         middleware=[Middleware(Guard, hosts=site.hosts)],

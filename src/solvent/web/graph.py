@@ -7,11 +7,14 @@ does not change while a run goes on: tasks of alternatives have their places fro
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from solvent.pictures import Graph, Node, group, place
 from solvent.pictures.grouping import NODES_MAX
+from solvent.pictures.layers import layers_of
 from solvent.workflow.drawing.graph import graph_of
 
 if TYPE_CHECKING:
@@ -22,6 +25,10 @@ if TYPE_CHECKING:
 
 _KEPT_MAX = 24
 _LETTERS_MAX = 34
+_BESIDE_MAX = 20
+"""Tasks that do alike and stand side by side; a row of more cannot be read at a glance."""
+_ROOM = ("service", "0" * 30)
+"""Where the page writes how many tasks of a box are in which state."""
 
 
 def unlinked(tasks: Sequence[str]) -> Graph:
@@ -31,10 +38,11 @@ def unlinked(tasks: Sequence[str]) -> Graph:
 
 def laid_out(graph: Graph, opened: Sequence[str], *, is_whole: bool) -> Message:
     """Say where boxes and lines lie; without `is_whole`, boxes of many tasks stay closed unless they are `opened`."""
-    limit = len(graph.nodes) if is_whole else NODES_MAX
+    limit = len(graph.nodes) if is_whole else _limit(graph)
     grouped = group(graph, limit, opened=frozenset(opened))
     shown = grouped.graph
-    places = place(shown)
+    nodes = tuple(replace(node, lines=(*node.written, _ROOM)) if node.is_many else node for node in shown.nodes)
+    places = place(replace(shown, nodes=nodes))
     return {
         "width": places.width,
         "height": places.height,
@@ -55,6 +63,16 @@ def laid_out(graph: Graph, opened: Sequence[str], *, is_whole: bool) -> Message:
         "labels": [(round(one.x, 1), round(one.y, 1), one.text) for one in places.labels],
         "legend": shown.legend,
     }  # fmt: skip
+
+
+def _limit(graph: Graph) -> int:
+    """Say from how many boxes on those that do alike are one: earlier where very many of them stand side by side."""
+    alike = Counter(
+        (layer, node.group or node.name, node.is_dashed)
+        for layer, node in zip(layers_of(graph), graph.nodes, strict=True)
+    )
+    is_wide = max(alike.values(), default=0) > _BESIDE_MAX
+    return min(NODES_MAX, len(alike)) if is_wide else NODES_MAX
 
 
 def _cut(text: str) -> str:

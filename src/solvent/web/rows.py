@@ -46,6 +46,7 @@ class Progress:
         self._done = set[str]()
         self._failed = set[str]()
         self._woken = set[str]()
+        self._replaced = set[str]()
         self._after = 0
 
     def look(self, space: Space) -> Message:
@@ -60,8 +61,9 @@ class Progress:
                         self._take(entry)
             if len(records) < READ_MAX:
                 break
-        total = len(self._tasks) - len(self._asleep - self._woken)
-        return {"total": total, "done": len(self._done), "failed": len(self._failed - self._done)}
+        total = len(self._tasks) - len(self._asleep - self._woken) - len(self._replaced)
+        failed = self._failed - self._done - self._replaced
+        return {"total": total, "done": len(self._done - self._replaced), "failed": len(failed)}
 
     def _take(self, entry: entries.Any) -> None:
         if not isinstance(entry, Called | Answered):
@@ -70,11 +72,20 @@ class Progress:
         task = task_of(entry.key, self._tasks)
         if isinstance(entry, Called):
             if task in self._asleep:
-                self._woken.add(task)
+                self._wake(task)
         elif entry.failure is None:
             self._done.add(task)
         elif entry.failure.kind != "CANCELLED":
             self._failed.add(task)
+
+    def _wake(self, task: str) -> None:
+        """Have an alternative apply: it would not be called else."""
+        self._woken.add(task)
+        workflow = self.found.workflow
+        if workflow is not None:
+            for one in workflow.alternatives:
+                if one.name in workflow.wakers[task] and not self._failed.isdisjoint(one.watched):
+                    self._replaced |= self._tasks.intersection(one.replaced)
 
 
 class Rows:

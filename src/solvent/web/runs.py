@@ -15,6 +15,7 @@ from solvent.web.finding import Workflows, find
 from solvent.web.following import Following
 from solvent.web.graph import Layouts
 from solvent.web.rows import Rows
+from solvent.web.tasks import about_task
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,11 +64,20 @@ def routes(site: Site) -> list[Route]:
 
         return await asyncio.to_thread(lay)
 
+    async def task(request: Request) -> Response:
+        def tell() -> Response:
+            one, space = found(request), site.space()
+            assert space is not None
+            return JSONResponse(about_task(space, one, request.path_params["task"]))
+
+        return await asyncio.to_thread(tell)
+
     return [
         Route("/api/events", rows),
         Route("/api/runs/{run}", about),
         Route("/api/runs/{run}/events", events),
         Route("/api/runs/{run}/graph", graph),
+        Route("/api/runs/{run}/tasks/{task:path}", task),
     ]
 
 

@@ -1,5 +1,53 @@
-import { make } from "./dom.js";
+// Who has a run of agents: the agents, whether they are alive, and the places of the run with their leases.
+import { fill, make } from "./dom.js";
+import { counted, tally } from "./words.js";
 
 export function show(root, run) {
-  root.append(make("p", { class: "empty" }, run.name));
+  const box = make("div", { class: "pad" });
+  root.append(box);
+
+  function draw() {
+    const told = run.agents ?? { agents: [], places: [], missing: [] };
+    const known = new Map(told.agents.map((one) => [one.name, one]));
+    fill(box,
+      run.isOver ? make("p", { class: "notice flat" }, "The run is over: this is who had its places.") : null,
+      told.missing.length && !run.isOver ? make("div", { class: "notice bad flat" }, `No agent offers: ${told.missing.join(", ")}`) : null,
+      make("h2", {}, counted(told.agents.length, "agent")),
+      make("div", { class: "cards" }, ...told.agents.map((one) => agent(one, told.places))),
+      make("h2", {}, counted(told.places.length, "place")),
+      make("p", { class: "soft" }, "Each place has some of the tasks; who holds its lease goes on with them."),
+      make("div", { class: "cards" }, ...told.places.map((one) => place(one, run, known))));
+  }
+
+  draw();
+  return run.on(draw);
+}
+
+const LIFE = { alive: "done", silent: "failed", unknown: "waiting" };
+
+function agent(one, places) {
+  const has = places.filter((place) => place.agent === one.name).map((place) => place.place);
+  const offers = one.trusts_all ? "everything" : one.services.join(", ") || "nothing";
+  return make("div", { class: "card small-card", data: { agent: one.name } },
+    make("div", { class: "card-head" }, make("strong", { class: "cut" }, one.name), make("span", { class: "state", data: { state: LIFE[one.state] } }, one.state === "unknown" ? "looking …" : one.state)),
+    make("p", { class: "faint" }, `${one.host}, process ${one.process}; lease of ${one.ttl} s`),
+    make("p", { class: "soft" }, has.length ? `has ${has.length === 1 ? "place" : "places"} ${has.join(", ")}` : "has no place"),
+    make("p", { class: "faint" }, `offers ${offers}`));
+}
+
+function place(one, run, known) {
+  const tasks = run.tasks.filter((task) => task.place === one.place);
+  const holder = known.get(one.agent);
+  const found = tally(tasks);
+  const bar = make("div", { class: "bar" });
+  for (const [state, count] of found) {
+    if (["waiting", "asleep", "unused"].includes(state)) continue;
+    const part = make("span", { data: { state } });
+    part.style.width = `${(100 * count) / Math.max(1, tasks.length)}%`;
+    bar.append(part);
+  }
+  return make("div", { class: "card small-card", data: { place: String(one.place) } },
+    make("div", { class: "card-head" }, make("strong", {}, `place ${one.place}`), make("span", { class: "faint num" }, `epoch ${one.epoch}`)),
+    make("p", { class: holder?.state === "silent" ? "bad" : "soft" }, one.agent ? `${one.agent}${holder ? (holder.state === "silent" ? " (silent)" : "") : " (gone)"}` : "nobody"),
+    bar, make("p", { class: "faint num" }, [...found].map(([state, count]) => `${count} ${state}`).join(" · ") || counted(tasks.length, "task")));
 }

@@ -35,7 +35,11 @@ export function follow(name) {
     /** Be told of each message by itself, as it comes; what was before is not told. */
     hear(listener) { heard.add(listener); return () => heard.delete(listener); },
     /** How many seconds the run has lasted. */
-    seconds() { return run.told.seconds ?? Math.max(0, Date.now() / 1000 - run.about.created); },
+    seconds() {
+      if (run.told.seconds !== undefined) return run.told.seconds;
+      if (run.state === "running" || run.state === "waiting") return Math.max(0, Date.now() / 1000 - run.about.created);
+      return run.calls.reduce((last, call) => Math.max(last, call.ended ?? call.began), 0);
+    },
     get isOver() { return "ended" in run.told; },
     close() { stop(); listeners.clear(); heard.clear(); },
   };

@@ -10,12 +10,13 @@
 // frame at most, when something has changed, and gives a function that ends this. Keys of a tab are set by `tabKeys` of
 // keys.js, its sheet by `sheet` of dom.js.
 //
-// `is(about)` says of which runs there is such a tab; of all, where it is left out.
+// `is(about)` says of which runs there is such a tab; of all, where it is left out. With `takesTask`, the first word is
+// the task that is shown beside, and is `run.selected`; `run.select(name)` goes there.
 
 export const TABS = [
-  { name: "graph", title: "Graph", module: "./graph.js" },
-  { name: "timeline", title: "Timeline", module: "./timeline.js" },
-  { name: "tasks", title: "Tasks", module: "./tasks.js" },
+  { name: "graph", title: "Graph", module: "./graph.js", takesTask: true },
+  { name: "timeline", title: "Timeline", module: "./timeline.js", takesTask: true },
+  { name: "tasks", title: "Tasks", module: "./tasks.js", takesTask: true },
   { name: "molecules", title: "Molecules", module: "./molecules.js" },
   { name: "agents", title: "Agents", module: "./agents.js", is: (about) => about.agents },
 ];

@@ -1,0 +1,41 @@
+// Times, numbers and states in words.
+
+/** Write a duration: `0.4 s`, `2 min 5 s`, `1 h 2 min`. */
+export function seconds(value) {
+  if (value < 0.9995) return `${Math.round(value * 1000)} ms`;
+  if (value < 60) return `${value.toFixed(value < 10 ? 2 : 1)} s`;
+  if (value < 3600) return `${Math.floor(value / 60)} min ${Math.floor(value % 60)} s`;
+  return `${Math.floor(value / 3600)} h ${Math.floor((value % 3600) / 60)} min`;
+}
+
+/** Write a time of day, with the date where that is not today. */
+export function when(at) {
+  const date = new Date(at * 1000);
+  const time = date.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+  return date.toDateString() === new Date().toDateString() ? time : `${date.toLocaleDateString()} ${time}`;
+}
+
+/** Write a number and what is counted: `1 task`, `1,200 tasks`. */
+export function counted(number, noun) {
+  return `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
+}
+
+/** The states of tasks, in the order in which people want to hear of them, each with its mark. */
+export const STATES = {
+  failed: "✗", running: "▸", done: "✓", waiting: "·", cancelled: "⊘", interrupted: "!", replaced: "↷", asleep: "z", unused: "z",
+};
+
+/** What a state means, for those who point at it. */
+export const MEANS = {
+  asleep: "waits to stand in for another", unused: "was not needed", replaced: "another stands in for it",
+  interrupted: "its process is gone", withdrawn: "was given back before it ended",
+};
+
+/** Count tasks by state: a Map in the order of STATES. */
+export function tally(tasks) {
+  const found = new Map();
+  for (const state of Object.keys(STATES)) found.set(state, 0);
+  for (const task of tasks) found.set(task.state, (found.get(task.state) ?? 0) + 1);
+  for (const [state, count] of found) if (!count) found.delete(state);
+  return found;
+}

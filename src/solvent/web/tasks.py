@@ -1,0 +1,224 @@
+"""One task of a run: where its arguments come from, its calls with what they gave or why they failed, its molecules."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from solvent.chemistry.printer import print_molecule
+from solvent.chemistry.solution import Solution
+from solvent.errors import Misuse, SolventError
+from solvent.hocl.nearest import nearest
+from solvent.running.program import deep_stack
+from solvent.running.records import entries, values
+from solvent.running.records.cards import summary_of
+from solvent.running.records.entries import Answered, Called, Retried, Withdrawn
+from solvent.running.records.history import task_of
+from solvent.running.records.journal import READ_MAX
+from solvent.web.finding import card_of
+from solvent.web.values import cut, shown
+from solvent.workflow.concrete import Concretiser, task_symbol
+from solvent.workflow.model import Claim, Input, Result, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from solvent.live.space import Space
+    from solvent.web.finding import Found
+    from solvent.workflow.model import Argument, Task, Workflow
+
+CALLS_MAX = 200
+"""Calls that are told of in full: the last ones."""
+_VALUE_CHARACTERS_MAX = 1_000
+_BLOB_BYTES_MAX = 4_000_000
+_CONTROLLED_TASKS_MAX = 500
+"""The molecules of such a workflow are made together or not at all."""
+
+
+def about_task(space: Space, found: Found, name: str) -> dict[str, Any]:
+    """Say all that is known of a task."""
+    if name not in found.tasks:
+        hint = nearest(name, list(found.tasks[:10_000])) or "the list of tasks shows which there are"
+        raise Misuse("H318", f"the run `{found.run}` has no task `{name[:100]}`", hint=hint)
+    calls = _calls(space, found, name)
+    told: dict[str, Any] = {"task": name, "calls": calls[-CALLS_MAX:], "left_out": max(0, len(calls) - CALLS_MAX)}
+    workflow = found.workflow
+    if workflow is not None:
+        task = workflow.task(name)
+        given = _inputs(found)
+        results = _results(space, found, task)
+        told |= {
+            "service": _service(workflow, task.service),
+            "arguments": [
+                {"name": key, **_argument(slot, given, results)}
+                for key, slot in (*((str(at), one) for at, one in enumerate(task.arguments)), *task.keywords.items())
+            ],
+            "after": list(task.after),
+            "goes_to": workflow.destinations[name],
+            "alternatives": [
+                {"name": one.name, "exits": one.exits, "on": list(one.on)}
+                for one in workflow.alternatives
+                if name in one.replaced or name in one.watched or one.name in workflow.wakers.get(name, ())
+            ],
+            "molecules": _molecules(workflow, task, given),
+        }
+    return told | _failure(space, found, name)
+
+
+def _service(workflow: Workflow, name: str) -> dict[str, Any]:
+    service = workflow.service(name)
+    if service is None:
+        return {"name": name}
+    policy = {key: value for key, value in msgspec.to_builtins(service.policy).items() if value is not None}
+    return {"name": name, "kind": service.kind, "target": cut(service.target, 500), "policy": policy}
+
+
+# ----------------------------------------------------------------------------------------------------- arguments
+
+
+def _inputs(found: Found) -> dict[str, Any]:
+    try:
+        given = values.decode(found.inputs) if found.inputs else {}
+    except ValueError:
+        return {}
+    defaults = {} if found.workflow is None else found.workflow.inputs
+    return {**defaults, **given} if isinstance(given, dict) else dict(defaults)
+
+
+def _argument(slot: Argument, given: dict[str, Any], results: dict[str, Any]) -> dict[str, Any]:
+    """Say where an argument comes from, and what it is as far as that is known."""
+    if isinstance(slot, Value):
+        return {"from": "value", "value": shown(slot.value, _VALUE_CHARACTERS_MAX)}
+    if isinstance(slot, Input):
+        known = {"value": shown(given[slot.name], _VALUE_CHARACTERS_MAX)} if slot.name in given else {}
+        return {"from": "input", "what": slot.name, **known}
+    if isinstance(slot, Result):
+        item = {} if slot.item is None else {"item": slot.item}
+        known = {}
+        if slot.task in results:
+            value = results[slot.task]
+            if slot.item is not None:
+                value = value[slot.item - 1] if isinstance(value, list | tuple) and slot.item <= len(value) else None
+            known = {"value": shown(value, _VALUE_CHARACTERS_MAX)}
+        return {"from": "result", "what": slot.task, **item, **known}
+    if isinstance(slot, Claim):
+        return {"from": "resource", "what": slot.resource, "value": slot.mode}
+    return {"from": type(slot).__name__.lower()}
+
+
+def _results(space: Space, found: Found, task: Task) -> dict[str, Any]:
+    """Give the results of the tasks that a task takes from, as far as they were called once and have answered."""
+    wanted = {slot.task for slot in task.slots if isinstance(slot, Result)}
+    if not wanted:
+        return {}
+    known: dict[str, Any] = {}
+    for _, entry in _entries(space, found):
+        if isinstance(entry, Answered) and entry.key in wanted and entry.failure is None:
+            is_known, value = _value(space, entry)
+            if is_known:
+                known[entry.key] = value
+    return known
+
+
+# --------------------------------------------------------------------------------------------------------- calls
+
+
+def _entries(space: Space, found: Found) -> Iterator[tuple[int, entries.Any]]:
+    """Give what the journals of a run say, with the place."""
+    after = 0
+    while True:
+        records = space.read(found.logs, after, READ_MAX)
+        for record in records:
+            after = record.position
+            place = record.log.removeprefix(found.logs)
+            try:
+                noted = entries.read(record.data)
+            except ValueError:
+                # The page of the run says so.
+                continue
+            for entry in noted:
+                yield int(place) if place.isdigit() else -1, entry
+        if len(records) < READ_MAX:
+            return
+
+
+def _calls(space: Space, found: Found, name: str) -> list[dict[str, Any]]:
+    """Tell of each call, in the order in which they began."""
+    names = frozenset(found.tasks)
+    told: list[dict[str, Any]] = []
+    out: dict[str, dict[str, Any]] = {}
+    for place, entry in _entries(space, found):
+        if not isinstance(entry, Called | Retried | Answered | Withdrawn):
+            continue
+        if entry.key != name and (not entry.key.startswith(name) or task_of(entry.key, names) != name):
+            continue
+        at = max(0.0, entry.at - found.created)
+        if isinstance(entry, Called) or entry.key not in out:
+            if isinstance(entry, Called) and entry.key in out:
+                out[entry.key] |= {"state": "interrupted", "ended": at}
+            out[entry.key] = {"key": entry.key, "began": at, "state": "running", "tries": [], "place": place}
+            told.append(out[entry.key])
+        call = out[entry.key]
+        if isinstance(entry, Retried):
+            call["tries"].append(at)
+        elif isinstance(entry, Withdrawn):
+            call |= {"state": "withdrawn", "ended": at}
+            del out[entry.key]
+        elif isinstance(entry, Answered):
+            call |= {"ended": at, "attempts": entry.attempts, **_answer(space, entry)}
+            del out[entry.key]
+    return told
+
+
+def _answer(space: Space, entry: Answered) -> dict[str, Any]:
+    failure = entry.failure
+    if failure is not None:
+        state = "cancelled" if failure.kind == "CANCELLED" else "failed"
+        return {"state": state, "kind": failure.kind, "text": cut(failure.text), "output": cut(failure.output)}
+    if entry.is_unkept:
+        return {"state": "done", "note": "its answer is no data, and was not kept"}
+    is_known, value = _value(space, entry)
+    return {"state": "done", "result": shown(value)} if is_known else {"state": "done", "note": str(value)}
+
+
+def _value(space: Space, entry: Answered) -> tuple[bool, Any]:
+    """Give the value of an answer; or why it is not shown."""
+    try:
+        data = space.get_blob(entry.blob) if entry.blob else entry.value
+        if len(data) > _BLOB_BYTES_MAX:
+            return False, f"its answer has {len(data):,} bytes, and is not shown"
+        return True, values.decode(data)
+    except (SolventError, ValueError, ImportError) as error:
+        return False, f"its answer does not read: {error}"
+
+
+def _failure(space: Space, found: Found, name: str) -> dict[str, Any]:
+    """Say why a task has failed in the end, with what its service has put out and the molecules that it holds."""
+    card = None if found.is_of_agents else card_of(space, found.run)
+    summary = None if card is None else summary_of(space, card)
+    for task, kind, cause, attempts, output, held in [] if summary is None else summary.failures:
+        if task == name:
+            said = {"kind": kind, "cause": cut(cause), "attempts": attempts, "output": cut(output)}
+            return {"failure": said | {"molecules": cut(held)}}
+    return {}
+
+
+def _molecules(workflow: Workflow, task: Task, given: dict[str, Any]) -> list[str]:
+    """Give the molecules with which a task begins."""
+    if workflow.is_controlled and len(workflow.tasks) > _CONTROLLED_TASKS_MAX:
+        return []
+    symbol = task_symbol(task.name)
+    try:
+        with deep_stack():
+            solution = Concretiser(workflow, given).concrete(frozenset({task.name})).solution
+            for one in solution:
+                if type(one) is tuple and one[0] == symbol and type(one[-1]) is Solution:
+                    return sorted(cut(print_molecule(part), _VALUE_CHARACTERS_MAX) for part in one[-1])
+    except (SolventError, OSError):
+        # A rule library of the user's own may be gone.
+        return []
+    return []
+
+
+__all__ = ["about_task"]
