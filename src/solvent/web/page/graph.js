@@ -99,6 +99,7 @@ export function show(root, run) {
       speak(box);
       draw();
     } else {
+      marks.selected = box;
       run.select(box ? box.tasks[0].name : null);
     }
   }

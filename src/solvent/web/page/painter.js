@@ -3,8 +3,8 @@
 import { colour } from "./dom.js";
 import { seconds, STATES } from "./words.js";
 
-const LINES_MAX = 4000;
-const CURVES_MAX = 2500;
+const LINES_MAX = 1200;
+const CURVES_MAX = 1000;
 const RADIUS = 8;
 const STACK = 4;
 const NAMES = ["ground", "sheet", "raised", "line", "line-strong", "text", "text-soft", "text-faint", "accent", "adapted", "adapted-soft",
@@ -26,10 +26,9 @@ export function paint(context, scene, view, palette, marks, ratio) {
   context.setTransform(k, 0, 0, k, -view.x * k, -view.y * k);
   const right = view.x + view.width / view.scale;
   const bottom = view.y + view.height / view.scale;
-  const found = scene.within(view.x, view.y, right, bottom);
-  const boxes = found.boxes.filter((box) => box.x <= right && box.x + box.w >= view.x && box.y <= bottom && box.y + box.h >= view.y);
-  const pieces = found.pieces.filter((one) => one.left <= right && one.right >= view.x && one.top <= bottom && one.bottom >= view.y);
+  const { boxes, pieces } = scene.within(view.x, view.y, right, bottom);
   paintLines(context, pieces, view, palette);
+  if (marks.selected) paintChosen(context, marks.selected, view, palette);
   if (view.scale >= 0.35) paintLabels(context, scene, view, palette);
   if (view.scale < 0.12) paintDots(context, boxes, view, palette, marks);
   else for (const box of boxes) paintBox(context, box, scene.run, view, palette, marks);
@@ -56,6 +55,15 @@ function paintLines(context, pieces, view, palette) {
   if (!isFar) heads(context, plain, palette["line-strong"]);
   const few = special.length > LINES_MAX ? special.filter((_, at) => at % Math.ceil(special.length / LINES_MAX) === 0) : special;
   for (const piece of few) paintSpecial(context, piece, view, palette, isFar);
+}
+
+/** Draw the lines of the box that is chosen once more, so that they are found among others. */
+function paintChosen(context, box, view, palette) {
+  const pieces = box.pieces.filter((piece) => piece.isTaken).slice(0, LINES_MAX);
+  context.strokeStyle = palette.accent;
+  context.lineWidth = Math.max(2, 1.2 / view.scale);
+  trace(context, pieces, pieces.length > 100);
+  context.stroke();
 }
 
 function trace(context, pieces, isFar) {

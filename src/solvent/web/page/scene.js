@@ -4,10 +4,10 @@
 // task is replaced (`fade`), one that stood by grows in (`wake`), a line to it is drawn from its beginning to its end
 // (`on`), and a line that is no longer taken pales (`pale`).
 
-const CELL = 700;
 const OUT = new Set(["replaced", "asleep", "unused"]);
 const FADES = { replaced: 0.55, unused: 0.6, asleep: 0.75 };
 const WORST = ["failed", "running", "interrupted", "waiting", "cancelled", "done", "replaced", "asleep", "unused"];
+const NEAR = 30;
 const SPEED = 3.2;
 const FLASH_SECONDS = 1.8;
 
@@ -16,7 +16,6 @@ export class Scene {
     this.layout = layout;
     this.run = run;
     this.moving = new Set();
-    this.cells = new Map();
     this.boxOf = new Map();
     this.boxes = layout.boxes.map((box, number) => this.#box(box, number));
     this.pieces = layout.pieces.map((piece) => this.#piece(piece, layout.edges));
@@ -29,7 +28,6 @@ export class Scene {
     const tasks = given.members.map((member) => this.run.tasks[member]);
     const box = { ...given, number, tasks, isMany: tasks.length > 1, pieces: [], state: "", fade: 1, wake: 1, flash: 0, counts: null };
     for (const task of tasks) this.boxOf.set(task.number, box);
-    this.#file(box, box.x, box.y, box.x + box.w, box.y + box.h, "boxes");
     return box;
   }
 
@@ -52,44 +50,20 @@ export class Scene {
       this.boxes[source].pieces.push(piece);
       this.boxes[target].pieces.push(piece);
     }
-    this.#file(piece, left, top, right, bottom, "pieces");
     return piece;
   }
 
-  /** Put something into all cells that it touches, so that what is in sight is found without looking at all. */
-  #file(thing, left, top, right, bottom, what) {
-    for (let x = Math.floor(left / CELL); x <= Math.floor(right / CELL); x++) {
-      for (let y = Math.floor(top / CELL); y <= Math.floor(bottom / CELL); y++) {
-        const key = `${x},${y}`;
-        let cell = this.cells.get(key);
-        if (!cell) this.cells.set(key, (cell = { boxes: [], pieces: [] }));
-        cell[what].push(thing);
-      }
-    }
-  }
-
-  /** Give the boxes and lines that touch a part of the picture. */
+  /** Give the boxes and lines that touch a part of the picture; to compare four numbers of each is quick enough. */
   within(left, top, right, bottom) {
-    const across = Math.floor(right / CELL) - Math.floor(left / CELL) + 1;
-    const down = Math.floor(bottom / CELL) - Math.floor(top / CELL) + 1;
-    if (across * down >= this.cells.size) return { boxes: this.boxes, pieces: this.pieces };
-    const boxes = new Set();
-    const pieces = new Set();
-    for (let x = Math.floor(left / CELL); x <= Math.floor(right / CELL); x++) {
-      for (let y = Math.floor(top / CELL); y <= Math.floor(bottom / CELL); y++) {
-        const cell = this.cells.get(`${x},${y}`);
-        if (!cell) continue;
-        for (const box of cell.boxes) boxes.add(box);
-        for (const piece of cell.pieces) pieces.add(piece);
-      }
-    }
-    return { boxes: [...boxes], pieces: [...pieces] };
+    return {
+      boxes: this.boxes.filter((box) => box.x <= right && box.x + box.w >= left && box.y <= bottom && box.y + box.h >= top),
+      pieces: this.pieces.filter((one) => one.left <= right && one.right >= left && one.top <= bottom && one.bottom >= top),
+    };
   }
 
   /** Give the box at a point. */
   at(x, y) {
-    const cell = this.cells.get(`${Math.floor(x / CELL)},${Math.floor(y / CELL)}`);
-    return cell?.boxes.find((box) => x >= box.x && x <= box.x + box.w && y >= box.y && y <= box.y + box.h) ?? null;
+    return this.boxes.find((box) => x >= box.x && x <= box.x + box.w && y >= box.y && y <= box.y + box.h) ?? null;
   }
 
   /** Take the states of tasks that have changed; gives the boxes that look different now. */
@@ -161,20 +135,20 @@ export class Scene {
     return this.moving.size > 0;
   }
 
-  /** Give the nearest box in a direction from another: `left`, `right`, `up`, `down`. */
+  /** Give the nearest box in a direction from another: `left`, `right` in its layer, `up`, `down` in the next one. */
   beside(box, way) {
     const middle = (one) => [one.x + one.w / 2, one.y + one.h / 2];
     const [x, y] = middle(box);
-    let best = null;
-    let least = Infinity;
+    const found = [];
     for (const other of this.boxes) {
-      if (other === box) continue;
       const [dx, dy] = [middle(other)[0] - x, middle(other)[1] - y];
       const [along, across] = { left: [-dx, dy], right: [dx, dy], up: [-dy, dx], down: [dy, dx] }[way];
-      if (along <= 1 || ((way === "left" || way === "right") && Math.abs(dy) > 30)) continue;
-      const cost = along + 2 * Math.abs(across);
-      if (cost < least) [best, least] = [other, cost];
+      if (along > 1) found.push({ other, along, across: Math.abs(across) });
     }
-    return best;
+    if (way === "left" || way === "right") {
+      return found.filter((one) => one.across < NEAR).sort((one, next) => one.along - next.along)[0]?.other ?? null;
+    }
+    const next = Math.min(...found.map((one) => one.along));
+    return found.filter((one) => one.along < next + NEAR).sort((one, after) => one.across - after.across)[0]?.other ?? null;
   }
 }

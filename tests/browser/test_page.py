@@ -1,0 +1,150 @@
+"""The page in a real browser: a run begins, fails, heals and ends, and somebody looks on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.browser.chromium import browser, looking
+from tests.browser.commands import run_of_weather, serving
+from tests.unit.web.flows import going
+from tests.unit.web.records import wide_workflow, write_run
+from tests.unit.web.serving import served
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from playwright.sync_api import Browser
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    """Give a browser for all tests of the module."""
+    with browser() as found:
+        yield found
+
+
+def box(name: str, state: str) -> str:
+    """Name the box of a task in a state, as those hear of it who do not see the canvas."""
+    return f'.stage [data-box="{name}"][data-state="{state}"]'
+
+
+def test_a_run_is_seen_to_fail_to_heal_and_to_end(chromium: Browser, tmp_path: Path) -> None:
+    """The run appears in the list; its failure, what takes over, and the result are seen as they happen."""
+    with serving(tmp_path) as address, looking(chromium, address) as seen:
+        page = seen.page
+        seen.go("")
+        page.get_by_text("There are no runs yet.").wait_for()
+        with run_of_weather(tmp_path):
+            page.locator(".row", has_text="weather-1").click()
+            seen.wait(box("ask_satellite", "failed"))
+            seen.wait(box("ask_stations", "asleep"))
+            assert "the satellite does not answer" in page.locator(".side .error").inner_text()
+            (tmp_path / "warm").touch()
+            seen.wait(box("ask_stations", "running"))
+            seen.wait(box("ask_satellite", "replaced"))
+            assert page.locator(".said").inner_text() == "↻ no satellite: ask_stations instead of ask_satellite"
+            (tmp_path / "measured").touch()
+            seen.wait(box("write_report", "done"))
+            seen.wait('.run-head > .state[data-state="done"]')
+            assert page.locator(".side .result").inner_text() == "Porto 20, Faro 18"
+        page.get_by_role("tab", name="Timeline").click()
+        seen.wait('.lane[data-rows="5"]')
+        page.get_by_role("tab", name="Tasks").click()
+        page.locator('.line[data-task="ask_satellite"]').click()
+        page.locator(".side .call .bad").get_by_text("ConnectionError: the satellite does not answer").wait_for()
+
+
+def test_several_viewers_see_the_same_and_one_that_was_cut_off_catches_up(chromium: Browser, tmp_path: Path) -> None:
+    """A viewer without a network for a while shows the end as soon as it has one again."""
+    with served(tmp_path / "space.db") as client, going(tmp_path) as gate:
+        address = str(client.base_url)
+        with looking(chromium, address) as one, looking(chromium, address) as other:
+            for seen in (one, other):
+                seen.go("#/run/healing-1")
+                seen.wait(box("last", "running"))
+            other.page.context.set_offline(offline=True)
+            gate.is_open.set()
+            one.wait(box("last", "done"))
+            other.page.context.set_offline(offline=False)
+            other.wait(box("last", "done"))
+            other.problems.clear()  # That there was no network is said on the console.
+
+
+def test_the_page_is_used_by_keys_alone(chromium: Browser, tmp_path: Path) -> None:
+    """Runs are found and opened, boxes chosen, tabs changed, help and theme shown, all from the keyboard."""
+    run = write_run(tmp_path / "space.db", wide_workflow(12))
+    with served(tmp_path / "space.db") as client, looking(chromium, str(client.base_url)) as seen:
+        page, keys = seen.page, seen.page.keyboard
+        seen.go("")
+        seen.wait(".row")
+        keys.press("/")
+        keys.type("wide")
+        keys.press("Escape")
+        keys.press("j")
+        keys.press("Enter")
+        seen.wait(box("split", "done"))
+        keys.press("ArrowDown")
+        keys.press("ArrowDown")
+        seen.wait('.stage [aria-selected="true"]')
+        assert page.locator('.stage [aria-selected="true"]').inner_text().startswith("fetch_")
+        keys.press("2")
+        seen.wait(".lane")
+        keys.press("3")
+        seen.wait(".line")
+        keys.press("?")
+        page.get_by_role("dialog", name="Keyboard").get_by_text("light or dark").wait_for()
+        keys.press("Escape")
+        before = page.locator("html").get_attribute("data-theme")
+        keys.press("d")
+        assert page.locator("html").get_attribute("data-theme") != before
+        assert f"#/run/{run}/tasks" in page.url
+
+
+def test_everything_that_can_be_pressed_has_a_name(chromium: Browser, tmp_path: Path) -> None:
+    """Whoever cannot see the page hears what each button, link and field is."""
+    run = write_run(tmp_path / "space.db", wide_workflow(12))
+    unnamed = """() => [...document.querySelectorAll("button, a, input, [role=tab], [role=listbox], [tabindex='0']")]
+        .filter((one) => one.offsetParent !== null && !one.closest("[hidden]"))
+        .filter((one) => !(one.getAttribute("aria-label") || one.textContent.trim() || one.labels?.length))
+        .map((one) => one.outerHTML)"""
+    with served(tmp_path / "space.db") as client, looking(chromium, str(client.base_url)) as seen:
+        for where in ("#/", f"#/run/{run}/graph/fold_1", f"#/run/{run}/timeline", f"#/run/{run}/tasks"):
+            seen.go(where)
+            seen.wait(".row, .call, .lane, .line")
+            assert seen.page.evaluate(unnamed) == []
+
+
+def test_who_wants_no_motion_sees_none(chromium: Browser, tmp_path: Path) -> None:
+    """With reduced motion an adaptation is there at once, and nothing on the page moves by itself."""
+    with (
+        served(tmp_path / "space.db") as client,
+        going(tmp_path),
+        looking(chromium, str(client.base_url), reduced_motion="reduce") as seen,
+    ):
+        seen.go("#/run/healing-1")
+        seen.wait(box("odd", "replaced"))
+        assert seen.page.evaluate("() => document.getAnimations().length") == 0
+
+
+def test_a_run_is_cancelled_with_the_secret_only(chromium: Browser, tmp_path: Path) -> None:
+    """The page asks for the secret; a wrong one is said to be wrong, the right one ends the run."""
+    secret = "a secret of some length"  # noqa: S105 - that of a test
+    with (
+        served(tmp_path / "space.db", secret=secret) as client,
+        going(tmp_path),
+        looking(chromium, str(client.base_url)) as seen,
+    ):
+        page = seen.page
+        seen.go("#/run/healing-1")
+        page.get_by_role("button", name="Cancel run").click()
+        field = page.get_by_label("The secret")
+        field.fill("wrong")
+        field.press("Enter")
+        page.get_by_text("that is not the secret").wait_for()
+        seen.problems.clear()  # That it was refused is said on the console.
+        field.fill(secret)
+        field.press("Enter")
+        seen.wait('.run-head > .state[data-state="cancelled"]')

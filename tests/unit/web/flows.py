@@ -1,0 +1,95 @@
+"""Workflows that really run, and are recorded, for the tests of the page."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from solvent.live.space import open_space
+from solvent.running.records import recorded_run
+from solvent.running.records.runs import new_run
+from solvent.workflow.model import Alternative, Input, Policy, Result, Service, Task, Value, Workflow
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+SECONDS_MAX = 30.0
+
+
+class Gate:
+    """What a workflow waits at, until a test lets it go on."""
+
+    def __init__(self) -> None:
+        self.is_open = threading.Event()
+
+    def wait(self, *_: Any) -> str:
+        """Be called, and wait."""
+        assert self.is_open.wait(SECONDS_MAX)
+        return "through"
+
+
+def begin(number: int) -> list[int]:
+    """Give two numbers."""
+    return [number, number + 1]
+
+
+def broken(*_: Any) -> int:
+    """Fail."""
+    raise ValueError("no such column")
+
+
+def add(numbers: list[int], by: int) -> int:
+    """Add."""
+    return sum(numbers) + by
+
+
+def healing(gate: Gate) -> Workflow:
+    """Give a workflow in which `odd` fails and `spare` takes over, after which it waits at a gate."""
+    services = (
+        Service("begin", function=begin),
+        Service("broken", function=broken, policy=Policy(retries=1, backoff=0.01)),
+        Service("add", function=add),
+        Service("gate", function=gate.wait),
+    )
+    tasks = (
+        Task("first", "begin", (Input("n"),)),
+        Task("odd", "broken", (Result("first"),)),
+        Task("spare", "add", (Result("first"), Value(10))),
+        Task("sum", "add", (Result("first"),), {"by": Result("odd")}),
+        Task("last", "gate", (Result("sum"),)),
+    )
+    spare = Alternative("instead", exits={"odd": "spare"})
+    return Workflow("healing", tasks, services, (spare,), inputs={"n": 1})
+
+
+@contextmanager
+def going(folder: Path, name: str = "healing-1", gate: Gate | None = None) -> Iterator[Gate]:
+    """Run the workflow in a thread, recorded in `space.db` of a folder; it ends with the context at the latest."""
+    gate = gate or Gate()
+    workflow = healing(gate)
+    with open_space(str(folder / "space.db"), is_durable=False) as space:
+        held = new_run(space, workflow, {"n": 1}, file="healing.py")
+        held.name(name)
+        run = recorded_run(workflow, {"n": 1}, journal=held.journal, should_stop=held.is_cancelled)
+        held.open()
+        thread = threading.Thread(target=lambda: held.end(run.run()))
+        thread.start()
+        try:
+            yield gate
+        finally:
+            gate.is_open.set()
+            thread.join(SECONDS_MAX)
+            assert not thread.is_alive()
+
+
+def recorded(folder: Path, name: str = "healing-1") -> None:
+    """Run the workflow to its end."""
+    gate = Gate()
+    gate.is_open.set()
+    with going(folder, name, gate):
+        pass
+
+
+__all__ = ["Gate", "going", "healing", "recorded"]
