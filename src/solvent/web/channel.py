@@ -32,8 +32,6 @@ KEPT_MAX = 20_000
 BATCH_MAX = 2_000
 LOOK_SECONDS = 1.0
 """How often is looked at the latest: that a process died is no change of the space."""
-PAUSE_SECONDS = 0.04
-"""Between two looks at least, so that what happens together is told together."""
 LINGER_SECONDS = 20.0
 PING_SECONDS = 15.0
 RETRY_MS = 1_000
@@ -45,6 +43,10 @@ class Source(Protocol):
     @property
     def scopes(self) -> tuple[str, ...]:
         """The logs and keys at whose change it is time to look."""
+
+    @property
+    def pause_seconds(self) -> float:
+        """How long to wait between two looks at least, so that what happens together is told together."""
 
     def look(self) -> list[Message]:
         """Look, and say what has changed since the last time."""
@@ -110,7 +112,7 @@ class Channel:
         with space.watch(self._source.scopes) as watch:
             while not self._is_over.is_set() and not self._is_unwanted():
                 self._look_once()
-                self._is_over.wait(PAUSE_SECONDS)
+                self._is_over.wait(self._source.pause_seconds)
                 watch.wait(LOOK_SECONDS)
         self._is_over.set()
 

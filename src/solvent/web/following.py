@@ -34,6 +34,8 @@ def state_of(card: RunCard) -> str:
 class Following:
     """What a channel follows: one run (see `channel.Source`)."""
 
+    pause_seconds = 0.04
+
     def __init__(self, space: Space, found: Found) -> None:
         self.found = found
         self.scopes = (f"runs/{found.run}", f"runs/{found.run}/")

@@ -41,7 +41,10 @@ def laid_out(graph: Graph, opened: Sequence[str], *, is_whole: bool) -> Message:
     limit = len(graph.nodes) if is_whole else _limit(graph)
     grouped = group(graph, limit, opened=frozenset(opened))
     shown = grouped.graph
-    nodes = tuple(replace(node, lines=(*node.written, _ROOM)) if node.is_many else node for node in shown.nodes)
+    nodes = tuple(
+        replace(node, lines=(*node.written, _ROOM)) if len(members) > 1 else node
+        for node, members in zip(shown.nodes, grouped.members, strict=True)
+    )
     places = place(replace(shown, nodes=nodes))
     return {
         "width": places.width,

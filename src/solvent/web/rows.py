@@ -92,6 +92,7 @@ class Rows:
     """What a channel follows: all runs of a space (see `channel.Source`)."""
 
     scopes = ("runs/", SUBMITTED, FINISHED)
+    pause_seconds = 0.3
 
     def __init__(self, space: Callable[[], Space | None], workflows: Workflows) -> None:
         self._space = space

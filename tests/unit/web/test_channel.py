@@ -27,6 +27,7 @@ class Counter:
     """A source that counts the records of a log, and how often it was made."""
 
     scopes = ("log",)
+    pause_seconds = 0.01
     made = 0
 
     def __init__(self, space: Space) -> None:

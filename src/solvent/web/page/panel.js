@@ -16,7 +16,7 @@ export function panel(root, run) {
   /** Show a task, or how the run stands. */
   function show(chosen) {
     task = chosen;
-    if (chosen) many = null;
+    many = null;
     shownFor = "";
     draw();
   }

@@ -34,7 +34,9 @@ export function show(root, [name, ...words], page) {
   /** Show a task, or nothing, beside; the address says which. */
   run.select = (task) => {
     const chosen = TABS.find((one) => one.name === tab?.name && one.takesTask) ?? TABS[0];
-    location.replace(address(["run", name, chosen.name, ...(task ? [task] : [])]));
+    const next = address(["run", name, chosen.name, ...(task ? [task] : [])]);
+    if (location.hash === next) open([chosen.name, ...(task ? [task] : [])]);
+    else location.replace(next);
   };
   run.showMany = (title, tasks) => { setSide(true); beside_.showMany(title, tasks); };
 

@@ -1,0 +1,88 @@
+"""Pictures of the page for the documentation, in both themes: `make screenshots` makes them anew; look at them.
+
+What they show is real: a workflow that heals, run while the picture is taken, a run by agents, and a large one.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from tests.browser.chromium import browser, looking
+from tests.browser.commands import run_of_weather
+from tests.cli.command import arguments, environment
+from tests.repo.project import ROOT
+from tests.unit.web.records import wide_workflow, write_run
+from tests.unit.web.serving import served
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+    from tests.browser.chromium import Watched
+
+FOLDER = ROOT / "docs" / "figures" / "web"
+SIZE = {"width": 1120, "height": 640}
+THEMES = ("light", "dark")
+MORNING = ROOT / "examples" / "workflows" / "first" / "morning.py"
+
+
+def main() -> None:
+    """Make all pictures."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory() as name, browser() as chromium:
+        folder = Path(name)
+        space = folder / "space.db"
+        for words in (("--name", "morning-1"), ("--name", "morning-2", "--agents", "2", "--no-sync")):
+            command = arguments("run", MORNING, "--space", space, *words)
+            subprocess.run(command, check=True, cwd=folder, env=environment(), capture_output=True)
+        large = write_run(space, wide_workflow(1000), until=0.6)
+        with served(space, shown=".solvent/space.db") as client:
+            _healing(chromium, str(client.base_url), folder)
+            for theme in THEMES:
+                with looking(chromium, str(client.base_url), viewport=SIZE, color_scheme=theme) as seen:
+                    _still(seen, theme, large)
+    sys.stdout.write(f"{FOLDER} has the pictures: look at them.\n")
+
+
+def _shoot(seen: Watched, name: str, theme: str) -> None:
+    seen.page.wait_for_timeout(1500)
+    seen.page.screenshot(path=FOLDER / f"{name}-{theme}.png")
+
+
+def _healing(chromium: Browser, address: str, folder: Path) -> None:
+    """Take pictures of a run that has failed, and then of what takes over."""
+    both = [looking(chromium, address, viewport=SIZE, color_scheme=theme) for theme in THEMES]
+    with both[0] as light, both[1] as dark, run_of_weather(folder):
+        for seen in (light, dark):
+            seen.go("")
+            seen.wait('.row[data-run="weather-1"]')
+            seen.go("#/run/weather-1")
+            seen.wait('[data-box="ask_satellite"][data-state="failed"]')
+            _shoot(seen, "failed", THEMES[seen is dark])
+        (folder / "warm").touch()
+        for seen in (light, dark):
+            seen.wait('[data-box="ask_stations"][data-state="running"]')
+            _shoot(seen, "healing", THEMES[seen is dark])
+
+
+def _still(seen: Watched, theme: str, large: str) -> None:
+    """Take pictures of runs that stand still."""
+    shown = {
+        "runs": ("#/", ".row"),
+        "task": ("#/run/morning-1/graph/ask_stations", ".side .call"),
+        "timeline": ("#/run/morning-1/timeline/check_trains", ".side .call"),
+        "tasks": (f"#/run/{large}/tasks", ".line[data-task]"),
+        "many": (f"#/run/{large}/graph", '.stage[data-boxes="6"]'),
+        "agents": ("#/run/morning-2/agents", "[data-place]"),
+    }
+    for name, (where, what) in shown.items():
+        seen.go(where)
+        seen.wait(what)
+        _shoot(seen, name, theme)
+
+
+if __name__ == "__main__":
+    main()
