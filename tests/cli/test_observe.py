@@ -273,6 +273,18 @@ def test_a_run_logs_its_tasks(tmp_path: Path) -> None:
     assert (lines[-1]["event"], lines[-1]["state"]) == ("run.done", "done")
 
 
+def test_who_watches_agents_logs_what_they_do(tmp_path: Path) -> None:
+    """A run by agents that were started here is told in the same way, as far as it can be seen from outside."""
+    put_flow(tmp_path)
+    (tmp_path / "open").touch()
+    words = ("run", "flow.yaml", *SPACE, "--name", "r1", "--agents", "1", "--log-format", "json")
+    result = solvent(*words, cwd=tmp_path)
+    assert result.out == "sum: 17\n"
+    lines = [json.loads(line) for line in result.err.splitlines()]
+    assert ("task.failed", "odd") in {(line["event"], line.get("task")) for line in lines}
+    assert (lines[-1]["event"], lines[-1]["run"]) == ("run.done", "r1")
+
+
 def test_logs_are_for_workflows(tmp_path: Path) -> None:
     """A program has no tasks to tell of."""
     (tmp_path / "max.hocl").write_text("<1>")

@@ -6,7 +6,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from solvent.cli.live import view_of
+from solvent.cli.live import view_for
 from solvent.cli.recording import local_time
 from solvent.cli.render import complain, counted, write, write_json
 from solvent.cli.secrecy import redacted, shown
@@ -19,8 +19,10 @@ from solvent.running.agents.plans import FINISHED, SUBMITTED, ending_of, name_fr
 from solvent.running.report import Report
 
 if TYPE_CHECKING:
+    from argparse import Namespace
     from collections.abc import Sequence
 
+    from solvent.cli.live import View
     from solvent.live.space import Space
     from solvent.running.agents.launching import Launched
     from solvent.running.agents.plans import Ending, Plan
@@ -63,11 +65,11 @@ def runs_of_agents(space: Space) -> list[str]:
         after = records[-1].position
 
 
-def watch_run(space: Space, run: str, *, is_json: bool, launched: Sequence[Launched] = ()) -> int:
+def watch_run(space: Space, run: str, options: Namespace, *, launched: Sequence[Launched] = ()) -> int:
     """Show how a run goes on, to its end, and say how it ended; Ctrl-C ends the watching only."""
     plan = existing(space, run)
     workflow = workflow_of(space, plan)
-    view = view_of(workflow, is_quiet=is_json and not sys.stderr.isatty())
+    view = view_for(workflow, options, run=run)
     following = Following(space, run, workflow, plan.created)
     try:
         with Watch() as watch, view, space.watch([f"runs/{run}/", FINISHED]) as changes:
@@ -83,7 +85,7 @@ def watch_run(space: Space, run: str, *, is_json: bool, launched: Sequence[Launc
                 changes.wait(WAIT_SECONDS)
     except KeyboardInterrupt:
         return _interrupted()
-    return tell_end(space, run, is_json=is_json)
+    return tell_end(space, run, options, view=view)
 
 
 def _interrupted() -> int:
@@ -105,17 +107,20 @@ def _see_whether_launched_live(launched: Sequence[Launched]) -> None:
         raise problem
 
 
-def tell_end(space: Space, run: str, *, is_json: bool) -> int:
+def tell_end(space: Space, run: str, options: Namespace, *, view: View | None = None) -> int:
     """Print the results of a run that has ended, as a run in this process does, and give its exit code."""
     plan, ending = existing(space, run), ending_of(space, run)
     assert ending is not None
     workflow = workflow_of(space, plan)
     report = report_of_run(space, run, plan, ending, workflow)
-    if is_json:
+    if view is not None:
+        view.end(report)
+    if options.format == "json":
         write_report_as_json(workflow, report, run=run)
     else:
         write_results(report)
-        write_summary(workflow, report)
+        if options.log_format != "json":
+            write_summary(workflow, report)
     sys.stdout.flush()
     return 0 if ending.state == "done" else 1
 

@@ -14,6 +14,7 @@ from solvent.cli.board import MARKS, STYLES, Board
 from solvent.cli.render import counted, shortened, write
 
 if TYPE_CHECKING:
+    from argparse import Namespace
     from collections.abc import Iterator
 
     from solvent.running.report import Event, Report
@@ -217,4 +218,15 @@ def view_of(workflow: Workflow, *, is_quiet: bool = False) -> View:
     return View(workflow) if is_quiet else Lines(workflow)
 
 
-__all__ = ["Lines", "Picture", "View", "view_of"]
+def view_for(workflow: Workflow, options: Namespace, *, run: str) -> View:
+    """Choose how to show a run as the options say: as lines of a log, if that is asked for."""
+    if options.log_format is None and options.log_level is None:
+        is_json = options.format == "json" and not sys.stderr.isatty()
+        return view_of(workflow, is_quiet=is_json or getattr(options, "trace", False))
+    from solvent.cli.log import Log, LogView
+
+    log = Log(sys.stderr, is_json=options.log_format == "json", level=options.log_level)
+    return LogView(workflow, log, run)
+
+
+__all__ = ["Lines", "Picture", "View", "view_for", "view_of"]

@@ -76,14 +76,14 @@ def watch_with_agents(space: Space, run: str, options: Namespace) -> int:
     """Start agents, if that is wanted, and watch a run; Ctrl-C asks those that were started here to end."""
     from solvent.running.agents.launching import launch
 
-    url, is_json = url_of(options), options.format == "json"
+    url = url_of(options)
     more = ["--ttl", f"{options.ttl:g}", "--until", run]
     more += ["--jobs", str(options.jobs)] if options.jobs else []
     more += [*(["--otel"] if options.otel else []), *log_words(options)]
     more += ["--no-sync"] if getattr(options, "no_sync", False) else []
     launched = launch(url, [options.file], options.agents, more=more) if options.agents else []
     try:
-        code = watch_run(space, run, is_json=is_json, launched=launched)
+        code = watch_run(space, run, options, launched=launched)
     finally:
         for one in launched:
             one.stop()
@@ -116,7 +116,7 @@ def resume_by_agents(space: Space, options: Namespace) -> int | None:
             raise AgentProblem("A104", "`--agents` goes on with runs that were given to agents, and this is none")
         return None
     if ending_of(space, run) is not None:
-        return tell_end(space, run, is_json=options.format == "json")
+        return tell_end(space, run, options)
     if options.agents:
         if not options.file:
             hint = "--file WORKFLOW: an agent offers the services of a file, not what a run says"

@@ -12,7 +12,7 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from solvent.cli.live import view_of
+from solvent.cli.live import view_for
 from solvent.cli.recording import begin_record, tell_how_to_resume, tell_of_record
 from solvent.cli.render import complain, write_reaction
 from solvent.cli.summary import write_report_as_json, write_results, write_summary
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from solvent.chemistry.solution import Solution
-    from solvent.cli.live import View
     from solvent.engine.reaction import Reaction
     from solvent.engine.trace import Recorder
     from solvent.running.observing.tracing import RunTrace
@@ -133,7 +132,7 @@ def _execute(
 ) -> int:
     from datetime import UTC, datetime
 
-    view = _view(workflow, options, held)
+    view = view_for(workflow, options, run="" if held is None else held.card.run)
     tracer = Tracer() if options.trace else None
     began = datetime.now(UTC)
     try:
@@ -180,17 +179,6 @@ def _execute(
         if held is not None and options.log_format != "json":
             tell_of_record(held, run, options)
     return exit_code(report)
-
-
-def _view(workflow: Workflow, options: Namespace, held: HeldRun | None) -> View:
-    """Choose how a run is seen: as lines of a log, if that is asked for."""
-    if options.log_format is None and options.log_level is None:
-        is_json = options.format == "json"
-        return view_of(workflow, is_quiet=options.trace or (is_json and not sys.stderr.isatty()))
-    from solvent.cli.log import Log, LogView
-
-    log = Log(sys.stderr, is_json=options.log_format == "json", level=options.log_level)
-    return LogView(workflow, log, "" if held is None else held.card.run)
 
 
 def _run_of(held: HeldRun | None, workflow: Workflow, inputs: dict[str, Any] | None, **options: Any) -> WorkflowRun:
