@@ -26,7 +26,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
 from solvent.errors import SpaceError
 
@@ -62,6 +62,16 @@ class Append(NamedTuple):
     log: str
     data: bytes
     expected: int | None = None
+
+
+class Promise(Protocol):
+    """Positions that will be known, or what is wrong."""
+
+    def done(self) -> bool:
+        """Say whether the result is there."""
+
+    def result(self) -> list[int]:
+        """Wait for it; raise `SpaceError` if something is wrong."""
 
 
 class Watch(ABC):
@@ -122,8 +132,8 @@ class Space(ABC):
                 found.append(error)
         return found
 
-    def append_soon(self, appends: Sequence[Append]) -> Future[list[int]]:
-        """Begin to `append_all`, perhaps without waiting for it; the future has the positions, or what was wrong."""
+    def append_soon(self, appends: Sequence[Append]) -> Promise:
+        """Begin to `append_all`, perhaps without waiting for it; who makes sure of it asks for the result."""
         future = Future[list[int]]()
         try:
             future.set_result(self.append_all(appends))
@@ -247,6 +257,7 @@ __all__ = [
     "READ_MAX",
     "Append",
     "Entry",
+    "Promise",
     "Record",
     "Space",
     "Watch",

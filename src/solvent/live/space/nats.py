@@ -24,6 +24,7 @@ from solvent.live.space.interface import (
     READ_MAX,
     Append,
     Entry,
+    Promise,
     Record,
     Space,
     Watch,
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
     from solvent.live.space.nats_address import Address
     from solvent.live.space.nats_link import Link
-    from solvent.live.space.nats_stream import Sending, Stored
+    from solvent.live.space.nats_stream import Sending, Stored, Stream
     from solvent.live.space.nats_streams import Streams, Subjects
     from solvent.live.space.nats_watch import NatsWatch
 
@@ -130,11 +131,15 @@ class NatsSpace(Space):
 
     def append_each(self, appends: Sequence[Append]) -> list[int | SpaceError]:
         """Append records that have nothing to do with each other, one behind the other without waiting in between."""
-        return self._link.run(self._streams.records.append_each([self._sending(one) for one in appends]))
+        if not appends:
+            return []
+        return _Soon(self._link, self._streams.records, [self._sending(one) for one in appends]).results()
 
-    def append_soon(self, appends: Sequence[Append]) -> Future[list[int]]:
+    def append_soon(self, appends: Sequence[Append]) -> Promise:
         """Begin to `append_all` without waiting for it."""
         try:
+            if len(appends) == 1:
+                return _Soon(self._link, self._streams.records, [self._sending(appends[0])])
             return self._link.start(self._append_all(appends))
         except SpaceError as error:
             future = Future[list[int]]()
@@ -161,7 +166,14 @@ class NatsSpace(Space):
             return []
         # None is read twice.
         scopes = [one for one in scopes if not is_within(one, [other for other in scopes if other != one])]
-        found = self._link.run(self._read(scopes, after, limit))
+        found: list[Stored] | None = None
+        if len(scopes) == 1 and self.replicas == 1:
+            # Mostly it is little, and one answer of one server.
+            records = self._streams.records
+            page = self._link.ask_many_soon(*records.page(self._subjects.of_logs(scopes[0]), after, limit)).result()
+            found = records.read_from(page, limit)
+        if found is None:
+            found = self._link.run(self._read(scopes, after, limit))
         return [Record(one.position, self._subjects.log_of(one.subject), one.data) for one in found]
 
     async def _read(self, scopes: Sequence[str], after: int, limit: int) -> list[Stored]:
@@ -286,6 +298,28 @@ class NatsSpace(Space):
         for watch in watches:
             watch.close()
         self._link.close()
+
+
+class _Soon:
+    """Records that are on their way to a stream."""
+
+    def __init__(self, link: Link, stream: Stream, sendings: Sequence[Sending]) -> None:
+        self._link = link
+        self._stream = stream
+        self._asked = stream.asked(sendings)
+        self._future = link.ask_each_soon([message for _, _, message in self._asked])
+
+    def done(self) -> bool:
+        return self._future.done()
+
+    def results(self) -> list[int | SpaceError]:
+        answers = self._future.result()
+        return self._stream.positions(answers) or self._link.run(self._stream.settle(self._asked, answers))
+
+    def result(self) -> list[int]:
+        from solvent.live.space.nats_stream import all_of
+
+        return all_of(self.results())
 
 
 def _entry(stored: Stored | None) -> Entry | None:

@@ -20,7 +20,9 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+from concurrent.futures import Future
 from contextlib import suppress
+from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nats.errors import Error as NatsError
@@ -29,12 +31,11 @@ from nats.nuid import NUID
 from solvent.errors import SpaceError
 from solvent.live.space.nats_client import Servers
 from solvent.live.space.nats_problems import NOT_ENABLED, ApiError, problem
-from solvent.live.space.nats_questions import Answers, Outgoing, Question, Share
+from solvent.live.space.nats_questions import Answers, AnyFuture, Outgoing, Question, Share
 from solvent.live.space.nats_wire import message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
-    from concurrent.futures import Future
 
     from solvent.live.space.nats_address import Address
     from solvent.live.space.nats_client import OneClient
@@ -68,6 +69,7 @@ class Link:
         self._nuid = NUID()
         self._inbox = f"_INBOX.{self._nuid.next().decode()}."
         self._sender = self._nuid.next().decode()
+        self._ids = count(1)
         self._numbers = 0
         self._waiting: dict[bytes, Question] = {}
         self._listeners: dict[int, tuple[str, Callable[[], None]]] = {}
@@ -89,9 +91,11 @@ class Link:
 
     def start(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
         """Let a coroutine begin in the link's loop; the future has what it gives."""
-        if self._is_closed or self._pid != os.getpid():
+        try:
+            self._check()
+        except SpaceError:
             coroutine.close()
-            raise SpaceError("E408", "the space is closed" if self._is_closed else "the space is of another process")
+            raise
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
@@ -116,6 +120,32 @@ class Link:
         if not self._thread.is_alive():
             self._loop.close()
 
+    def ask_each_soon(self, messages: Sequence[Outgoing]) -> Future[list[Answer | SpaceError]]:
+        """Do as `ask_each` does, without a task in the loop, which would cost more than all the rest."""
+        return self._begin_soon(self._begin_each, messages)
+
+    def ask_many_soon(self, subject: str, data: bytes) -> Future[list[Answer]]:
+        """Do as `ask_many` does, without a task in the loop."""
+        return self._begin_soon(self._begin_many, Outgoing(subject, data))
+
+    def _begin_soon(self, begin: Callable[[Any, Any], None], what: Any) -> Future[Any]:
+        self._check()
+        future = Future[Any]()
+
+        def do() -> None:
+            try:
+                self._check()
+                begin(what, future)
+            except SpaceError as error:
+                future.set_exception(error)
+
+        self._loop.call_soon_threadsafe(do)
+        return future
+
+    def _check(self) -> None:
+        if self._is_closed or self._pid != os.getpid():
+            raise SpaceError("E408", "the space is closed" if self._is_closed else "the space is of another process")
+
     @property
     def payload_bytes_max(self) -> int:
         """Give what a server takes at once, without the room for headers."""
@@ -124,9 +154,8 @@ class Link:
     # ------------------------------------------------------------------------------------------- in the own loop
 
     def new_id(self) -> str:
-        """Give an id that nobody else has."""
-        self._numbers += 1
-        return f"{self._sender}.{self._numbers}"
+        """Give an id that nobody else has; for any thread."""
+        return f"{self._sender}.{next(self._ids)}"
 
     async def ask(self, subject: str, data: bytes = b"", headers: dict[str, str] | None = None) -> Answer:
         """Send a message and give the answer."""
@@ -140,18 +169,15 @@ class Link:
 
     async def ask_many(self, subject: str, data: bytes) -> list[Answer]:
         """Send a message and give all answers; the last one, with a status, says that there are no more."""
-        answers: list[Answer] = await self._asked((Outgoing(subject, data),), has_many=True)
-        return answers
+        future: asyncio.Future[list[Answer]] = self._loop.create_future()
+        self._begin_many(Outgoing(subject, data), future)
+        return await future
 
     async def ask_each(self, messages: Sequence[Outgoing]) -> list[Answer | SpaceError]:
         """Send messages one behind the other, and give the answer of each, or why it has none."""
         future: asyncio.Future[list[Answer | SpaceError]] = self._loop.create_future()
-        every = Answers(len(messages), future)
-        size = 0
-        for number, one in enumerate(messages):
-            self._send(self._question((one,), Share(every, number)))
-            size += len(one.data)
-        await self._let_go(size)
+        self._begin_each(messages, future)
+        await self._let_go(sum([len(one.data) for one in messages]))
         return await future
 
     async def listen(self, subject: str, heard: Callable[[], None]) -> int:
@@ -176,18 +202,25 @@ class Link:
 
     # ------------------------------------------------------------------------------------------------- questions
 
-    async def _asked(self, messages: Sequence[Outgoing], *, is_batch: bool = False, has_many: bool = False) -> Any:
+    async def _asked(self, messages: Sequence[Outgoing], *, is_batch: bool = False) -> Any:
         future: asyncio.Future[Any] = self._loop.create_future()
-        question = self._question(messages, future, is_batch=is_batch)
-        if has_many:
-            question.answers = []
-        self._send(question)
+        self._send(self._question(messages, future, is_batch=is_batch))
         await self._let_go(sum([len(one.data) for one in messages]))
         return await future
 
-    def _question(
-        self, messages: Sequence[Outgoing], future: asyncio.Future[Any] | Share, *, is_batch: bool = False
-    ) -> Question:
+    def _begin_each(self, messages: Sequence[Outgoing], future: AnyFuture) -> None:
+        every = Answers(len(messages), future)
+        questions = [self._question((one,), Share(every, number)) for number, one in enumerate(messages)]
+        said = b"".join([self._said(one) for one in questions])
+        if self._client is not None:
+            self._client.say(said)
+
+    def _begin_many(self, outgoing: Outgoing, future: AnyFuture) -> None:
+        question = self._question((outgoing,), future)
+        question.answers = []
+        self._send(question)
+
+    def _question(self, messages: Sequence[Outgoing], future: AnyFuture, *, is_batch: bool = False) -> Question:
         size = max([len(one.data) for one in messages])
         if size > self.payload_bytes_max:
             said = f"a message of {size:,} bytes is too large: the server takes at most {self.payload_bytes_max:,}"
@@ -198,20 +231,24 @@ class Link:
 
     def _send(self, question: Question) -> None:
         """Send a question, now or as soon as there is a connection."""
+        said = self._said(question)
+        # A connection that breaks meanwhile is the keeper's business, which sends everything again on the next.
+        if self._client is not None:
+            self._client.say(said)
+
+    def _said(self, question: Question) -> bytes:
+        """Give what is sent; from now on its answer is waited for."""
         # A new token each time for what has several answers: those of two sendings must not be mixed. For one answer
         # the token stays: the answer to the first sending counts also when it comes after the second.
         if not question.token or question.answers is not None:
             self._rename(question)
         question.sent_at = self._loop.time()
-        client = self._client
-        if client is None:
-            return
         *before, last = self._in_batch(question.messages) if question.is_batch else question.messages
-        # A connection that breaks meanwhile is the keeper's business, which sends everything again on the next.
-        for subject, data, headers in before:
-            client.say(message(subject, data, headers=headers))
         reply = self._inbox + question.token.decode()
-        client.say(message(last.subject, last.data, reply=reply, headers=last.headers))
+        said = message(last.subject, last.data, reply=reply, headers=last.headers)
+        if not before:
+            return said
+        return b"".join([*(message(one.subject, one.data, headers=one.headers) for one in before), said])
 
     async def _let_go(self, size: int) -> None:
         """Wait until much that was said is on its way."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Sequence
+    from concurrent.futures import Future
 
     from solvent.errors import SpaceError
     from solvent.live.space.nats_wire import Answer
 
+AnyFuture: TypeAlias = "asyncio.Future[Any] | Future[Any] | Share"
 _NOBODY_S = 0.05
 
 
@@ -27,9 +29,7 @@ class Question:
 
     __slots__ = ("answers", "deadline", "future", "is_batch", "messages", "nobody_s", "sent_at", "token", "wait_s")
 
-    def __init__(
-        self, messages: Sequence[Outgoing], future: asyncio.Future[Any] | Share, *, wait_s: float, is_batch: bool
-    ) -> None:
+    def __init__(self, messages: Sequence[Outgoing], future: AnyFuture, *, wait_s: float, is_batch: bool) -> None:
         self.messages = messages
         self.future = future
         self.is_batch = is_batch
@@ -45,7 +45,7 @@ class Answers:
 
     __slots__ = ("found", "future", "left")
 
-    def __init__(self, count: int, future: asyncio.Future[list[Answer | SpaceError]]) -> None:
+    def __init__(self, count: int, future: AnyFuture) -> None:
         self.found: list[Answer | SpaceError | None] = [None] * count
         self.future = future
         self.left = count
@@ -70,9 +70,9 @@ class Share:
         every.found[self._number] = answer
         every.left -= 1
         if not every.left and not every.future.done():
-            every.future.set_result(every.found)  # type: ignore[arg-type] # all are there
+            every.future.set_result(every.found)
 
     set_exception = set_result
 
 
-__all__ = ["Answers", "Outgoing", "Question", "Share"]
+__all__ = ["Answers", "AnyFuture", "Outgoing", "Question", "Share"]

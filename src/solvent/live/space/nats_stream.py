@@ -108,32 +108,46 @@ class Stream:
         """Append messages without waiting in between; give the position of each, or why it was not appended."""
         if not sendings:
             return []
-        owns = [self._link.new_id() for _ in sendings]
-        marked = [self._marked(sending, own, None) for sending, own in zip(sendings, owns, strict=True)]
-        found: list[int | SpaceError] = []
-        odd: dict[int, Answer] = {}
-        for number, answer in enumerate(await self._link.ask_each(marked)):
-            if isinstance(answer, SpaceError):
-                found.append(answer)
-                continue
-            position = _ack.decode(answer.data).seq
-            found.append(position)
-            if not position:
-                odd[number] = answer
-        self._saw(max([one for one in found if isinstance(one, int)], default=0))
-        if odd:
-            results = await asyncio.gather(
-                *(self._appended(sendings[one], owns[one], marked[one], answer) for one, answer in odd.items()),
-                return_exceptions=True,
-            )
-            for number, result in zip(odd, results, strict=True):
-                if isinstance(result, BaseException) and not isinstance(result, SpaceError):
-                    raise result
-                found[number] = result
+        asked = self.asked(sendings)
+        answers = await self._link.ask_each([message for _, _, message in asked])
+        return self.positions(answers) or await self.settle(asked, answers)
+
+    def asked(self, sendings: Sequence[Sending]) -> list[tuple[Sending, str, Outgoing]]:
+        """Give the messages that append, with their ids; for any thread."""
+        found = []
+        for sending in sendings:
+            own = self._link.new_id()
+            found.append((sending, own, self._marked(sending, own, None)))
         return found
 
-    async def _appended(self, sending: Sending, own: str, marked: Outgoing, answer: Answer) -> int:
+    def positions(self, answers: Sequence[Answer | SpaceError]) -> list[int | SpaceError] | None:
+        """Give the positions that servers have answered, if nothing else is among it; for any thread."""
+        found: list[int | SpaceError] = []
+        for answer in answers:
+            position = 0 if isinstance(answer, SpaceError) else _ack.decode(answer.data).seq
+            if not position:
+                return None
+            found.append(self._saw(position))
+        return found
+
+    async def settle(
+        self, asked: Sequence[tuple[Sending, str, Outgoing]], answers: Sequence[Answer | SpaceError]
+    ) -> list[int | SpaceError]:
+        """Give what has become of messages; send those again for which there is reason to."""
+        results = await asyncio.gather(
+            *(self._appended(*one, answer) for one, answer in zip(asked, answers, strict=True)), return_exceptions=True
+        )
+        found: list[int | SpaceError] = []
+        for result in results:
+            if isinstance(result, BaseException) and not isinstance(result, SpaceError):
+                raise result
+            found.append(result)
+        return found
+
+    async def _appended(self, sending: Sending, own: str, marked: Outgoing, answer: Answer | SpaceError) -> int:
         """Give the position that a message has by its answer; send it again while there is reason to."""
+        if isinstance(answer, SpaceError):
+            raise answer
         pause: Pause | None = None
         while True:
             ack = _ack.decode(answer.data)
@@ -249,6 +263,28 @@ class Stream:
             found.append(following)
         return found
 
+    def page(self, wanted: str, after: int, limit: int) -> tuple[str, bytes]:
+        """Give what asks for the first messages behind a position."""
+        question = {
+            "seq": after + 1,
+            "next_by_subj": wanted,
+            "batch": min(limit, _BATCH_MAX),
+            "max_bytes": max(_BATCH_BYTES, 2 * self._link.payload_bytes_max),
+        }
+        return f"$JS.API.DIRECT.GET.{self.name}", msgspec.json.encode(question)
+
+    def read_from(self, answers: list[Answer], limit: int) -> list[Stored] | None:
+        """Give the messages of a page if they are all that was to be read; else it must be read in another way."""
+        end = answers[-1].headers
+        if end["Status"] == "404":
+            return []
+        some = answers[:-1]
+        if end["Status"] != "204" or not _is_whole(some, end):
+            return None
+        if len(some) < limit and int(end.get("Nats-Num-Pending", "0")):
+            return None
+        return list(map(_stored, some))
+
     async def _one(self, question: dict[str, str | int]) -> Stored | None:
         pause = Pause(self._link)
         data = msgspec.json.encode(question)
@@ -277,13 +313,7 @@ class Stream:
         pause = Pause(self._link)
         while len(found) < limit:
             at = found[-1].position if found else after
-            question = {
-                "seq": at + 1,
-                "next_by_subj": wanted,
-                "batch": min(limit - len(found), _BATCH_MAX),
-                "max_bytes": max(_BATCH_BYTES, 2 * self._link.payload_bytes_max),
-            }
-            answers = await self._link.ask_many(f"$JS.API.DIRECT.GET.{self.name}", msgspec.json.encode(question))
+            answers = await self._link.ask_many(*self.page(wanted, at, limit - len(found)))
             end = answers.pop().headers
             status = end.get("Status")
             if status == "404":

@@ -1,16 +1,15 @@
 """What a client and a NATS server say to each other, byte by byte: messages that go, and messages that come.
 
 The library's own way makes a task, a queue and several copies of each message. Appends and answers are small and come
-in hundreds, so here those of an inbox are handed on as they are found in what was read; headers are taken apart only
-where somebody looks at them. All else that a server says (ping, errors, news of other servers) is the library's.
+in hundreds, so those of an inbox are taken out of what a connection brings before the library sees it, and handed on
+at once; headers are taken apart only where somebody looks at them. All else that a server says (pings, errors, news of
+other servers) is the library's.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
-
-from nats.errors import ProtocolError
-from nats.protocol.parser import Parser
+import asyncio
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -67,59 +66,75 @@ def message(subject: str, data: bytes, *, reply: str = "", headers: Mapping[str,
     return b"HPUB %b %d %d\r\n%b%b\r\n" % (to.encode(), len(head), len(head) + len(data), head, data)
 
 
-class Wire(Parser):
-    """Reads what a server says."""
+class Wire(asyncio.Protocol):
+    """Stands between a connection and the library: takes out the messages that somebody here hears."""
 
-    def __init__(self, client: Any) -> None:
-        super().__init__(client)
+    def __init__(self, library: asyncio.Protocol) -> None:
         self.heard: dict[bytes, Heard] = {}
         """Who hears the messages of a subscription, by its number."""
-
-    def reset(self) -> None:
-        """Forget what has come of a message that is not whole."""
-        super().reset()
+        self._library = library
         self._rest = bytearray()
+        #: How much there must be of what has begun.
         self._needed = 0
+        self._is_nonsense = False
 
-    async def parse(self, data: bytes = b"") -> None:
+    def data_received(self, data: bytes) -> None:
         """Take what was read; hand on what is whole."""
         if self._rest:
             self._rest += data
             if len(self._rest) < self._needed:
                 return
             data, self._rest = bytes(self._rest), bytearray()
+        at = self._needed = 0
         try:
-            at = await self._parse(data)
-        except (ValueError, IndexError) as error:
-            raise ProtocolError from error
-        if at < len(data):
+            while not self._is_nonsense and (line_end := data.find(_END, at)) >= 0:
+                end = self._take(data, at, line_end)
+                if not end:
+                    break
+                at = end
+        except (ValueError, IndexError):
+            # The library complains, and ends the connection.
+            self._is_nonsense = True
+        if self._is_nonsense:
+            self._library.data_received(data[at:])
+        elif at < len(data):
             self._rest += memoryview(data)[at:]
 
-    async def _parse(self, data: bytes) -> int:
-        """Hand on messages, and give where those end that are whole."""
-        at, self._needed = 0, 0
-        while (line_end := data.find(_END, at)) >= 0:
-            kind = data[at]
-            if kind not in (_MESSAGE, _WITH_HEADERS):
-                await super().parse(data[at : line_end + 2])
-                at = line_end + 2
-                continue
-            # MSG subject number [reply] size; HMSG subject number [reply] size-of-headers size
-            words = data[at:line_end].split()
-            begin = line_end + 2
-            end = begin + int(words[-1])
-            if len(data) < end + 2:
-                self._needed = end + 2 - at
-                break
+    def _take(self, data: bytes, at: int, line_end: int) -> int:
+        """Hand on what begins here, and give where it ends; 0 if it is not whole."""
+        kind, begin = data[at], line_end + 2
+        if kind not in (_MESSAGE, _WITH_HEADERS):
+            self._library.data_received(data[at:begin])
+            return begin
+        # MSG subject number [reply] size; HMSG subject number [reply] size-of-headers size
+        words = data[at:line_end].split()
+        end = begin + int(words[-1])
+        if len(data) < end + 2:
+            self._needed = end + 2 - at
+            return 0
+        heard = self.heard.get(words[2])
+        if heard is None:
+            self._library.data_received(data[at : end + 2])
+        else:
             body = begin + int(words[-2]) if kind == _WITH_HEADERS else begin
-            head, content, at = data[begin:body], data[body:end], end + 2
-            heard = self.heard.get(words[2])
-            if heard is not None:
-                heard(Answer(words[1], head, content))
-            else:
-                reply = words[3] if len(words) == (6 if kind == _WITH_HEADERS else 5) else b""
-                await self.nc._process_msg(int(words[2]), words[1], reply, content, head or None)  # noqa: SLF001
-        return at
+            heard(Answer(words[1], data[begin:body], data[body:end]))
+        return end + 2
+
+    def eof_received(self) -> bool | None:
+        """Tell the library."""
+        return self._library.eof_received()
+
+    def connection_lost(self, problem: Exception | None) -> None:
+        """Tell the library."""
+        self._library.connection_lost(problem)
+
+    def pause_writing(self) -> None:
+        """Tell the library."""
+        self._library.pause_writing()
+
+    def resume_writing(self) -> None:
+        """Tell the library."""
+        self._library.resume_writing()
 
 
 __all__ = ["Answer", "Heard", "Wire", "headers_from", "message"]

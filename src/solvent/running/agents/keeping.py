@@ -16,9 +16,9 @@ from solvent.running.agents.words import packed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from concurrent.futures import Future
 
     from solvent.live.space import Space
+    from solvent.live.space.interface import Promise
     from solvent.running.agents.place import Place
 
 
@@ -30,7 +30,7 @@ class Keeper:
         self._is_away = is_away
         #: Letters of places that nobody has waited for yet.
         self._said: list[tuple[Place, list[Append]]] = []
-        self._under_way: Future[list[int]] | None = None
+        self._under_way: Promise | None = None
 
     def keep(self, places: Iterable[Place]) -> dict[Place, SpaceError]:
         """Append what places have noted and said; give those whose appends were refused, and why."""
