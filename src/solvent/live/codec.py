@@ -96,17 +96,13 @@ class Frames:
 
     def __init__(self, bytes_max: int) -> None:
         self.bytes_max = bytes_max
-        self._kept = bytearray()
+        #: What has come of a frame whose rest has not.
+        self.kept = bytearray()
         self._needed = _LENGTH.size
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether no part of a frame is kept."""
-        return not self._kept
 
     def feed(self, data: bytes) -> Iterator[memoryview]:
         """Take some bytes and give the bodies that are complete; raise `Nonsense` where one would be too long."""
-        kept = self._kept
+        kept = self.kept
         if kept:
             kept += data
             if len(kept) < self._needed:

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 ACCEPTED_MAX = 64
 """Connections taken at a time, before those that are there are looked at again."""
 ASKS_PER_PATIENCE = 4
+WAITING_MAX = 100_000
+"""Messages that may wait for a node before it is told."""
 _WATCH = "watch"
 
 
@@ -115,7 +117,8 @@ class Board:
         #: Where nodes say that they are; for those that nobody else knows.
         self._said = dict[NodeId, Address]()
         self._ways = dict[NodeId, Way]()
-        self._used = dict[NodeId, Way]()
+        #: Those to whom something is to be handed over.
+        self.used = dict[NodeId, Way]()
         self._forgotten = set[NodeId]()
         self._watched = frozenset[NodeId]()
         self._patience = 0.0
@@ -136,20 +139,17 @@ class Board:
 
     def send(self, to: NodeId, message: Any) -> None:
         """Take a message to be sent at the next `flush`."""
-        way = self._used.get(to)
+        way = self._ways.get(to)
         if way is None:
-            way = self._ways.get(to)
-            if way is None:
-                if to in self._forgotten:
-                    self.counters.messages_dropped += 1
-                    return
-                way = self._ways[to] = Way(self, to)
-            self._used[to] = way
-        way.send(message)
-
-    def is_silent(self) -> bool:
-        """Whether there is nothing to be handed over."""
-        return not self._used
+            if to in self._forgotten:
+                self.counters.messages_dropped += 1
+                return
+            way = self._ways[to] = Way(self, to)
+        self.used[to] = way
+        waiting = way.waiting
+        waiting.append(message)
+        if len(waiting) == WAITING_MAX:
+            self.complain(PeerFault(f"node {to}", f"{WAITING_MAX} messages wait for it"))
 
     def flush(self) -> None:
         """Hand over what was taken; to whom something was said last, first.
@@ -157,9 +157,9 @@ class Board:
         Whoever gets something may run at once in this process's place. What was said last is what was wanted here, such
         as a lock that is released; what came of others' messages before it can wait.
         """
-        used = self._used
+        used = self.used
         if used:
-            self._used = {}
+            self.used = {}
             for way in reversed(used.values()):
                 way.flush()
 
@@ -182,7 +182,7 @@ class Board:
     def forget(self, node: NodeId) -> None:
         """Say nothing to a node any more, and hear nothing of it."""
         self._forgotten.add(node)
-        self._used.pop(node, None)
+        self.used.pop(node, None)
         self.heard.pop(node, None)
         if node in self._watched:
             # Whoever has it watched waits for something, and is told soon.
@@ -206,6 +206,11 @@ class Board:
         way = self._ways.get(node)
         if way is not None:
             way.hurry()
+
+    def number_of(self, node: NodeId | None) -> int:
+        """Give the number of the connection over which a node speaks; -1 where there is none."""
+        caller = None if node is None else self.known.get(node)
+        return -1 if caller is None else caller.fileno()
 
     def is_forgotten(self, node: NodeId) -> bool:
         """Whether a node was given up."""

@@ -39,6 +39,8 @@ class Caller:
 
     def __init__(self, board: Board, line: socket.socket, whence: str) -> None:
         self._board = board
+        self._decode = board.codec.decode
+        self._counters = board.counters
         self._line = line
         self._frames = Frames(HANDSHAKE_BYTES_MAX)
         self._hello: Hello | None = None
@@ -53,6 +55,10 @@ class Caller:
         board.strangers.add(self)
         board.clock.set(self, board.now + HANDSHAKE_SECONDS_MAX, self._on_impatient)
 
+    def fileno(self) -> int:
+        """Give what to wait for."""
+        return self._line.fileno()
+
     def on_event(self, mask: int) -> None:
         """Take what arrived; nothing that is in it may hurt this node."""
         del mask
@@ -65,14 +71,14 @@ class Caller:
         if not data:
             self.close()
             return
-        board, node, frames = self._board, self.node, self._frames
-        board.counters.bytes_received += len(data)
+        node, frames, size = self.node, self._frames, len(data)
+        self._counters.bytes_received += size
         try:
             if (
                 node is not None
-                and frames.is_empty
-                and len(data) > _LENGTH_BYTES
-                and _LENGTH.unpack_from(data)[0] == len(data) - _LENGTH_BYTES
+                and not frames.kept
+                and size > _LENGTH_BYTES
+                and _LENGTH.unpack_from(data)[0] == size - _LENGTH_BYTES
             ):
                 # The common case: one frame, and the whole of it.
                 self._on_batch(node, memoryview(data)[_LENGTH_BYTES:])
@@ -88,11 +94,10 @@ class Caller:
             self._refuse(str(nonsense))
 
     def _on_batch(self, node: NodeId, body: memoryview) -> None:
-        board = self._board
-        messages = board.codec.decode(body)
+        board, messages = self._board, self._decode(body)
         board.heard[node] = board.now
         if messages:
-            board.counters.messages_received += len(messages)
+            self._counters.messages_received += len(messages)
             board.taken[node] += 1
             self._unsaid += len(body) + FRAME_BYTES
             board.deliver(node, messages)

@@ -11,6 +11,7 @@ import atexit
 import os
 import weakref
 from contextlib import suppress
+from threading import get_ident
 from typing import TYPE_CHECKING, Any, Generic, Protocol
 
 from solvent.errors import Misuse
@@ -105,23 +106,26 @@ class DirectHost(Generic[State]):
         _HOSTS.add(self)
         self._working.start()
 
-    def request(self, request: Any) -> None:
-        """Tell the machine that something is wanted: at once, or behind the step that this thread is in."""
-        if self._working.is_mine():
-            self._steps.own.append(Requested(request))
+    def request(self, request: Any, *, is_last: bool = False) -> None:
+        """Tell the machine that something is wanted: at once, or behind the step that this thread is in.
+
+        What is wanted as the last comes behind what others have said, where others have things done here.
+        """
+        steps, working = self._steps, self._working
+        if working.owner == get_ident():
+            steps.own.append(Requested(request))
         else:
-            told = self._steps.told
-            self._working.in_turn(self._take_request, request)
-            if self._steps.told != told:
-                # Whoever gets at once what it wants, again and again, gives others the chance to want it, too.
-                os.sched_yield()
+            told = steps.told
+            working.in_turn(self._take_last if is_last and working.is_serving else self._take_request, request)
+            if steps.told != told:
+                working.give_way()
 
     def wait(self, is_done: Callable[[], bool], timeout: float | None = None) -> bool:
         """Work until something is done, or so many seconds have passed; tell whether it is done.
 
         `is_done` is called by whichever thread works, and must not raise.
         """
-        if self._working.is_mine():
+        if self._working.owner == get_ident():
             raise Misuse("P350", "whoever is told something must not wait: the node stands still meanwhile")
         return self._working.wait(is_done, timeout)
 
@@ -153,12 +157,15 @@ class DirectHost(Generic[State]):
     def _take_request(self, request: Any) -> None:
         self._steps.take(Requested(request))
         board = self._board
-        if board.is_silent():
+        if not board.used:
             # Nobody else is to do anything. What has come is taken at once: whoever has a lock in a loop would else
             # never hear that others want it. Who has said something to others is about to listen anyway.
-            events = board.poll.poll(0, EVENTS_MAX)
-            if events:
-                board.take(events)
+            board.take(board.poll.poll(0, EVENTS_MAX))
+
+    def _take_last(self, request: Any) -> None:
+        # Whoever gives turns to others would else be in time for the next one before those that had theirs earlier.
+        self._board.take(self._board.poll.poll(0, EVENTS_MAX))
+        self._steps.take(Requested(request))
 
     def _call(self, what: Callable[[], None]) -> None:
         if self._working.is_mine():

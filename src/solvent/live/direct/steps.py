@@ -27,11 +27,12 @@ from solvent.protocols.machine import (
     Send,
     SetTimer,
     State,
+    Step,
     TimerFired,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from solvent.live.direct.board import Board
     from solvent.live.host import Application
@@ -51,8 +52,12 @@ class Steps(Generic[State]):
         self.own = deque[Event]()
         #: How often the application was told something.
         self.told = 0
+        #: Whose message it last was told something for.
+        self.teller: NodeId | None = None
         self._machine = machine
+        self._step: Callable[[State, Event], Step[State]]
         self._board = board
+        self._counters = board.counters
         self._application = application
         self._journal = journal
         self._me = board.identity.node
@@ -67,13 +72,15 @@ class Steps(Generic[State]):
             journal.open()
         saved, life = (journal.saved, journal.life) if journal is not None else ((), 0)
         self.state, effects = self._machine.start(saved, life)
+        # Some machines have it from then on only.
+        self._step = self._machine.step
         self._carry_out(effects)
         self._answer()
 
     def take(self, event: Event) -> None:
         """Take one event, and the answers to what the machine asks about it."""
-        self._board.counters.steps += 1
-        self.state, effects = self._machine.step(self.state, event)  # type: ignore[arg-type]
+        self._counters.steps += 1
+        self.state, effects = self._step(self.state, event)  # type: ignore[arg-type]
         if effects:
             self._carry_out(effects)
             if self._first:
@@ -81,9 +88,11 @@ class Steps(Generic[State]):
 
     def deliver(self, sender: NodeId, messages: Sequence[Any]) -> None:
         """Take messages of another node."""
-        at = int(self._board.now * 1000)
+        at, told = int(self._board.now * 1000), self.told
         for message in messages:
             self.take(Received(sender, message, at))
+        if self.told != told:
+            self.teller = sender
 
     def finish(self) -> None:
         """End a turn: take what came of itself, write what was saved, send what was said."""
@@ -91,7 +100,8 @@ class Steps(Generic[State]):
             self._take_own()
         if self._journal is not None:
             self._say()
-        self._board.flush()
+        if self._board.used:
+            self._board.flush()
 
     def _take_own(self) -> None:
         own = self.own
@@ -104,15 +114,21 @@ class Steps(Generic[State]):
         """Take answers, before anything else."""
         first = self._first
         while first:
-            self._board.counters.steps += 1
-            self.state, effects = self._machine.step(self.state, first.popleft())  # type: ignore[arg-type]
+            self._counters.steps += 1
+            self.state, effects = self._step(self.state, first.popleft())  # type: ignore[arg-type]
             self._carry_out(effects)
 
     def _carry_out(self, effects: Effects) -> None:
-        board, say = self._board, self._do if self._journal is None else self._behind.append
+        board, has_journal = self._board, self._journal is not None
         for effect in effects:
-            if type(effect) is Send or type(effect) is Report:
-                say(effect)
+            kind = type(effect)
+            if kind is Send or kind is Report:
+                if has_journal:
+                    self._behind.append(effect)  # type: ignore[arg-type]
+                elif kind is Send and effect.to != self._me:  # type: ignore[union-attr]
+                    board.send(effect.to, effect.message)  # type: ignore[union-attr]
+                else:
+                    self._do(effect)  # type: ignore[arg-type]
                 continue
             match effect:
                 case SetTimer(name, after):
@@ -142,7 +158,7 @@ class Steps(Generic[State]):
             self._application.told(effect.outcome)  # type: ignore[union-attr]
 
     def _save(self, record: Any) -> None:
-        self._board.counters.records_saved += 1
+        self._counters.records_saved += 1
         journal = self._journal
         if journal is not None:
             if self._behind and not journal.is_pending:

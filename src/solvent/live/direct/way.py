@@ -38,8 +38,6 @@ ASKING = framed(NO_MESSAGES)
 COUNT = struct.Struct("!Q")
 """How many frames were taken."""
 READ_BYTES = 65_536
-WAITING_MAX = 100_000
-"""Messages that may wait for a node before it is told."""
 _LENGTH = struct.Struct("!I")
 REFUSALS_MAX = 3
 """Attempts in a row that find nobody listening, after which nobody is believed to be there."""
@@ -61,12 +59,16 @@ class Phase(IntEnum):
     CLOSED = 6
 
 
+_OPEN = Phase.OPEN
+
+
 class Way:
     """Everything that goes to one other node."""
 
     def __init__(self, board: Board, peer: NodeId) -> None:
         self.peer = peer
         self.phase = Phase.DOWN
+        #: Messages for the next `flush`.
         self.waiting = list[Any]()
         #: Frames that were written and have not been said to be taken, and how many were.
         self._written = deque[bytes]()
@@ -74,6 +76,8 @@ class Way:
         self._counts = b""
         self._board = board
         self._encode = board.codec.encode
+        self._frame_bytes_max = board.codec.frame_bytes_max
+        self._counters = board.counters
         self._line: socket.socket | None = None
         self._rest: memoryview | None = None
         self._frames = Frames(HANDSHAKE_BYTES_MAX)
@@ -86,32 +90,24 @@ class Way:
 
     # ------------------------------------------------------------------------------------------------ writing
 
-    def send(self, message: Any) -> None:
-        """Take a message, to be sent by `flush`."""
-        self.waiting.append(message)
-        if len(self.waiting) == WAITING_MAX:
-            self._board.complain(PeerFault(f"node {self.peer}", f"{WAITING_MAX} messages wait for it"))
-
     def flush(self) -> None:
         """Write what waits, if there is a connection that takes it; else see that there will be one."""
-        while self.waiting and self.phase is Phase.OPEN:
-            batch, self.waiting = self.waiting, []
-            if len(batch) > BATCH_MAX:
-                batch, self.waiting = batch[:BATCH_MAX], batch[BATCH_MAX:]
-            board = self._board
-            data, counters = self._encode(batch, board.too_large), board.counters
+        waiting = self.waiting
+        while waiting and self.phase is _OPEN:
+            batch, waiting = (waiting, []) if len(waiting) <= BATCH_MAX else (waiting[:BATCH_MAX], waiting[BATCH_MAX:])
+            self.waiting = waiting
+            data, counters = self._encode(batch, self._board.too_large), self._counters
             size = len(data)
             counters.messages_sent += len(batch)
             counters.bytes_sent += size
-            if size > board.codec.frame_bytes_max:
-                self._written.extend(_frames_in(data))
-            elif size:
+            if 0 < size <= self._frame_bytes_max:
                 self._written.append(data)
-            else:
-                # Nothing is left of it: it was too large for a frame.
-                continue
-            self._write(data)
-        if self.waiting and self.phase is Phase.DOWN:
+                self._write(data)
+            elif size:
+                self._written.extend(_frames_in(data))
+                self._write(data)
+            # Else nothing is left of it: it was too large for a frame.
+        if waiting and self.phase is Phase.DOWN:
             self.dial()
 
     def _write(self, data: bytes | memoryview) -> bool:
@@ -127,7 +123,7 @@ class Way:
             return False
         if sent < len(data):
             self._rest = memoryview(data)[sent:]
-            if self.phase is Phase.OPEN:
+            if self.phase is _OPEN:
                 self.phase = Phase.FULL
             self._board.poll.modify(line, _IN | _OUT)
         return True

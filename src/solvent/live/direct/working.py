@@ -15,9 +15,11 @@ which is switched off as soon as somebody waits.
 
 from __future__ import annotations
 
+import os
 import select
 import threading
 import time
+from contextlib import suppress
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
@@ -38,12 +40,12 @@ _ARMED = getattr(select, "EPOLLIN", 0) | getattr(select, "EPOLLONESHOT", 0)
 GRACE_NANOSECONDS = 2_000_000
 """How long nobody may work before the deputy does; timers that ring before the system looks at its clock anyway are
 dear to set."""
-NAP_SECONDS_MIN, NAP_SECONDS_MAX = 0.0003, 0.002
-NAPS_MIN = 16
-NAPPING = 0.75
+NAP_SECONDS_MIN, NAP_SECONDS_MAX = 0.0004, 0.004
+NAPS_MIN = 4
 LATELY = 8
-"""A worker that is woken for others naps before it looks again, so that what comes meanwhile costs one turn for all of
-it: a part of what it usually has to wait, and not any more when most of that is over."""
+"""A worker that is woken for others again and again naps before it looks, so that what comes meanwhile costs one turn
+for all of it: a part of what it usually has still to wait, and so less and less."""
+GIVING_WAY_SECONDS_MAX = 0.002
 _IDLE_SECONDS = 0.05
 """How often the deputy looks at the clock while somebody else works."""
 
@@ -71,8 +73,10 @@ class Working:
         self._steps = steps
         self._own = steps.own
         self._on_end = on_end
-        #: The thread that is in a turn.
-        self._owner = 0
+        #: The thread that is in a turn; whoever calls as that one was told something.
+        self.owner = 0
+        #: Whether others had something done here while a thread waited for something else.
+        self.is_serving = False
         #: The thread that waits for the connections.
         self._worker = 0
         #: What it waits for.
@@ -85,9 +89,12 @@ class Working:
         self._doze = select.epoll()
         #: Whether the deputy is woken by what comes.
         self._is_armed = True
+        #: When a thread that worked last had what it waited for.
+        self._done_at = -NEVER
         #: How long a thread has to wait lately, and what it naps at.
         self._usual = 0.0
         self._nap = select.epoll()
+        self._alarm_line = -1
         self._bell = Bell()
         self._alarm = Bell()
         self._grace = Timer(GRACE_NANOSECONDS)
@@ -143,7 +150,7 @@ class Working:
         self.mutex = threading.Lock()
         self.is_running = False
         self.fault = fault
-        self._owner = self._worker = 0
+        self.owner = self._worker = 0
         self._waiting.clear()
         self._deputy = None
         self._doze.close()
@@ -152,7 +159,7 @@ class Working:
 
     def is_mine(self) -> bool:
         """Whether this thread is in a turn: somebody calls who was told something."""
-        return self._owner == get_ident()
+        return self.owner == get_ident()
 
     def in_turn(self, what: Callable[..., None], *arguments: Any) -> None:
         """Do something to the machine."""
@@ -162,7 +169,8 @@ class Working:
             SHIELD.depth += 1
         try:
             with self.mutex:
-                self.check()
+                if not self.is_running:
+                    self.check()
                 self._turn(me, what, *arguments)
                 self._alert()
         finally:
@@ -174,7 +182,7 @@ class Working:
 
         What is raised ends the host.
         """
-        self._owner = me
+        self.owner = me
         self._board.now = time.monotonic()
         try:
             what(*arguments)
@@ -183,15 +191,19 @@ class Working:
             self.end(fault)
             raise
         finally:
-            self._owner = 0
+            self.owner = 0
         if self._waiting:
             self._wake_waiting()
 
     def _take(self, events: list[tuple[int, int]]) -> None:
         """Take what the connections and the clock bring."""
         board = self._board
-        if events:
-            board.take(events)
+        lines = board.lines
+        # As `Board.take` does it: a call less for each message.
+        for number, mask in events:
+            line = lines.get(number)
+            if line is not None:
+                line.on_event(mask)
         if board.clock.next_at <= board.now:
             for name, due in board.clock.due(board.now):
                 due(name)
@@ -204,7 +216,7 @@ class Working:
 
     def _alert(self) -> None:
         """Wake whoever works next if it would sleep too long."""
-        at = self._next_at()
+        at = 0.0 if self._own else self._clock.next_at
         if self._worker:
             # Another thread may have brought about what it waits for, and nothing come over a connection.
             if at < self._worker_until or self._worker_is_done():
@@ -230,7 +242,8 @@ class Working:
             with self.mutex:
                 try:
                     while True:
-                        self.check()
+                        if not self.is_running:
+                            self.check()
                         if is_done():
                             return True
                         if end != NEVER and time.monotonic() >= end:
@@ -245,20 +258,38 @@ class Working:
                                 self._doze.modify(self._board.poll.fileno(), 0)
                             else:
                                 self._grace.stop()
-                            self._work(is_done, end, is_main=is_main)
+                            if self._work(is_done, end, is_main=is_main):
+                                return True
                 finally:
                     self._pass_on(me)
         finally:
             if is_main:
                 SHIELD.lower()
 
-    def _work(self, is_done: Callable[[], bool], end: float, *, is_main: bool) -> None:
-        """Work as the only one until something is done; the mutex is free while nothing comes."""
+    def give_way(self) -> None:
+        """Give others the chance to want what this thread got at once: it could get it again and again.
+
+        If it had to wait for that a moment ago, others were in line, and are perhaps slow: it looks for them once.
+        """
+        if self._board.now - self._done_at < self._usual:
+            self._done_at = -NEVER
+            counters = self._board.counters
+            before = counters.messages_received
+            self.wait(lambda: counters.messages_received != before, min(GIVING_WAY_SECONDS_MAX, self._usual))
+        else:
+            os.sched_yield()
+
+    def _work(self, is_done: Callable[[], bool], end: float, *, is_main: bool) -> bool:
+        """Work as the only one until something is done; the mutex is free while nothing comes.
+
+        Tell whether it is done; if not, it is too late for it, or the host is over.
+        """
         board, mutex, me = self._board, self.mutex, self._worker
         began = time.monotonic()
         turn_at = 0.0
         while True:
-            self._worker_until = until = min(self._next_at(), end)
+            until = 0.0 if self._own else self._clock.next_at
+            self._worker_until = until = min(until, end)
             seconds = -1.0 if until == NEVER else max(0.0, until - time.monotonic())
             mutex.release()
             try:
@@ -272,21 +303,36 @@ class Working:
             finally:
                 mutex.acquire()
             if not self.is_running:
-                return
+                return False
             self._turn(me, self._take, events)
             if is_done():
+                self.is_serving = turn_at > 0 or len(events) > 1
+                self._done_at = board.now
                 self._usual += (board.now - began - self._usual) / LATELY
-                return
+                return self.is_running
             last, turn_at = turn_at, board.now
             if turn_at >= end:
-                return
-            nap = min(NAP_SECONDS_MAX, self._usual / NAPS_MIN)
-            if turn_at - last < nap >= NAP_SECONDS_MIN and turn_at < began + self._usual * NAPPING:
+                return False
+            nap = min(NAP_SECONDS_MAX, (began + self._usual - turn_at) / NAPS_MIN)
+            if nap >= NAP_SECONDS_MIN and turn_at - last < 2 * nap:
+                self._set_alarm()
                 mutex.release()
                 try:
                     self._nap.poll(nap)
                 finally:
                     mutex.acquire()
+
+    def _set_alarm(self) -> None:
+        """Have a nap end at once when something comes from who brought the last time what was waited for."""
+        number = self._board.number_of(self._steps.teller)
+        if number == self._alarm_line:
+            return
+        # It may be closed, and the number be another's that is not watched, or is.
+        with suppress(OSError, ValueError):
+            self._nap.unregister(self._alarm_line)
+        self._alarm_line = number
+        with suppress(OSError, ValueError):
+            self._nap.register(number, select.EPOLLIN)
 
     def _wait_behind(self, is_done: Callable[[], bool], end: float, *, is_main: bool) -> None:
         """Wait until the worker says that it is done, or there is none any more."""

@@ -56,6 +56,7 @@ from solvent.protocols.elmp.messages import (
     Won,
 )
 from solvent.protocols.elmp.state import Blocked, ElmpConfig, ElmpState, ElmpStep, Idle, Joining, Out, Place, Requesting
+from solvent.protocols.elmp.usual import USUAL
 from solvent.protocols.elmp.vocabulary import Data, Fetched, Join, Leave, Release, Request, Stored, Withdraw
 from solvent.protocols.machine import Event, NodeId, Received, Requested, TimerFired
 
@@ -290,6 +291,14 @@ class Elmp:
 
     def step(self, state: ElmpState, event: Event) -> ElmpStep:
         """Take one event."""
+        kind = type(event)
+        if self.desk is Process and (kind is Received or kind is Requested):
+            what = event.message if kind is Received else event.request  # type: ignore[union-attr]
+            usual = USUAL.get(type(what))
+            if usual is not None:
+                made = usual(self.node, self.config, state, what)
+                if made is not None:
+                    return made
         desk = self.desk.of(self, state)
         desk.on_event(event)
         return desk.finish()

@@ -173,22 +173,23 @@ class SpaceMachine:
 
     def step(self, state: SpaceState, event: Event) -> SpaceStep:
         """Take one event; what happens most, a message or a wish of a lock, in one go."""
-        standing = state.standing
+        standing, kind = state.standing, type(event)
+        epoch = standing.epoch
         inner: Event | None = None
-        if type(event) is Received:
-            said = event.message
-            if type(said) is Within and said.epoch == standing.epoch:
-                inner = Received(event.sender, said.message)
-        elif type(event) is Requested:
-            said = event.request
+        if kind is Received:
+            said = event.message  # type: ignore[union-attr]
+            if type(said) is Within and said.epoch == epoch:
+                inner = Received(event.sender, said.message)  # type: ignore[union-attr]
+        elif kind is Requested:
+            said = event.request  # type: ignore[union-attr]
             if type(said) is In and type(said.wanted) is not Leave:
                 inner = Requested(said.wanted)
-        if inner is not None and standing.promised == standing.epoch and not standing.is_going:
-            before = state.resources.get(said.resource)
+        if inner is not None and standing.promised == epoch and not standing.is_going:
+            resource, resources = said.resource, state.resources
+            before = resources.get(resource)
             if before is not None and type(before.phase) is not Out:
                 after, effects = self.locks.step(before, inner)
-                new = SpaceState(standing, state.resources.set(said.resource, after))
-                return new, wrapped(effects, standing.epoch, said.resource)
+                return SpaceState(standing, resources.set(resource, after)), wrapped(effects, epoch, resource)
         desk = self.desk(self, state)
         desk.on_event(event)
         return desk.finish()

@@ -97,20 +97,22 @@ class Access(msgspec.Struct, eq=False):
         """End it; what was changed is a version now."""
         if self.writing is not None:
             self.writing.commit()
-        self._withdraw()
+        if self.seen is not None:
+            self._withdraw()
 
     def abandon(self) -> None:
         """End it; what was changed counts for nothing, and what was kept of the last version is put back."""
         if self.writing is not None:
             self.writing.abandon()
-        self._withdraw()
+        if self.seen is not None:
+            self._withdraw()
 
     def _withdraw(self) -> None:
-        if self.seen is not None:
-            try:  # noqa: SIM105 - every release comes by here
-                self.seen.release()
-            except BufferError:
-                pass
+        assert self.seen is not None
+        try:  # noqa: SIM105 - every release comes by here
+            self.seen.release()
+        except BufferError:
+            pass
 
 
 __all__ = ["Access"]

@@ -117,7 +117,8 @@ class Claiming:
 
     def release(self) -> None:
         """Let the next one have it, with what was changed; ignored where nothing is held."""
-        self._node.check()
+        if self._node.fault is not None:
+            raise self._node.fault
         with self._section:
             self._release()
 
@@ -200,7 +201,8 @@ class Claiming:
     def _acquiring(self, me: object, claim: Claim | None, *, is_anew: bool) -> Generator[Cycle, None, None]:
         """Acquire: whoever goes on waits until each cycle that is given is settled."""
         resource, contents = self._resource, self._contents
-        self._node.check()
+        if self._node.fault is not None:
+            raise self._node.fault
         with self._section:
             cycle = self._begun(me, claim)
             if cycle.access is not None:
@@ -333,7 +335,8 @@ class Claiming:
 
     def _held(self) -> Access:
         cycle = self._cycle
-        self._node.check()
+        if self._node.fault is not None:
+            raise self._node.fault
         if cycle is None or cycle.access is None:
             raise Misuse("S104", f"`{self.name}` is not held", hint="acquire it first; a release ends it")
         return cycle.access

@@ -251,14 +251,14 @@ class SpaceNode:
         if self.fault is not None:
             raise self.fault
 
-    def request(self, wanted: Any) -> None:
-        """Tell the machine what is wanted."""
+    def request(self, wanted: Any, *, is_last: bool = False) -> None:
+        """Tell the machine what is wanted; as the last, behind what others have said."""
         if self.fault is not None:
             raise self.fault
         host = self._host
         if host is None:
             raise Misuse("S103", "the space has not been entered, or was left", hint="use it inside its `with` block")
-        host.request(wanted)
+        host.request(wanted, is_last=is_last)
 
     def request_quietly(self, wanted: Any) -> None:
         """Do the same from a thread that nobody listens to."""

@@ -146,12 +146,12 @@ class Resource:
                 access.commit()
             finally:
                 if access.writing is None or access.writing.is_over:
-                    wanted = Release(cycle.number, self.keeping.data_of(access))
+                    wanted = Release(cycle.number, self.keeping.data_of(access) if access.writing is not None else None)
                 else:
                     # There was no room for it, say. The others go on with the version before.
                     access.abandon()
         finally:
-            self._node.request(In(self.name, wanted))
+            self._node.request(In(self.name, wanted), is_last=True)
 
     def access(self, cycle: Cycle, contents: Contents, *, is_anew: bool = False) -> None:
         """Give the data of a claim whose turn it is; raise why that is not possible."""
@@ -167,7 +167,7 @@ class Resource:
     def needs_making(self, cycle: Cycle, contents: Contents) -> bool:
         """Tell whether its data has to be made first, by who has all of it to itself."""
         grant = cycle.grant
-        return grant is not None and grant.data is None and contents.can_make and not cycle.claim.is_plain
+        return grant is not None and grant.data is None and cycle.claim != WHOLE and contents.can_make
 
     # ------------------------------------------------------------------------------------------------- the lock
 
@@ -177,9 +177,10 @@ class Resource:
 
     def told(self, outcome: Any) -> None:
         """Hear what the lock says; in whichever thread works."""
+        if type(outcome) is Granted:
+            self._on_granted(outcome)
+            return
         match outcome:
-            case Granted():
-                self._on_granted(outcome)
             case Queued():
                 pass
             case Dropped(handle):
@@ -209,14 +210,14 @@ class Resource:
             cycle.job.stop()
             cycle.job = cycle.region = cycle.problem = None
             cycle.is_settled = False
-        if self._is_at_hand(grant.data, grant):
+        if grant.data is None or self._is_at_hand(grant.data, grant):
             cycle.settle()
         else:
             cycle.job = job = Job(self._node.seconds_max)
             _start(partial(self._fetch_for, cycle, grant, job), f"solvent-fetch-{self.name}")
 
-    def _is_at_hand(self, data: Data | None, told: Granted | Entrusted) -> bool:
-        if data is None or details_from_text(data.details) is None:
+    def _is_at_hand(self, data: Data, told: Granted | Entrusted) -> bool:
+        if details_from_text(data.details) is None:
             return True
         return self.keeping.filler.is_at_hand((*data.holders(), *(source.holder for source in told.sources)))
 
