@@ -75,6 +75,8 @@ def _process(notice: Notice, now: float) -> dict[str, Any]:
 
 
 def _ring(name: str, notices: list[Notice], now: float) -> dict[str, Any]:
+    # A node that was killed and started again is there twice for a while: the latest word of it counts.
+    notices = list({one.node: one for one in sorted(notices, key=lambda one: one.at)}.values())
     told = {one.node: one.told for one in notices}
     alive = [one for one in notices if not one.is_silent(now)]
     latest = max((one for one in alive), key=lambda one: (one.told["epoch"], one.at), default=None)

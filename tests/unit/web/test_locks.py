@@ -96,6 +96,12 @@ def test_who_is_silent_has_no_token() -> None:
     assert (ring["holder"], ring["nodes"][0]["is_silent"]) == (1, True)
 
 
+def test_a_node_that_was_started_again_is_one_node() -> None:
+    """Of what its process before has left nothing is shown."""
+    (ring,) = seen([notice(0, NOW, moves=1), notice(0, NOW - 8, moves=99, has_token=True)], NOW)["rings"]
+    assert [(node["node"], node["moves"], node["is_silent"]) for node in ring["nodes"]] == [(0, 1, False)]
+
+
 def test_rings_without_a_name_are_told_apart() -> None:
     """Those with other members are others."""
     other = notice(0, members={"0": "h:9"})

@@ -10,17 +10,18 @@ from __future__ import annotations
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
-from solvent.chemistry.molecule import ATOMS, Endless, List, Molecule, order_key, sub_solutions
-from solvent.chemistry.printer import TreePrinter, print_molecule, short_rule
-from solvent.chemistry.rule import Rule
+from solvent.chemistry.molecule import ATOMS, Endless, Molecule, order_key, sub_solutions
+from solvent.chemistry.printer import TreePrinter, short_rule
 from solvent.engine.compile import code_of
 from solvent.errors import LimitReached
 from solvent.running.films import sheet
-from solvent.running.films.sheet import FOREVER, ROOT, TEXT_MAX, Kind, Role
+from solvent.running.films.sheet import FOREVER, ROOT, TEXT_MAX, Role
+from solvent.running.films.texts import Out, described
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from solvent.chemistry.rule import Rule
     from solvent.chemistry.solution import Solution
     from solvent.engine.reaction import Flight, Reaction
     from solvent.running.films.sheet import Sheet
@@ -120,7 +121,7 @@ class Film:
         for one in taken:
             self._part(Role.TAKEN, one)
             self._gone(one)
-        waits = self._make(pool, _Out(), self.number)
+        waits = self._make(pool, Out(), self.number)
         self._part(Role.MADE, waits)
         self._out[id(flight.reactants)] = flight, waits
 
@@ -279,17 +280,9 @@ class Film:
             self._file.write("part", self.number, role, one.id)
 
     def _write(self, one: _Shown, died: int) -> None:
-        kind, text, parts = _described(one)
+        kind, text, parts = described(one.molecule, [sub.id for sub in one.subs])
         row = sheet.Molecule(one.id, one.pool.id, kind, text[:TEXT_MAX], parts, one.born, died, one.made, len(text))
         self._file.write("molecule", *row)
-
-
-class _Out:
-    """Stands in a solution for a call that is out."""
-
-    def order_key(self) -> tuple[Any, ...]:
-        """Be like no molecule, and no other call."""
-        return (9, id(self))
 
 
 def _key(molecule: Molecule) -> Any:
@@ -325,55 +318,6 @@ def _paired(gone: list[_Shown], come: Iterable[Molecule]) -> list[tuple[_Shown |
             left.remove(same)
         found.append((same, molecule))
     return found
-
-
-def _described(one: _Shown) -> tuple[int, str, str | None]:
-    """Give the kind of a molecule, its text, and, if it holds solutions, the parts of that."""
-    import json
-
-    molecule = one.molecule
-    if type(molecule) is _Out:
-        return Kind.FLAT, "a call is out", None
-    if one.subs:
-        pieces: list[str | int] = []
-        _pieces(molecule, iter(one.subs), pieces)
-        text = "".join(piece if isinstance(piece, str) else "<…>" for piece in pieces)
-        return Kind.NESTED, text, json.dumps(pieces, ensure_ascii=False)
-    is_rule = type(molecule) is Rule or (type(molecule) is Endless and type(molecule.molecule) is Rule)
-    return Kind.RULE if is_rule else Kind.FLAT, print_molecule(molecule), None
-
-
-def _pieces(molecule: Molecule, subs: Any, found: list[str | int]) -> None:
-    """Write a molecule, with numbers in the place of its solutions."""
-
-    def say(text: str) -> None:
-        if found and isinstance(found[-1], str):
-            found[-1] += text
-        else:
-            found.append(text)
-
-    if type(molecule) is Endless:
-        _pieces(molecule.molecule, subs, found)
-        say("^inf")
-    elif type(molecule) is tuple or type(molecule) is List:
-        is_tuple = type(molecule) is tuple
-        if not is_tuple:
-            say("list(" if len(molecule) == 1 else "(")
-        for at, part in enumerate(molecule):
-            if at:
-                say(":" if is_tuple else ", ")
-            if is_tuple and type(part) is tuple:
-                say("(")
-                _pieces(part, subs, found)
-                say(")")
-            else:
-                _pieces(part, subs, found)
-        if not is_tuple:
-            say(")")
-    elif getattr(molecule, "is_solution", False):
-        found.append(next(subs).id)
-    else:
-        say(print_molecule(molecule))
 
 
 __all__ = ["Film"]

@@ -28,7 +28,7 @@ export function show(root, run, page, words) {
   const places = make("span", {});
   const search = make("input", { type: "search", placeholder: "Find molecules  /", "aria-label": "Find molecules", oninput: () => { clearTimeout(timer); timer = setTimeout(find, LOOK_MS); } });
   const names = make("datalist", { id: "film-tasks" }, ...run.tasks.slice(0, 2000).map((task) => make("option", { value: task.name })));
-  const task = make("input", { type: "search", placeholder: "Events of a task", list: "film-tasks", "aria-label": "Task whose events to go to", onchange: () => setTask(task.value) });
+  const task = make("input", { type: "search", placeholder: "Events of a task", list: "film-tasks", "aria-label": "Task whose events to go to", onchange: () => { setTask(task.value); task.blur(); } });
   const events = make("span", { class: "events" });
   const notice = make("div", {});
   const aside = make("div", { class: "film-aside" });

@@ -1,0 +1,219 @@
+"""Molecules, nodes and locks in a real browser: what a user sees and does there."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import solvent
+from solvent.running.agents.plans import submit
+from solvent.workflow.model import Result, Task, Value
+from tests.unit.running.agents.flows import adaptive, run_by_agents, space_at, workflow
+from tests.unit.running.films.runs import recorded
+from tests.unit.web.browsing import browser
+from tests.unit.web.serving import served
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from playwright.sync_api import Page
+
+SECONDS_MAX = 60
+MANY = 120
+IS_WITHIN = (
+    "document.documentElement.scrollWidth <= innerWidth && document.querySelector('main').scrollWidth <= innerWidth"
+)
+
+
+@pytest.fixture(scope="module")
+def board(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give the folder where spaces tell how they stand."""
+    return tmp_path_factory.mktemp("page") / "board"
+
+
+@pytest.fixture(scope="module")
+def opened(board: Path) -> Iterator[tuple[Page, str, list[str]]]:
+    """Serve some runs and open a browser; give its page, its address and what went wrong in it."""
+    folder = board.parent
+    (folder / "sum.hocl").write_text("<1, 2, 3, 4, 5, 6, replace x::int, y::int by x + y>")
+    with browser() as one:
+        with space_at(folder) as space:
+            recorded(space, "adapted", adaptive())
+            tasks = [Task(f"t{at}", "add", (Value(at),)) for at in range(MANY)]
+            recorded(space, "large", workflow(*tasks, Task("sum", "add", tuple(Result(one.name) for one in tasks))))
+            submit(space, "shared", workflow(*tasks[:4]), None, places_max=2)
+            run_by_agents(space, "shared")
+        command = [sys.executable, "-m", "solvent", "run", str(folder / "sum.hocl"), "--nodes", "3", "--space"]
+        subprocess.run([*command, str(folder / "space.db")], check=True, timeout=SECONDS_MAX, capture_output=True)
+        with served(folder / "space.db", board=board) as client:
+            page = one.new_page(viewport={"width": 1280, "height": 800})
+            page.set_default_timeout(SECONDS_MAX * 1000)
+            wrong: list[str] = []
+            page.on("pageerror", lambda error: wrong.append(str(error)))
+            page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
+            yield page, str(client.base_url), wrong
+
+
+@pytest.fixture
+def look(opened: tuple[Page, str, list[str]]) -> Iterator[Any]:
+    """Give what opens a part of the page; nothing must have gone wrong in it."""
+    page, base, wrong = opened
+
+    def go(address: str, until: str) -> Page:
+        page.goto("about:blank")
+        page.goto(f"{base}#/{address}")
+        page.wait_for_selector(until)
+        return page
+
+    yield go
+    assert wrong == []
+
+
+def wait_for(is_so: Callable[[], Any]) -> None:
+    """Wait until something is so; the page's own rules forbid to have it evaluate texts."""
+    until = time.monotonic() + SECONDS_MAX
+    while not is_so():
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
+def number_of(page: Page) -> int:
+    """Give the moment that is shown."""
+    return int(page.locator(".count").input_value() or -1)
+
+
+def number_at(page: Page, number: int) -> None:
+    """Wait until a moment is shown."""
+    wait_for(lambda: number_of(page) == number)
+
+
+def last_of(page: Page) -> int:
+    """Give how many reactions there are."""
+    return int(page.locator(".film-bar input[type=range]").get_attribute("max") or 0)
+
+
+def test_keys_step_back_and_forth(look: Any) -> None:
+    """Arrows go from reaction to reaction, Home and End to both ends."""
+    page = look("run/adapted/molecules/5", ".nested")
+    number_at(page, 5)
+    page.keyboard.press("ArrowRight")
+    number_at(page, 6)
+    page.keyboard.press("ArrowLeft")
+    number_at(page, 5)
+    page.keyboard.press("End")
+    number_at(page, last_of(page))
+    page.keyboard.press("Home")
+    number_at(page, 0)
+    assert page.locator(".film-aside h2").inner_text() == "The beginning"
+
+
+def test_the_address_is_that_of_the_moment(look: Any) -> None:
+    """Whoever is sent the address sees the same."""
+    page = look("run/adapted/molecules/5", ".nested")
+    number_at(page, 5)
+    page.keyboard.press("ArrowRight")
+    number_at(page, 6)
+    assert page.url.endswith("#/run/adapted/molecules/6")
+
+
+def test_what_a_reaction_made_is_marked_and_explained(look: Any) -> None:
+    """A click on a molecule tells which reaction made it."""
+    page = look("run/adapted/molecules/3", ".film-solution [data-role=made]")
+    made = page.locator(".film-solution .chip[data-role=made]").first
+    assert made.inner_text().startswith("+\nRES:3")
+    made.click()
+    page.wait_for_selector("text=Why it is there")
+    assert "Made by reaction 3, rule gw_call (a call is answered)." in page.locator(".film-aside").inner_text()
+
+
+def test_molecules_are_found_by_their_text(look: Any) -> None:
+    """What is found says where it is."""
+    page = look("run/adapted/molecules/3", ".nested")
+    page.keyboard.press("/")
+    page.keyboard.type("RES:3")
+    page.wait_for_selector(".found li")
+    assert page.locator(".found li").all_inner_texts() == ['"one" RES:3']
+
+
+def test_events_of_a_task_are_one_key_apart(look: Any) -> None:
+    """Having named a task, `]` goes to its next event."""
+    page = look("run/adapted/molecules/0", ".nested")
+    number_at(page, 0)
+    page.fill("[list=film-tasks]", "spare")
+    page.keyboard.press("Enter")
+    wait_for(lambda: number_of(page) > 0)
+    first = number_of(page)
+    page.wait_for_selector(".events button[aria-label^='Its next']:enabled")
+    page.keyboard.press("]")
+    wait_for(lambda: number_of(page) > first)
+
+
+def test_of_many_tasks_few_are_drawn_and_the_rest_is_to_be_had(look: Any) -> None:
+    """A large solution shows its first molecules, and more when asked."""
+    page = look("run/large/molecules/1", ".nested")
+    boxes = page.locator(".film-solution > .members > .nested")
+    few = boxes.count()
+    assert few < MANY
+    page.get_by_role("button", name="more").click()
+    wait_for(lambda: boxes.count() > few)
+
+
+def test_places_of_agents_are_chosen(look: Any) -> None:
+    """Each place of a run of agents has its own record."""
+    page = look("run/shared/molecules", ".nested")
+    tasks = page.locator(".film-solution .fold .name")
+    first = tasks.all_inner_texts()
+    page.select_option("select", "1")
+    wait_for(lambda: str(page.evaluate("location.hash")).endswith("/1"))
+    assert set(tasks.all_inner_texts()).isdisjoint({one for one in first if one.startswith('"t')})
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 400])
+@pytest.mark.parametrize(
+    "address, until", [("run/adapted/molecules/5", ".nested"), ("nodes", "table"), ("locks", ".empty")]
+)
+def test_nothing_is_cut(look: Any, address: str, until: str, width: int, theme: Any) -> None:
+    """The page is as wide as the window, in both themes."""
+    page = look(address, until)
+    page.emulate_media(color_scheme=theme)
+    page.set_viewport_size({"width": width, "height": 800})
+    try:
+        assert page.evaluate(IS_WITHIN)
+    finally:
+        page.set_viewport_size({"width": 1280, "height": 800})
+
+
+def test_nodes_of_a_program_are_drawn(look: Any) -> None:
+    """A run in the page's space shows its nodes, their modes and what they said."""
+    page = look("nodes", "td a")
+    page.locator("td a").first.click()
+    page.wait_for_selector(".circle")
+    assert page.locator(".circle .dot").count() == 3
+    assert page.locator(".bars tr").count() > 0
+
+
+def test_a_resource_shows_who_has_it(look: Any, board: Path) -> None:
+    """While a process holds a resource, the page names it."""
+    is_seen = threading.Event()
+
+    def hold() -> None:
+        opening = solvent.space("held", folder=board.parent / "memory", board=board)
+        with opening as space, space.handle("grid", size=8) as handle:
+            handle.acquire()
+            is_seen.wait(SECONDS_MAX)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    try:
+        page = look("locks", ".claim[data-state=has]")
+        assert page.locator(".resource h3").inner_text() == "grid"
+    finally:
+        is_seen.set()
+        thread.join(SECONDS_MAX)
