@@ -58,11 +58,11 @@ HEAD = ("fault", "space", "tried", "survived", "lost", "kills", "finished, calle
         "to progress: median", "max")  # fmt: skip
 
 
-def rows(times: int, first: int, only: str) -> Iterator[tuple[str, ...]]:
+def rows(times: int, first: int, only: str, at: str = "") -> Iterator[tuple[str, ...]]:
     """Try all, and give the rows of the table as they are known."""
     for space, faults in (("SQLite", ON_BOTH | ON_FILES), ("NATS", ON_BOTH), ("NATS", ON_SERVERS)):
         for name, fault in faults.items():
-            if only in name:
+            if only in name and at in space:
                 yield _row(name, space, fault, range(first, first + times), is_served=faults is not ON_SERVERS)
 
 
@@ -112,11 +112,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Do faults to agents, and count what came of it.")
     parser.add_argument("--times", type=int, default=5)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", default="")
+    parser.add_argument("--only", default="", help="faults with this in their names")
+    parser.add_argument("--space", choices=("SQLite", "NATS"), default="", help="only on this one")
     given = parser.parse_args()
     widths = [max(map(len, (*ON_BOTH, *ON_FILES, *ON_SERVERS))), 6, *map(len, HEAD[2:])]
     lost = False
-    for row in chain([HEAD], rows(given.times, given.seed, given.only)):
+    for row in chain([HEAD], rows(given.times, given.seed, given.only, given.space)):
         print("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip(), flush=True)
         lost = lost or row[4] not in {"0", "", HEAD[4]}
     return int(lost)
