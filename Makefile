@@ -22,7 +22,7 @@ SITE := $(BIN)/python -m sphinx --conf-dir docs --doctree-dir build/pages --fail
 .DELETE_ON_ERROR:
 # Two pips at work in one environment would spoil it.
 .NOTPARALLEL:
-.PHONY: help run test check format gallery grammar messages options docs bench bench-workflow bench-records bench-patterns bench-protocols bench-handover bench-space bench-agents faults soak fuzz clean
+.PHONY: help run test check format gallery grammar messages options docs screenshots bench bench-workflow bench-records bench-patterns bench-protocols bench-handover bench-space bench-agents faults soak fuzz clean
 
 help:  ## show this list
 	@grep -E '^[a-z]+:.*##' $(firstword $(MAKEFILE_LIST)) \
@@ -62,6 +62,9 @@ options: $(VENV)/.installed  ## make the reference of commands and options anew
 docs: $(VENV)/.installed  ## make the site of the documentation, build/site/index.html
 	@$(SITE) --quiet
 	@echo "The site is in build/site: open build/site/index.html."
+
+screenshots: $(VENV)/.installed  ## make the pictures of the page anew, in Chromium
+	@$(BIN)/python -m tests.browser.screenshots
 
 bench: $(VENV)/.installed  ## compare speed with other engines
 	@$(MAKE) --no-print-directory $(VENV)/.bench \

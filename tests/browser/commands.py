@@ -82,19 +82,19 @@ def serving(folder: Path, *more: str) -> Iterator[str]:
 
 
 @contextmanager
-def run_of_weather(folder: Path) -> Iterator[None]:
+def run_of_weather(folder: Path, *more: str, space: Path | None = None, name: str = "weather-1") -> Iterator[None]:
     """Run a workflow in which the satellite fails; the stations wait for the files `warm` and `measured`."""
     (folder / "own.py").write_text(SERVICES, encoding="utf-8")
     (folder / "flow.yaml").write_text(FLOW, encoding="utf-8")
-    words = arguments("run", "flow.yaml", "--space", folder / "space.db", "--name", "weather-1", "--no-sync")
+    words = arguments("run", "flow.yaml", "--space", space or folder / "space.db", "--name", name, "--no-sync", *more)
     with subprocess.Popen(
         words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=folder, env=environment()
     ) as process:
         try:
             yield
         finally:
-            for name in ("warm", "measured"):
-                (folder / name).touch()
+            for gate in ("warm", "measured"):
+                (folder / gate).touch()
             process.wait(SECONDS_MAX)
 
 

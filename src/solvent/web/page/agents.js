@@ -12,7 +12,7 @@ export function show(root, run) {
     fill(box,
       run.isOver ? make("p", { class: "notice flat" }, "The run is over: this is who had its places.") : null,
       told.missing.length && !run.isOver ? make("div", { class: "notice bad flat" }, `No agent offers: ${told.missing.join(", ")}`) : null,
-      make("h2", {}, counted(told.agents.length, "agent")),
+      run.isOver && !told.agents.length ? null : make("h2", {}, counted(told.agents.length, "agent")),
       make("div", { class: "cards" }, ...told.agents.map((one) => agent(one, told.places))),
       make("h2", {}, counted(told.places.length, "place")),
       make("p", { class: "soft" }, "Each place has some of the tasks; who holds its lease goes on with them."),

@@ -33,7 +33,8 @@ export function paintBars(context, run, rows, first, view, palette, marks) {
     context.beginPath();
     context.rect(LABELS, y, view.width - LABELS, ROW);
     context.clip();
-    for (const number of task.calls) paintCall(context, run, run.calls[number], y, view, palette);
+    const isMarked = task === marks.selected || task === marks.hovered;
+    for (const number of task.calls) paintCall(context, run, run.calls[number], y, view, palette, isMarked);
     context.restore();
     paintName(context, task, y, palette);
   });
@@ -56,7 +57,7 @@ function fitted(context, text, wide) {
   return `${text.slice(0, kept)}…`;
 }
 
-function paintCall(context, run, call, y, view, palette) {
+function paintCall(context, run, call, y, view, palette, isMarked) {
   const end = call.ended ?? Math.max(call.began, run.seconds());
   const [left, right] = [placeOf(view, call.began), placeOf(view, end)];
   if (right < LABELS || left > view.width) return;
@@ -85,7 +86,7 @@ function paintCall(context, run, call, y, view, palette) {
     const need = context.measureText(text).width;
     if (need < room) {
       context.fillStyle = palette.sheet;
-      context.globalAlpha = 0.8;
+      context.globalAlpha = isMarked ? 0 : 0.8;
       context.fillRect(right + 4, top, need + 4, high);
       context.globalAlpha = 1;
       context.fillStyle = palette["text-soft"];

@@ -255,7 +255,8 @@ function paintTexts(context, box, run, palette, tint) {
     }
     context.font = kind ? `11px ${palette.sans}` : `500 13px ${palette.sans}`;
     context.fillStyle = kind === "sub" ? (box.state === "waiting" ? palette["text-faint"] : tint) : kind ? palette["text-soft"] : palette.text;
-    context.fillText(text, middle, y - 4);
+    // How wide letters are depends on the machine's fonts: rather narrow ones than some beside the box.
+    context.fillText(text, middle, y - 4, box.w - 16);
   }
   if (box.isMany) paintShares(context, box, palette, box.y + box.h - 5, 3);
 }

@@ -47,7 +47,7 @@ export function show(root, run) {
       isDue = false;
       if (isOver) return;
       sortRows();
-      if (isFitted) [view.from, view.to] = [0, Math.max(0.01, lasts()) * 1.04];
+      if (isFitted) [view.from, view.to] = [0, Math.max(0.01, lasts()) * 1.12];
       view.top = scroller.scrollTop;
       const ratio = devicePixelRatio || 1;
       context.setTransform(ratio, 0, 0, ratio, 0, 0);
