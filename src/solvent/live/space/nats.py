@@ -1,8 +1,8 @@
 """A space on NATS servers with JetStream: any number of machines, and as many copies as there are replicas.
 
-Reading order: nats_address (the URL), nats_client and nats_link (a connection that comes again), nats_problems (what
-servers say), nats_stream (append and read), nats_streams (which there are), nats_append (several at once), nats_blobs,
-nats_watch. How the server is started: server.
+Reading order: nats_address (the URL), nats_wire (what is said), nats_client, nats_questions and nats_link (a connection
+that comes again), nats_problems (what servers complain of), nats_stream (append and read), nats_streams (which there
+are), nats_append (several at once), nats_blobs, nats_watch. How the server is started: server.
 
 *On disk?* A server answers when it has written to a file, and by default lets the system take up to two minutes to
 bring it to the disk: the death of the server loses nothing, a power cut may. With `sync_interval: always` it answers
