@@ -19,12 +19,18 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from solvent.simulation.many import Gathered
+
 PROTOCOLS = {
     "capture": "solvent.cli.simulate_capture",
     "handover": "solvent.cli.simulate_handover",
     "token": "solvent.cli.simulate_token",
 }
 _SEED_BITS = 32
+_MESSAGES_MAX = 40
+_NODE_COLUMNS = 12
+"""How wide the column of a node is in a diagram, at least."""
+_NODES_MAX = 40
 
 
 class Simulated(Protocol):
@@ -43,6 +49,9 @@ class Simulated(Protocol):
 
         `options.replay` is the command line without a seed: with ` --seed N` it plays one run again.
         """
+
+    def watched(self, options: Namespace, observe: Any) -> Any:
+        """Run once with `options.seed`, show every message to an observer, and give the result."""
 
     def summary(self, results: Sequence[Any], options: Namespace) -> dict[str, Any]:
         """Give what the runs came to, for JSON."""
@@ -85,8 +94,18 @@ def _options(name: str, protocol: Simulated, arguments: list[str]) -> Namespace:
     says = "how many runs at a time (default: one per processor; 0: all in this process)"
     parser.add_argument("--processes", type=at_least(0), metavar="P", help=says)
     add_format(parser)
+    says = "draw the first messages of a single run, as text (`-`: standard output), .svg or .png"
+    parser.add_argument("--diagram", metavar="FILE", help=says)
+    says = f"how many messages to draw (default: {_MESSAGES_MAX})"
+    parser.add_argument("--messages", type=at_least(1), metavar="N", help=says)
     protocol.add_options(parser)
+    if "--diagram" in arguments or any(one.startswith("--diagram=") for one in arguments):
+        parser.set_defaults(runs=1)
     options = parser.parse_args(arguments)
+    if options.messages and options.diagram is None:
+        raise Misuse("H313", "`--messages` says how many are drawn: `--diagram FILE`")
+    if options.diagram is not None and options.runs != 1:
+        raise Misuse("H313", "`--diagram` draws a single run", hint="leave out --runs")
     options.replay = _replay(name, arguments)
     if options.seed is None:
         from random import SystemRandom
@@ -103,7 +122,7 @@ def _replay(name: str, arguments: Sequence[str]) -> str:
     left = iter(arguments)
     for argument in left:
         option = argument.partition("=")[0]
-        if option in ("--seed", "--runs", "--processes", "--format"):
+        if option in ("--seed", "--runs", "--processes", "--format", "--diagram", "--messages"):
             if option == argument:
                 next(left, None)
             continue
@@ -113,8 +132,10 @@ def _replay(name: str, arguments: Sequence[str]) -> str:
 
 def _simulate(protocol: Simulated, options: Namespace) -> int:
     from solvent.cli.watching import Watch
-    from solvent.simulation.many import run_many
+    from solvent.simulation.many import Gathered, run_many
 
+    if options.diagram is not None:
+        return _tell(protocol, Gathered((_drawn(protocol, options),), 1), options)
     with Watch() as watch, _progress_bar(options.runs) as progress:
         gathered = run_many(
             protocol.job(options),
@@ -124,6 +145,33 @@ def _simulate(protocol: Simulated, options: Namespace) -> int:
             progress=progress,
             should_stop=watch.should_stop,
         )
+    return _tell(protocol, gathered, options)
+
+
+def _drawn(protocol: Simulated, options: Namespace) -> Any:
+    """Run once, and draw its first messages."""
+    from solvent.cli.picturing import columns, form_of_file, write_picture
+    from solvent.protocols.diagram import draw
+    from solvent.protocols.diagram_sheet import diagram_drawn
+    from solvent.simulation.conversation import Conversation
+
+    form = "text" if options.diagram == "-" else form_of_file(options.diagram, ("text", "svg", "png"))
+    unit = "s" if options.replay.startswith("solvent simulate handover") else "step"
+    heard = Conversation(options.messages or _MESSAGES_MAX, unit=unit)
+    result = protocol.watched(options, heard)
+    width = columns()
+    names, records = heard.drawing(max(2, width // _NODE_COLUMNS) if form == "text" else _NODES_MAX)
+    write_picture(
+        None if options.diagram == "-" else options.diagram,
+        form,
+        lambda: draw(names, records, width=width) + "\n",
+        lambda: diagram_drawn(names, records, f"{options.replay} --seed {options.seed}"),
+    )
+    return result
+
+
+def _tell(protocol: Simulated, gathered: Gathered[Any], options: Namespace) -> int:
+    """Say what the runs came to."""
     if gathered.results:
         summary = protocol.summary(gathered.results, options) | {"seed": options.seed}
         if options.format == "json":

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Callable, Iterator, Sequence
 
+    from solvent.simulation.discrete import Observer
+
 SAYS = """\
 Take molecules that lie on many nodes, two at a time, until none is left: the paper's Experiment 1.
 
@@ -53,6 +55,12 @@ def job(options: Namespace) -> Callable[[int], tuple[int, int, bool]]:
     return partial(_run, _setup(options))
 
 
+def watched(options: Namespace, observe: Observer) -> tuple[int, int, bool]:
+    """Run once, and show every message."""
+    _refuse_what_changes_nothing(options)
+    return _run(_setup(options), options.seed, observe)
+
+
 def _refuse_what_changes_nothing(options: Namespace) -> None:
     name = options.protocol
     if options.threshold is not None and name != "adaptive":
@@ -75,8 +83,8 @@ def _setup(options: Namespace) -> Setup:
     )
 
 
-def _run(setup: Setup, seed: int) -> tuple[int, int, bool]:
-    outcome = simulate(setup, seed)
+def _run(setup: Setup, seed: int, observe: Observer | None = None) -> tuple[int, int, bool]:
+    outcome = simulate(setup, seed, observe=observe)
     # All that is needed here; every reaction of every run would take longer to send than to simulate.
     return outcome.steps, outcome.messages, outcome.is_finished
 

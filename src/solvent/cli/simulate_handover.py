@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Callable, Iterator, Sequence
 
+    from solvent.simulation.handover import Observer
     from solvent.simulation.handover_setup import Outcome
 
 SAYS = """\
@@ -87,6 +88,14 @@ def job(options: Namespace) -> Callable[[int], Outcome]:
         # Where it is missing, that is better said once and before anything begins.
         load()
     return partial(simulate, setup)
+
+
+def watched(options: Namespace, observe: Observer) -> Outcome:
+    """Run once, and show every message."""
+    job(options)
+    if options.on == "simgrid":
+        raise Misuse("P316", "messages on SimGrid cannot be drawn", hint="leave out --on, or --diagram")
+    return simulate(_setup(options), options.seed, observe=observe)
 
 
 def _setup(options: Namespace) -> Setup:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Callable, Iterator, Sequence
 
+    from solvent.simulation.discrete import Observer
     from solvent.simulation.token import Outcome
 
 SAYS = """\
@@ -65,6 +66,12 @@ def job(options: Namespace) -> Callable[[int], Outcome]:
             said = f"`--{name.replace('_', '-')}` is about searches, and `{options.protocol}` has none"
             raise Misuse("P314", said)
     return partial(simulate, _setup(options))
+
+
+def watched(options: Namespace, observe: Observer) -> Outcome:
+    """Run once, and show every message."""
+    job(options)
+    return simulate(_setup(options), options.seed, observe=observe)
 
 
 def _setup(options: Namespace) -> Setup:

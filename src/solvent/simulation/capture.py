@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from solvent.protocols.capture.state import Holding
     from solvent.simulation.capture_world import Happened, Shares, Turned
+    from solvent.simulation.discrete import Observer
 
 PROTOCOLS = ("adaptive", "optimistic", "pessimistic", "better")
 CYCLE = 12
@@ -100,10 +101,10 @@ class Outcome(NamedTuple):
     useless: list[int]
 
 
-def simulate(setup: Setup, seed: int, *, counts_messages: bool = False) -> Outcome:
-    """Run once; count which messages led to reactions if asked to, which takes a little longer."""
+def simulate(setup: Setup, seed: int, *, counts_messages: bool = False, observe: Observer | None = None) -> Outcome:
+    """Run once; count which messages led to reactions if asked to, or show each to somebody, which takes longer."""
     counter = Counter() if counts_messages else None
-    run, world, rules = prepared(setup, seed, observe=counter)
+    run, world, rules = prepared(setup, seed, observe=observe or counter)
     started = perf_counter()
     ending = run.run(setup.limit)
     seconds = perf_counter() - started

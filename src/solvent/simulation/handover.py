@@ -33,11 +33,14 @@ from solvent.simulation.handover_setup import Outcome, Setup
 from solvent.simulation.network import encoded_size
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from typing import TypeAlias
 
     from solvent.protocols.machine import Machine
     from solvent.simulation.handover_peers import Ground, Program
     from solvent.simulation.handover_platform import Platform, Route
+
+    Observer: TypeAlias = Callable[[NodeId, NodeId, Any, float], None]
 
 _FIRST_SECONDS = 0.1
 _ALL_HAVE_COME = 1.0
@@ -49,13 +52,13 @@ class CameToNothing(SolventError):
     exit_code = 1
 
 
-def simulate(setup: Setup, seed: int) -> Outcome:
-    """Run once, until all who stay have done their cycles."""
+def simulate(setup: Setup, seed: int, *, observe: Observer | None = None) -> Outcome:
+    """Run once, until all who stay have done their cycles; `observe` is shown every message that arrives."""
     if setup.on == "simgrid":
         from solvent.simulation.handover_simgrid import simulate_apart
 
         return simulate_apart(setup, seed)
-    ground = _Air(PLATFORMS[setup.platform], setup.bytes)
+    ground = _Air(PLATFORMS[setup.platform], setup.bytes, observe)
     seen = Seen(setup, Random(seed))
     with collecting_rarely():
         ground.run(peers_of(seen, ground), seen)
@@ -169,8 +172,9 @@ class _FlowEnds(NamedTuple):
 class _Air:
     """Carries messages and data on a platform."""
 
-    def __init__(self, platform: Platform, size: int) -> None:
+    def __init__(self, platform: Platform, size: int, observe: Observer | None = None) -> None:
         self._platform = platform
+        self._observe = observe
         self._size = float(size)
         self._clock = Clock()
         self._flows = Flows(platform.capacity)
@@ -215,7 +219,7 @@ class _Air:
                 return
             item = taken[1]
             if type(item) is _Arrival:
-                peers[item.to].hear(item.sender, item.message)
+                self._hand_over(item, peers)
             elif type(item) is _Waking:
                 peers[item.node].go_on()
             elif type(item) is _Departure:
@@ -225,7 +229,12 @@ class _Air:
                 arrived = self._flows.ended(self.now)
                 self._plan()
                 for arrival in arrived:
-                    peers[arrival.to].hear(arrival.sender, arrival.message)
+                    self._hand_over(arrival, peers)
+
+    def _hand_over(self, arrival: _Arrival, peers: Sequence[Peer]) -> None:
+        if self._observe is not None:
+            self._observe(arrival.sender, arrival.to, arrival.message, self.now)
+        peers[arrival.to].hear(arrival.sender, arrival.message)
 
     def _plan(self) -> None:
         """Know when the next transfer ends."""

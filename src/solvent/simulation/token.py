@@ -27,6 +27,7 @@ from solvent.simulation.token_users import Users
 if TYPE_CHECKING:
     from solvent.protocols.machine import Event, Machine
     from solvent.protocols.token.state import TokenState, TokenStep
+    from solvent.simulation.discrete import Observer
 
 PROTOCOLS = ("ring", "binary", "raymond", "naimi")
 CLEAN_UPS = ("rotation", "inverse", "none")
@@ -170,15 +171,15 @@ def taken_together(outcomes: list[Outcome]) -> Outcome:
     return Outcome(**values)
 
 
-def simulate(setup: Setup, seed: int) -> Outcome:
-    """Run once, until enough requests have been served."""
+def simulate(setup: Setup, seed: int, *, observe: Observer | None = None) -> Outcome:
+    """Run once, until enough requests have been served; `observe` is shown every message."""
     chance = Random(seed)
     visits = setup.rounds * setup.nodes
     users = Users(nodes=setup.nodes, gap=setup.gap, requests=setup.requests, visits=visits, chance=chance)
     machines, loss = machines_of(setup), Loss(setup.loss, chance)
     if setup.loss:
         machines = [Losing(machine, loss) for machine in machines]
-    run = users.run = DiscreteRun(machines, users, seed=chance.getrandbits(64))
+    run = users.run = DiscreteRun(machines, users, seed=chance.getrandbits(64), observe=observe)
     patience = _PATIENCE + (_PATIENCE_PER_NODE + 2 * setup.rest_max) * setup.nodes
     while True:
         heard, limit = users.heard_next, run.step + patience
