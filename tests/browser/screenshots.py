@@ -6,14 +6,18 @@ What they show is real: a workflow that heals, run while the picture is taken, a
 from __future__ import annotations
 
 import shutil
+import signal
 import subprocess
 import sys
+import time
+from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from PIL import Image
 
+import solvent
 from tests.browser.chromium import browser, looking
 from tests.browser.commands import run_of_weather
 from tests.cli.command import arguments, environment
@@ -49,6 +53,7 @@ def main() -> None:
             for theme in THEMES:
                 with looking(chromium, str(client.base_url), viewport=SIZE, color_scheme=theme) as seen:
                     _still(seen, theme, large)
+        _together(chromium, folder)
     sys.stdout.write(f"{FOLDER} has the pictures: look at them.\n")
 
 
@@ -104,6 +109,85 @@ def _still(seen: Watched, theme: str, large: str) -> None:
         seen.go(where)
         seen.wait(what)
         _shoot(seen, name, theme)
+    _molecules(seen, theme)
+
+
+def _molecules(seen: Watched, theme: str) -> None:
+    """Take a picture of a solution: it needs the room."""
+    seen.go("#/run/morning-1/molecules/16")
+    seen.wait(".film-solution .nested")
+    details = seen.page.get_by_role("button", name="Details")
+    if details.get_attribute("aria-pressed") == "true":
+        details.click()
+    _shoot(seen, "molecules", theme)
+
+
+def _together(chromium: Browser, folder: Path) -> None:
+    """Take pictures of processes that work together: nodes of a program, a ring, a space."""
+    (folder / "philosophers.hocl").write_text(_philosophers(24))
+    started = [
+        (
+            "run",
+            folder / "philosophers.hocl",
+            "--nodes",
+            "6",
+            "--protocol",
+            "adaptive",
+            "--no-local",
+            "--state",
+            "nodes",
+        ),
+        ("serve", "token", "--nodes", "6", "--lock-every", "0.4", "--hold", "0.5"),
+    ]
+    board = folder / "board"
+    settings = {**environment(), "SOLVENT_BOARD": str(board)}
+    processes = [
+        subprocess.Popen(arguments(*words), cwd=folder, env=settings, stdout=subprocess.DEVNULL) for words in started
+    ]
+    try:
+        with ExitStack() as stack:
+            # One holds a part of a resource, and the others wait, for the whole of it or to read.
+            space = stack.enter_context(solvent.space("weather", folder=folder / "memory", board=board))
+            for name, mode in (
+                ("grid", "write"),
+                ("grid", "write"),
+                ("grid", "read"),
+                ("rain", "read"),
+                ("rain", "read"),
+            ):
+                handle = stack.enter_context(space.handle(name, size=4096, mode=mode))
+                handle.request()
+                if handle.test():
+                    handle.acquire()
+            while not (folder / "nodes" / "run.json").exists():
+                time.sleep(0.1)
+            site = {"folders": (folder / "nodes",), "board": board, "shown": ".solvent/space.db"}
+            with served(folder / "none.db", **site) as client:
+                for theme in THEMES:
+                    with looking(chromium, str(client.base_url), viewport=SIZE, color_scheme=theme) as seen:
+                        seen.go("#/nodes")
+                        seen.wait("td a")
+                        seen.page.locator("td a", has_text="philosophers").first.click()
+                        seen.wait(".circle")
+                        seen.page.wait_for_timeout(2500)
+                        _shoot(seen, "nodes", theme)
+                        seen.page.set_viewport_size({**SIZE, "height": 860})
+                        seen.go("#/locks")
+                        seen.wait(".circle")
+                        _shoot(seen, "locks", theme)
+    finally:
+        for process in processes:
+            process.send_signal(signal.SIGINT)
+        for process in processes:
+            process.wait()
+
+
+def _philosophers(count: int) -> str:
+    """Write a program that goes on for long: so many philosophers, and a fork between each two."""
+    rules = (ROOT / "examples" / "hocl" / "philosophers" / "philosophers.hocl").read_text().split("<\n")[0]
+    forks = [f"FORK : {at}" for at in range(count)]
+    eaters = [f'THINKS : "p{at}" : {at} : {(at + 1) % count} : 1000000' for at in range(count)]
+    return f"{rules}<{', '.join((*forks, *eaters))}, sit_down, get_up, leave>"
 
 
 if __name__ == "__main__":

@@ -79,6 +79,7 @@ async def _serve(options: Namespace, view: View) -> bool:
     import signal
 
     from solvent.cli.token_board import event_from
+    from solvent.running.boards import board_from
     from solvent.running.rings import ring as make
 
     began = time.monotonic()
@@ -104,7 +105,7 @@ async def _serve(options: Namespace, view: View) -> bool:
         name=options.run,
         watch=watch,
         # This is there to be looked at.
-        board=True,
+        board=board_from(None) or True,
     )
     loop = asyncio.get_running_loop()
     stopped = asyncio.Event()

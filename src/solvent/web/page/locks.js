@@ -66,7 +66,8 @@ function ringRow(id, node, state) {
 
 function drawSpace(space) {
   const silent = space.processes.filter((one) => one.is_silent).length;
-  const said = [`${space.processes.length - silent} processes tell`, silent ? `${silent} say nothing any more` : null].filter(Boolean).join(" · ");
+  const telling = space.processes.length - silent;
+  const said = [telling === 1 ? "1 process tells" : `${telling} processes tell`, silent ? `${silent} silent` : null].filter(Boolean).join(" · ");
   return make("section", { class: "lock" }, make("h2", {}, `Space ${space.name}`), make("p", { class: "soft" }, said),
     space.resources.length ? make("div", { class: "resources" }, ...space.resources.map(drawResource)) : make("p", { class: "soft" }, "Nobody has a handle of anything."));
 }
