@@ -6,6 +6,8 @@ const NAMES = { space: "space", float: "float", int: "int" };
 /** Make a function that splits a text: `[[class, piece], ...]`; the pieces, joined, are the text. */
 export function colouring(words) {
   const lexeme = new RegExp(words.lexeme, "uy");
+  // Every group of the expression has a name: what a lexeme is.
+  const kinds = [...words.lexeme.matchAll(/\(\?<(\w+)>/g)].map((group) => group[1]);
   const part = new RegExp(`(${words.escape})|[^\\\\]+`, "gu");
   const namesRule = new RegExp(`\\s*=\\s*(?:${words.rules.join("|")})(?![\\p{L}\\p{N}_-])`, "uy");
   const called = /\s*\(/uy;
@@ -57,7 +59,7 @@ export function colouring(words) {
         continue;
       }
       const piece = match[0];
-      const kind = Object.keys(match.groups).find((name) => match.groups[name] !== undefined);
+      const kind = kinds[match.findIndex((group, number) => number && group !== undefined) - 1];
       const end = at + piece.length;
       if (kind === "string") {
         for (const one of piece.matchAll(part)) found.push([one[1] ? "escape" : "string", one[0]]);

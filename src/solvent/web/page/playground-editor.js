@@ -16,6 +16,8 @@ export function editor(colours, onchange) {
     numbers, make("div", { class: "pg-text" }, shown, field));
   let problems = [];
   let stretch = null;
+  let drawn = [];
+  let numbered = "";
 
   function changed() {
     // Marks stand where they stood in the text before; they come anew with the next check.
@@ -40,11 +42,27 @@ export function editor(colours, onchange) {
     const marks = [...problems.filter((one) => one.start !== undefined).map((one) => ({
       start: one.start, end: Math.max(one.end, one.start + 1), name: one.kind === "error" ? "pg-wrong" : "pg-doubt",
     })), ...(stretch ? [{ ...stretch, name: "pg-acting" }] : [])];
-    fill(shown, ...pieces(colours(text), marks), "\n");
-    const count = text.split("\n").length;
+    drawLines(lines(segments(colours(text), marks)));
     const wrong = new Map(problems.filter((one) => one.line).map((one) => [one.line, one.kind]));
-    fill(numbers, ...Array.from({ length: count }, (_, at) =>
-      make("span", { class: wrong.has(at + 1) ? `pg-line-${wrong.get(at + 1)}` : null }, `${at + 1}\n`)));
+    const said = JSON.stringify([drawn.length, ...wrong]);
+    if (said === numbered) return;
+    numbered = said;
+    fill(numbers, ...drawn.map((_, at) => (wrong.has(at + 1) ? make("span", { class: `pg-line-${wrong.get(at + 1)}` }, `${at + 1}\n`) : `${at + 1}\n`)));
+  }
+
+  /** Draw anew only what differs, from the first line to the last that does: a long program stays quick to type in. */
+  function drawLines(now) {
+    let first = 0;
+    while (first < now.length && first < drawn.length && now[first].key === drawn[first]) first += 1;
+    let same = 0;
+    while (same < now.length - first && same < drawn.length - first && now.at(-1 - same).key === drawn.at(-1 - same)) same += 1;
+    const old = [...shown.children].slice(first, drawn.length - same);
+    const after = shown.children[drawn.length - same] ?? null;
+    for (const line of old) line.remove();
+    const fresh = document.createDocumentFragment();
+    for (const line of now.slice(first, now.length - same)) fresh.append(make("span", {}, ...elements(line.parts), "\n"));
+    shown.insertBefore(fresh, after);
+    drawn = now.map((line) => line.key);
   }
 
   return {
@@ -79,8 +97,13 @@ export function editor(colours, onchange) {
   };
 }
 
-/** Give a text in colours: elements for its pieces, cut where marks begin and end. */
-export function pieces(list, marks = []) {
+/** Give a text in colours, as elements. */
+export function pieces(list) {
+  return elements(segments(list));
+}
+
+/** Cut pieces where marks begin and end: `[[classes, text], ...]`. */
+function segments(list, marks = []) {
   const cuts = [...new Set(marks.flatMap((one) => [one.start, one.end]))].sort((one, other) => one - other);
   const found = [];
   let at = 0;
@@ -88,15 +111,33 @@ export function pieces(list, marks = []) {
     const end = at + piece.length;
     let from = at;
     for (const to of [...cuts.filter((cut) => cut > at && cut < end), end]) {
-      const text = piece.slice(from - at, to - at);
       const names = marks.filter((one) => one.start < to && one.end > from).map((one) => one.name);
       const isPlain = !names.length && (kind === "space" || kind === "name");
-      found.push(isPlain ? text : make("span", { class: [`hocl-${kind}`, ...names].join(" ") }, text));
+      found.push([isPlain ? "" : [`hocl-${kind}`, ...names].join(" "), piece.slice(from - at, to - at)]);
       from = to;
     }
     at = end;
   }
   // What is missing is often missing at the end.
-  for (const one of marks) if (one.start >= at) found.push(make("span", { class: one.name }, " "));
+  for (const one of marks) if (one.start >= at) found.push([one.name, " "]);
   return found;
+}
+
+/** Put segments into lines, each with a key that says all of it. */
+function lines(list) {
+  const found = [{ key: "", parts: [] }];
+  for (const [name, text] of list) {
+    text.split("\n").forEach((part, number) => {
+      if (number) found.push({ key: "", parts: [] });
+      if (!part) return;
+      const line = found.at(-1);
+      line.parts.push([name, part]);
+      line.key += `${name}\t${part}\n`;
+    });
+  }
+  return found;
+}
+
+function elements(list) {
+  return list.map(([name, text]) => (name ? make("span", { class: name }, text) : text));
 }
