@@ -47,6 +47,7 @@ COMMANDS = {
     "timeline": "draw what happened when in a run of a workflow",
     "replay": "do a run of a workflow again from its record, calling nobody",
     "cancel": "end a run of a workflow",
+    "doctor": "say what is installed, and whether what runs need is there",
 }
 _FRAMES = 20_000
 _OVERVIEW = """\
