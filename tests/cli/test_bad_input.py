@@ -143,3 +143,18 @@ def test_output_that_cannot_show_a_character() -> None:
         check=False,
     )
     assert (done.returncode, done.stdout) == (0, b'<"\\xe9 \\u2192 \\u03c9">\n')
+
+
+@pytest.mark.parametrize("words", [("web",), ("space", "serve")])
+def test_port_that_there_is_not(words: tuple[str, ...]) -> None:
+    """A number that is no port is refused, and is not taken for another one."""
+    result = solvent(*words, "--port", "99999")
+    assert (result.code, "`99999` is not a port from 0 to 65535" in result.err) == (2, True)
+
+
+@pytest.mark.parametrize("space", ["postgres://x", "rubbish.db"])
+def test_page_of_what_is_no_space(tmp_path: Path, space: str) -> None:
+    """A page of what cannot be a space does not begin to serve."""
+    (tmp_path / "rubbish.db").write_text("this is no database")
+    result = solvent("web", "--port", "0", "--space", space, cwd=tmp_path)
+    assert (result.code, result.out, "error[E401]" in result.err) == (2, "", True)

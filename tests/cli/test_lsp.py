@@ -222,6 +222,15 @@ def test_wrong_requests_are_answered(open_editor: Editor, method: str, params: A
     assert open_editor.ask(method, **params)["error"]["code"] == code
 
 
+def test_a_place_that_is_none(open_editor: Editor) -> None:
+    """Of a place that is none it is said what one is."""
+    open_editor.open("<1>")
+    error = open_editor.ask("textDocument/hover", textDocument={"uri": URI}, position={"line": -1, "character": "x"})[
+        "error"
+    ]
+    assert (error["code"], "an integer from 0" in error["message"]) == (-32602, True)
+
+
 def test_requests_before_hello_are_refused() -> None:
     """Nothing is answered before `initialize`."""
     with editor() as one:

@@ -74,7 +74,6 @@ def test_a_server_that_dies_is_told(tmp_path: Path) -> None:
         ("--ca", "x"),
         ("--cert", "x", "--key", "y"),
         ("--cluster-port", "1"),
-        ("--port", "70000"),
         ("--token-file", "none"),
         ("--folder", "/dev/null/space"),
     ],

@@ -38,7 +38,7 @@ def test_in_the_terminal(space: str) -> None:
     rows = {line.split()[0]: line for line in result.out.splitlines()}
     assert rows["heal:"].startswith("heal: done")
     assert ["✗" in rows["fetch"], "✓" in rows["cached"], "✓" in rows["total"]] == [True] * 3
-    assert "offline: instead of fetch, because of fetch" in rows["↻"]
+    assert "offline: cached instead of fetch, because of fetch" in rows["↻"]
 
 
 def test_as_files(space: str, tmp_path: Path) -> None:

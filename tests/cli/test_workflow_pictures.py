@@ -117,10 +117,13 @@ def test_png_without_matplotlib(tmp_path: Path) -> None:
     assert "solvent[figures]" in started.stderr
 
 
-def test_picture_that_there_is_not(tmp_path: Path) -> None:
-    """An ending that stands for no picture of this kind is refused."""
-    result = solvent("show", put(tmp_path, "flow.yaml", YAML), "-o", tmp_path / "flow.json")
-    assert (result.code, "error[H362]" in result.err) == (2, True)
+@pytest.mark.parametrize("ending", ["json", "gif"])
+def test_picture_that_there_is_not(tmp_path: Path, ending: str) -> None:
+    """An ending that stands for no picture of this kind is refused, and it is said which there are."""
+    result = solvent("show", put(tmp_path, "flow.yaml", YAML), "-o", tmp_path / f"flow.{ending}")
+    assert (result.code, f"error[H362]: this picture cannot be written as `.{ending}`" in result.err) == (2, True)
+    assert "it can be: .svg, .dot, .gv, .png, .txt" in result.err
+    assert not (tmp_path / f"flow.{ending}").exists()
 
 
 STATES = "<2, 3, (max = replace x, y by x if x >= y), (min = replace x, y by y if x >= y)>"

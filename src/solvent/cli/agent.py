@@ -14,7 +14,7 @@ from argparse import ArgumentTypeError
 from typing import IO, TYPE_CHECKING
 
 from solvent.cli.finding import any_file
-from solvent.cli.loading import add_log, add_otel, at_least, parser_for, seconds
+from solvent.cli.loading import PORT_MAX, add_log, add_otel, at_least, parser_for, seconds
 from solvent.cli.log import Log
 from solvent.cli.observed import Observed
 from solvent.cli.recording import NOWHERE
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from solvent.running.agents.offers import Offers
 
 TTL_MIN = 0.5
-PORT_MAX = 65535
 _SAYS = (
     "Run tasks of workflows that were submitted to a space, together with other agents; Ctrl-C ends it, and others go "
     "on.\nAn agent calls only the services of the files that it was started with, whatever somebody submits."

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from solvent.running.program import Program
 
 _WIDTH = 100
+PORT_MAX = 65_535
 LEVELS = ("debug", "info", "warning", "error")
 """How grave what is told may be."""
 
@@ -99,6 +100,13 @@ def at_least(least: int) -> Callable[[str], int]:
         return value
 
     return read
+
+
+def port(text: str) -> int:
+    """Read a port; 0 is one that is free."""
+    if not (text.isascii() and text.isdecimal() and int(text) <= PORT_MAX):
+        raise ArgumentTypeError(f"`{text}` is not a port from 0 to {PORT_MAX}")
+    return int(text)
 
 
 def seconds(text: str) -> float:

@@ -38,11 +38,13 @@ def format_of(options: Namespace) -> str:
 
 def form_of_file(file: str, formats: Sequence[str]) -> str:
     """Give the form that the ending of a file stands for."""
-    ending = file.rpartition(".")[2].lower() if "." in file else ""
-    form = _FORMATS.get(ending, "text")
+    from pathlib import PurePath
+
+    ending = PurePath(file).suffix.lower()
+    form = _FORMATS.get(ending.removeprefix("."), "") if ending else "text"
     if form not in formats:
         endings = ", ".join(f".{one}" for one, kind in _FORMATS.items() if kind in formats)
-        raise Misuse("H362", f"this picture cannot be written as `.{ending}`", hint=f"it can be: {endings}")
+        raise Misuse("H362", f"this picture cannot be written as `{ending}`", hint=f"it can be: {endings}")
     return form
 
 

@@ -6,7 +6,7 @@ import signal
 import sys
 from typing import TYPE_CHECKING
 
-from solvent.cli.loading import add_format, at_least, parser_for
+from solvent.cli.loading import add_format, parser_for, port
 from solvent.cli.render import complain, write, write_json
 from solvent.errors import SpaceError
 
@@ -57,7 +57,7 @@ def _options(arguments: list[str]) -> Namespace:
     says = "where it listens (default: %(default)s, this machine only); others need credentials"
     parser.add_argument("--host", default=_LOOPBACK[0], help=says)
     says = "its port, 0 for any that is free (default: %(default)s)"
-    parser.add_argument("--port", type=at_least(0), default=_PORT, metavar="N", help=says)
+    parser.add_argument("--port", type=port, default=_PORT, metavar="N", help=says)
     says = "answer when it is on disk: survives a power cut, and is slower"
     parser.add_argument("--durable", action="store_true", help=says)
     _add_protection(parser)
@@ -80,7 +80,7 @@ def _add_cluster(parser: ArgumentParser) -> None:
     says = "the server's name in a cluster; each another one"
     parser.add_argument("--name", default="solvent", help=says)
     says = "where the other servers of a cluster find it"
-    parser.add_argument("--cluster-port", type=at_least(0), default=0, metavar="N", help=says)
+    parser.add_argument("--cluster-port", type=port, default=0, metavar="N", help=says)
     says = "all servers of the cluster, with their cluster ports: `HOST:PORT,HOST:PORT,HOST:PORT`"
     parser.add_argument("--routes", default="", metavar="ADDRESSES", help=says)
 
@@ -97,8 +97,6 @@ def _plan(options: Namespace) -> Plan:
         raise SpaceError("E401", "--cert and --key belong together, and --ca needs both")
     if bool(options.cluster_port) != bool(options.routes):
         raise SpaceError("E401", "--cluster-port and --routes belong together")
-    if options.port > 65535 or options.cluster_port > 65535:
-        raise SpaceError("E401", "a port is at most 65535")
     if options.host not in _LOOPBACK and not (options.user or token or options.ca):
         hint = "--token-file, --user and --password-file, or --ca say who may; --cert protects what is said"
         raise SpaceError("E401", f"anybody who reaches {options.host} could read and change everything", hint=hint)

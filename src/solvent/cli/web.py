@@ -9,7 +9,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from solvent.cli.loading import at_least, parser_for
+from solvent.cli.loading import parser_for, port
 from solvent.cli.recording import add_space, place_of
 from solvent.cli.render import complain, write
 from solvent.cli.secrecy import redacted
@@ -46,6 +46,8 @@ def main(arguments: list[str]) -> int:
         folders = tuple(map(_folder_of_run, options.nodes))
         board = None if options.board is None else Path(options.board)
         site = Site(place, shown=redacted(place), secret=secret, hosts=hosts, folders=folders, board=board)
+        # What cannot be a space is better refused now than on every page; a file that is not there yet may come.
+        site.space()
         if not is_loopback(options.host):
             complain(f"warning: everybody who can reach {options.host} sees all runs; nothing is encrypted")
 
@@ -67,7 +69,7 @@ def _options(arguments: list[str]) -> Namespace:
     says = "the address to listen on (default: %(default)s, this machine only)"
     parser.add_argument("--host", default="127.0.0.1", metavar="HOST", help=says)
     says = "the port (default: %(default)s; 0: one that is free)"
-    parser.add_argument("--port", type=at_least(0), default=PORT, metavar="N", help=says)
+    parser.add_argument("--port", type=port, default=PORT, metavar="N", help=says)
     parser.add_argument("--expose", action="store_true", help="let other machines look, too; nothing is encrypted")
     says = "a further name by which browsers may ask, such as that of a proxy; may be given several times"
     parser.add_argument("--name", action="append", default=[], metavar="NAME", help=says)

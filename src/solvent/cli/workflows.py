@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _SUFFIXES = (".yaml", ".yml", ".json", ".py")
 _PROBLEMS_SHOWN_MAX = 50
+_SCALE_MAX = 1_000_000
 
 
 def is_workflow(file: str) -> bool:
@@ -102,8 +103,8 @@ def _scale(text: str) -> float:
         value = float(text)
     except ValueError:
         value = -1.0
-    if not 0 <= value < float("inf"):
-        raise ArgumentTypeError(f"`{text}` is no factor")
+    if not 0 <= value <= _SCALE_MAX:
+        raise ArgumentTypeError(f"`{text}` is no factor from 0 to {_SCALE_MAX:,}")
     return value
 
 

@@ -166,7 +166,10 @@ class Server:
 
     def _place(self, given: Message) -> tuple[Document, int]:
         document = self._document(given)
-        return document, document.positions.offset(given["position"])
+        place = given["position"]
+        if not (isinstance(place, dict) and all(_is_count(place.get(name)) for name in ("line", "character"))):
+            raise Refused(BAD_PARAMETERS, "a position has a `line` and a `character`, each an integer from 0")
+        return document, document.positions.offset(place)
 
     # --- Questions.
 
@@ -234,6 +237,10 @@ class Server:
         if formatted == document.text:
             return []
         return [{"range": document.positions.range(0, len(document.text)), "newText": formatted}]
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and value >= 0
 
 
 def _diagnostics(document: Document) -> list[dict[str, Any]]:

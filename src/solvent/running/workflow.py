@@ -323,6 +323,7 @@ class WorkflowRun:
                 "because": name,
                 "cause": cause(kind, what, self._judge.troubles),
                 "replaced": list(one.replaced),
+                "by": [*dict.fromkeys(one.exits.values())],
                 "seconds": now,
             }
         )

@@ -35,7 +35,6 @@ MOLECULE_MAX = 2_000
 LISTED_MAX = 50
 """How many errors, final states, and reactions between states are told."""
 
-Text = Annotated[str, msgspec.Meta(max_length=CHARACTERS_MAX)]
 Reactions = Annotated[int, msgspec.Meta(ge=0, le=REACTIONS_MAX)]
 Seconds = Annotated[float, msgspec.Meta(gt=0, le=SECONDS_MAX)]
 States = Annotated[int, msgspec.Meta(ge=1, le=STATES_MAX)]
@@ -48,7 +47,7 @@ class Question(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One question about one program."""
 
     ask: Literal["check", "format", "run", "explore", "why", "why-not"]
-    program: Text
+    program: str
     seed: Seed | None = None
     reactions_max: Reactions = 100_000
     seconds_max: Seconds = 5.0
@@ -60,9 +59,13 @@ class Question(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def read_question(data: bytes) -> Question:
     """Read a question; what is none, or asks for more than there may be, is refused."""
     try:
-        return msgspec.json.decode(data, type=Question)
+        question = msgspec.json.decode(data, type=Question)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Misuse("H370", f"this is no question of the playground: {error}") from None
+    if len(question.program) > CHARACTERS_MAX:
+        said = f"a program of the playground has at most {CHARACTERS_MAX:,} characters; this one has"
+        raise Misuse("H370", f"{said} {len(question.program):,}", hint="run it with `solvent run`")
+    return question
 
 
 def limits() -> dict[str, float]:

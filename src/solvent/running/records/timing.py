@@ -115,7 +115,9 @@ def _adapted_at(one: Mapping[str, Any], spans: Iterable[Span]) -> float:
 
 
 def _adapted(one: Mapping[str, Any]) -> str:
-    return f"{one['alternative']}: instead of {', '.join(one['replaced'])}, because of {one['because']}"
+    # Records of earlier versions do not say what took over.
+    by = f"{', '.join(one['by'])} " if one.get("by") else ""
+    return f"{one['alternative']}: {by}instead of {', '.join(one['replaced'])}, because of {one['because']}"
 
 
 __all__ = ["Span", "Times", "timeline_of", "times_of"]
