@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING
 
 # The modules of faults ask for it.
 os.environ.setdefault("SOLVENT_TEST_AGENTS", "3")
+# The shortest lease that is promised: what does not depend on it, such as starting a process, weighs most there.
+os.environ.setdefault("SOLVENT_TEST_TTL", "2")
 
 from tests.live import agents_damage, agents_faults, agents_networks
 from tests.live.agents_faults import Outcome

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from solvent.live.space.leases import AGENTS, Pulses
 from solvent.running.records.entries import Called, Opened
 from tests.live.agents_workflows import chain, random_workflow
-from tests.live.agents_world import SECONDS_MAX, World, killed_at_random, until
+from tests.live.agents_world import SECONDS_MAX, TTL, World, killed_at_random, until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,7 +51,7 @@ class Outcome:
 
 @contextmanager
 def running(
-    url: str, workflow: Workflow, *, agents: int = AGENTS_COUNT, ttl: float = 1.0, variant: str = ""
+    url: str, workflow: Workflow, *, agents: int = AGENTS_COUNT, ttl: float = TTL, variant: str = ""
 ) -> Iterator[World]:
     """Make a world in which a workflow runs, with calls out."""
     with World(url, ttl=ttl, pause=PAUSE) as world:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from solvent.running.report import Report
     from solvent.workflow.model import Workflow
 
-TTL = 1.0
+TTL = float(os.environ.get("SOLVENT_TEST_TTL", "1"))
 SECONDS_MAX = 100.0
 
 
