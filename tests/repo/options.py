@@ -8,33 +8,16 @@ A test compares what is written with what would be written, so the page cannot s
 from __future__ import annotations
 
 import re
-from argparse import ArgumentParser
-from contextlib import contextmanager
-from importlib import import_module
-from typing import IO, TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
-from solvent.checker.registry import protocols
 from solvent.cli.main import COMMANDS
-from solvent.cli.serve import PROTOCOLS as SERVED
-from solvent.cli.simulate import PROTOCOLS as SIMULATED
+from solvent.cli.parsers import parser_of, variants
 from tests.repo.project import ROOT
 
 if TYPE_CHECKING:
-    from argparse import Action
-    from collections.abc import Iterator
+    from argparse import Action, ArgumentParser
 
 PAGE = ROOT / "docs" / "reference" / "options.md"
-MORE: dict[str, list[tuple[str, ...]]] = {
-    "run": [("run", "--agents", "2"), ("run", "--nodes", "2")],
-    "explore": [("explore", "token")],
-    "check": [("check", protocols()[0])],
-    "simulate": [("simulate", name) for name in SIMULATED],
-    "serve": [("serve", name) for name in SERVED],
-    "space": [("space", "serve")],
-    "agents": [("agents", what) for what in ("up", "down", "list")],
-}
-"""Words behind which a command has other options."""
-
 _INTRO = """\
 # Every command and option
 
@@ -45,45 +28,15 @@ for and shows them at work.
 """
 
 
-class _Asked(Exception):
-    """The parser of a command was asked for help."""
-
-    def __init__(self, parser: ArgumentParser) -> None:
-        super().__init__(parser.prog)
-        self.parser = parser
-
-
-def _answer(parser: ArgumentParser, _file: IO[str] | None = None) -> NoReturn:
-    raise _Asked(parser)
-
-
-@contextmanager
-def _asked() -> Iterator[None]:
-    kept, ArgumentParser.print_help = ArgumentParser.print_help, _answer  # type: ignore[method-assign,assignment]
-    try:
-        yield
-    finally:
-        ArgumentParser.print_help = kept  # type: ignore[method-assign]
-
-
-def parser_of(*words: str) -> ArgumentParser:
-    """Give the parser that reads what follows these words."""
-    command = import_module(f"solvent.cli.{words[0].replace('-', '_')}").main
-    with _asked():
-        try:
-            command([*words[1:], "--help"])
-        except _Asked as found:
-            return found.parser
-    raise AssertionError(f"`solvent {' '.join(words)} --help` shows no help")
-
-
 def made() -> str:
     """Make the page."""
+    # All protocols are checked with the same options.
+    more = {command: ways[:1] if command == "check" else ways for command, ways in variants().items()}
     parts = [_INTRO]
     for command, says in COMMANDS.items():
         parts.append(f"\n## {command}\n\n{says[0].upper()}{says[1:]}.\n")
         parts.append(_section(parser_of(command), ""))
-        parts += [_section(parser_of(*words), " ".join(words)) for words in MORE.get(command, [])]
+        parts += [_section(parser_of(*words), " ".join(words)) for words in more.get(command, [])]
     return "".join(parts)
 
 

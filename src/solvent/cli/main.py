@@ -48,6 +48,7 @@ COMMANDS = {
     "replay": "do a run of a workflow again from its record, calling nobody",
     "cancel": "end a run of a workflow",
     "doctor": "say what is installed, and whether what runs need is there",
+    "completion": "print a script by which the shell completes words",
 }
 _FRAMES = 20_000
 _OVERVIEW = """\

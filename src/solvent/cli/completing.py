@@ -1,0 +1,82 @@
+"""What may follow on the command line, by command: made of the commands' own parsers, for scripts of shells."""
+
+from __future__ import annotations
+
+import re
+from argparse import SUPPRESS
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from solvent.cli.main import COMMANDS
+from solvent.cli.parsers import parser_of, variants
+
+if TYPE_CHECKING:
+    from argparse import Action, ArgumentParser
+    from collections.abc import Iterable
+
+FILE, FOLDER, RUN, ANY = "<file>", "<folder>", "<run>", "<any>"
+"""Values that are no fixed words; no word of a command has these signs."""
+_KINDS = {
+    "FILE": FILE, "WORKFLOW": FILE, "MODULE.py": FILE, "OUT.json": FILE, "HOSTS.yaml": FILE, "URL": FILE, "DIR": FOLDER,
+}  # fmt: skip
+_LATER = re.compile(r"\s*\(.*", re.DOTALL)
+"""Where defaults and conditions begin, in what is said of an option."""
+_RUNS = ("status", "logs", "cancel", "resume", "replay", "timeline")
+
+
+@dataclass
+class Follows:
+    """What may follow a command, or a command and its first word."""
+
+    options: dict[str, str | None] = field(default_factory=dict)
+    """By name what its value is: words, or a kind; nothing where it has none."""
+    says: dict[str, str] = field(default_factory=dict)
+    words: list[str] = field(default_factory=list)
+    """Words and kinds that are no options."""
+
+
+def what_follows() -> dict[str, Follows]:
+    """Give what may follow each command; where its first word changes that, also by `command word`."""
+    found: dict[str, Follows] = {}
+    more = variants()
+    for command in COMMANDS:
+        others = more.get(command, [])
+        ways = [words for words in others if words[1].startswith("-")]
+        found[command] = _follows(command, [parser_of(command), *(parser_of(*words) for words in ways)])
+        for words in others:
+            if words not in ways:
+                found[command].words.append(words[1])
+                found[" ".join(words)] = _follows(command, [parser_of(*words)])
+    for one in found.values():
+        one.words = list(dict.fromkeys(one.words))
+    return found
+
+
+def _follows(command: str, parsers: Iterable[ArgumentParser]) -> Follows:
+    found = Follows()
+    for parser in parsers:
+        for action in parser._actions:  # noqa: SLF001 - argparse has no other way to ask
+            if action.help == SUPPRESS:
+                continue
+            value = _value(action)
+            if not action.option_strings:
+                if action.dest == "run":
+                    value = RUN if command in _RUNS else FOLDER
+                found.words += [] if value == ANY else (value or "").split()
+            for name in action.option_strings:
+                found.options.setdefault(name, value)
+                found.says.setdefault(name, _LATER.sub("", action.help or "").replace("%%", "%"))
+    return found
+
+
+def _value(action: Action) -> str | None:
+    if action.option_strings and action.nargs == 0:
+        return None
+    if action.choices is not None:
+        return " ".join(map(str, action.choices))
+    if action.dest == "attach":
+        return RUN
+    return _KINDS.get(str(action.metavar), ANY)
+
+
+__all__ = ["ANY", "FILE", "FOLDER", "RUN", "Follows", "what_follows"]
