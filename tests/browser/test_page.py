@@ -129,6 +129,28 @@ def test_who_wants_no_motion_sees_none(chromium: Browser, tmp_path: Path) -> Non
         assert seen.page.evaluate("() => document.getAnimations().length") == 0
 
 
+def test_a_graph_that_is_laid_out_late_is_seen_as_any_other(chromium: Browser, tmp_path: Path) -> None:
+    """In a tab that opens in the background, where sizes are known late, the graph is as large as it would be."""
+    run = write_run(tmp_path / "space.db", wide_workflow(12))
+    waiting = """(milliseconds) => {
+      const Real = ResizeObserver;
+      const drawn = () => requestAnimationFrame(() => { document.body.dataset.drawn = "1"; });
+      window.ResizeObserver = class extends Real {
+        constructor(act) { super((...all) => setTimeout(() => { act(...all); setTimeout(drawn, 200); }, milliseconds)); }
+      };
+    }"""
+    pictures = []
+    with served(tmp_path / "space.db") as client:
+        for milliseconds in (0, 800):
+            with looking(chromium, str(client.base_url), reduced_motion="reduce") as seen:
+                seen.page.add_init_script(f"({waiting})({milliseconds})")
+                seen.go(f"#/run/{run}")
+                seen.wait(".stage[data-boxes]")
+                seen.wait("[data-drawn]")
+                pictures.append(seen.page.evaluate("document.querySelector('.stage canvas').toDataURL()"))
+    assert pictures[0] == pictures[1]
+
+
 def test_a_run_is_cancelled_with_the_secret_only(chromium: Browser, tmp_path: Path) -> None:
     """The page asks for the secret; a wrong one is said to be wrong, the right one ends the run."""
     secret = "a secret of some length"  # noqa: S105 - that of a test

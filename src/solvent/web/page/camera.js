@@ -11,7 +11,10 @@ export function camera(element, acts) {
   let size = { width: 1, height: 1 };
   let hasMoved = false;
   let isFitted = true;
+  // What is to be shown once the element has a size: a tab in the background is laid out late.
+  let later = [];
 
+  const isLaid = () => view.width > 1 && view.height > 1;
   const least = () => Math.min(0.05, Math.min(view.width / size.width, view.height / size.height) * 0.8);
 
   function zoomAt(px, py, factor) {
@@ -41,6 +44,7 @@ export function camera(element, acts) {
 
   /** Show all, unless that is too small to see anything: then what is around a box. */
   function begin(box) {
+    if (!isLaid()) return void (later = [() => begin(box)]);
     fit();
     if (view.scale >= SCALE_FIRST || !box) return;
     view.scale = SCALE_FIRST;
@@ -52,6 +56,7 @@ export function camera(element, acts) {
 
   /** Have a box in sight, and large enough to be read where that is wanted. */
   function reveal(box, isLarge = false) {
+    if (!isLaid()) return void later.push(() => reveal(box, isLarge));
     if (isLarge && view.scale < 0.5) {
       view.scale = 0.8;
       view.x = box.x + box.w / 2 - view.width / view.scale / 2;
@@ -119,6 +124,12 @@ export function camera(element, acts) {
     /** Hear how large the picture is. */
     sizeOf(width, height) { size = { width: Math.max(1, width), height: Math.max(1, height) }; },
     /** Hear how large the element is; a picture that was fitted stays so. */
-    resize(width, height) { view.width = Math.max(1, width); view.height = Math.max(1, height); if (isFitted) fit(); },
+    resize(width, height) {
+      view.width = Math.max(1, width);
+      view.height = Math.max(1, height);
+      if (!isLaid()) return;
+      if (isFitted) fit();
+      for (const act of later.splice(0)) act();
+    },
   };
 }
