@@ -84,6 +84,33 @@ def test_a_program_is_typed_and_run_by_the_keyboard(page: Page) -> None:
     assert "inert after 2 reactions" in page.inner_text("#pg-panel-result")
 
 
+def test_a_long_result_is_shown_and_what_is_left_out_is_said(page: Page) -> None:
+    """A result of a hundred thousand characters appears in place of the one before, cut with a word."""
+    _type(page, MAX)
+    page.press("#pg-program", "Control+Enter")
+    page.wait_for_selector(".pg-final:has-text('<9, max>')")
+    _type(page, "<1, replace x::int by x, x + 1>")
+    page.press("#pg-program", "Control+Enter")
+    page.wait_for_selector(".pg-final:has-text('more characters')")
+    assert "not inert" in page.inner_text("#pg-panel-result")
+    assert "cannot be shown" not in page.inner_text("#pg-problems")
+
+
+def test_that_nobody_answers_is_said_and_no_old_result_stays(page: Page) -> None:
+    """A question that gets no answer leaves no answer to another one standing."""
+    _type(page, MAX)
+    page.press("#pg-program", "Control+Enter")
+    page.wait_for_selector(".pg-final:has-text('<9, max>')")
+    # An answer that cannot be read: as from something in between that is not the server.
+    page.route("**/api/playground", lambda route: route.fulfill(body="no answer"))
+    try:
+        page.press("#pg-program", "Control+Enter")
+        page.wait_for_selector(".pg-problem:has-text('The server does not answer')")
+        assert page.locator(".pg-final").count() == 0
+    finally:
+        page.unroute("**/api/playground")
+
+
 def test_errors_are_marked_where_they_are_as_one_types(page: Page) -> None:
     """Without a click, what is wrong is marked in the text and in its line's number, and told with code and hint."""
     _type(page, "<1,\n {2}>")

@@ -1,6 +1,6 @@
 // Elements. Texts are set as text and never as markup: what runs say is not trusted.
 
-/** Make an element: `make("a", {class: "x", href: "#/"}, "text", child)`. Handlers are given as `onclick` and so on. */
+/** Make an element: `make("a", {class: "x", href: "#/"}, "text", child, [more])`. Handlers are given as `onclick` and so on. */
 export function make(tag, properties = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
@@ -10,14 +10,22 @@ export function make(tag, properties = {}, ...children) {
     else if (name === "value" || name === "checked" || name === "disabled") element[name] = value;
     else element.setAttribute(name, value === true ? "" : value);
   }
-  element.append(...children.filter((child) => child !== null && child !== undefined));
+  return put(element, children);
+}
+
+/** Append children one by one: of a long text there are more than a call may have arguments. */
+function put(element, children) {
+  for (const child of children) {
+    if (Array.isArray(child)) put(element, child);
+    else if (child !== null && child !== undefined) element.append(child);
+  }
   return element;
 }
 
 /** Put other children into an element. */
 export function fill(element, ...children) {
-  element.replaceChildren(...children.filter((child) => child !== null && child !== undefined));
-  return element;
+  element.replaceChildren();
+  return put(element, children);
 }
 
 /** Have the sheet of a view, once. */

@@ -10,9 +10,9 @@ const ENDS = { true: ["yes", "every run ends"], false: ["no", "a run can go on f
 export function orders(found, { written }) {
   const detail = make("div", { class: "pg-detail", role: "status" });
   const so = found.is_complete ? "" : " so far";
-  const text = (one) => make("code", { class: "pg-text-of" }, ...written(one));
+  const text = (one) => make("code", { class: "pg-text-of" }, written(one));
   const told = (run) => make("ol", { class: "pg-told mono" }, ...run.map((one) => make("li", {}, make("b", {}, one.rule), " ",
-    ...written(one.before.join(", ") || "nothing"), " → ", ...written(one.after.join(", ") || "nothing"))));
+    written(one.before.join(", ") || "nothing"), " → ", written(one.after.join(", ") || "nothing"))));
   const picture = found.picture;
 
   function choose(number) {

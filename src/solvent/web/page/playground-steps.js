@@ -23,9 +23,9 @@ export function drawing(moments, { written, asked }) {
     const name = `pg-molecule ${roles.get(id) ?? ""}`;
     const title = molecule.rule ? "Why does it not react?" : "Why is it there?";
     if (!parts.length) {
-      return make("button", { type: "button", class: `plain ${name}`, title, onclick: () => asked(molecule) }, ...written(molecule.text));
+      return make("button", { type: "button", class: `plain ${name}`, title, onclick: () => asked(molecule) }, written(molecule.text));
     }
-    return make("span", { class: name }, ...parts.flatMap((part) => (Array.isArray(part) ? draw(part, roles) : written(part))));
+    return make("span", { class: name }, parts.map((part) => (Array.isArray(part) ? draw(part, roles) : written(part))));
   }
 
   return draw;
@@ -67,7 +67,7 @@ export function steps(moments, { written, asked, point }) {
     give(next?.kept, "pg-kept");
     give(next?.taken, "pg-taken");
     give(next && [next.by], "pg-by");
-    fill(solution, ...draw(moments.states[at], roles));
+    fill(solution, draw(moments.states[at], roles));
     for (const [number, line] of [...list.children].entries()) line.toggleAttribute("data-now", number === at - 1);
     const line = list.children[at - 1];
     if (line) list.scrollTop = Math.max(0, line.offsetTop - list.clientHeight / 2);

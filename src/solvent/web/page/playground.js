@@ -12,6 +12,7 @@ import { drawing, steps } from "./playground-steps.js";
 
 const KEY = "solvent-playground";
 const PAUSE_MS = 350;
+const COLOURED_MAX = 20_000;
 const TABS = [["result", "Result"], ["steps", "Steps"], ["orders", "All orders"], ["why", "Why"]];
 
 export function show(root, words, page) {
@@ -31,7 +32,8 @@ function kept() {
 function open(root, about, content, word, page, signal) {
   if (signal.aborted) return;
   const split = colouring(about.words);
-  const written = (text) => pieces(split(text));
+  // A text too long for anybody to read it all is shown without colours: an element for each number takes seconds.
+  const written = (text) => (text.length > COLOURED_MAX ? [text] : pieces(split(text)));
   const program = editor(split, () => {
     examples.value = "";
     changed();
@@ -78,17 +80,24 @@ function open(root, about, content, word, page, signal) {
     const mine = (asking = new AbortController());
     busy.textContent = what === "explore" ? "trying all orders …" : "running …";
     stop.hidden = false;
+    const where = { run: "result", explore: "orders" }[what] ?? "why";
+    let isAnswered = false;
     try {
       const found = await ask(what, { ...options(), ...more }, mine.signal);
       if (mine !== asking || signal.aborted) return;
+      isAnswered = true;
       told.asked = found.problems;
       complain();
-      panels[{ run: "result", explore: "orders" }[what] ?? "why"].removeAttribute("data-old");
+      panels[where].removeAttribute("data-old");
       act(found);
     } catch (error) {
       if (mine === asking && !mine.signal.aborted && !signal.aborted) {
-        told.asked = [{ kind: "error", code: "", message: `The server does not answer: ${error.message}`, hint: "", details: [] }];
+        const says = isAnswered ? "The answer cannot be shown" : "The server does not answer";
+        told.asked = [{ kind: "error", code: "", message: `${says}: ${error.message}`, hint: "", details: [] }];
         complain();
+        // What was there answers another question.
+        fill(where === "why" ? answered : panels[where], nothing("There is no answer: see what is wrong below the program."));
+        if (isAnswered) console.error(error);
       }
     } finally {
       if (mine === asking) {
@@ -240,7 +249,7 @@ function open(root, about, content, word, page, signal) {
     return [make("p", { class: "state", "data-state": outcome.inert ? "done" : "stopped" }, said),
       make("div", { class: "pg-final pg-solution mono", tabindex: 0, role: "group", "aria-label": "The final solution" },
         // Where every reaction was watched, each molecule can be asked about.
-        ...(moments.is_cut ? written(outcome.solution) : drawing(moments, { written, asked: askedAbout })(moments.states.at(-1))),
+        moments.is_cut ? written(outcome.solution) : drawing(moments, { written, asked: askedAbout })(moments.states.at(-1)),
         outcome.left_out && moments.is_cut ? make("span", { class: "soft" }, ` … ${outcome.left_out.toLocaleString("en")} more characters`) : ""),
       make("div", { class: "pg-next" }, make("button", { type: "button", onclick: () => choose("steps") }, "Step through it"),
         make("button", { type: "button", onclick: explore }, "Try all orders"),
