@@ -10,7 +10,7 @@ from pygments import token
 
 from solvent.hocl.highlighting import HoclLexer
 from solvent.running.playing.examples import examples
-from tests.unit.web.browsing import browser
+from tests.browser.chromium import browser
 from tests.unit.web.serving import served
 
 if TYPE_CHECKING:

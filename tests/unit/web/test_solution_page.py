@@ -13,9 +13,9 @@ import pytest
 import solvent
 from solvent.running.agents.plans import submit
 from solvent.workflow.model import Result, Task, Value
+from tests.browser.chromium import browser
 from tests.unit.running.agents.flows import adaptive, run_by_agents, space_at, workflow
 from tests.unit.running.films.runs import recorded
-from tests.unit.web.browsing import browser
 from tests.unit.web.serving import served
 
 if TYPE_CHECKING:
