@@ -136,7 +136,9 @@ def test_a_graph_that_is_laid_out_late_is_seen_as_any_other(chromium: Browser, t
       const Real = ResizeObserver;
       const drawn = () => requestAnimationFrame(() => { document.body.dataset.drawn = "1"; });
       window.ResizeObserver = class extends Real {
-        constructor(act) { super((...all) => setTimeout(() => { act(...all); setTimeout(drawn, 200); }, milliseconds)); }
+        constructor(act) {
+          super((...all) => setTimeout(() => { act(...all); setTimeout(drawn, 200); }, milliseconds));
+        }
       };
     }"""
     pictures = []
@@ -149,6 +151,28 @@ def test_a_graph_that_is_laid_out_late_is_seen_as_any_other(chromium: Browser, t
                 seen.wait("[data-drawn]")
                 pictures.append(seen.page.evaluate("document.querySelector('.stage canvas').toDataURL()"))
     assert pictures[0] == pictures[1]
+
+
+def test_of_a_run_that_is_not_there_nothing_else_is_said(chromium: Browser, tmp_path: Path) -> None:
+    """An address of no run says so, without times, a state, or what could be done with a run."""
+    secret = "a secret of some length"  # noqa: S105 - that of a test
+    with served(tmp_path / "space.db", secret=secret) as client, looking(chromium, str(client.base_url)) as seen:
+        seen.go("#/run/nope")
+        seen.wait(".notice.bad")
+        seen.problems.clear()  # That it was not found is said on the console.
+        assert "no run" in seen.page.locator(".notice.bad").inner_text()
+        assert seen.page.locator(".run-head").inner_text().strip() == "nope"
+        assert not seen.page.locator(".side").is_visible()
+
+
+def test_details_give_way_when_a_window_becomes_narrow(chromium: Browser, tmp_path: Path) -> None:
+    """What stands beside the graph does not come to lie over it."""
+    run = write_run(tmp_path / "space.db", wide_workflow(12))
+    with served(tmp_path / "space.db") as client, looking(chromium, str(client.base_url)) as seen:
+        seen.go(f"#/run/{run}")
+        seen.wait(".side h2", state="visible")
+        seen.page.set_viewport_size({"width": 700, "height": 800})
+        seen.wait(".side", state="hidden")
 
 
 def test_a_run_is_cancelled_with_the_secret_only(chromium: Browser, tmp_path: Path) -> None:

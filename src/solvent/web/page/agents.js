@@ -8,15 +8,17 @@ export function show(root, run) {
 
   function draw() {
     const told = run.agents ?? { agents: [], places: [], missing: [] };
+    // Who has ended his part gives its lease back: who had it last is in the record.
+    const had = new Map(run.openings.map((one) => [one.place, one.who]));
     const known = new Map(told.agents.map((one) => [one.name, one]));
     fill(box,
       run.isOver ? make("p", { class: "notice flat" }, "The run is over: this is who had its places.") : null,
       told.missing.length && !run.isOver ? make("div", { class: "notice bad flat" }, `No agent offers: ${told.missing.join(", ")}`) : null,
-      run.isOver && !told.agents.length ? null : make("h2", {}, counted(told.agents.length, "agent")),
-      make("div", { class: "cards" }, ...told.agents.map((one) => agent(one, told.places))),
+      run.isOver ? null : [make("h2", {}, counted(told.agents.length, "agent")),
+        make("div", { class: "cards" }, ...told.agents.map((one) => agent(one, told.places)))],
       make("h2", {}, counted(told.places.length, "place")),
-      make("p", { class: "soft" }, "Each place has some of the tasks; who holds its lease goes on with them."),
-      make("div", { class: "cards" }, ...told.places.map((one) => place(one, run, known))));
+      make("p", { class: "soft" }, run.isOver ? "Each place had some of the tasks." : "Each place has some of the tasks; who holds its lease goes on with them."),
+      make("div", { class: "cards" }, ...told.places.map((one) => place(one, run, known, had.get(one.place)))));
   }
 
   draw();
@@ -35,7 +37,7 @@ function agent(one, places) {
     make("p", { class: "faint" }, `offers ${offers}`));
 }
 
-function place(one, run, known) {
+function place(one, run, known, last) {
   const tasks = run.tasks.filter((task) => task.place === one.place);
   const holder = known.get(one.agent);
   const found = tally(tasks);
@@ -46,8 +48,10 @@ function place(one, run, known) {
     part.style.width = `${(100 * count) / Math.max(1, tasks.length)}%`;
     bar.append(part);
   }
+  const who = run.isOver ? one.agent || last || "nobody"
+    : one.agent ? `${one.agent}${holder ? (holder.state === "silent" ? " (silent)" : "") : " (gone)"}` : "nobody";
   return make("div", { class: "card small-card", data: { place: String(one.place) } },
     make("div", { class: "card-head" }, make("strong", {}, `place ${one.place}`), make("span", { class: "faint num" }, `epoch ${one.epoch}`)),
-    make("p", { class: holder?.state === "silent" ? "bad" : "soft" }, one.agent ? `${one.agent}${holder ? (holder.state === "silent" ? " (silent)" : "") : " (gone)"}` : "nobody"),
+    make("p", { class: holder?.state === "silent" && !run.isOver ? "bad" : "soft" }, who),
     bar, make("p", { class: "faint num" }, [...found].map(([state, count]) => `${count} ${state}`).join(" · ") || counted(tasks.length, "task")));
 }

@@ -7,6 +7,9 @@ export const LABELS = 200;
 const LOOKS = { interrupted: "cancelled", withdrawn: "waiting" };
 const STEPS = [1, 2, 5];
 const GAP = 90;
+// The buttons in the corner.
+const TOOLS_WIDTH = 150;
+const TOOLS_HEIGHT = 46;
 
 const placeOf = (view, at) => LABELS + ((at - view.from) / (view.to - view.from)) * (view.width - LABELS);
 
@@ -21,8 +24,9 @@ export function paintBars(context, run, rows, first, view, palette, marks) {
   context.textAlign = "left";
   rows.forEach((task, at) => {
     const y = TOP + (first + at) * ROW - view.top;
-    if (task === marks.selected || task === marks.hovered) {
-      context.fillStyle = palette[task === marks.selected ? "running-soft" : "waiting-soft"];
+    const ground = palette[task === marks.selected ? "running-soft" : task === marks.hovered ? "waiting-soft" : "sheet"];
+    if (ground !== palette.sheet) {
+      context.fillStyle = ground;
       context.fillRect(0, y, view.width, ROW);
     }
     context.fillStyle = palette.line;
@@ -33,8 +37,7 @@ export function paintBars(context, run, rows, first, view, palette, marks) {
     context.beginPath();
     context.rect(LABELS, y, view.width - LABELS, ROW);
     context.clip();
-    const isMarked = task === marks.selected || task === marks.hovered;
-    for (const number of task.calls) paintCall(context, run, run.calls[number], y, view, palette, isMarked);
+    for (const number of task.calls) paintCall(context, run, run.calls[number], y, view, palette, ground);
     context.restore();
     paintName(context, task, y, palette);
   });
@@ -57,17 +60,20 @@ function fitted(context, text, wide) {
   return `${text.slice(0, kept)}…`;
 }
 
-function paintCall(context, run, call, y, view, palette, isMarked) {
+function paintCall(context, run, call, y, view, palette, ground) {
   const end = call.ended ?? Math.max(call.began, run.seconds());
   const [left, right] = [placeOf(view, call.began), placeOf(view, end)];
   if (right < LABELS || left > view.width) return;
   const look = LOOKS[call.state] ?? call.state;
   const wide = Math.max(2, right - left);
   const [top, high] = [y + 5, ROW - 10];
-  context.fillStyle = palette[look] ?? palette.waiting;
-  context.globalAlpha = 0.85;
   context.beginPath();
   context.roundRect(left, top, wide, high, Math.min(3, wide / 2));
+  // Nothing that lies under a bar shines through it.
+  context.fillStyle = palette.sheet;
+  context.fill();
+  context.fillStyle = palette[look] ?? palette.waiting;
+  context.globalAlpha = 0.85;
   context.fill();
   context.globalAlpha = 1;
   // What was tried before the last attempt has failed.
@@ -85,10 +91,8 @@ function paintCall(context, run, call, y, view, palette, isMarked) {
   if (right - left > 24 || view.width - LABELS > 100) {
     const need = context.measureText(text).width;
     if (need < room) {
-      context.fillStyle = palette.sheet;
-      context.globalAlpha = isMarked ? 0 : 0.8;
+      context.fillStyle = ground;
       context.fillRect(right + 4, top, need + 4, high);
-      context.globalAlpha = 1;
       context.fillStyle = palette["text-soft"];
       context.fillText(text, right + 6, y + ROW / 2 + 0.5);
     } else if (need < wide - 12) {
@@ -145,9 +149,9 @@ function paintMoment(context, view, at, tint, text) {
   context.stroke();
   context.setLineDash([]);
   context.fillStyle = tint;
-  const wide = context.measureText(text).width;
-  const isLeft = x + wide + 10 > view.width;
-  context.textAlign = isLeft ? "right" : "left";
-  context.fillText(text, x + (isLeft ? -5 : 5), view.height - 12);
-  context.textAlign = "left";
+  const said = fitted(context, text, view.width - LABELS - 10);
+  const wide = context.measureText(said).width;
+  const left = Math.max(LABELS + 5, x + wide + 10 > view.width ? x - wide - 5 : x + 5);
+  // Over the buttons, where it would lie under them.
+  context.fillText(said, left, view.height - (left + wide > view.width - TOOLS_WIDTH ? TOOLS_HEIGHT : 0) - 12);
 }

@@ -6,6 +6,7 @@ import { ask } from "./asking.js";
 import { address, fill, make, sheet } from "./dom.js";
 import { tabKeys } from "./keys.js";
 import { drawSolution, drawReaction, drawWhy, nameOf, timeOf } from "./solution.js";
+import { counted } from "./words.js";
 
 const LOOK_MS = 250;
 const PLAY_MS = 700;
@@ -15,7 +16,7 @@ export function show(root, run, page, words) {
   sheet("molecules.css");
   const base = `/api/runs/${encodeURIComponent(run.name)}/film`;
   const first = words[0] === undefined ? Infinity : Number(words[0]) || 0;
-  const view = { number: first, of: 0, place: words[1] ?? null, task: "", playing: 0, over: false };
+  const view = { number: first, of: 0, place: words[1] ?? null, task: "", playing: 0, over: false, isMade: false };
   let wanted = null;
   let busy = false;
   let timer = 0;
@@ -54,10 +55,11 @@ export function show(root, run, page, words) {
 
   /** Have the run replayed, and wait for it. */
   async function load() {
+    view.isMade = false;
     try {
       let film = await ask(base + query(), { method: "POST" });
       while (film.state === "making") {
-        if (!view.of) waiting(`Replaying the run: ${film.reactions.toLocaleString("en")} reactions so far …`);
+        if (!view.of) waiting(`Replaying the run: ${counted(film.reactions, "reaction")} so far …`);
         await new Promise((done) => setTimeout(done, LOOK_MS));
         if (view.over) return;
         film = await ask(base + query());
@@ -72,6 +74,7 @@ export function show(root, run, page, words) {
 
   function loaded(film) {
     const wasAtEnd = view.of > 0 && view.number >= view.of;
+    view.isMade = true;
     view.of = film.reactions;
     view.place = film.places ? String(film.place) : null;
     slider.max = film.reactions;
@@ -101,6 +104,7 @@ export function show(root, run, page, words) {
 
   /** Go to a moment; while one is asked for, only the last one wanted is asked for next. */
   async function go(number) {
+    if (!view.isMade) return;
     wanted = Math.max(0, Math.min(number, view.of));
     if (busy) return;
     busy = true;
@@ -171,7 +175,7 @@ export function show(root, run, page, words) {
     const found = await ask(`${base}/events${query({ task: name, n: view.number })}`);
     if (view.over || view.task !== name) return;
     const jump = (sign, to, says) => make("button", { class: "icon", type: "button", title: says, "aria-label": says, disabled: to === null, onclick: () => go(to) }, sign);
-    fill(events, jump("◂", found.before, "Its event before ([)"), make("span", { class: "soft num" }, found.count ? `${found.count} events` : "no events here"), jump("▸", found.after, "Its next event (])"));
+    fill(events, jump("◂", found.before, "Its event before ([)"), make("span", { class: "soft num" }, found.count ? counted(found.count, "event") : "no events here"), jump("▸", found.after, "Its next event (])"));
     view.before = found.before;
     view.after = found.after;
     if (!stays && found.first !== null) go(found.first);
@@ -199,7 +203,8 @@ export function show(root, run, page, words) {
     end() { view.over = true; clearInterval(view.playing); clearTimeout(timer); },
     move([number, place]) {
       if (number === undefined || (place ?? null) !== view.place) return false;
-      go(Number(number) || 0);
+      if (view.isMade) go(Number(number) || 0);
+      else view.number = Number(number) || 0;
       return true;
     },
   };

@@ -13,12 +13,12 @@ export function show(root, [name, ...words], page) {
   sheet("runs.css");
   sheet("run.css");
   const run = follow(name);
-  const state = make("span", { class: "state" });
+  const state = make("span", { class: "state", hidden: true });
   const counts = make("span", { class: "counts num" });
   const times = make("span", { class: "soft num" });
   const bar = make("div", { class: "bar wide", role: "img" });
-  const cancel = make("button", { type: "button", class: "danger", onclick: () => askToCancel(run) }, "Cancel run");
-  const beside = make("button", { type: "button", onclick: toggle, "aria-pressed": "true", title: "Show or hide what is beside (b)" }, "Details");
+  const cancel = make("button", { type: "button", class: "danger", hidden: true, onclick: () => askToCancel(run) }, "Cancel run");
+  const beside = make("button", { type: "button", hidden: true, onclick: toggle, "aria-pressed": "true", title: "Show or hide what is beside (b)" }, "Details");
   const tabs = make("div", { class: "tabs", role: "tablist", "aria-label": "Views of the run" });
   const body = make("div", { class: "run-body", role: "tabpanel", id: "tab" });
   const side = make("aside", { class: "side", "aria-label": "Details" });
@@ -79,6 +79,9 @@ export function show(root, [name, ...words], page) {
   }
 
   function showHead() {
+    // Of a run that there is not, nothing is said but that.
+    if (run.about.created === undefined) return;
+    state.hidden = beside.hidden = false;
     state.textContent = run.state;
     state.dataset.state = run.state;
     const found = tally(run.tasks);
@@ -99,14 +102,18 @@ export function show(root, [name, ...words], page) {
     { keys: ["b"], says: "show or hide the details", act: toggle },
     { keys: ["Escape"], says: "choose no task", act: () => run.select(null) },
   ]);
-  setSide(matchMedia("(min-width: 900px)").matches);
+  const roomy = matchMedia("(min-width: 900px)");
+  const fitSide = () => setSide(roomy.matches);
+  roomy.addEventListener("change", fitSide);
+  fitSide();
   const ending = run.on(showHead);
   const clock = setInterval(() => { if (!run.isOver) showHead(); }, 500);
   run.ready.then(() => { showHead(); return open(words); }).catch((error) => {
+    setSide(!beside.hidden && roomy.matches);
     fill(body, make("div", { class: "notice bad" }, error.message, " ", make("a", { href: address([]) }, "All runs")));
   });
   return {
-    end() { turn++; close(); clearInterval(clock); ending(); beside_.end(); run.close(); },
+    end() { turn++; close(); roomy.removeEventListener("change", fitSide); clearInterval(clock); ending(); beside_.end(); run.close(); },
     move([other, ...rest]) {
       if (other !== name) return false;
       run.ready.then(() => open(rest));
@@ -116,10 +123,10 @@ export function show(root, [name, ...words], page) {
 }
 
 function askToCancel(run) {
-  const secret = make("input", { type: "password", "aria-label": "The secret", placeholder: "the secret", autocomplete: "off" });
+  const secret = make("input", { type: "password", autocomplete: "off" });
   const said = make("p", { class: "soft", role: "alert" });
   const form = make("form", { onsubmit: send }, make("p", { class: "soft" }, "What it calls is ended, and nobody goes on with it."),
-    secret, said, make("div", { class: "buttons" },
+    make("label", { class: "field" }, "The secret", secret), said, make("div", { class: "buttons" },
       make("button", { type: "button", onclick: () => close() }, "Leave it"), make("button", { class: "danger" }, "Cancel run")));
   const close = dialog(`Cancel ${run.name}?`, form);
   secret.focus();

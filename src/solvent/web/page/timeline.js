@@ -34,7 +34,7 @@ export function show(root, run) {
     rowsOf = run.calls.length;
     rows = run.tasks.filter((task) => task.calls.length);
     rows.sort((one, other) => run.calls[one.calls[0]].began - run.calls[other.calls[0]].began || one.number - other.number);
-    tall.style.height = `${rows.length * ROW + TOP + 40}px`;
+    tall.style.height = `${rows.length * ROW + TOP + 70}px`;
     empty.hidden = rows.length > 0;
     scroller.setAttribute("aria-label", `Timeline of ${counted(run.calls.length, "call")} of ${counted(rows.length, "task")}; the tab Tasks has the same as a table`);
     scroller.dataset.rows = String(rows.length);
