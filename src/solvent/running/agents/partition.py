@@ -2,8 +2,9 @@
 
 Tasks that an alternative watches are together, since the rule that applies it looks at all of them. A task goes with
 the only one it waits for, if that has no other to pass to: chains are not torn apart. The rest is dealt out in the
-order in which tasks can begin, so that what can be done at the same time is at different places. A workflow whose tasks
-join and split by patterns, or share resources, is one place.
+order in which tasks can begin, so that what can be done at the same time is at different places; but a task goes where
+most of what it waits for is, if not more than one too many would be there: what need not be said costs nothing. A
+workflow whose tasks join and split by patterns, or share resources, is one place.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
     from solvent.workflow.model import Workflow
 
 PLACES_MIN, PLACES_MAX = 8, 64
@@ -25,7 +28,7 @@ def places_for(workflow: Workflow) -> int:
 def divided(workflow: Workflow, places_max: int) -> list[list[str]]:
     """Give the tasks of each place."""
     names = [task.name for task in workflow.tasks]
-    if workflow.is_controlled or workflow.resources or places_max == 1:
+    if _is_whole(workflow) or places_max == 1:
         return [names]
     groups = _Groups(names)
     for alternative in workflow.alternatives:
@@ -39,10 +42,41 @@ def divided(workflow: Workflow, places_max: int) -> list[list[str]]:
     found: dict[str, list[str]] = {}
     for name in _in_order(workflow):
         found.setdefault(groups.of(name), []).append(name)
-    count = min(places_max, len(found))
+    return _dealt(workflow, list(found.values()), min(places_max, len(found)))
+
+
+def are_together(workflow: Workflow, places: Sequence[Collection[str]]) -> bool:
+    """Whether all is at one place, each, that must be: somebody else may have divided."""
+    if len(places) == 1 or not (workflow.alternatives or _is_whole(workflow)):
+        return True
+    where = {name: number for number, names in enumerate(places) for name in names}
+    return not _is_whole(workflow) and all(
+        len({where.get(name) for name in one.watched}) == 1 for one in workflow.alternatives
+    )
+
+
+def _is_whole(workflow: Workflow) -> bool:
+    return workflow.is_controlled or bool(workflow.resources)
+
+
+def _dealt(workflow: Workflow, groups: list[list[str]], count: int) -> list[list[str]]:
+    """Deal groups out to places: to where what they wait for is, or to the next that has the fewest."""
     places: list[list[str]] = [[] for _ in range(count)]
-    for number, group in enumerate(found.values()):
-        places[number % count] += group
+    sizes, where, tasks, following = [0] * count, dict[str, int](), workflow.by_name, 0
+    for number, group in enumerate(groups):
+        fair = number // count
+        # Each place has one before any has two.
+        near = [where[one] for name in group for one in tasks[name].sources if one in where] if fair else []
+        close = [place for place in near if sizes[place] <= fair + 1]
+        if close:
+            *_, place = max((close.count(one), -sizes[one], one) for one in close)
+        else:
+            while sizes[following] > fair:
+                following = (following + 1) % count
+            place, following = following, (following + 1) % count
+        sizes[place] += 1
+        places[place] += group
+        where.update(dict.fromkeys(group, place))
     return places
 
 
@@ -79,4 +113,4 @@ class _Groups:
         self._above[self.of(other)] = self.of(one)
 
 
-__all__ = ["divided", "places_for"]
+__all__ = ["are_together", "divided", "places_for"]

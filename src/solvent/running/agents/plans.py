@@ -17,7 +17,7 @@ import msgspec
 
 from solvent.errors import Conflict, RecordProblem, SolventError, SpaceError
 from solvent.live.space.interface import check_name
-from solvent.running.agents.partition import PLACES_MAX, divided, places_for
+from solvent.running.agents.partition import PLACES_MAX, are_together, divided, places_for
 from solvent.running.agents.parts import merged, part_from, plain_part
 from solvent.running.records import values
 from solvent.running.records.journal import BLOB_BYTES_MIN
@@ -39,12 +39,16 @@ _OF_DATA = frozenset({"E404", "E405", "E406", "E410"})
 NEWS = "news/"
 """All that agents must hear of is below it, so that they read it in one order, and nothing else."""
 SUBMITTED, OVER, FINISHED = f"{NEWS}submitted", f"{NEWS}over", f"{NEWS}finished"
+DIVISION_BYTES_MAX = 64 * 1024
 _BLOB = b"\xc1blob:"
 """Begins what is a blob's name: no value is written with this byte first."""
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """What is to be run: the workflow as a document (a blob), its inputs, and how it is divided."""
+    """What is to be run: the workflow as a document (a blob), its inputs, and how it is divided.
+
+    `division` has the place of each task, so that not every agent divides; where there are very many tasks it is empty.
+    """
 
     document: str
     inputs: bytes
@@ -52,6 +56,7 @@ class Plan(msgspec.Struct, frozen=True):
     places: int
     places_max: int
     created: float
+    division: bytes = b""
 
 
 class Ending(msgspec.Struct, frozen=True):
@@ -100,7 +105,10 @@ def submit(
         given = values.encode(dict(inputs or {}))
     except values.Unrecordable as error:
         raise RecordProblem("R406", f"the inputs of `{workflow.name}` cannot be sent to agents: {error}") from None
-    plan = Plan(document, given, workflow.name, len(divided(workflow, places_max)), places_max, time.time())
+    places = divided(workflow, places_max)
+    where = {name: number for number, names in enumerate(places) for name in names}
+    division = bytes(where[task.name] for task in workflow.tasks) if len(where) < DIVISION_BYTES_MAX else b""
+    plan = Plan(document, given, workflow.name, len(places), places_max, time.time(), division)
     # Before, so that a run whose submitter dies here is known of; and after, so that agents need not look again.
     space.append(SUBMITTED, run.encode())
     space.put(key_of(run, "plan"), msgspec.msgpack.encode(plan), expected=0)
@@ -133,11 +141,21 @@ def workflow_of(space: Space, plan: Plan) -> Workflow:
 
 def places_of(workflow: Workflow, plan: Plan) -> tuple[list[frozenset[str]], dict[Molecule, int]]:
     """Give the tasks of each place, and the place of each task."""
-    places = divided(workflow, plan.places_max)
-    if len(places) != plan.places:
+    places = _division(workflow, plan) if plan.division else divided(workflow, plan.places_max)
+    if len(places) != plan.places or not are_together(workflow, places):
         raise RecordProblem("R403", f"the plan of `{plan.name}` does not fit: it has {plan.places} places")
     where = {task_symbol(name): number for number, names in enumerate(places) for name in names}
     return [frozenset(names) for names in places], where
+
+
+def _division(workflow: Workflow, plan: Plan) -> list[list[str]]:
+    """Give the division that a plan has; no places, if that is none of this workflow."""
+    if len(plan.division) != len(workflow.tasks) or {*plan.division} != {*range(plan.places)}:
+        return []
+    places: list[list[str]] = [[] for _ in range(plan.places)]
+    for task, place in zip(workflow.tasks, plan.division, strict=True):
+        places[place].append(task.name)
+    return places
 
 
 def ending_of(space: Space, run: str) -> Ending | None:

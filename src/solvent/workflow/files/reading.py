@@ -138,11 +138,11 @@ class Reader:
         else:
             given = found.get("in")
             items = [] if given is None else self.list(given, (*path, "in"), "`in`")
-            arguments = tuple(self.argument(one, (*path, "in", at)) for at, one in enumerate(items))
-        keywords = {
-            key: self.argument(one, (*path, "with", key))
-            for key, one in self.mapping(found.get("with") or {}, (*path, "with"), "`with`").items()
-        }
+            arguments = tuple(_usual(one) or self.argument(one, (*path, "in", at)) for at, one in enumerate(items))
+        keywords = {}
+        if found.get("with"):
+            given = self.mapping(found["with"], (*path, "with"), "`with`")
+            keywords = {key: self.argument(one, (*path, "with", key)) for key, one in given.items()}
         task = Task(
             name,
             self.text(found["service"], (*path, "service"), "the name of a service"),
@@ -344,6 +344,16 @@ class Reader:
         """Raise a problem about a wrong word, with the one that was probably meant, or all of them."""
         hint = nearest(wrong, known) or (f"known: {', '.join(known)}" if known else "")
         self.fail(code, message, path, hint=hint)
+
+
+def _usual(data: Any) -> Argument | None:
+    """Read an argument of the two kinds that nearly all are of; nothing if it is another, or wrong."""
+    if type(data) is int:
+        return Value(data)
+    if type(data) is dict and len(data) == 1:
+        task = data.get("from")
+        return Result(task) if type(task) is str and task else None
+    return None
 
 
 def all_results(task: Task) -> tuple[int, ...]:

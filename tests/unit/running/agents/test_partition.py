@@ -48,7 +48,7 @@ def test_what_an_alternative_watches_is_together(flow: Workflow, places_max: int
 
 @given(workflows(), st.integers(1, 5))
 def test_everybody_divides_alike(flow: Workflow, places_max: int) -> None:
-    """Agents divide by themselves, so they must come to the same, also in the same order."""
+    """Where a plan has no division agents divide by themselves, so they must come to the same, in the same order."""
     assert divided(flow, places_max) == divided(flow, places_max)
 
 
@@ -68,6 +68,21 @@ def test_what_can_run_at_the_same_time_is_apart() -> None:
     """Tasks that wait for nobody are dealt out."""
     places = divided(workflow(*(Task(f"T{one}", "add", (Value(1),)) for one in range(6))), 3)
     assert [len(names) for names in places] == [2, 2, 2]
+
+
+def test_what_waits_for_another_is_near_it() -> None:
+    """A task that takes two results of one place is there, where that makes no place much larger."""
+    ends = [Task(f"{side}{one}", "add", (Value(1),)) for one in range(2) for side in "ab"]
+    pairs = [Task(f"{side}sum", "add", (Result(f"{side}0"), Result(f"{side}1"))) for side in "ba"]
+    assert divided(workflow(*ends, *pairs), 2) == [["a0", "a1", "asum"], ["b0", "b1", "bsum"]]
+
+
+def test_no_place_is_much_larger() -> None:
+    """Where all tasks wait for the same two, they are dealt out nevertheless."""
+    first = [Task(f"T{one}", "add", (Value(1),)) for one in range(2)]
+    others = [Task(f"T{one}", "add", (Result("T0"), Result("T1"))) for one in range(2, 40)]
+    sizes = [len(names) for names in divided(workflow(*first, *others), 4)]
+    assert max(sizes) - min(sizes) <= 3
 
 
 def test_patterns_are_one_place() -> None:

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from solvent.errors import RecordProblem, SolventError
+from solvent.running.agents.partition import divided
 from solvent.running.agents.plans import (
     FINISHED,
     SUBMITTED,
@@ -20,6 +22,7 @@ from solvent.running.agents.plans import (
     is_over,
     key_of,
     name_from,
+    places_of,
     plan_of,
     report_of,
     standings,
@@ -151,6 +154,32 @@ def test_who_hears_of_an_end_that_was_not_said_says_it(space: Space) -> None:
 def test_what_is_no_name_is_none(data: bytes) -> None:
     """Anybody who can write may write anything where names of runs are; it is passed over."""
     assert name_from(data) == ""
+
+
+def test_the_division_is_that_of_the_plan(space: Space) -> None:
+    """A plan has the place of each task, and it is the one that agents would come to without it."""
+    plan = submit(space, "r1", adaptive(), {})
+    assert len(plan.division) == len(adaptive().tasks)
+    assert places_of(adaptive(), plan) == places_of(adaptive(), replace(plan, division=b""))
+    assert places_of(adaptive(), plan)[0] == [frozenset(names) for names in divided(adaptive(), plan.places_max)]
+
+
+@pytest.mark.parametrize("division", [b"\0", b"\0\0\0\0", b"\0\1\2\3\4", b"\7\7\7\7"])
+def test_a_division_of_something_else_is_refused(space: Space, division: bytes) -> None:
+    """A division with too few or too many tasks, or places that are not there or empty, does not fit."""
+    plan = submit(space, "r1", adaptive(), {})
+    with pytest.raises(RecordProblem, match="does not fit") as problem:
+        places_of(adaptive(), replace(plan, division=division))
+    assert problem.value.code == "R403"
+
+
+def test_a_division_that_parts_what_an_alternative_watches_is_refused(space: Space) -> None:
+    """The rule that applies an alternative must see all tasks that it watches, whoever has divided."""
+    flow = adaptive()
+    flow = replace(flow, alternatives=tuple(replace(one, watch=("one", "two")) for one in flow.alternatives))
+    plan = replace(submit(space, "r1", flow, {}), places=2, division=b"\0\1\0\0")
+    with pytest.raises(RecordProblem, match="does not fit"):
+        places_of(flow, plan)
 
 
 def test_nonsense_is_no_plan_and_no_end(space: Space) -> None:
