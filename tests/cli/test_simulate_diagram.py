@@ -43,3 +43,9 @@ def test_one_run_only() -> None:
     """A diagram of several runs is refused."""
     result = solvent("simulate", "token", "--runs", "2", "--diagram", "-")
     assert (result.code, "a single run" in result.err) == (2, True)
+
+
+def test_a_run_of_which_nothing_is_said_is_small() -> None:
+    """Without options so few take part that they can be drawn, and the run that is told is that one."""
+    result = solvent("simulate", "handover", "--seed", "1", "--diagram", "-")
+    assert (result.code, "4 peers" in result.out) == (0, True)

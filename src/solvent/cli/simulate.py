@@ -40,6 +40,8 @@ class Simulated(Protocol):
     """One line: what is simulated."""
     EXAMPLE: str
     """A command line to try."""
+    DRAWN: dict[str, str]
+    """Options of a run that is drawn, unless they are given: small, since only its beginning is looked at."""
 
     def add_options(self, parser: ArgumentParser) -> None:
         """Add the protocol's own options; `parser.set_defaults(runs=...)` says how many runs are usual."""
@@ -99,8 +101,10 @@ def _options(name: str, protocol: Simulated, arguments: list[str]) -> Namespace:
     says = f"how many messages to draw (default: {_MESSAGES_MAX})"
     parser.add_argument("--messages", type=at_least(1), metavar="N", help=says)
     protocol.add_options(parser)
-    if "--diagram" in arguments or any(one.startswith("--diagram=") for one in arguments):
+    given = {one.partition("=")[0] for one in arguments}
+    if "--diagram" in given:
         parser.set_defaults(runs=1)
+        arguments = [*arguments, *(word for one in protocol.DRAWN.items() if one[0] not in given for word in one)]
     options = parser.parse_args(arguments)
     if options.messages and options.diagram is None:
         raise Misuse("H313", "`--messages` says how many are drawn: `--diagram FILE`")

@@ -30,6 +30,7 @@ Take molecules that lie on many nodes, two at a time, until none is left: the pa
   pessimistic   ask, have it promised, fetch
   better        Solvent's own: molecules move to whoever comes first in the order"""
 EXAMPLE = "solvent simulate capture --nodes 250 --molecules 15000 --runs 20 --protocol better"
+DRAWN = {"--nodes": "5", "--molecules": "20"}
 _RUNS = 20
 
 

@@ -32,6 +32,7 @@ Networks are like Grid'5000, with SimGrid's factors (latency x 10.4, bandwidth x
 
 """ + "\n".join(f"  {one.name:<10}{one.says}" for one in PLATFORMS.values())
 EXAMPLE = "solvent simulate handover --peers 50 --bytes 50MiB --locked 5 --leaving 0.25"
+DRAWN = {"--peers": "4", "--cycles": "2"}
 _UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 _OF_LEAVERS = ("leavers", "pause")
 _OF_LOCKS = ("order", "lazy", "exchange_every", "fetch")

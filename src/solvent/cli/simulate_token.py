@@ -27,6 +27,7 @@ Let users on many nodes want a token, now and then or all the time, and see how 
   raymond   Raymond's tree: requests go up a fixed binary tree, the token comes down
   naimi     Naimi and Trehel's: requests follow guesses that change with every request"""
 EXAMPLE = "solvent simulate token --nodes 100 --gap 100 --protocol ring --requests 2000"
+DRAWN = {"--nodes": "5", "--requests": "20"}
 
 
 def add_options(parser: ArgumentParser) -> None:

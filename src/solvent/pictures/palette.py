@@ -42,6 +42,7 @@ DASHES = (5, 4)
 
 RECTS: dict[str, tuple[str, str]] = {
     "": ("box", "line"),
+    "paper": ("paper", "none"),
     "done": ("green box", "green"),
     "final": ("green box", "green"),
     "failed": ("red box", "red"),

@@ -15,7 +15,7 @@ simulator, the checker and tests use the same records.
 
 from __future__ import annotations
 
-from textwrap import wrap
+import re
 from typing import TYPE_CHECKING, TypeAlias
 
 from solvent.protocols.machine import Value
@@ -27,6 +27,7 @@ WIDTH = 100
 """How wide a diagram is at most, unless told otherwise."""
 
 _COLUMN_MIN = 12
+_PIECES = re.compile(r"[^ ,]*(?:, *| +|$)")
 
 
 class Arrow(Value, frozen=True, gc=False):
@@ -83,6 +84,20 @@ def draw(names: Sequence[str], records: Iterable[Record], *, width: int = WIDTH)
     return "\n".join(pen.lines)
 
 
+def wrapped(text: str, width: int) -> list[str]:
+    """Break a text into lines: after commas and spaces; inside of what is still too long, wherever it must be."""
+    lines = [""]
+    for piece in _PIECES.findall(text):
+        if lines[-1] and len(lines[-1]) + len(piece.rstrip()) > width:
+            lines.append("")
+        rest = piece
+        while len(rest.rstrip()) > width:
+            lines[-1], rest = rest[:width], rest[width:]
+            lines.append("")
+        lines[-1] += rest
+    return [line.rstrip() for line in lines if line.strip()]
+
+
 class _Pen:
     """Writes lines; knows where columns are and which nodes are up."""
 
@@ -109,7 +124,7 @@ class _Pen:
         number = one.number
         is_short = len(text) + 6 <= span
         if not is_short:
-            for part in wrap(text, span - 2, break_on_hyphens=False):
+            for part in wrapped(text, span - 2):
                 line = self._blank(number)
                 self._put(line, low + 1, part.center(span))
                 self._write(line)
@@ -128,7 +143,7 @@ class _Pen:
         sign = one.sign or ("*" if one.number else "|")
         number = one.number
         self._is_up[one.node] = (self._is_up[one.node] or one.begins) and not one.ends
-        for part in wrap(one.text, room, break_on_hyphens=False) or [""]:
+        for part in wrapped(one.text, room) or [""]:
             line = self._blank(number)
             if sign:
                 self._put(line, column, sign)
@@ -138,7 +153,7 @@ class _Pen:
 
     def across(self, text: str) -> None:
         """Write a text over all columns."""
-        for part in wrap(text, self._width - self._margin, break_on_hyphens=False):
+        for part in wrapped(text, self._width - self._margin):
             self.lines.append(" " * self._margin + part)
 
     def _blank(self, number: int) -> list[str]:
@@ -157,4 +172,4 @@ class _Pen:
         self.lines.append("".join(line).rstrip())
 
 
-__all__ = ["WIDTH", "Across", "Arrow", "Mark", "Record", "draw"]
+__all__ = ["WIDTH", "Across", "Arrow", "Mark", "Record", "draw", "wrapped"]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from solvent.pictures.lettering import width_of
 from solvent.pictures.sheet import Line, Rect, Sheet, Text
-from solvent.protocols.diagram import Across, Arrow, Mark
+from solvent.protocols.diagram import Across, Arrow, Mark, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -63,7 +62,7 @@ class _Pen:
         begin, end = self.x(one.sender), self.x(one.to)
         text = f"{one.text} ({one.sent})" if one.sent else one.text
         span = max(1, abs(one.to - one.sender))
-        lines = wrap(text, _LETTERS * span, break_on_hyphens=False) or [""]
+        lines = wrapped(text, _LETTERS * span) or [""]
         at = (begin + end) / 2 if begin != end else begin + _LOOP + 8
         for line in lines:
             self.y += _LINE
@@ -82,7 +81,7 @@ class _Pen:
     def mark(self, one: Mark) -> None:
         """Write what happens at a node beside its line."""
         x = self.x(one.node)
-        for line in wrap(one.text, _LETTERS, break_on_hyphens=False) or [""]:
+        for line in wrapped(one.text, _LETTERS) or [""]:
             self.y += _LINE
             self._text(x + 8, line, is_beside=True, kind="bad" if one.ends else "note")
         self._number(one.number)
@@ -98,9 +97,14 @@ class _Pen:
         self.y += _GAP / 2
 
     def _text(self, x: float, line: str, *, is_beside: bool, kind: str = "code") -> None:
+        width = width_of(line, is_small=True)
+        if line:
+            # Letters on a line of a node could not be read.
+            left = x if is_beside else x - width / 2
+            self.shapes.append(Rect(left - 2, self.y - 11, width + 4, _LINE - 1, "paper", radius=0))
         self.shapes.append(Text(x, self.y, line, kind, "start" if is_beside else "middle"))
         if is_beside:
-            self.edge = max(self.edge, x + width_of(line, is_small=True))
+            self.edge = max(self.edge, x + width)
 
     def _number(self, number: int) -> None:
         if number:

@@ -300,8 +300,10 @@ class WorkflowRun:
 
     def _bring_back(self) -> None:
         """Cancel what is still out, and put its reactants back, so that nothing is lost."""
-        for _, handle in reversed(self._out.values()):
+        now = time.perf_counter() - self._began
+        for name, handle in reversed(self._out.values()):
             handle.cancel()
+            self.report.timings.setdefault(name, Timing(now, now)).ended = now
         for flight in (*self._out, *self.reactor.flights):
             flight.coroutine.close()
             self.reactor.crash(flight, KeyboardInterrupt())

@@ -6,6 +6,7 @@ there were more.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from msgspec import NODEFAULT, Struct
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from solvent.protocols.machine import NodeId
 
+_MAP = re.compile(r"immutables\.Map\((\{.*?\})\)")
 MESSAGES_MAX = 40
 """How many messages are drawn unless the caller says otherwise."""
 
@@ -74,7 +76,7 @@ def _text(message: Any) -> str:
         usual = field.default_factory() if field.default_factory is not NODEFAULT else field.default
         value = getattr(message, field.name)
         if value != usual:
-            told.append(f"{field.name}={value!r}".replace("immutables.Map", ""))
+            told.append(f"{field.name}=" + _MAP.sub(r"\1", repr(value)))
     return f"{type(message).__name__}({', '.join(told)})".replace("\n", " ")
 
 

@@ -87,7 +87,7 @@ class Story:
                 self.signals.append(told)
                 return [told]
             case Ended():
-                self.ended = self._after(entry.at)
+                return self._ended(entry)
         return []
 
     def snapshot(self) -> Message:
@@ -149,6 +149,16 @@ class Story:
             if self.calls[number].place == place:
                 # Whoever made these calls is gone; they are made again if they are wanted.
                 messages += self._over(key, entry.at, "interrupted", "waiting")
+        return messages
+
+    def _ended(self, entry: Ended) -> list[Message]:
+        self.ended = self._after(entry.at)
+        if entry.state != "cancelled":
+            return []
+        messages = [one for key in list(self._out) for one in self._over(key, entry.at, "cancelled", "cancelled")]
+        for task in sorted({call.task for call in self.calls}):
+            if self.states[task] == "waiting":
+                messages += self._be(task, "cancelled")
         return messages
 
     def _called(self, entry: Called, place: int) -> list[Message]:

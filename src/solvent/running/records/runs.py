@@ -107,6 +107,9 @@ class HeldRun:
         state = self._state_of(report)
         if state == "cancelled":
             report.error, report.is_cancelled = None, True
+            # What was called and has not ended was ended with the run, and does not wait any more.
+            gone = [name for name, told in report.states.items() if told == "waiting" and report.calls.get(name)]
+            report.states.update(dict.fromkeys(gone, "cancelled"))
         if state == "stopped":
             self._put(state=state, holder=None)
             return state
