@@ -59,6 +59,9 @@ def times_of(told: Iterable[Happening], began: float) -> Times:
                 span.attempts = len(span.retried) + 1
             case "signal":
                 found.signals.append((at, one.what))
+            case "ended" if one.what == "cancelled":
+                for left in out.values():
+                    left.ended, left.state = at, "cancelled"
             case kind if kind in _ENDS:
                 if span is None:
                     span = Span(one.task, one.what, at)
