@@ -25,7 +25,7 @@ from bench.report import console_for_output
 from bench.workflow.functions import combine
 from bench.workflow.graphs import SHAPES, Graph, evaluate
 from solvent.live.space import open_space
-from solvent.running.lean import few_collections
+from solvent.running.interpreter import few_collections
 from solvent.running.making import run_of
 from solvent.running.records import recorded_run
 from solvent.running.records.runs import log_of, new_run

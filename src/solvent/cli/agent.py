@@ -53,7 +53,7 @@ def _run(options: Namespace) -> int:
     from solvent.live.space import open_space
     from solvent.running.agents.agent import Agent
     from solvent.running.agents.stopping import Stopper
-    from solvent.running.lean import few_collections
+    from solvent.running.interpreter import few_collections
 
     offers = offers_from(options.services, trusts_all=options.trust_all)
     url = _space(options)

@@ -21,7 +21,7 @@ def main(arguments: list[str]) -> int:
     """Write a workflow in another format; what the format has no words for is refused."""
     from pathlib import Path
 
-    from solvent.running.program import deep_stack
+    from solvent.running.interpreter import deep_stack
     from solvent.workflow.files import write
 
     parser = parser_for(

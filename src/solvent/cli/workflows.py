@@ -47,7 +47,8 @@ def is_workflow(file: str) -> bool:
 
 
 def _is_text(text: str, name: str) -> bool:
-    from solvent.running.program import CHARACTERS_MAX, deep_stack
+    from solvent.running.interpreter import deep_stack
+    from solvent.running.program import CHARACTERS_MAX
     from solvent.source import Source
     from solvent.workflow.chws import is_chws
     from solvent.workflow.hoclflow import is_hoclflow
@@ -158,7 +159,7 @@ def _json_of(text: str) -> tuple[Any] | None:
 
 def read_workflow(file: str, *, scale: float | None = None) -> Loaded:
     """Read a workflow, whatever it is written in."""
-    from solvent.running.program import deep_stack
+    from solvent.running.interpreter import deep_stack
 
     with deep_stack():
         if file.endswith(".py") or ".py:" in file:

@@ -12,7 +12,8 @@ from solvent.hocl.occurrences import Occurrences
 from solvent.hocl.recovery import Reading, read_leniently
 from solvent.lsp.positions import Positions
 from solvent.running.checking import Findings, check_text
-from solvent.running.program import CHARACTERS_MAX, deep_stack
+from solvent.running.interpreter import deep_stack
+from solvent.running.program import CHARACTERS_MAX
 from solvent.source import Source
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from solvent.errors import SolventError, SyntaxProblem
 from solvent.hocl import lower_program, parse_program, resolve
 from solvent.hocl.doubts import Doubt, doubts
 from solvent.hocl.scope import name_problems
-from solvent.running.program import check_length, deep_stack
+from solvent.running.interpreter import deep_stack
+from solvent.running.program import check_length
 from solvent.source import Source
 
 if TYPE_CHECKING:

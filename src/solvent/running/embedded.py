@@ -10,7 +10,8 @@ from solvent.chemistry.printer import print_molecule
 from solvent.engine.reaction import Flight, Reaction, Stopped
 from solvent.engine.reactor import Reactor
 from solvent.errors import LimitReached, Misuse
-from solvent.running.program import Program, deep_stack
+from solvent.running.interpreter import deep_stack
+from solvent.running.program import Program
 
 if TYPE_CHECKING:
     import asyncio

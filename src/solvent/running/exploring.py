@@ -24,9 +24,10 @@ from solvent.engine.reactor import Reactor
 from solvent.engine.successors import successors
 from solvent.errors import Misuse, WorkflowProblem
 from solvent.running.choosing import Chooser
+from solvent.running.interpreter import deep_stack
 from solvent.running.invoking import HOST, current
 from solvent.running.judging import judge_of
-from solvent.running.program import deep_stack, rule
+from solvent.running.program import rule
 from solvent.running.stuck import waiting_in
 from solvent.services.python import function_of, is_asynchronous
 from solvent.workflow.concrete import concretise, task_symbol, workflow_functions

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from solvent.hocl import parse_program
 from solvent.hocl.layout import format_program
-from solvent.running.program import check_length, deep_stack
+from solvent.running.interpreter import deep_stack
+from solvent.running.program import check_length
 from solvent.source import Source
 
 _ROUNDS_MAX = 4

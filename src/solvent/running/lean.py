@@ -7,17 +7,13 @@ next ones come in whatever they wait for, so nobody waits for one that is not le
 
 from __future__ import annotations
 
-import gc
 from collections import deque
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from solvent.chemistry.molecule import Symbol
 from solvent.engine.batches import pack
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from solvent.chemistry.molecule import Molecule
     from solvent.chemistry.solution import Solution
 
@@ -78,15 +74,4 @@ class Lean:
         self._awake += 1
 
 
-@contextmanager
-def few_collections() -> Iterator[None]:
-    """Let Python look for garbage less often: the molecules live until the end, and looking costs half the time."""
-    before = gc.get_threshold()
-    gc.set_threshold(max(before[0], 100_000), 50, 100)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
-
-
-__all__ = ["AWAKE_MAX", "Lean", "few_collections"]
+__all__ = ["AWAKE_MAX", "Lean"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from solvent.running.lean import few_collections
+from solvent.running.interpreter import few_collections
 from solvent.running.workflow import WorkflowRun
 
 if TYPE_CHECKING:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import sys
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from solvent.chemistry.functions import Functions
@@ -19,10 +16,11 @@ from solvent.hocl import (
     resolve,
     resolve_molecules,
 )
+from solvent.running.interpreter import deep_stack
 from solvent.source import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
     from solvent.chemistry.molecule import Molecule
@@ -31,26 +29,6 @@ if TYPE_CHECKING:
 
 CHARACTERS_MAX = 32_000_000
 """How long a program's text may be. Larger data comes from Python: `solution.extend(values)`."""
-_FRAMES = 20_000
-_YOUNG_MAX = 200_000
-
-
-@contextmanager
-def deep_stack() -> Iterator[None]:
-    """Let Python recurse as deep as the nesting we allow needs, and look for garbage less often.
-
-    Python allows itself too little recursion for 200 levels. Its collector goes through all young objects every few
-    hundred new ones; a solution is made of many small objects that live long and hold no cycles.
-    """
-    frames, thresholds = sys.getrecursionlimit(), gc.get_threshold()
-    sys.setrecursionlimit(max(frames, _FRAMES))
-    if thresholds[0]:
-        gc.set_threshold(max(thresholds[0], _YOUNG_MAX), *thresholds[1:])
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(frames)
-        gc.set_threshold(*thresholds)
 
 
 class Program:

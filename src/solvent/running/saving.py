@@ -15,7 +15,8 @@ from solvent.chemistry.solution import Solution
 from solvent.errors import Misuse
 from solvent.hocl import parse_program
 from solvent.hocl.layout import format_program
-from solvent.running.program import deep_stack, load
+from solvent.running.interpreter import deep_stack
+from solvent.running.program import load
 from solvent.source import Source
 
 if TYPE_CHECKING:

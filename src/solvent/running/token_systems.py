@@ -14,7 +14,8 @@ from solvent.chemistry.rule import Rule
 from solvent.engine.explore import STATES_MAX, Exploration, explore
 from solvent.engine.properties import Never, Refines
 from solvent.protocols.token.systems import SYSTEMS, Bounds, mapping, never, program
-from solvent.running.program import deep_stack, parse
+from solvent.running.interpreter import deep_stack
+from solvent.running.program import parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

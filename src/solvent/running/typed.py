@@ -8,7 +8,7 @@ from solvent.chemistry.rule import Rule, closed_rule
 from solvent.chemistry.syntax import LetNode
 from solvent.errors import SyntaxProblem
 from solvent.hocl import lower_molecules, parse_molecules, resolve_molecules
-from solvent.running.program import deep_stack
+from solvent.running.interpreter import deep_stack
 from solvent.source import Source
 
 if TYPE_CHECKING:

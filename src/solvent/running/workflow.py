@@ -20,11 +20,11 @@ from solvent.engine.batches import dissolve
 from solvent.engine.reaction import Stopped
 from solvent.engine.reactor import Reactor
 from solvent.errors import LimitReached, ReactionFailed
+from solvent.running.interpreter import deep_stack, few_collections
 from solvent.running.invoking import HOST, Call, NotMade, current
 from solvent.running.judging import cause, judge_of
 from solvent.running.kinds import makers_at
-from solvent.running.lean import AWAKE_MAX, Lean, few_collections
-from solvent.running.program import deep_stack
+from solvent.running.lean import AWAKE_MAX, Lean
 from solvent.running.report import Event, Failed, Report, Timing, concluded
 from solvent.running.resources import claimed, lender_of, while_lending
 from solvent.services import Caller, Failure

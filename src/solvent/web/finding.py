@@ -11,7 +11,7 @@ import msgspec
 from solvent.errors import RecordProblem, SolventError
 from solvent.running.agents.plans import key_of as agents_key_of
 from solvent.running.agents.plans import name_from, plan_of
-from solvent.running.program import deep_stack
+from solvent.running.interpreter import deep_stack
 from solvent.running.records.cards import read_card
 from solvent.running.records.runs import key_of, log_of
 from solvent.workflow.files import load_text

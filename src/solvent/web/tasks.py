@@ -10,7 +10,7 @@ from solvent.chemistry.printer import print_molecule
 from solvent.chemistry.solution import Solution
 from solvent.errors import Misuse, SolventError
 from solvent.hocl.nearest import nearest
-from solvent.running.program import deep_stack
+from solvent.running.interpreter import deep_stack
 from solvent.running.records import entries, values
 from solvent.running.records.cards import summary_of
 from solvent.running.records.entries import Answered, Called, Retried, Withdrawn

@@ -38,8 +38,7 @@ from solvent.running.agents.sharing import Shares
 from solvent.running.agents.telling import Teller
 from solvent.running.agents.watching import Watcher
 from solvent.running.agents.words import dealt
-from solvent.running.lean import few_collections
-from solvent.running.program import deep_stack
+from solvent.running.interpreter import deep_stack, few_collections
 
 if TYPE_CHECKING:
     from collections.abc import Callable

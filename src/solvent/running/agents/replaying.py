@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from solvent.running.agents.case import Case
 from solvent.running.agents.parts import merged
-from solvent.running.program import deep_stack
+from solvent.running.interpreter import deep_stack
 
 if TYPE_CHECKING:
     from solvent.live.space import Space

@@ -19,7 +19,7 @@ from solvent.chemistry.solution import Solution
 from solvent.engine.reaction import Stopped
 from solvent.engine.reactor import Reactor
 from solvent.errors import LimitReached
-from solvent.running.program import deep_stack
+from solvent.running.interpreter import deep_stack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -37,11 +37,11 @@ from solvent.protocols.capture.vocabulary import (
 )
 from solvent.protocols.directory.messages import Seen
 from solvent.protocols.nodes.offers import Offer
+from solvent.running.interpreter import deep_stack
 from solvent.running.nodes.alone import Alone
 from solvent.running.nodes.items import Item, of_one_holder
 from solvent.running.nodes.settling import Settling
 from solvent.running.nodes.standing import may_take
-from solvent.running.program import deep_stack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable

@@ -13,6 +13,7 @@ import msgspec
 
 from solvent.chemistry.solution import Solution
 from solvent.protocols.machine import NodeId
+from solvent.running.interpreter import deep_stack
 from solvent.running.nodes.control import Part
 from solvent.running.nodes.dealing import Deal, text_of_rules
 from solvent.running.nodes.folder import PROGRAM, RunRecord, load_run, new_folder, node_folder, save_run
@@ -20,7 +21,7 @@ from solvent.running.nodes.keeping import load_part, save_part
 from solvent.running.nodes.launcher import Ended, Launcher
 from solvent.running.nodes.processes import Processes
 from solvent.running.nodes.writing import Writing
-from solvent.running.program import Program, deep_stack, parse, read_text
+from solvent.running.program import Program, parse, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable

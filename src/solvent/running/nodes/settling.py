@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from solvent.chemistry.molecule import Molecule, sub_solutions
 from solvent.engine.reactor import Reactor
-from solvent.running.program import deep_stack
+from solvent.running.interpreter import deep_stack
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -18,6 +18,7 @@ from solvent.errors import LimitReached, Misuse, NodeProblem, SpaceError
 from solvent.live.space import open_space
 from solvent.live.space.leases import BEATS_PER_TTL, Pulses
 from solvent.protocols.machine import NodeId
+from solvent.running.interpreter import deep_stack
 from solvent.running.nodes.building import Machinery
 from solvent.running.nodes.collecting import collected_from, texts_of
 from solvent.running.nodes.control import Collected
@@ -27,7 +28,7 @@ from solvent.running.nodes.running import dealt
 from solvent.running.nodes.shared import FAILED, HALTED, INERT, Board, ProgramText, SharedRun
 from solvent.running.nodes.work import table_of
 from solvent.running.nodes.writing import Writing
-from solvent.running.program import Program, deep_stack, parse
+from solvent.running.program import Program, parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable

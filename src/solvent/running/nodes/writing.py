@@ -17,7 +17,8 @@ from solvent.chemistry.molecule import ATOMS, Endless, List, Molecule, Opaque, S
 from solvent.chemistry.printer import TreePrinter, print_molecule
 from solvent.chemistry.rule import Rule
 from solvent.errors import Misuse
-from solvent.running.program import deep_stack, molecules
+from solvent.running.interpreter import deep_stack
+from solvent.running.program import molecules
 
 if TYPE_CHECKING:
     from solvent.chemistry.functions import Functions

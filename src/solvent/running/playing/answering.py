@@ -9,9 +9,10 @@ from solvent.chemistry.printer import print_molecule
 from solvent.errors import SolventError
 from solvent.running.checking import check_text
 from solvent.running.embedded import Run
+from solvent.running.interpreter import deep_stack
 from solvent.running.playing.problems import NAME, error_of, warning_of
 from solvent.running.playing.question import LISTED_MAX, TEXT_MAX
-from solvent.running.program import deep_stack, parse
+from solvent.running.program import parse
 
 if TYPE_CHECKING:
     from solvent.running.playing.question import Question

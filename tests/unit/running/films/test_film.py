@@ -16,7 +16,7 @@ from solvent.errors import SolventError
 from solvent.running.films.film import Film
 from solvent.running.films.sheet import Sheet
 from solvent.running.films.viewing import Viewer
-from solvent.running.program import deep_stack
+from solvent.running.interpreter import deep_stack
 from tests.property.amounts import examples
 from tests.property.strategies import programs
 from tests.unit.running.films.seen import filmed, written
