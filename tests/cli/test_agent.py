@@ -41,6 +41,17 @@ def test_a_submitted_workflow_is_run_by_agents(tmp_path: Path) -> None:
     assert agents_of(tmp_path) == []
 
 
+def test_a_signal_amid_another_is_one_too_many_for_nobody(tmp_path: Path) -> None:
+    """A batch system may send SIGTERM to an agent and to the script that passes it on: the agent ends all the same."""
+    put_flow(tmp_path)
+    with Command("agent", *SPACE, "--services", "flow.yaml", cwd=tmp_path) as agent:
+        agent.wait_for("offers")
+        for _ in range(500):
+            agent.process.send_signal(signal.SIGTERM)
+        assert agent.process.wait(60) == 0
+        assert agent.said().endswith("ends; others go on with what it had\n")
+
+
 def test_what_was_run_can_be_looked_at(tmp_path: Path) -> None:
     """Status, logs, replay and cancel know runs of agents, also by the beginning of their names."""
     put_flow(tmp_path)

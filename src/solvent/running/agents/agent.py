@@ -8,8 +8,8 @@ this order, and only then make their calls. An append that the space refuses mea
 
 from __future__ import annotations
 
-import threading
 import time
+from contextlib import suppress
 from functools import partial
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
@@ -87,7 +87,8 @@ class Agent:
         self._came: SimpleQueue[Any] = SimpleQueue()
         #: How much has come that is not taken yet, roughly; for any thread.
         self.waiting = self._came.qsize
-        self._is_over = threading.Event()
+        #: Not an event of `threading`: a signal that comes while one is being set would wait for itself for ever.
+        self._is_over = False
         #: Where the logs of submitted and of finished runs, and of letters, were read up to.
         self._read_up_to = 0
         self._looks_at = 0.0
@@ -100,8 +101,8 @@ class Agent:
         self._idle: dict[Place, tuple[float, Case]] = {}
 
     def stop(self) -> None:
-        """Let it be over soon; from any thread."""
-        self._is_over.set()
+        """Let it be over soon; from any thread, and from the handler of a signal, amid another one too."""
+        self._is_over = True
         self._came.put(_CHANGED)
 
     def run(self, *, until_idle: bool = False) -> None:
@@ -111,12 +112,11 @@ class Agent:
             tell = partial(self._came.put, _CHANGED)
             with Watcher(self.name, watch, tell) as self._watcher:
                 try:
-                    while not self._is_over.is_set():
+                    while not self._is_over:
                         self._turn()
                         if until_idle and not self.cases and self._read_up_to:
                             return
                 finally:
-                    self._is_over.set()
                     for case in list(self.cases.values()):
                         self._leave(case)
 
@@ -147,7 +147,15 @@ class Agent:
             self.cases.clear()
             self._idle.clear()
             self._read_up_to = 0
-            self._is_over.wait(PATIENCE_SECONDS)
+            self._rest()
+
+    def _rest(self) -> None:
+        """Wait a moment; answers that come meanwhile are to calls of places that are not here any more."""
+        end = time.monotonic() + PATIENCE_SECONDS
+        while not self._is_over and (left := end - time.monotonic()) > 0:
+            with suppress(Empty):
+                self._came.get(timeout=left)
+        self._looks_at = 0.0
 
     def _may_act(self) -> bool:
         """Whether nobody can have presumed this agent dead since it last saw which places it has; for any thread.
