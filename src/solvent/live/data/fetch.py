@@ -112,30 +112,23 @@ class Fetch:
 
         Raises `DataGone` where nobody has it any more, and `DataProblem` where nobody can be reached.
         """
-        region = self._region()
-        has_turn = False
+        region, stretch = self._region(), self._stretch()
+        # Before the first look: whoever had the turn until now may have fetched the very same.
+        has_turn = region.try_turn(*stretch)
         try:
             while (missing := self._missing(region.sheet)) is not None:
                 self._stop_if_cancelled()
-                if region.is_busy():
-                    self._wait_for_others(region)
-                elif not self._options.length and can_have(region.sheet, self._first.version):
+                if not self._options.length and can_have(region.sheet, self._first.version):
                     self._act(region, partial(region.recover, self._first.version))
-                elif has_turn:
-                    self._fill_from(self._sources[0], region, missing)
-                elif region.try_turn(*self._stretch()):
-                    has_turn = True
-                    # Whoever had it before may have fetched the very same.
-                    if self._missing(region.sheet) == missing:
-                        self._fill_from(self._sources[0], region, missing)
-                elif self._is_patient(region):
+                elif not has_turn and self._is_patient(region):
                     self._pause(_PAUSE_SECONDS)
+                    has_turn = region.try_turn(*stretch)
                 else:
-                    # Another process is at it, and nothing comes: perhaps it asks somebody that is gone.
+                    # Also without a turn: perhaps the process that has it asks somebody that is gone.
                     self._fill_from(self._sources[0], region, missing)
         finally:
             if has_turn:
-                region.end_turn(*self._stretch())
+                region.end_turn(*stretch)
         return region
 
     async def arrived(self) -> Region:
@@ -196,10 +189,14 @@ class Fetch:
         return start, stop
 
     def _wait_for_others(self, region: Region) -> None:
-        """Wait a moment for another process of this host; not if it has changed nothing for a long time."""
-        if not self._is_patient(region):
-            raise DataProblem("D203", f"`{self._first.resource}` is being written by another process of this host")
-        self._pause(_PAUSE_SECONDS)
+        """Wait until no other process of this host writes here; not if it has changed nothing for a long time."""
+        while True:
+            if not self._is_patient(region):
+                raise DataProblem("D203", f"`{self._first.resource}` is being written by another process of this host")
+            self._pause(_PAUSE_SECONDS)
+            self._stop_if_cancelled()
+            if not region.is_busy():
+                return
 
     def _is_patient(self, region: Region) -> bool:
         """Tell whether somebody has changed something here not too long ago."""
@@ -209,7 +206,7 @@ class Fetch:
         return now - self._seen[1] <= self._options.seconds_max
 
     def _act(self, region: Region, act: Callable[[], _T]) -> _T | None:
-        """Do what needs the memory for oneself; if another process was faster, wait a moment."""
+        """Do what needs the memory for oneself; if another process was faster, wait for it."""
         try:
             return act()
         except DataProblem as problem:

@@ -215,6 +215,8 @@ class Region:
     def mend(self, version: int, *, offset: int, length: int) -> None:
         """Put a stretch right that a process has left torn, if this version was kept of it; nothing newer is lost."""
         sheet, end = self.sheet, offset + length
+        if version_of(sheet.extents) == version:
+            return
         is_whole = offset == 0 and bool(sheet.kept) and end == sheet.kept[-1].end
         if not is_whole and end > sheet.size:
             return

@@ -13,7 +13,8 @@ the same server or at another one.
 Sockets block, and threads wait for them: bytes go from the memory of one process to that of the other by one system
 call for each piece, and are copied nowhere on the way but in the kernel. They are sent by `send` and not by `sendfile`,
 which would take references to pages instead of copies: somebody could write to them after the trailer has said that
-all is well.
+all is well. Heads and trailers are as long as a line of the processor's cache: behind a few odd bytes the kernel copies
+everything from one place in a line to another one, which takes twice as long.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ NAME_CHARACTERS_MAX = 500
 _FRAME_BYTES_MAX = 64 * 1024
 _CLOSED = "the other side closed the connection"
 _LENGTH = struct.Struct("!I")
-_HEAD = struct.Struct("!BQ")
-_TRAILER = struct.Struct("!BI")
+_HEAD = struct.Struct("!BQ55x")
+_TRAILER = struct.Struct("!BI59x")
 _TIME = struct.Struct("@ll")
 _T = TypeVar("_T")
 _MORE = getattr(socket, "MSG_MORE", 0)
