@@ -17,23 +17,10 @@ from typing import TYPE_CHECKING, Any
 from solvent.errors import AgentProblem, Conflict, RecordProblem, SolventError, SpaceError
 from solvent.live.space.leases import BEATS_PER_TTL, Pulse
 from solvent.running.agents.case import Case
+from solvent.running.agents.ending import IDLE_SECONDS, Endings
 from solvent.running.agents.keeping import Keeper
 from solvent.running.agents.offers import Offers
-from solvent.running.agents.plans import (
-    FINISHED,
-    NEWS,
-    OVER,
-    SUBMITTED,
-    end,
-    ending_of,
-    is_away,
-    is_over,
-    log_to,
-    name_from,
-    plan_of,
-    report_of,
-    standings,
-)
+from solvent.running.agents.plans import FINISHED, NEWS, OVER, SUBMITTED, ending_of, is_away, log_to, name_from, plan_of
 from solvent.running.agents.sharing import Shares
 from solvent.running.agents.telling import Teller
 from solvent.running.agents.watching import Watcher
@@ -50,8 +37,6 @@ if TYPE_CHECKING:
 TTL = 5.0
 PATIENCE_SECONDS = 0.5
 """How long a turn waits for something to come."""
-IDLE_SECONDS = 0.02
-"""How long nothing must have happened at a place before that is told."""
 ANNOUNCED_LOOKS_MAX, READ_MAX = 20, 1000
 _CHANGED = object()
 
@@ -78,6 +63,7 @@ class Agent:
         self._ttl = ttl
         self._case = partial(Case, space, name, jobs=jobs, may_begin=self._may_act)
         self._tell = Teller(tell)
+        self._endings = Endings(space, self._tell)
         self._observe = observe
         self.turns = 0
         about = {"services": offers.marks(), "trusts_all": offers.trusts_all}
@@ -92,13 +78,10 @@ class Agent:
         #: Where the logs of submitted and of finished runs, and of letters, were read up to.
         self._read_up_to = 0
         self._looks_at = 0.0
-        self._ended = set[str]()
         #: Runs that were announced and have no plan yet, and how often that was looked for.
         self._announced: dict[str, int] = {}
         #: How often this agent may have been presumed dead when it last saw which places it still has.
         self._lapses = 0
-        #: Places at which nothing more can happen unless a letter comes, and since when.
-        self._idle: dict[Place, tuple[float, Case]] = {}
 
     def stop(self) -> None:
         """Let it be over soon; from any thread, and from the handler of a signal, amid another one too."""
@@ -137,15 +120,15 @@ class Agent:
                 self._looks_at = time.monotonic() + self._ttl / BEATS_PER_TTL
             self._do(touched)
             self._look_after_letters()
-            if self._idle:
-                self._tell_idle()
+            if self._endings.idle:
+                self._endings.tell_idle(self.cases)
         except SpaceError as error:
             # Nobody hears of this agent: it must not act, and begins anew when the space is there again.
             self._tell.away(error.message)
             for case in list(self.cases.values()):
                 case.close()
             self.cases.clear()
-            self._idle.clear()
+            self._endings.idle.clear()
             self._read_up_to = 0
             self._rest()
 
@@ -178,7 +161,7 @@ class Agent:
         is_changed, came = False, self._came
         self._watcher.listen()
         try:
-            patience = IDLE_SECONDS if self._idle else PATIENCE_SECONDS
+            patience = IDLE_SECONDS if self._endings.idle else PATIENCE_SECONDS
             one = came.get(timeout=min(patience, max(0.0, self._looks_at - time.monotonic())))
         except Empty:
             return False
@@ -222,14 +205,15 @@ class Agent:
         """Hear of runs that were submitted, and of runs that are over."""
         fresh = [name for one in found if one.log == SUBMITTED and (name := name_from(one.data))]
         over = {name_from(one.data) for one in found if one.log == OVER}
-        self._ended.update(name_from(one.data) for one in found if one.log == FINISHED)
+        ended = self._endings.known
+        ended.update(name_from(one.data) for one in found if one.log == FINISHED)
         for run in fresh:
-            if run not in self._ended and run not in self.cases:
+            if run not in ended and run not in self.cases:
                 self._open(run)
                 self._looks_at = 0.0
-        for run in over & self.cases.keys() - self._ended:
-            self._end(self.cases[run])
-        for run in self.cases.keys() & self._ended:
+        for run in over & self.cases.keys() - ended:
+            self._endings.end(self.cases[run])
+        for run in self.cases.keys() & ended:
             self.cases.pop(run).close()
             self._tell.over(run)
 
@@ -263,7 +247,7 @@ class Agent:
             if case.here.get(place.number) is place:
                 place.go()
                 if place.is_idle and place.is_fresh:
-                    self._idle[place] = time.monotonic(), case
+                    self._endings.idle[place] = time.monotonic(), case
 
     def _try(self, case: Case, place: Place, do: Callable[[], None], touched: dict[Place, Case]) -> None:
         """Let something happen at a place; what cannot be is the end of its run, and not of this agent."""
@@ -299,8 +283,7 @@ class Agent:
         case.drop(place.number)
         if isinstance(error, RecordProblem) and error.code == "R402":
             return
-        if end(self._space, case.run, "failed", error.message):
-            self._tell.failed(case.run, error.message)
+        self._endings.fail(case.run, error)
 
     # --- Taking and leaving places.
 
@@ -311,7 +294,7 @@ class Agent:
             self._open(run)
         shares.look(self.cases)
         for case in list(self.cases.values()):
-            if self._is_ended(case):
+            if self._endings.is_ended(case):
                 continue
             for number in shares.wanted(case):
                 if self._take(case, number, touched):
@@ -328,15 +311,15 @@ class Agent:
                 raise
             if isinstance(error, AgentProblem):
                 self._tell.refused(case.run, error.message)
-            elif error.code != "R402" and end(self._space, case.run, "failed", error.message):
-                self._tell.failed(case.run, error.message)
+            elif error.code != "R402":
+                self._endings.fail(case.run, error)
             return False
         if place is None:
             return False
         self._tell.taken(case.run, number, case.taken_from(number))
         touched[place] = case
         if case.is_over:
-            self._end(case)
+            self._endings.end(case)
         return True
 
     def _leave(self, case: Case) -> None:
@@ -348,53 +331,6 @@ class Agent:
             pass
         case.close()
         self.cases.pop(case.run, None)
-
-    def _is_ended(self, case: Case) -> bool:
-        """See whether a run is over though nobody has said so: who was to say it may have died before."""
-        if ending_of(self._space, case.run) is not None:
-            self._ended.add(case.run)
-        elif case.here and not case.is_over and case.is_idle():
-            self._consider_end(case)
-        return case.run in self._ended
-
-    def _consider_end(self, case: Case) -> None:
-        if is_over(standings(self._space, case.run), case.plan.places):
-            self._space.append(OVER, case.run.encode())
-
-    def _tell_idle(self) -> None:
-        """Tell of places at which nothing has happened for a moment, and whether this is the end of a run."""
-        now, cases = time.monotonic(), set[str]()
-        for place, (since, case) in list(self._idle.items()):
-            if not place.is_idle or case.here.get(place.number) is not place:
-                del self._idle[place]
-            elif now - since >= IDLE_SECONDS:
-                del self._idle[place]
-                case.tell(place)
-                cases.add(case.run)
-        for run in cases:
-            case = self.cases[run]
-            if case.is_over:
-                self._end(case)
-            elif case.is_idle():
-                self._consider_end(case)
-
-    def _end(self, case: Case) -> None:
-        """Tell how the tasks are, as far as they are here, of a run that is over; the last one ends it."""
-        case.is_over = True
-        try:
-            for number in case.lost():
-                # How its tasks are another agent knows.
-                case.drop(number)
-            case.publish()
-            report = report_of(self._space, case.run, case.workflow, case.plan.places)
-        except SolventError as error:
-            if is_away(error):
-                raise
-            if end(self._space, case.run, "failed", error.message):
-                self._tell.failed(case.run, error.message)
-            return
-        if report is not None and end(self._space, case.run, "done" if report.succeeded else "failed"):
-            self._tell.done(case.run) if report.succeeded else self._tell.failed(case.run)
 
 
 __all__ = ["TTL", "Agent", "Offers"]

@@ -1,0 +1,91 @@
+"""How agents find out that a run is over, and end it: each place tells when it is idle, the last one tells the end.
+
+A place at which nothing more can happen unless a letter comes tells what it has said and heard. When all have told, and
+all that was said was heard, the run is over: each agent publishes how the tasks are that it has, and whoever finds that
+all are there writes the end, once.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from solvent.errors import SolventError
+from solvent.running.agents.plans import OVER, end, ending_of, is_away, is_over, report_of, standings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from solvent.live.space import Space
+    from solvent.running.agents.case import Case
+    from solvent.running.agents.place import Place
+    from solvent.running.agents.telling import Teller
+
+IDLE_SECONDS = 0.02
+"""How long nothing must have happened at a place before that is told."""
+
+
+class Endings:
+    """What an agent knows of runs that are over, or are about to be; for one thread."""
+
+    def __init__(self, space: Space, tell: Teller) -> None:
+        self._space = space
+        self._tell = tell
+        #: The runs that have ended.
+        self.known = set[str]()
+        #: Places at which nothing more can happen unless a letter comes, and since when.
+        self.idle: dict[Place, tuple[float, Case]] = {}
+
+    def is_ended(self, case: Case) -> bool:
+        """See whether a run is over though nobody has said so: who was to say it may have died before."""
+        if ending_of(self._space, case.run) is not None:
+            self.known.add(case.run)
+        elif case.here and not case.is_over and case.is_idle():
+            self._consider(case)
+        return case.run in self.known
+
+    def tell_idle(self, cases: Mapping[str, Case]) -> None:
+        """Tell of places at which nothing has happened for a moment, and whether this is the end of a run."""
+        now, told = time.monotonic(), set[str]()
+        for place, (since, case) in list(self.idle.items()):
+            if not place.is_idle or case.here.get(place.number) is not place:
+                del self.idle[place]
+            elif now - since >= IDLE_SECONDS:
+                del self.idle[place]
+                case.tell(place)
+                told.add(case.run)
+        for run in told:
+            case = cases[run]
+            if case.is_over:
+                self.end(case)
+            elif case.is_idle():
+                self._consider(case)
+
+    def end(self, case: Case) -> None:
+        """Tell how the tasks are, as far as they are here, of a run that is over; the last one ends it."""
+        case.is_over = True
+        try:
+            for number in case.lost():
+                # How its tasks are another agent knows.
+                case.drop(number)
+            case.publish()
+            report = report_of(self._space, case.run, case.workflow, case.plan.places)
+        except SolventError as error:
+            if is_away(error):
+                raise
+            self.fail(case.run, error)
+            return
+        if report is not None and end(self._space, case.run, "done" if report.succeeded else "failed"):
+            self._tell.done(case.run) if report.succeeded else self._tell.failed(case.run)
+
+    def fail(self, run: str, error: SolventError) -> None:
+        """End a run that cannot go on."""
+        if end(self._space, run, "failed", error.message):
+            self._tell.failed(run, error.message)
+
+    def _consider(self, case: Case) -> None:
+        if is_over(standings(self._space, case.run), case.plan.places):
+            self._space.append(OVER, case.run.encode())
+
+
+__all__ = ["IDLE_SECONDS", "Endings"]
