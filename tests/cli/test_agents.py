@@ -6,13 +6,14 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.cli.agent_processes import DONE, calls, put_flow
 from tests.cli.command import Result, environment, solvent
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import pytest
 
 # It runs the command here, in the folder of the host and in surroundings of its own, as `ssh` would there.
 FAKE = """\
@@ -53,8 +54,10 @@ def test_agents_on_hosts_run_a_workflow(tmp_path: Path, monkeypatch: pytest.Monk
     prepared(tmp_path, monkeypatch)
     space = ("--space", "runs.db")
     try:
-        up = solvent("agents", "up", "hosts.yaml", *space, cwd=tmp_path)
-        assert (up.code, up.out) == (0, "localhost: 2 agents\n127.0.0.1: 1 agent\n"), up.err
+        up = solvent("agents", "up", "hosts.yaml", *space, "--format", "json", cwd=tmp_path)
+        assert up.code == 0, up.err
+        assert [(one["host"], one["agents"]) for one in up.json["hosts"]] == [("localhost", 2), ("127.0.0.1", 1)]
+        assert all(one["alive"] for one in up.json["agents"])
         found = solvent("agents", "list", *space, "--format", "json", cwd=tmp_path).json["agents"]
         names = sorted(one["agent"].rpartition("-")[0] for one in found)
         assert names == ["127-0-0-1.up", "localhost.up", "localhost.up"]
@@ -84,6 +87,27 @@ def test_hosts_that_do_not_answer_are_named(tmp_path: Path, monkeypatch: pytest.
     (tmp_path / "far.yaml").write_text("services: flow.yaml\nhosts: [{address: nowhere}]\n", encoding="utf-8")
     far = solvent("agents", "up", "far.yaml", "--space", "runs.db", cwd=tmp_path)
     assert (far.code, "error[A104]: a space in a file" in far.err) == (2, True), far.err
+
+
+@pytest.mark.parametrize(
+    "hosts, said",
+    [
+        ("hosts: []\n", "it names no hosts"),
+        ("hosts:\n  - {address: a, count: two}\n", "wrong.yaml:2:18"),
+        ("hosts:\n  - {address: a, cuont: 2}\n", "`cuont` means nothing here"),
+    ],
+)
+def test_a_wrong_file_of_hosts_is_told_with_its_place(hosts: str, said: str, tmp_path: Path) -> None:
+    """What is wrong is said, and where."""
+    (tmp_path / "wrong.yaml").write_text(hosts, encoding="utf-8")
+    result = solvent("agents", "up", "wrong.yaml", "--space", "runs.db", cwd=tmp_path)
+    assert (result.code, said in result.err) == (2, True), result.err
+
+
+def test_an_agent_that_is_not_there_cannot_be_ended(tmp_path: Path) -> None:
+    """To end nobody is an error."""
+    result = solvent("agents", "down", "--agent", "nope", "--space", "runs.db", cwd=tmp_path)
+    assert (result.code, "there is no agent `nope`" in result.err) == (2, True), result.err
 
 
 def test_silent_agents_are_forgotten(tmp_path: Path) -> None:

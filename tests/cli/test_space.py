@@ -64,6 +64,17 @@ def test_a_server_that_dies_is_told(tmp_path: Path) -> None:
         assert "ended by itself" in process.stderr.read()
 
 
+def test_a_server_that_was_left_alone_is_named(tmp_path: Path) -> None:
+    """Whoever starts a second one in its folder is told which process has it."""
+    with _started("--folder", tmp_path, "--format", "json") as process:
+        assert process.stdout is not None
+        pid = json.loads(process.stdout.readline())["pid"]
+        process.kill()
+    second = solvent("space", "serve", "--port", "0", "--folder", tmp_path)
+    subprocess.run(["kill", str(pid)], check=True)
+    assert (second.code, f"process {pid} keeps its data" in second.err, f"kill {pid}" in second.err) == (2, True, True)
+
+
 @pytest.mark.parametrize(
     "words",
     [

@@ -150,6 +150,11 @@ def test_top_shows_nodes_in_a_space(tmp_path: Path) -> None:
         run.command.communicate(timeout=60)
         shown = solvent("top", run.run, "--space", space, "--once").out.splitlines()
         assert [line.split()[:2] for line in shown[2:]] == [["0", "inert"], ["1", "inert"]]
+    assert f"{run.run}  inert" in solvent("status", "--space", space).out
+    seen = solvent("status", run.run, "--space", space, "--format", "json").json
+    assert (seen["state"], [one["phase"] for one in seen["nodes"]]) == ("inert", ["inert", "inert"])
+    assert "had ended before: inert" in solvent("cancel", run.run, "--space", space).out
+    assert run.run in solvent("resume", "nope", "--space", space).err
     assert "error[H346]" in solvent("top", "nothing", "--space", space).err
 
 

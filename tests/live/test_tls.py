@@ -157,6 +157,8 @@ def test_files_of_no_use_are_clear_errors(made: Certificates, tmp_path: Path, mo
         with pytest.raises(NodeProblem) as caught:
             tls_from(ca, cert, key)
         assert caught.value.code == "N121"
+    with certificates() as other, pytest.raises(NodeProblem, match="no node would trust the certificate"):
+        tls_from(other.path("ca.pem"), tls.cert, tls.key)
     assert tls.key not in repr(tls)
     assert tls_from(None, None, None) is None
     for name, path in (("CA", tls.ca), ("CERT", tls.cert), ("KEY", tls.key)):

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from solvent.cli.live import view_for
 from solvent.cli.recording import local_time
 from solvent.cli.render import complain, counted, write, write_json
-from solvent.cli.secrecy import redacted, shown
+from solvent.cli.secrecy import shown
 from solvent.cli.summary import write_report_as_json, write_results, write_summary
 from solvent.cli.watching import Watch
 from solvent.errors import AgentProblem, RecordProblem, WorkflowFailed
 from solvent.running.agents.following import Following
 from solvent.running.agents.looking import existing, lasted, see_agents
-from solvent.running.agents.plans import FINISHED, SUBMITTED, ending_of, name_from, report_of, workflow_of
+from solvent.running.agents.plans import FINISHED, SUBMITTED, ending_of, name_from, plan_of, report_of, workflow_of
 from solvent.running.report import Report
 
 if TYPE_CHECKING:
@@ -63,6 +63,16 @@ def runs_of_agents(space: Space) -> list[str]:
         if not records:
             return list(found)
         after = records[-1].position
+
+
+def latest_of_agents(space: Space) -> tuple[float, str] | None:
+    """Give when the latest run of agents that is not over was submitted, and its name; nothing if there is none."""
+    found = [(plan.created, run) for run in runs_of_agents(space) if (plan := _open_plan(space, run)) is not None]
+    return max(found, default=None)
+
+
+def _open_plan(space: Space, run: str) -> Plan | None:
+    return plan_of(space, run) if ending_of(space, run) is None else None
 
 
 def watch_run(space: Space, run: str, options: Namespace, *, launched: Sequence[Launched] = ()) -> int:
@@ -148,12 +158,6 @@ def _report_of_journals(space: Space, run: str, plan: Plan, workflow: Workflow) 
         if event.kind != "adapted":
             report.states[event.task] = {"started": "cancelled"}.get(event.kind, event.kind)
     return report
-
-
-def tell_how_to_watch(run: str, url: str) -> None:
-    """Say how one goes on watching a run."""
-    where = f" --space {redacted(url)}" if url else ""
-    write("the run goes on; to watch it: ", (f"solvent resume {run}{where}", "bold"), to=sys.stderr)
 
 
 def refuse_without_agents(space: Space, run: str) -> None:
@@ -255,6 +259,6 @@ def write_agents(agents: Sequence[Any]) -> None:
 
 
 __all__ = [
-    "agent_as_json", "find_run_of_agents", "refuse_without_agents", "report_of_run", "run_as_json", "runs_of_agents",
-    "tell_end", "tell_how_to_watch", "tell_submitted", "watch_run", "write_agents", "write_run",
+    "agent_as_json", "find_run_of_agents", "latest_of_agents", "refuse_without_agents", "report_of_run", "run_as_json",
+    "runs_of_agents", "tell_end", "tell_submitted", "watch_run", "write_agents", "write_run",
 ]  # fmt: skip

@@ -11,7 +11,7 @@ from solvent.cli.loading import add_format, parser_for, seconds
 from solvent.cli.recording import NOWHERE, absolute
 from solvent.cli.render import complain, counted, write, write_json
 from solvent.cli.secrecy import VARIABLE, shown
-from solvent.errors import SpaceError
+from solvent.errors import AgentProblem, SpaceError
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -85,19 +85,20 @@ def _tell_up(answers: list[Answer], fresh: list[AgentSeen], missing: dict[str, i
     is_well = True
     found = []
     for one in answers:
-        problem, many = one.problem, missing.get(one.host.label, one.host.count)
+        problem, many, hint = one.problem, missing.get(one.host.label, one.host.count), one.hint
         if not problem and many > 0:
+            hint = "what its agents write is in .solvent, in its folder there; --wait S waits for longer"
             problem = f"{counted(many, 'agent')} of {one.host.count} did not come: {last_words(one.host) or 'no word'}"
         is_well = is_well and not problem
         found.append({"host": one.host.address, "agents": max(0, one.host.count - many), "problem": shown(problem)})
         if not is_json and problem:
-            complain(
-                f"{one.host.address}: {shown(problem)}", hint=f"ssh {one.host.address} must work without a question"
-            )
+            complain(f"{one.host.address}: {shown(problem)}", hint=hint)
         elif not is_json:
             write(f"{one.host.address}: {counted(one.host.count, 'agent')}")
     if is_json:
-        write_json({"hosts": found, "agents": [agent_as_json(one) for one in fresh]})
+        # Their pulses have begun while this was looking.
+        alive = [agent_as_json(one) | {"alive": True} for one in fresh]
+        write_json({"hosts": found, "agents": alive})
     return 0 if is_well else 1
 
 
@@ -126,10 +127,13 @@ def _down(options: Namespace) -> int:
     hosts = read_hosts(options.file) if options.file else None
     labels = tuple(f"{host.label}-" for host in hosts.hosts) if hosts is not None else ()
     with open_space(_url(options, "" if hosts is None else hosts.space)) as space:
+        there = see_agents(space)
+        unknown = set(options.agent) - {one.name for one in there}
+        if unknown:
+            said = f"there is no agent `{shown(min(unknown))}`"
+            raise AgentProblem("A104", said, hint="`solvent agents list` shows who is there; none was asked to end")
         wanted = [
-            one
-            for one in see_agents(space)
-            if options.all or one.name in options.agent or (labels and one.name.startswith(labels))
+            one for one in there if options.all or one.name in options.agent or (labels and one.name.startswith(labels))
         ]
         for one in wanted:
             ask_to_stop(space, one.name)

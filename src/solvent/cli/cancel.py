@@ -1,4 +1,4 @@
-"""`solvent cancel`: end a run of a workflow, also one of another process."""
+"""`solvent cancel`: end a run, also one of another process, of agents, or of the nodes of a program."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from solvent.cli.agent_records import cancel_run
 from solvent.cli.loading import add_format, parser_for, seconds
+from solvent.cli.program_records import cancel_program
 from solvent.cli.recording import add_run, add_space, card_as_json, open_records
 from solvent.cli.render import write, write_json
 from solvent.running.records.runs import cancel, find
@@ -23,6 +24,8 @@ def main(arguments: list[str]) -> int:
     options = _options(arguments)
     with open_records(options) as space:
         code = cancel_run(space, options)
+        if code is None:
+            code = cancel_program(space, options)
         if code is not None:
             return code
         card = find(space, options.run)
@@ -45,7 +48,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _options(arguments: list[str]) -> Namespace:
-    says = "End a run of a workflow: what it calls is ended, and nobody goes on with it."
+    says = "End a run: what it calls is ended, and nobody goes on with it; the nodes of a program are halted."
     parser = parser_for("cancel", says, example="solvent cancel pipeline-7k3q")
     add_run(parser)
     says = "how long to wait until the run has ended, in seconds (default: %(default)s)"

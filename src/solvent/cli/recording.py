@@ -58,11 +58,11 @@ def begin_record(options: Namespace, workflow: Workflow, inputs: dict[str, Any])
 
     try:
         space = open_space(absolute(given) if given else _made_folder(), is_durable=not options.no_sync)
-    except (SpaceError, OSError) as error:
+    except SpaceError as error:
         if given:
             raise
-        said = error.message if isinstance(error, SpaceError) else f"{FOLDER}: {error.strerror}"
-        complain(f"the run is not recorded: {said}", hint="name another place: --space FILE; or say --no-record")
+        hint = "name another place: --space FILE; or say --no-record"
+        complain(f"the run is not recorded: {error.message}", hint=hint)
         return None
     how = RunOptions(
         jobs=options.jobs,
@@ -88,9 +88,13 @@ def _made_folder() -> str:
 
     folder = Path(FOLDER)
     if not folder.exists():
-        # What tasks were given and gave back is for the user's eyes only.
-        folder.mkdir(mode=0o700)
-        (folder / ".gitignore").write_text("*\n", encoding="ascii")
+        try:
+            # What tasks were given and gave back is for the user's eyes only.
+            folder.mkdir(mode=0o700)
+            (folder / ".gitignore").write_text("*\n", encoding="ascii")
+        except OSError as error:
+            said = f"the folder of records cannot be made: {folder.absolute()}: {error.strerror}"
+            raise SpaceError("E401", said, hint="name another place: --space FILE") from None
     return str((folder / FILE).absolute())
 
 
@@ -143,13 +147,18 @@ def state_of(card: RunCard) -> str:
     return "interrupted" if is_lost else card.state
 
 
+def said_space(options: Namespace) -> str:
+    """Give the words by which a command names the same space, for a hint."""
+    return f" --space {redacted(options.space)}" if options.space else ""
+
+
 def tell_how_to_resume(held: HeldRun, options: Namespace) -> None:
     """Say how one goes on with a run."""
     if held.card.hindrance:
         write(f"it cannot be resumed: {held.card.hindrance}", to=sys.stderr)
         return
-    where = f" --space {redacted(options.space)}" if options.space else ""
-    write("to go on with it: ", (f"solvent resume {held.card.run}{where}", "bold"), to=sys.stderr)
+    how = f"solvent resume {held.card.run}{said_space(options)}"
+    write("to go on with it: ", (how, "bold"), to=sys.stderr)
 
 
 def tell_of_record(held: HeldRun, run: Any, options: Namespace) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from solvent.cli.agent_runs import latest_of_agents
 from solvent.cli.loading import add_format, add_log, add_otel, parser_for, seconds
 from solvent.cli.recording import add_run, add_space, card_as_json, local_time, open_records
 from solvent.cli.render import write, write_json
@@ -35,10 +36,11 @@ def main(arguments: list[str]) -> int:
     options = _options(arguments)
     space = open_records(options)
     with space:
+        options.run = options.run or _latest(space)
         code = resume_by_agents(space, options)
         if code is not None:
             return code
-        card = find(space, options.run) if options.run else latest(space, resumable=True)
+        card = find(space, options.run)
         if card.has_ended:
             return _tell_end(space, card, is_json=options.format == "json")
         held = resume(space, card, takes_over=options.take_over)
@@ -71,6 +73,19 @@ def _options(arguments: list[str]) -> Namespace:
     add_space(parser)
     add_format(parser)
     return parser.parse_args(arguments)
+
+
+def _latest(space: Space) -> str:
+    """Name the latest run that was stopped: of one process, or of agents."""
+    of_agents = latest_of_agents(space)
+    try:
+        card = latest(space)
+    except RecordProblem:
+        if of_agents is None:
+            raise
+        return of_agents[1]
+    is_later = of_agents is not None and (card.has_ended or of_agents[0] > card.created)
+    return of_agents[1] if of_agents is not None and is_later else card.run
 
 
 def workflow_of(card: RunCard, file: str | None) -> Workflow:

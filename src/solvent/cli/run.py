@@ -24,7 +24,7 @@ from solvent.cli.loading import (
 from solvent.cli.render import counted, show_error, write, write_json, write_program, write_reaction
 from solvent.cli.watching import Watch
 from solvent.cli.workflows import add_inputs, add_scale, add_signals, is_workflow, refuse
-from solvent.errors import NameProblem, ReactionFailed, SolventError
+from solvent.errors import Misuse, NameProblem, ReactionFailed, SolventError
 from solvent.running.embedded import Run
 from solvent.running.fields import error_as_json
 
@@ -59,6 +59,9 @@ def main(arguments: list[str]) -> int:
         from solvent.cli.run_workflow import run_workflow
 
         return run_workflow(options)
+    if options.space is not None:
+        hint = "`--nodes N --space URL` keeps the run of a program in a space"
+        raise Misuse("H313", "a program in one process is not recorded", hint=hint)
     refuse(options, _FOR_WORKFLOWS, "is for workflows, and this is a program")
     return _run_program(options)
 

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 from solvent.cli.agent import check_ttl
 from solvent.cli.agent_runs import INTERRUPTED, find_run_of_agents, refuse_without_agents, tell_end, watch_run
 from solvent.cli.loading import add_format, add_log, add_otel, at_least, log_words, parser_for, seconds
-from solvent.cli.recording import space_for, url_of
+from solvent.cli.recording import said_space, space_for, url_of
 from solvent.cli.render import write
-from solvent.cli.secrecy import redacted
 from solvent.cli.submit import add_place
 from solvent.cli.workflows import add_inputs, add_workflow, inputs_of, is_workflow, load_sound
 from solvent.errors import AgentProblem, Misuse
@@ -97,7 +96,7 @@ def watch_with_agents(space: Space, run: str, options: Namespace) -> int:
 def _tell(run: str, options: Namespace, *, is_stopped: bool) -> None:
     import sys
 
-    where = f" --space {redacted(options.space)}" if options.space else ""
+    where = said_space(options)
     if is_stopped:
         how = f"solvent resume {run}{where} --agents {options.agents} --file {options.file}"
         write("the agents that were started here have ended; to go on: ", (how, "bold"), to=sys.stderr)

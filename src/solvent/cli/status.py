@@ -1,4 +1,4 @@
-"""`solvent status`: the runs of workflows that are recorded, or one of them with its tasks."""
+"""`solvent status`: the runs that are recorded, or one of them with its tasks, places or nodes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from solvent.cli.agent_records import list_runs, show_status, write_runs
 from solvent.cli.board import MARKS, STYLES
 from solvent.cli.loading import add_format, parser_for
-from solvent.cli.recording import add_run, add_space, card_as_json, local_time, open_records, state_of
+from solvent.cli.program_records import list_programs, show_program, write_programs
+from solvent.cli.recording import add_run, add_space, card_as_json, local_time, open_records, said_space, state_of
 from solvent.cli.render import counted, shortened, write, write_json
 from solvent.running.records.cards import report_of, summary_of
 from solvent.running.records.history import states_of
@@ -33,17 +34,18 @@ def main(arguments: list[str]) -> int:
     options = _options(arguments)
     with open_records(options) as space:
         is_json = options.format == "json"
-        if options.run and show_status(space, options):
-            return 0
-        if options.run:
-            _show(space, find(space, options.run), is_json=is_json)
-        else:
-            _list(all_runs(space), list_runs(space), is_json=is_json)
+        if not options.run:
+            _list(all_runs(space), list_runs(space), list_programs(space), is_json=is_json)
+        elif not show_status(space, options) and not show_program(space, options):
+            _show(space, find(space, options.run), options)
     return 0
 
 
 def _options(arguments: list[str]) -> Namespace:
-    says = "List the runs of workflows that are recorded, the latest last; or show one, with its tasks."
+    says = (
+        "List the runs that are recorded, the latest last: of workflows, by one process or by agents, and of programs "
+        "whose nodes are kept in a space; or show one, with its tasks, or with who has which part of it."
+    )
     parser = parser_for("status", says, example="solvent status\n  solvent status pipeline-7k3q")
     add_run(parser, default="list all")
     add_space(parser)
@@ -51,9 +53,9 @@ def _options(arguments: list[str]) -> Namespace:
     return parser.parse_args(arguments)
 
 
-def _list(cards: list[RunCard], others: list[dict[str, Any]], *, is_json: bool) -> None:
+def _list(cards: list[RunCard], others: list[dict[str, Any]], programs: list[dict[str, Any]], *, is_json: bool) -> None:
     if is_json:
-        write_json({"runs": [card_as_json(card) for card in cards] + others})
+        write_json({"runs": [*(card_as_json(card) for card in cards), *others, *programs]})
         return
     if len(cards) > _RUNS_MAX:
         write((f"… and {counted(len(cards) - _RUNS_MAX, 'earlier run')}; --format json lists all", "dim"))
@@ -68,16 +70,17 @@ def _list(cards: list[RunCard], others: list[dict[str, Any]], *, is_json: bool) 
             f"  {local_time(card.created)}  {counted(len(card.tasks), 'task')}  {card.file}",
         )
     write_runs(others[-_RUNS_MAX:])
-    if not cards and not others:
+    write_programs(programs[-_RUNS_MAX:])
+    if not cards and not others and not programs:
         write("there are no runs")
 
 
-def _show(space: Space, card: RunCard, *, is_json: bool) -> None:
+def _show(space: Space, card: RunCard, options: Namespace) -> None:
     state = state_of(card)
     summary = summary_of(space, card)
     states = states_of(space, card, is_alive=state == "running") if summary is None else summary.states
     states = {name: states[name] for name in card.tasks if name in states}
-    if is_json:
+    if options.format == "json":
         found = card_as_json(card) | {"states": states}
         if summary is not None:
             report = report_of(card, summary)
@@ -94,8 +97,8 @@ def _show(space: Space, card: RunCard, *, is_json: bool) -> None:
     for name, kind, cause, *_ in [] if summary is None else summary.failures:
         write((f"task `{name}` failed: ", "bold red"), f"{kind}: {shortened(cause)}")
     if state in _HINTS:
-        said = f"it cannot be resumed: {card.hindrance}" if card.hindrance else f"to go on: solvent resume {card.run}"
-        write(said)
+        how = f"to go on: solvent resume {card.run}{said_space(options)}"
+        write(f"it cannot be resumed: {card.hindrance}" if card.hindrance else how)
 
 
 def _write_tasks(states: dict[str, str]) -> None:

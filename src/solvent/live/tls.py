@@ -49,8 +49,13 @@ class Tls:
         return {"ssl": self.client, "server_hostname": ""}
 
     def check(self) -> Tls:
-        """Raise `NodeProblem` N121 for files that are of no use."""
-        _ = self.server, self.client
+        """Raise `NodeProblem` N121 for files that are of no use, or a certificate that the other nodes would refuse."""
+        try:
+            _shake_hands(self.server, self.client)
+        except ssl.SSLError as error:
+            why = getattr(error, "verify_message", "") or error.reason or str(error)
+            hint = "the certificate must be signed by the authority of --tls-ca, for servers and clients"
+            raise NodeProblem("N121", f"no node would trust the certificate {self.cert}: {why}", hint=hint) from None
         return self
 
     def _context(self, purpose: int) -> ssl.SSLContext:
@@ -83,6 +88,19 @@ def tls_from(ca: str | None, cert: str | None, key: str | None) -> Tls | None:
         hint = f"--tls-ca, --tls-cert and --tls-key, or {', '.join(VARIABLES)}"
         raise NodeProblem("N121", "TLS needs three files: an authority, a certificate and its key", hint=hint)
     return Tls(ca=given[0], cert=given[1], key=given[2]).check()
+
+
+def _shake_hands(server: ssl.SSLContext, client: ssl.SSLContext) -> None:
+    """Let a node meet itself, without a network."""
+    there, back = ssl.MemoryBIO(), ssl.MemoryBIO()
+    ends = [server.wrap_bio(there, back, server_side=True), client.wrap_bio(back, there)]
+    while ends:
+        for end in list(ends):
+            try:
+                end.do_handshake()
+            except ssl.SSLWantReadError:
+                continue
+            ends.remove(end)
 
 
 def _no_password() -> str:

@@ -10,6 +10,7 @@ no error says more of a URL than its servers and the names of its options.
 
 from __future__ import annotations
 
+import os
 import re
 import ssl
 from dataclasses import dataclass, field
@@ -63,10 +64,15 @@ class Address:
         """Give what the connection is protected by; raise `SpaceError` E401 for files that are of no use."""
         if not self.is_tls:
             return None
+        if bool(self.cert) != bool(self.key):
+            raise SpaceError("E401", "`cert` and `key` belong together", hint="`?ca=FILE&cert=FILE&key=FILE`")
+        for what, path in (("ca", self.ca), ("cert", self.cert), ("key", self.key)):
+            if path and not os.access(path, os.R_OK):
+                raise SpaceError("E401", f"the file for TLS ({what}) cannot be read: {path}")
         try:
             context = ssl.create_default_context(cafile=self.ca or None)
             if self.cert:
-                context.load_cert_chain(self.cert, self.key or None)
+                context.load_cert_chain(self.cert, self.key)
         except (OSError, ssl.SSLError) as error:
             said = f"the files for TLS (ca, cert, key) cannot be used: {error.strerror or type(error).__name__}"
             raise SpaceError("E401", said, hint="they are PEM files; the key must not need a password") from None

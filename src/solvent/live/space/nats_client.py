@@ -52,7 +52,7 @@ class OneClient(Client):
             # The library is amid something, and must have the rest of it.
             await asyncio.sleep(_PAUSE_S / 10)
         transport = streams._io_writer.transport  # noqa: SLF001
-        self._wire = Wire(transport.get_protocol())
+        self._wire = Wire(transport.get_protocol(), is_protected=transport.get_extra_info("sslcontext") is not None)
         transport.set_protocol(self._wire)
 
     def say(self, data: bytes) -> None:
@@ -105,6 +105,21 @@ class OneClient(Client):
         return super()._connect_command()
 
 
+_HINT = "`solvent space serve` starts a server on this machine"
+
+
+def _refusal(why: str) -> tuple[str, str] | None:
+    """Tell what is wrong with certificates, by what the library for TLS says, and what to do; nothing if nothing is."""
+    if "CERTIFICATE_VERIFY_FAILED" in why:
+        reason = why.rpartition("failed: ")[2].partition(" (_ssl")[0]
+        return f"shows a certificate that is not to be trusted: {reason}", "`?ca=FILE` names the authority to trust"
+    if "CERTIFICATE_REQUIRED" in why:
+        return "wants a certificate to be shown", "`?ca=FILE&cert=FILE&key=FILE` in the URL"
+    if "ALERT" in why and "SSL" in why:
+        return "refuses the certificate that was shown", "it must be signed by the authority that the server was given"
+    return None
+
+
 class Servers:
     """The servers that are known, and how to connect to one of them."""
 
@@ -128,8 +143,7 @@ class Servers:
             return await asyncio.wait_for(self.any(is_first=True), seconds)
         except TimeoutError:
             why = f": {self._why}" if self._why else ""
-            hint = "`solvent space serve` starts a server on this machine"
-            raise SpaceError("E402", f"no NATS server can be reached at {self.shown}{why}", hint=hint) from None
+            raise SpaceError("E402", f"no NATS server can be reached at {self.shown}{why}", hint=_HINT) from None
 
     async def any(self, *, is_first: bool = False) -> OneClient:
         """Connect to one of the servers; try until it succeeds."""
@@ -169,6 +183,10 @@ class Servers:
                 raise SpaceError("E401", f"the server {server} offers no TLS", hint=hint) from None
         except _CONNECTION as error:
             self._why = text_of(client.problem or error)
+            if is_first and (refusal := _refusal(self._why)):
+                await self.drop(client)
+                said, hint = refusal
+                raise SpaceError("E401", f"the server {server} {said}", hint=hint) from None
             if is_first and "authorization" in str(error).lower():
                 await self.drop(client)
                 hint = "`user:password@`, `token@` or `?creds=FILE` in the URL say who you are"

@@ -69,7 +69,8 @@ def message(subject: str, data: bytes, *, reply: str = "", headers: Mapping[str,
 class Wire(asyncio.Protocol):
     """Stands between a connection and the library: takes out the messages that somebody here hears."""
 
-    def __init__(self, library: asyncio.Protocol) -> None:
+    def __init__(self, library: asyncio.Protocol, *, is_protected: bool = False) -> None:
+        self._is_protected = is_protected
         self.heard: dict[bytes, Heard] = {}
         """Who hears the messages of a subscription, by its number."""
         self._library = library
@@ -121,8 +122,9 @@ class Wire(asyncio.Protocol):
         return end + 2
 
     def eof_received(self) -> bool | None:
-        """Tell the library."""
-        return self._library.eof_received()
+        """Tell the library; a connection that is protected cannot be kept half open, and the loop would complain."""
+        may_stay = self._library.eof_received()
+        return None if self._is_protected else may_stay
 
     def connection_lost(self, problem: Exception | None) -> None:
         """Tell the library."""

@@ -185,12 +185,21 @@ class Server:
                 self._process = subprocess.Popen(  # noqa: S603 - the program of the wheel
                     [program, "-c", str(file)], stdout=log, stderr=log, pass_fds=(lock,), start_new_session=True
                 )
+            os.ftruncate(lock, 0)
+            os.pwrite(lock, str(self._process.pid).encode(), 0)
         except BlockingIOError:
-            raise SpaceError("E401", f"another server keeps its data in {folder}") from None
+            raise self._kept_by_another(lock) from None
         except OSError as error:
             raise self._unusable(error) from None
         finally:
             os.close(lock)
+
+    def _kept_by_another(self, lock: int) -> SpaceError:
+        """Say whose the folder is: a server goes on if whoever started it is killed."""
+        number = os.pread(lock, 20, 0).decode("ascii", "replace")
+        who = f"process {number}" if number.isdecimal() else "another server"
+        hint = f"use it as it is, or end it: kill {number}" if number.isdecimal() else ""
+        return SpaceError("E401", f"{who} keeps its data in {self.plan.folder}, and runs", hint=hint)
 
     def _unusable(self, error: OSError) -> SpaceError:
         return SpaceError("E401", f"the folder {self.plan.folder} cannot be used: {error.strerror}")
@@ -220,9 +229,10 @@ class Server:
 
     def _last_words(self) -> str:
         with suppress(OSError):
-            lines = [line for line in self.log.read_text(errors="replace").splitlines() if "[FTL]" in line]
-            if lines:
-                return lines[-1].partition("[FTL]")[2].strip()
+            for line in reversed(self.log.read_text(errors="replace").splitlines()):
+                for mark in ("[FTL]", "nats-server:"):
+                    if mark in line:
+                        return line.partition(mark)[2].strip()
         return f"see {self.log}"
 
     def __enter__(self) -> Self:

@@ -17,7 +17,7 @@ import shlex
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -25,11 +25,18 @@ from solvent.errors import AgentProblem, SolventError
 from solvent.source import Source
 from solvent.workflow.files.tree import tree_of
 
+if TYPE_CHECKING:
+    from solvent.workflow.files.tree import Tree
+
 SSH = ("ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=15")
 SSH_SECONDS = 60.0
 LOGS = ".solvent"
 STARTED_BY = "up"
 _LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
+_SHOWN = "docs/how-to/agents.md shows such a file"
+_STEP = re.compile(r"\.[^.\[]+|\[\d+\]")
+_UNKNOWN = re.compile(r"unknown field `([^`]+)`")
+_SSH_FAILED = 255
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:%@-]*")
 
 
@@ -76,20 +83,24 @@ class Answer(msgspec.Struct, frozen=True):
     host: Host
     processes: tuple[int, ...] = ()
     problem: str = ""
+    #: What to do about it.
+    hint: str = ""
 
 
 def read_hosts(path: str) -> Hosts:
     """Read a file of hosts; raise `AgentProblem` A104 for one that is wrong."""
     try:
-        data = tree_of(Source(Path(path).read_text(encoding="utf-8"), path)).data
-        found = msgspec.convert(data, type=Hosts)
+        tree = tree_of(Source(Path(path).read_text(encoding="utf-8"), path))
+        found = msgspec.convert(tree.data, type=Hosts)
     except (OSError, UnicodeDecodeError) as error:
         why = (error.strerror or str(error)) if isinstance(error, OSError) else "it is no text"
         raise AgentProblem("A108", f"cannot read {path}: {why}") from None
     except msgspec.ValidationError as error:
-        raise AgentProblem("A108", f"{path}: {error}", hint="docs/how-to/agents.md shows such a file") from None
+        raise _wrong(tree, path, str(error)) from None
     except SolventError as error:
         raise AgentProblem("A108", f"{path}: {error.message}", span=error.span) from None
+    if not found.hosts:
+        raise AgentProblem("A108", f"{path}: it names no hosts", hint=_SHOWN)
     common = [found.services] if isinstance(found.services, str) else found.services
     hosts = [
         msgspec.structs.replace(host, services=host.services or common, ttl=host.ttl or found.ttl)
@@ -103,6 +114,18 @@ def read_hosts(path: str) -> Hosts:
         hint = "give one of them another `name`"
         raise AgentProblem("A108", f"{path}: two hosts are called `{twice.rpartition('.')[0]}`", hint=hint)
     return msgspec.structs.replace(found, hosts=hosts)
+
+
+def _wrong(tree: Tree, path: str, said: str) -> AgentProblem:
+    """Say what is wrong with a file of hosts, and where; how deep in the data is the last thing that is said."""
+    what, _, where = said.partition(" - at `$")
+    keys = tuple(int(key[1:-1]) if key.startswith("[") else key[1:] for key in _STEP.findall(where.rstrip("`")))
+    unknown = _UNKNOWN.search(what)
+    if unknown is not None:
+        keys, what = (*keys, unknown[1]), f"`{unknown[1]}` means nothing here"
+    elif keys:
+        what = f"`{'.'.join(str(key) for key in keys if isinstance(key, str))}`: {what[:1].lower()}{what[1:]}"
+    return AgentProblem("A108", f"{path}: {what}", span=tree.span(keys), hint=_SHOWN)
 
 
 def _check(path: str, host: Host) -> None:
@@ -132,8 +155,16 @@ def start_on(host: Host, url: str, *, more: tuple[str, ...] = ()) -> Answer:
     found = tuple(int(line) for line in out.split() if line.isdecimal())
     if code or len(found) != host.count:
         last = errors.strip().splitlines()[-1:] or [f"`ssh` ended with code {code}"]
-        return Answer(host, problem=last[0].replace(url, "***"))
+        return Answer(host, problem=last[0].replace(url, "***"), hint=_what_to_do(host, code))
     return Answer(host, found)
+
+
+def _what_to_do(host: Host, code: int) -> str:
+    """Tell a connection that failed from a command that failed at its other end."""
+    if code == _SSH_FAILED:
+        port = f"-p {host.port} " if host.port else ""
+        return f"ssh {port}{_whom(host)} must work without a question"
+    return "`folder`, `command`, `python` and `services` of the file must be right on that machine"
 
 
 def last_words(host: Host) -> str:
@@ -168,10 +199,13 @@ def _folder(host: Host) -> str:
     return shlex.quote(host.folder)
 
 
+def _whom(host: Host) -> str:
+    return f"{host.user}@{host.address}" if host.user else host.address
+
+
 def _over_ssh(host: Host, script: str, given: str) -> tuple[int, str, str]:
     port: list[Any] = ["-p", str(host.port)] if host.port else []
-    whom = f"{host.user}@{host.address}" if host.user else host.address
-    words = [*SSH, *port, "--", whom, f"sh -c {shlex.quote(script)}"]
+    words = [*SSH, *port, "--", _whom(host), f"sh -c {shlex.quote(script)}"]
     try:
         done = subprocess.run(  # noqa: S603 - what the user's file says
             words, input=given, capture_output=True, text=True, errors="replace", timeout=SSH_SECONDS, check=False

@@ -77,7 +77,8 @@ class SharedNodes:
     @property
     def how_to_go_on(self) -> str:
         """What a user should know whose run has ended early."""
-        return f"the run is kept in the space: `solvent run --attach {self.record.run} --spares N` goes on with it"
+        how = f"solvent run --attach {self.record.run} --space URL --spares N"
+        return f"the run is kept in the space: `{how}` goes on with it"
 
     @property
     def is_only_watched(self) -> bool:
@@ -113,9 +114,8 @@ class SharedNodes:
         if ending.how == FAILED and ending.problem is not None:
             raise error_from(ending.problem, self.program.source)
         if ending.how != INERT:
-            raise NodeProblem(
-                "N151", "the run was halted by somebody", hint="`--attach RUN --spares N` goes on with it"
-            )
+            hint = "`solvent run --attach RUN --space URL --spares N` goes on with it"
+            raise NodeProblem("N151", "the run was halted by somebody", hint=hint)
         return self.ended
 
     def _opened(self) -> Space:

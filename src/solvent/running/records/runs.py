@@ -241,6 +241,15 @@ def all_runs(space: Space) -> list[RunCard]:
     return sorted(found, key=lambda card: (card.created, card.run))
 
 
+def names_in(space: Space) -> list[str]:
+    """Give the names of all runs in a space, whoever has them: one process, agents, or the nodes of a program."""
+    found: dict[str, int] = {}
+    for key, entry in {**space.keys("runs/"), **space.keys("programs/")}.items():
+        name = key.split("/")[1]
+        found[name] = min(entry.revision, found.get(name, entry.revision))
+    return sorted(found, key=found.__getitem__)
+
+
 def find(space: Space, name: str) -> RunCard:
     """Find a run by its name, or by the beginning of it that no other run has."""
     entry = space.get(key_of(name)) if _NAME.fullmatch(name) else None
@@ -252,15 +261,13 @@ def find(space: Space, name: str) -> RunCard:
     raise _unknown(space, name)
 
 
-def latest(space: Space, *, resumable: bool = False) -> RunCard:
-    """Give the latest run; or the latest that can be gone on with, if there is one."""
+def latest(space: Space) -> RunCard:
+    """Give the latest run that can be gone on with; if there is none, the latest of all."""
     cards = all_runs(space)
     if not cards:
         raise RecordProblem("R401", f"there are no runs in {space.url}", hint="`solvent run WORKFLOW` makes one")
-    if resumable:
-        idle = [one for one in cards if not one.has_ended and (one.holder is None or not is_there(one.holder))]
-        cards = idle or cards
-    return cards[-1]
+    idle = [one for one in cards if not one.has_ended and (one.holder is None or not is_there(one.holder))]
+    return (idle or cards)[-1]
 
 
 def cancel(space: Space, card: RunCard) -> bool:
@@ -311,7 +318,7 @@ def _taken_away(run: str) -> RecordProblem:
 
 
 def _unknown(space: Space, name: str) -> RecordProblem:
-    runs = [card.run for card in all_runs(space)]
+    runs = names_in(space)
     matches = [run for run in runs if run.startswith(name)]
     if len(matches) > 1:
         shown = ", ".join(matches[-5:])
@@ -321,6 +328,6 @@ def _unknown(space: Space, name: str) -> RecordProblem:
 
 
 __all__ = [
-    "HeldRun", "all_runs", "cancel", "cancel_key_of", "find", "key_of", "latest", "log_of", "new_name", "new_run",
-    "refuse_if_there", "resume",
+    "HeldRun", "all_runs", "cancel", "cancel_key_of", "find", "key_of", "latest", "log_of", "names_in", "new_name",
+    "new_run", "refuse_if_there", "resume",
 ]  # fmt: skip
