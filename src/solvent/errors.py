@@ -13,7 +13,7 @@
     ├── SpaceProblem          S2xx  no part is taken in a space       exit code 1
     ├── SpaceError            E4xx  what must survive is not kept     exit code 2, or 1 where all was well before
     │   └── Conflict            E410  somebody else was there first
-    ├── RecordProblem         R4xx  a run's record is of no use       exit code 1
+    ├── RecordProblem         R4xx  a run's record is of no use       exit code 1, or 2 where none is there
     ├── AgentProblem          A1xx  agents cannot run, or be started  exit code 2
     ├── Misuse                H3xx  Solvent was called wrongly        exit code 2
     ├── ReactionFailed        H4xx  a product could not be computed   exit code 1
@@ -156,6 +156,12 @@ class RecordProblem(SolventError):
     """The record of a run cannot be gone on with: it is damaged, of another workflow, or somebody else has it."""
 
     exit_code = 1
+
+    def __init__(self, code: str, message: str, *, hint: str = "") -> None:
+        super().__init__(code, message, hint=hint)
+        # A run that is not there, or a name that it cannot have, is what was asked for wrongly.
+        if code in ("R401", "R408"):
+            self.exit_code = 2
 
 
 class AgentProblem(SolventError):

@@ -71,7 +71,7 @@ def test_what_was_run_can_be_looked_at(tmp_path: Path) -> None:
     assert (replay.code, replay.out) == (0, "sum: 17\n")
     assert "the replay came to the same as the run first-run" in replay.err
     unknown = solvent("status", "nope", *SPACE, cwd=tmp_path)
-    assert (unknown.code, "the latest: first-run" in unknown.err) == (1, True)
+    assert (unknown.code, "the latest: first-run" in unknown.err) == (2, True)
     cancel = solvent("cancel", "first-run", *SPACE, cwd=tmp_path)
     assert cancel.out == "first-run had ended before: done\n"
     assert calls(tmp_path) == DONE

@@ -161,11 +161,11 @@ def test_runs_are_found_by_name(folder: Path) -> None:
     assert solvent("status", "be", *SPACE, cwd=folder).out.startswith("beta: done")
     for wanted, said in (("alpha", "`alpha` may be several runs"), ("bete", "beta"), ("x y", "there is no run `x y`")):
         result = solvent("replay", wanted, *SPACE, cwd=folder)
-        assert (result.code, "error[R401]" in result.err, said in result.err) == (1, True, True)
+        assert (result.code, "error[R401]" in result.err, said in result.err) == (2, True, True)
     assert "error[R408]: there is a run" in solvent("run", "flow.yaml", "--name", "beta", *SPACE, cwd=folder).err
     assert "error[R408]: a run cannot" in solvent("run", "flow.yaml", "--name", "a/b", *SPACE, cwd=folder).err
     nothing = solvent("status", "--space", "other.db", cwd=folder)
-    assert (nothing.code, "error[R401]: no runs are recorded here" in nothing.err) == (1, True)
+    assert (nothing.code, "error[R401]: no runs are recorded here" in nothing.err) == (2, True)
     assert not (folder / "other.db").exists()
 
 
