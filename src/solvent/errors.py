@@ -11,6 +11,7 @@
     ├── DataProblem           D2xx  data cannot be handed over        exit code 1
     │   └── DataGone            D201  the version is not there any more
     ├── SpaceProblem          S2xx  no part is taken in a space       exit code 1
+    │   └── Outvoted            S207  too few of its processes answer
     ├── SpaceError            E4xx  what must survive is not kept     exit code 2, or 1 where all was well before
     │   └── Conflict            E410  somebody else was there first
     ├── RecordProblem         R4xx  a run's record is of no use       exit code 1, or 2 where none is there
@@ -126,6 +127,10 @@ class SpaceProblem(SolventError):
     """A process cannot enter a space, or takes no part in it any more."""
 
     exit_code = 1
+
+
+class Outvoted(SpaceProblem, TimeoutError):
+    """What was waited for did not come in time, since too few processes of the space answer to go on."""
 
 
 class SpaceError(SolventError):

@@ -103,6 +103,16 @@ class Standing(Value, frozen=True, gc=False):
         """Who made the epoch."""
         return self.epoch[1]
 
+    @property
+    def shortage(self) -> tuple[int, int] | None:
+        """How many of how many answer, if that is too few to go on without the others (`quorum`); else nothing."""
+        members = frozenset(self.members)
+        # Who makes the repair knows best who is silent, and tells the others.
+        silent = (self.suspects if self.mustering is not None else self.suspects | self.doubted) & members - self.dead
+        answering = len(members - self.dead - silent)
+        is_enough = 2 * answering > len(members) or (2 * answering == len(members) and self.founder not in silent)
+        return None if self.is_running or not silent or is_enough else (answering, len(members))
+
 
 class SpaceState(Value, frozen=True, gc=False):
     """One process."""

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
     from pathlib import Path
 
+    from solvent.errors import SpaceProblem
     from solvent.running.spaces.access import Access
     from solvent.running.spaces.contents import Contents
     from solvent.running.spaces.node import SpaceNode
@@ -72,6 +73,13 @@ class Claiming:
         if cycle.grant is not None:
             return HandleState.GRANT if cycle.is_settled else HandleState.FETCH
         return HandleState.BLOCKED if self._is_waiting else HandleState.REQ
+
+    @property
+    def trouble(self) -> SpaceProblem | None:
+        """What is wrong, though nothing is raised: too few processes of the space answer (`S207`)."""
+        cycle = self._cycle
+        is_waiting = cycle is not None and not cycle.is_settled
+        return self._node.trouble.silence() if is_waiting else None
 
     @property
     def view(self) -> memoryview:

@@ -51,7 +51,7 @@ class BlockingHandle(Claiming):
             for cycle in self._acquiring(me, claim, is_anew=anew):
                 left = None if end is None else end - time.monotonic()
                 if not wait(cycle.has_settled, left):
-                    raise TimeoutError(f"`{self.name}` was not to be had in time")  # noqa: TRY301 - given up below
+                    raise self._node.trouble.late(self.name)  # noqa: TRY301 - given up below
             return self.view  # noqa: TRY300 - what is raised here, too, gives up the claim
         except BaseException:
             self._give_up(me)
@@ -108,6 +108,9 @@ class Handle(Claiming):
             async with asyncio.timeout(seconds_from(timeout)):
                 await self._acquire(self._acquiring(me, claim, is_anew=anew))
             return self.view  # noqa: TRY300 - what is raised here, too, gives up the claim
+        except TimeoutError as error:
+            self._give_up(me)
+            raise self._node.trouble.late(self.name) from error
         except BaseException:
             self._give_up(me)
             raise

@@ -43,6 +43,7 @@ from solvent.protocols.machine import Machine, NodeId
 from solvent.running.spaces.admission import Admission
 from solvent.running.spaces.resource import Resource
 from solvent.running.spaces.threads import in_background
+from solvent.running.spaces.trouble import Trouble
 from solvent.running.spaces.words import Home, home_from_text
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
 
 PROTOCOL = "handover"
 LEAVE_SECONDS_MAX = 60.0
+_LOOK_SECONDS = 0.2
 _GONE_SECONDS = 5.0
 """After how long who has left this host is forgotten; who was on another one may still be about to leave."""
 _GONE_ELSEWHERE_SECONDS = 2 * LEAVE_SECONDS_MAX
@@ -95,6 +97,7 @@ class SpaceNode:
         #: Those that took part, and when they were last known to.
         self._gone = dict[NodeId, float]()
         self.admission = Admission(self)
+        self.trouble = Trouble(self)
         self._departed = self._is_ending = False
         #: The number of the process that has entered: in a copy of it, it is another.
         self._process = 0
@@ -219,8 +222,15 @@ class SpaceNode:
                 for resource in list(self.resources.values()):
                     resource.end_all(is_released=is_released)
                 self.request(Go())
-                host.wait(lambda: self._departed or self.fault is not None, LEAVE_SECONDS_MAX)
+                self._wait_to_go(host)
         self.close()
+
+    def _wait_to_go(self, host: DirectHost[Any]) -> None:
+        """Wait until nobody needs this process any more; but not for others that will not answer."""
+        end = time.monotonic() + LEAVE_SECONDS_MAX
+        while not host.wait(lambda: self._departed or self.fault is not None, _LOOK_SECONDS):
+            if time.monotonic() > end or self.trouble.is_hopeless():
+                return
 
     def close(self) -> None:
         """End, without a word to others."""
@@ -304,6 +314,7 @@ class SpaceNode:
             case Entered(epoch) | Repaired(epoch):
                 self.epoch = epoch[0]
                 self.admission.is_in = True
+                self.trouble.on_repaired()
             case Departed():
                 self._departed = True
             case Expelled():
@@ -317,6 +328,7 @@ class SpaceNode:
     def answer(self, question: Any) -> Any:
         """Tell what data is on this host, whoever has written it."""
         assert isinstance(question, Inventory)
+        self.trouble.look()
         names = {*question.resources, *self.store.names()}
         found = {name: self.resource(name).inventory() for name in sorted(names)}
         return {name: data for name, data in found.items() if data}

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from immutables import Map
 
 from solvent.protocols.handover.messages import Agreement, Attendance
 from solvent.protocols.handover.quorum import judged
-from solvent.protocols.handover.state import NOBODY
+from solvent.protocols.handover.state import NOBODY, Role, Standing
 from solvent.protocols.machine import NodeId
 
 FIRST = (0, NodeId(0))
@@ -100,3 +101,30 @@ def test_epoch_whose_other_members_are_dead_restricts_nobody() -> None:
 def test_majority_may_not_be_needed() -> None:
     """For those who would rather have two spaces than none."""
     assert judged(of(present(4)), NONE, needs_majority=False).is_enough
+
+
+@pytest.mark.parametrize(
+    "count, fields, found",
+    [
+        (5, {"suspects": (3, 4)}, None),
+        (5, {"suspects": (2, 3, 4)}, (2, 5)),
+        (5, {"dead": (3, 4), "suspects": (2,)}, (2, 5)),
+        (5, {"dead": (1, 2, 3, 4)}, None),
+        (4, {"suspects": (2, 3)}, None),
+        (4, {"suspects": (0, 1)}, (2, 4)),
+        (5, {"doubted": (1, 2), "suspects": (0,)}, (2, 5)),
+    ],
+)
+def test_process_knows_that_too_few_answer(
+    count: int, fields: dict[str, tuple[int, ...]], found: tuple[int, int] | None
+) -> None:
+    """It counts those that it hears, or that whoever makes the repair does; those dead for certain hold up nobody."""
+    members = Map({NodeId(one): "" for one in range(count)})
+    lost = {name: frozenset(map(NodeId, nodes)) for name, nodes in fields.items()}
+    assert Standing(Role.INSIDE, FIRST, (1, NodeId(0)), members, **lost).shortage == found  # type: ignore[arg-type]
+
+
+def test_nobody_is_short_of_others_while_all_goes_on() -> None:
+    """Who is suspected of being dead may only be about to be heard."""
+    members = Map({NodeId(one): "" for one in range(3)})
+    assert Standing(Role.INSIDE, FIRST, FIRST, members, suspects=frozenset((NodeId(1), NodeId(2)))).shortage is None
