@@ -124,6 +124,7 @@ def test_nobody_runs_a_run_without_agents(tmp_path: Path) -> None:
         (("agent", *SPACE, "--services", "none.yaml"), "error[W100]"),
         (("agent", *SPACE, "--services", "flow.yaml", "sub/flow.yaml"), "error[A103]: flow.yaml and sub/flow.yaml"),
         (("agent", *SPACE, "--services", "flow.yaml", "--ttl", "0.1"), "error[H313]"),
+        (("agent", *SPACE, "--services", "flow.yaml", "--ttl", "3601"), "error[H313]: `--ttl` is at most 3600 seconds"),
         (("agent", *SPACE, "--services", "gone.yaml"), "error[W171]: service `start`"),
         (("submit", "lambda.py", *SPACE), "error[A101]"),
         (("submit", "signal.yaml", *SPACE), "error[A101]: `flow` waits for the signal `go`"),

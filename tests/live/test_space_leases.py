@@ -185,7 +185,7 @@ def test_what_is_no_lease_or_pulse_is_said(space: Space) -> None:
         Lease(space, key, "one").take()
     with pytest.raises(SpaceError, match="E406"):
         pulse_from_value(b"\xc1")
-    for ttl in (0, -1, float("inf"), float("nan")):
+    for ttl in (0, -1, 3601, float("inf"), float("nan")):
         with pytest.raises(SpaceError, match="E401"):
             Pulses(space, ttl=ttl)
     assert holder_from_entry  # Used above, by `take`.

@@ -119,9 +119,13 @@ def _address(text: str) -> tuple[str, int]:
 
 
 def check_ttl(options: Namespace) -> None:
-    """Refuse a lease that is too short, before anything is begun."""
+    """Refuse a lease that is too short, or longer than others wait, before anything is begun."""
+    from solvent.live.space.leases import TTL_MAX
+
     if options.ttl < TTL_MIN:
         raise Misuse("H313", f"`--ttl` is at least {TTL_MIN} seconds")
+    if options.ttl > TTL_MAX:
+        raise Misuse("H313", f"`--ttl` is at most {TTL_MAX:.0f} seconds")
 
 
 def offers_from(files: list[str], *, trusts_all: bool = False) -> Offers:

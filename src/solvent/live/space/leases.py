@@ -251,8 +251,9 @@ def _ttl_of(entry: Entry) -> float:
 
 
 def _checked(ttl: float) -> float:
-    if not (math.isfinite(ttl) and ttl > 0):
-        raise SpaceError("E401", f"a lease lasts for more than 0 seconds, and not {ttl}")
+    if not 0 < ttl <= TTL_MAX:
+        said = f"a lease lasts for more than 0 seconds, and at most {TTL_MAX:,.0f}, and not {ttl}"
+        raise SpaceError("E401", said)
     return ttl
 
 
@@ -260,6 +261,7 @@ __all__ = [
     "AGENTS",
     "BEATS_PER_TTL",
     "TTL",
+    "TTL_MAX",
     "Holder",
     "Lease",
     "Pulse",
