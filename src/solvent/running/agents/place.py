@@ -84,6 +84,8 @@ class Place(RecordedRun):
         #: Letters that follow from what the journal has already.
         self._again: list[Append] = []
         self._ready: list[Deferred | Again] = []
+        #: Whether what came after the last record has been heard: only then it is known which calls are to be made.
+        self._is_caught_up = False
         #: The calls that were out when this place was given up.
         self._ended: list[str] = []
 
@@ -98,11 +100,12 @@ class Place(RecordedRun):
         self._within(lambda: self.reactor.run(self.solution))
         self.settle()
         self._again = self._written()
+        self._is_caught_up = True
         if self._letters:
-            # They came after the last one who had this place had died.
+            # They came after the last one who had this place had died, and may call off what it had called.
             self.journal.note(Heard(self.read_up_to))
             self._within(lambda: self._hear(self.read_up_to))
-            self.settle()
+        self.settle()
 
     def take(self, answer: tuple[Any, ...]) -> None:
         """Take the answer of a call; or that it is to be tried again, which is noted before."""
@@ -281,6 +284,8 @@ class Place(RecordedRun):
             self._repeat(past.popleft())
             return True
         self.is_replaying = False
+        if not self._is_caught_up:
+            return False
         deferred, self._deferred = self._deferred, {}
         self._ready += [one for one in (self._fresh(*waiting) for waiting in deferred.items()) if one is not None]
         return False
