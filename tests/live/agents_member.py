@@ -5,21 +5,27 @@ With `submit` as its name it is a launcher instead: it submits the workflow of a
 
 from __future__ import annotations
 
+import os
 import random
 import signal
 import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from solvent.errors import Conflict, SolventError
 from solvent.live.space import open_space
 from solvent.running.agents import Agent, submit
 from solvent.running.agents.offers import Offers
+from solvent.running.agents.place import Place
 from solvent.running.agents.plans import ending_of
+from solvent.running.records.journal import Journal
 from solvent.workflow.files import load_text
 from tests.live.agents_services import SERVICES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 JOBS = 4
 DEATHS = 0.06
@@ -89,15 +95,46 @@ class Heedless(Agent):
         return True
 
 
+class Unopened(Agent):
+    """As it should be, but is stopped once at the worst of moments: it has a lease, and has not opened the journal."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        _halt_before(Journal, "open", lambda journal: not journal.is_read_only)
+
+
+class Unbegun(Agent):
+    """As it should be, but is stopped once when calls are in the journal, and not begun."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        _halt_before(Place, "go", lambda place: bool(place._ready))
+
+
+def _halt_before(kind: type, method: str, is_time: Callable[[Any], bool]) -> None:
+    """Stop this process before a method is called for the first time when it matters; others let it go on."""
+    do = getattr(kind, method)
+
+    def halted(self: Any, *arguments: Any) -> Any:
+        if is_time(self):
+            setattr(kind, method, do)
+            os.kill(os.getpid(), signal.SIGSTOP)
+        return do(self, *arguments)
+
+    setattr(kind, method, halted)
+
+
 VARIANTS = {
-    "": Agent, "poor": Agent, "heedless": Heedless, "deaf": Deaf, "hasty": Hasty, "dying": Dying,
-    "forgetful": Forgetful,
+    "": Agent, "poor": Agent, "lacking": Agent, "heedless": Heedless, "deaf": Deaf, "hasty": Hasty, "dying": Dying,
+    "forgetful": Forgetful, "unopened": Unopened, "unbegun": Unbegun,
 }  # fmt: skip
 
 
 def agent(url: str, name: str, ttl: float, variant: str = "") -> None:
-    """Be an agent until told to stop."""
-    services = () if variant == "poor" else SERVICES
+    """Be an agent until told to stop; `poor:X` has the service X only, `lacking:X` all but that."""
+    variant, _, known = variant.partition(":")
+    is_whole, is_poor = variant not in {"poor", "lacking"}, variant == "poor"
+    services = [one for one in SERVICES if is_whole or (one.name == known) == is_poor]
     offers = Offers({one.name: one for one in services}, predicates=["tests.live.agents_services:is_odd"])
     space = _opened(url)
     tell = lambda text: print(f"{time.monotonic():.3f} {text}", flush=True)  # noqa: E731

@@ -64,6 +64,11 @@ class Member:
         self.process.wait()
         return now
 
+    @property
+    def is_stopped(self) -> bool:
+        """Whether the process is stopped, by SIGSTOP."""
+        return os.waitid(os.P_PID, self.process.pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT) is not None
+
     def said(self) -> str:
         """Give what it has written."""
         return self.path.read_text(errors="replace")

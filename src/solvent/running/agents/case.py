@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
-from solvent.errors import AgentProblem, Conflict, RecordProblem, SolventError
-from solvent.live.space.leases import Lease
+from solvent.errors import AgentProblem, Conflict, RecordProblem, SolventError, SpaceError
+from solvent.live.space.leases import Lease, holder_from_entry
 from solvent.running.agents.place import ControlledPlace, Place
 from solvent.running.agents.plans import Standing, key_of, log_at, log_to, places_of, publish, workflow_of
 from solvent.running.agents.words import dealt
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from solvent.live.space import Record, Space
+    from solvent.live.space.interface import Entry
     from solvent.live.space.leases import Pulses
     from solvent.running.agents.offers import Offers
     from solvent.running.agents.plans import Plan
@@ -81,7 +82,8 @@ class Case:
         calls = {task.name: task.service for task in submitted.tasks}
         self._needs = [frozenset(calls[name] for name in part) for part in self._parts]
         self._inputs: dict[str, Any] = values.decode(plan.inputs)
-        self._leases = {number: Lease(space, key_of(run, "has", number), agent) for number in range(plan.places)}
+        #: Of the places that were taken here.
+        self._leases: dict[int, Lease] = {}
         self._concretiser: Concretiser | None = None
         self._caller: Caller | None = None
 
@@ -110,10 +112,14 @@ class Case:
     def take(self, number: int, pulses: Pulses, answers: Any) -> Place | None:
         """Take a place, if nobody has it or who has it is presumed dead, and be where that one was."""
         self.prepare()
-        if self._leases[number].take(pulses) is None:
+        # One that knows of no epoch before: what is opened again is opened in a new one, in which nobody else has it.
+        lease = Lease(self._space, key_of(self.run, "has", number), self._agent)
+        epoch = lease.take(pulses)
+        if epoch is None:
             return None
+        self._leases[number] = lease
         journal = Journal(self._space, log_at(self.run, number), self._agent)
-        journal.open()
+        journal.open(epoch)
         place = self._place(number, journal, self.workflow, answers, self._caller)
         place.start(self._letters_to(number))
         self.here[number] = place
@@ -186,7 +192,8 @@ class Case:
             # Whoever has the place by now needs no such word.
             with suppress(RecordProblem):
                 place.withdraw()
-        self._leases[number].release()
+        if number in self._leases:
+            self._leases[number].release()
 
     def drop(self, number: int) -> None:
         """Have a place no longer."""
@@ -213,12 +220,22 @@ class Case:
                 return
 
     def lost(self) -> list[int]:
-        """Give the places that another agent has taken, as their journals show."""
+        """Give the places that another agent has taken, as their leases or their journals show."""
+        below = key_of(self.run, "has") + "/"
+        held = self._space.keys(below) if self.here else {}
         return [
             number
             for number, place in self.here.items()
-            if self._space.last(log_at(self.run, number)) != place.journal.position
+            if self._is_taken(number, held.get(f"{below}{number}"))
+            or self._space.last(log_at(self.run, number)) != place.journal.position
         ]
+
+    def _is_taken(self, number: int, entry: Entry | None) -> bool:
+        """Whether another agent has the lease of a place that is here; what is no lease takes nothing from anybody."""
+        try:
+            return entry is not None and holder_from_entry(entry)[:2] != (self._agent, self._leases[number].epoch)
+        except SpaceError:
+            return False
 
     def is_idle(self) -> bool:
         """Whether nothing more can happen at the places that are here, and that has been told."""

@@ -21,6 +21,8 @@ class Opened(Entry, frozen=True, gc=False):
     agent: str
     #: When, in seconds since 1970, for people; nothing is decided by it.
     at: float
+    #: In which epoch it has the lease of what the journal is of; 0 where there is no lease.
+    epoch: int = 0
 
 
 class Called(Entry, frozen=True, gc=False):

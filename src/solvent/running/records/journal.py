@@ -1,7 +1,9 @@
 """The journal of a run, or of one place of it: one log of a space, which only one process at a time may write.
 
 Whoever opens it reads all of it and appends that it goes on from here. The space takes a record only from who has seen
-the last one (`expected`), so whoever had the journal before, and was only stopped, finds out at its next commit.
+the last one (`expected`), so whoever had the journal before, and was only stopped, finds out at its next commit. Where
+a lease says who may open it, the epochs in the journal grow: who was stopped between the lease and the journal finds
+out when it opens it, however much it reads there.
 """
 
 from __future__ import annotations
@@ -54,12 +56,15 @@ class Journal:
         #: The name of the run: a log of it is `runs/RUN/...`.
         self.run = log.split("/")[1] if log.startswith("runs/") else log
 
-    def open(self) -> None:
-        """Read what was done, and go on from here."""
-        last_at = 0
+    def open(self, epoch: int = 0) -> None:
+        """Read what was done, and go on from here; raise `RecordProblem` R402 if that was done in a later epoch."""
+        last_at = epoch_before = 0
         for position, entry in read_journal(self.space, self.log):
             self._last = position
-            if isinstance(entry, Opened | Retried | Withdrawn):
+            if isinstance(entry, Opened):
+                epoch_before = max(epoch_before, entry.epoch)
+                continue
+            if isinstance(entry, Retried | Withdrawn):
                 self._count(entry)
                 continue
             if position != last_at:
@@ -70,14 +75,17 @@ class Journal:
             else:
                 self.past.append(entry)
                 self.last_entries += 1
-        if not self.is_read_only:
-            self.note(Opened(self.agent, time.time()))
-            self.commit()
+        if self.is_read_only:
+            return
+        if 0 < epoch <= epoch_before:
+            raise self._another()
+        self.note(Opened(self.agent, time.time(), epoch))
+        self.commit()
 
-    def _count(self, entry: Opened | Retried | Withdrawn) -> None:
+    def _count(self, entry: Retried | Withdrawn) -> None:
         if isinstance(entry, Retried):
             self.attempts[entry.key] += 1
-        elif isinstance(entry, Withdrawn):
+        else:
             self.withdrawn[entry.key] += 1
             self.attempts[entry.key] -= 1
 
@@ -151,10 +159,12 @@ class Journal:
             if self._was_kept(record):
                 pending.clear()
                 return
-            raise RecordProblem(
-                "R402", f"another process goes on with `{self.log}`", hint="this one stops; nothing is lost"
-            ) from error
+            raise self._another() from error
         pending.clear()
+
+    def _another(self) -> RecordProblem:
+        said = f"another process goes on with `{self.log}`"
+        return RecordProblem("R402", said, hint="this one stops; nothing is lost")
 
     def _was_kept(self, record: bytes) -> bool:
         """Tell whether a record is there already: an append whose connection was lost may have happened."""

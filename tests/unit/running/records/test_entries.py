@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from solvent.running.records import entries
@@ -9,6 +10,7 @@ from solvent.running.records.entries import Answered, Called, Ended, Failure, He
 
 ALL = [
     Opened("process 7 on here", 12.5),
+    Opened("an agent", 12.5, 3),
     Called("a[3]#2", 13.0),
     Answered("a", 14.0, 1, b"\x01"),
     Answered("b", 14.0, 2, blob="0" * 64),
@@ -23,6 +25,12 @@ ALL = [
 def test_entries_are_read_as_they_were_written() -> None:
     """A record holds entries of all kinds, in their order."""
     assert entries.read(entries.write(ALL)) == ALL
+
+
+def test_a_record_from_before_there_were_epochs_is_read() -> None:
+    """Who opened a journal then did it in epoch 0."""
+    data = msgspec.msgpack.encode([["Opened", "process 7 on here", 12.5]])
+    assert entries.read(data) == [Opened("process 7 on here", 12.5)]
 
 
 @pytest.mark.parametrize("data", [b"", b"\x93", b"\x91\x92\xa5Noone\x01", entries.write(ALL)[:-1]])

@@ -26,11 +26,23 @@ def space(tmp_path: Path) -> Iterator[Space]:
         yield space
 
 
-def opened(space: Space, **options: Any) -> Journal:
+def opened(space: Space, *, epoch: int = 0, **options: Any) -> Journal:
     """Give an open journal."""
     journal = Journal(space, LOG, "me", **options)
-    journal.open()
+    journal.open(epoch)
     return journal
+
+
+@pytest.mark.parametrize("late", [1, 2])
+def test_a_journal_is_not_opened_in_an_epoch_that_is_over(space: Space, late: int) -> None:
+    """Who took the lease and came late to the journal changes nothing, however much it reads; the next one may."""
+    second = opened(space, epoch=2)
+    with pytest.raises(RecordProblem, match="another process goes on") as problem:
+        opened(space, epoch=late)
+    assert problem.value.code == "R402"
+    second.called("a")
+    second.commit()
+    assert dict(opened(space, epoch=3).begun) == {"a": 1}
 
 
 def test_a_journal_is_found_as_it_was_left(space: Space) -> None:

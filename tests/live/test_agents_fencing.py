@@ -1,0 +1,64 @@
+"""Agents that are stopped, or die, at the worst of moments: what is another's by then they leave alone."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+
+from solvent.live.space.leases import AGENTS
+from solvent.running.records.entries import Called, Opened
+from solvent.workflow.model import Alternative, Result, Task, Value, Workflow
+from tests.live.agents_services import PAUSE, SERVICES
+from tests.live.agents_world import World, until
+from tests.live.space_servers import served
+
+RUN = "run"
+
+
+@pytest.mark.parametrize("back_end", ["sqlite", pytest.param("nats", marks=pytest.mark.soak)])
+@pytest.mark.parametrize("moment", ["unopened", "unbegun"])
+def test_one_that_was_stopped_leaves_a_place_to_who_has_it_by_then(back_end: str, moment: str) -> None:
+    """Stopped between lease and journal, or journal and call, it does not act when it wakes: the other's call stays."""
+    workflow = Workflow("one", (Task("T", "once", (Value(1),)),), SERVICES)
+    with served() as url, World("" if back_end == "sqlite" else url, pause=3.0) as world:
+        world.submit(RUN, workflow)
+        [old] = world.start(variant=moment)
+        until(lambda: old.is_stopped, world.words)
+        [new] = world.start()
+        world.until_calls(1)
+        pulse = world.space.get(AGENTS + old.name)
+        old.send(signal.SIGCONT)
+        until(lambda: world.space.get(AGENTS + old.name) != pulse, world.words)
+        assert world.until_over(RUN).state == "done"
+        assert [line.agent for line in world.lines()] == [new.name]
+        [journal] = world.journals(RUN)
+        assert [one.agent for one in journal if isinstance(one, Opened)][-1] == new.name
+        assert old.is_running
+
+
+def test_a_call_that_was_called_off_after_a_death_is_not_made_again() -> None:
+    """Who takes the place over hears first what was said since: the outcome is the one without the death."""
+    tasks = (
+        Task("bad", "refuse", (Value(1),)),
+        Task("long", "once", (Value(1),)),
+        Task("spare", "work", (Value(1),)),
+        Task("end", "work", (Result("bad"), Result("long"))),
+    )
+    alternative = Alternative("instead", {"bad": "spare"}, also=("long",), watch=("bad",))
+    workflow = Workflow("called off", tasks, SERVICES, (alternative,))
+    with World() as world:
+        [first] = world.start(variant="poor:once", **{PAUSE: "60"})
+        world.submit(RUN, workflow)
+        world.until_calls(1)
+        world.kill(first)
+        world.start(variant="lacking:once")
+        world.until_calls(3)
+        world.start()
+        ending = world.until_over(RUN)
+        report = world.report(RUN, workflow)
+        assert report is not None
+        assert [line.agent for line in world.lines() if line.key == f"{RUN}/long"] == [first.name]
+        called = [one.key for journal in world.journals(RUN) for one in journal if isinstance(one, Called)]
+        assert called.count("long") == 1
+        assert (ending.state, report.states["long"]) == ("failed", "replaced")
