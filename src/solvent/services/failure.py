@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
+from msgspec.structs import force_setattr
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -33,6 +34,13 @@ class Failure(msgspec.Struct, frozen=True):
     text: str
     output: str = ""
     attempts: int = 1
+
+    def __post_init__(self) -> None:
+        """Write half characters, as in names of files that are no UTF-8, so that any record and terminal takes them."""
+        for name in ("text", "output"):
+            said = getattr(self, name)
+            if not said.isascii():
+                force_setattr(self, name, said.encode(errors="backslashreplace").decode())
 
 
 Done: TypeAlias = Callable[[Any, Failure | None, int], None]

@@ -16,6 +16,7 @@ from uuid import UUID
 import msgspec
 
 from solvent.chemistry.molecule import Symbol
+from solvent.services.failure import cause_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 NESTED_MAX = 200
 _INT_MIN, _INT_MAX = -(1 << 63), (1 << 64) - 1
 _SIMPLE = frozenset((type(None), bool, float, str, bytes))
+_HOLDERS = frozenset((list, tuple, dict, set, frozenset))
+_HALVES = "surrogatepass"
 Ext = msgspec.msgpack.Ext
 
 
@@ -30,16 +33,31 @@ class Unrecordable(Exception):
     """A value that cannot be written as data; the text says which."""
 
 
+class _Odd(str):
+    """A text with half characters (lone surrogates), such as the name of a file that is no UTF-8."""
+
+    __slots__ = ()
+
+
 def encode(value: Any) -> bytes:
-    """Write a value."""
-    return _ENCODE(_plain(value, 0))
+    """Write a value; raise `Unrecordable`, and nothing else, for one that cannot be."""
+    try:
+        try:
+            return _ENCODE(_plain(value, 0))
+        except UnicodeEncodeError:
+            return _ENCODE(_plain(_marked(value, 0), 0))
+    except Unrecordable:
+        raise
+    except Exception as error:
+        # A value may be of any size, and its parts (a time zone, say) may be anybody's code.
+        raise Unrecordable(f"it cannot be written: {cause_of(error)}") from error
 
 
 def decode(data: bytes) -> Any:
     """Read a value; `ValueError` if that is none."""
     try:
         return _DECODE(data)
-    except (msgspec.MsgspecError, TypeError, KeyError, IndexError, OverflowError, RecursionError) as error:
+    except (msgspec.MsgspecError, TypeError, LookupError, ArithmeticError, RecursionError) as error:
         raise ValueError(f"not a value: {error}") from error
 
 
@@ -49,7 +67,7 @@ def _plain(value: Any, depth: int) -> Any:
     if kind in _SIMPLE:
         return value
     if kind is int:
-        return value if _INT_MIN <= value <= _INT_MAX else Ext(_CODES[int], str(value).encode())
+        return value if _INT_MIN <= value <= _INT_MAX else Ext(_CODES[int], hex(value).encode())
     if depth >= NESTED_MAX:
         raise Unrecordable(f"it is nested more than {NESTED_MAX} deep, or in itself")
     if kind is list:
@@ -67,6 +85,26 @@ def _plain(value: Any, depth: int) -> Any:
     if numpy is not None and kind is numpy.ndarray:
         return _array(value)
     raise Unrecordable(f"a value of the type `{kind.__module__}.{kind.__qualname__}` is no data that can be kept")
+
+
+def _marked(value: Any, depth: int) -> Any:
+    """Give a value with each text marked that has half characters: seldom there are any, so nobody looks before."""
+    kind = type(value)
+    if kind is str:
+        return value if value.isascii() or _is_whole(value) else _Odd(value)
+    if kind not in _HOLDERS or depth >= NESTED_MAX:
+        return value
+    if kind is dict:
+        return {_marked(key, depth + 1): _marked(one, depth + 1) for key, one in value.items()}
+    return kind(_marked(one, depth + 1) for one in value)
+
+
+def _is_whole(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _array(value: Any) -> Any:
@@ -106,7 +144,8 @@ _WRITERS: dict[type, Callable[[Any, int], bytes]] = {
     bytearray: lambda value, _: bytes(value),
     Decimal: _text,
     UUID: _text,
-    Symbol: lambda value, _: value.name.encode(),
+    Symbol: lambda value, _: value.name.encode(errors=_HALVES),
+    _Odd: lambda value, _: value.encode(errors=_HALVES),
     dt.datetime: lambda value, _: _ENCODE([value.isoformat(), value.fold]),
     dt.date: lambda value, _: value.isoformat().encode(),
     dt.time: lambda value, _: value.isoformat().encode(),
@@ -116,7 +155,7 @@ _ARRAY = 40
 _CODES: dict[type, int] = {
     kind: code for code, kind in enumerate((tuple, set, frozenset, complex, bytearray, int, dict, Decimal, UUID, Symbol,
                                             dt.datetime, dt.date, dt.time, dt.timedelta,
-                                            PurePath), 1)
+                                            PurePath, _Odd), 1)
 }  # fmt: skip
 
 
@@ -131,11 +170,13 @@ _READERS: dict[int, Callable[[memoryview], Any]] = {
     _CODES[frozenset]: lambda data: frozenset(_DECODE(data)),
     _CODES[complex]: lambda data: complex(*_DECODE(data)),
     _CODES[bytearray]: bytearray,
-    _CODES[int]: lambda data: int(bytes(data)),
+    # Also in decimal digits, as it was written before: of those Python reads a few thousand only.
+    _CODES[int]: lambda data: int(bytes(data), 0),
     _CODES[dict]: lambda data: {key: value for key, value in _DECODE(data)},  # noqa: C416 - pairs of any length are none
     _CODES[Decimal]: lambda data: Decimal(str(data, "utf-8")),
     _CODES[UUID]: lambda data: UUID(str(data, "utf-8")),
-    _CODES[Symbol]: lambda data: Symbol(str(data, "utf-8")),
+    _CODES[Symbol]: lambda data: Symbol(str(data, "utf-8", _HALVES)),
+    _CODES[_Odd]: lambda data: str(data, "utf-8", _HALVES),
     _CODES[dt.datetime]: _when,
     _CODES[dt.date]: lambda data: dt.date.fromisoformat(str(data, "utf-8")),
     _CODES[dt.time]: lambda data: dt.time.fromisoformat(str(data, "utf-8")),

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import os
+from collections import OrderedDict
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -18,13 +21,15 @@ from solvent.chemistry.molecule import Symbol
 from solvent.running.records.values import NESTED_MAX, Unrecordable, decode, encode
 from tests.property.amounts import examples
 
+#: Also half characters, as `os.listdir` gives for names that are no UTF-8.
+TEXTS = st.text() | st.text(st.characters()) | st.binary().map(os.fsdecode)
 ZONES = st.sampled_from([None, dt.UTC, dt.timezone(dt.timedelta(hours=5, minutes=30))])
 KEYS = st.one_of(
     st.none(),
     st.booleans(),
     st.integers(),
     st.floats(allow_nan=False),
-    st.text(),
+    TEXTS,
     st.binary(),
     st.complex_numbers(allow_nan=False),
     st.decimals(allow_nan=False),
@@ -41,7 +46,7 @@ VALUES = st.recursive(
     lambda inner: st.one_of(
         st.lists(inner),
         st.lists(inner).map(tuple),
-        st.dictionaries(st.text(), inner),
+        st.dictionaries(TEXTS, inner),
         st.dictionaries(KEYS, inner),
         st.sets(KEYS),
         st.frozensets(KEYS),
@@ -69,6 +74,89 @@ def typed(value: Any) -> Any:
 def test_values_come_back_as_they_were(value: Any) -> None:
     """Whatever data is written is read again with all its types, in its order."""
     assert typed(decode(encode(value))) == typed(value)
+
+
+class Zone(dt.tzinfo):
+    """A time zone that nobody knows."""
+
+    def utcoffset(self, _: dt.datetime | None) -> dt.timedelta:
+        """Know nothing."""
+        raise LookupError("where?")
+
+
+class Pair(NamedTuple):
+    """A tuple that is more than one."""
+
+    first: int
+    second: int
+
+
+class Liar:
+    """An object that does not even say what it is."""
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        raise OSError("no")
+
+
+class Mute(Exception):
+    """An exception that cannot be told."""
+
+    def __str__(self) -> str:
+        raise ZeroDivisionError
+
+
+class MuteZone(Zone):
+    """A time zone that does not say why."""
+
+    def utcoffset(self, _: dt.datetime | None) -> dt.timedelta:
+        """Say nothing."""
+        raise Mute
+
+
+ODDITIES: list[Any] = [
+    object(), len, int, ..., NotImplemented, range(3), memoryview(b"x"), Liar(), Mute(), OrderedDict(a=1),
+    Pair(1, 2), dt.datetime(2020, 1, 1, tzinfo=Zone()), dt.time(1, tzinfo=MuteZone()),
+    Path("\ud800"), Path("x\udce9"), 10**5000, -(10**5000), np.float64(1), np.array(["x\udce9"]),
+    np.zeros(2, [("a", int)]), Symbol("X\udce9"), Decimal("sNaN"), "\ud83d\ude00",
+]  # fmt: skip
+#: By their numbers, since some cannot even be shown.
+ODD = st.integers(0, len(ODDITIES) - 1).map(lambda number: ODDITIES[number])
+ANYTHING = st.recursive(
+    VALUES | ODD,
+    lambda inner: st.one_of(
+        st.lists(inner), st.lists(inner).map(tuple), st.dictionaries(TEXTS, inner), st.lists(inner).map(iter)
+    ),
+    max_leaves=6,
+)
+
+
+@examples(200)
+@given(ANYTHING)
+def test_any_value_is_kept_or_refused(value: Any) -> None:
+    """Whatever a service may give comes back as it was, or is `Unrecordable`; nothing else is ever raised."""
+    try:
+        data = encode(value)
+    except Unrecordable:
+        return
+    assert encode(decode(data)) == data
+
+
+def test_names_that_are_no_utf_8_come_back() -> None:
+    """What `os.listdir` gives for a name in another encoding is kept, also as a key and in sets."""
+    name = os.fsdecode(b"caf\xe9.txt")
+    for value in (name, [name], {name: {name}}, ({"a": name}, "é")):
+        assert decode(encode(value)) == value
+
+
+def test_whole_numbers_of_any_length_come_back() -> None:
+    """A number of more digits than Python prints is kept."""
+    assert decode(encode([10**5000, -(10**5000)])) == [10**5000, -(10**5000)]
+
+
+def test_whole_numbers_that_were_written_in_decimal_digits_are_read() -> None:
+    """Records of earlier versions have them so."""
+    assert decode(msgspec.msgpack.encode(msgspec.msgpack.Ext(6, b"-" + b"9" * 40))) == -(10**40 - 1)
 
 
 @examples(30)
