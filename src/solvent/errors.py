@@ -202,3 +202,14 @@ class LimitReached(SolventError):
     """A limit on the work was met before the solution was inert."""
 
     exit_code = 3
+
+
+def problem_of(error: Exception) -> SolventError:
+    """Give an error that has a code: any that was not raised on purpose is a fault in Solvent itself."""
+    if isinstance(error, SolventError):
+        return error
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    where = f" ({trace.tb_frame.f_globals.get('__name__')}, line {trace.tb_lineno})" if trace is not None else ""
+    return SolventError("H999", f"a fault in Solvent itself: {type(error).__name__}: {error}{where}")

@@ -57,7 +57,13 @@ def write_json(value: Any) -> None:
     """Write a value as one line of JSON."""
     import json
 
-    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+    digits = sys.get_int_max_str_digits()
+    # A result may be a number of any length.
+    sys.set_int_max_str_digits(0)
+    try:
+        sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+    finally:
+        sys.set_int_max_str_digits(digits)
 
 
 def complain(message: str, *, hint: str = "") -> None:

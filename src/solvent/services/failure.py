@@ -36,15 +36,20 @@ class Failure(msgspec.Struct, frozen=True):
     attempts: int = 1
 
     def __post_init__(self) -> None:
-        """Write half characters, as in names of files that are no UTF-8, so that any record and terminal takes them."""
+        """Make texts legible: they may have names of files that are no UTF-8."""
         for name in ("text", "output"):
             said = getattr(self, name)
             if not said.isascii():
-                force_setattr(self, name, said.encode(errors="backslashreplace").decode())
+                force_setattr(self, name, legible(said))
 
 
 Done: TypeAlias = Callable[[Any, Failure | None, int], None]
 """What is told the outcome of a call: its value, or the failure, and the number of attempts."""
+
+
+def legible(text: str) -> str:
+    """Write half characters (lone surrogates) as what they are: no record and no terminal takes them."""
+    return text.encode(errors="backslashreplace").decode()
 
 
 def one_line(text: str) -> str:

@@ -14,7 +14,7 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from solvent.errors import AgentProblem, Conflict, RecordProblem, SolventError, SpaceError
+from solvent.errors import AgentProblem, Conflict, SpaceError, problem_of
 from solvent.live.space.leases import BEATS_PER_TTL, Pulse
 from solvent.running.agents.case import Case
 from solvent.running.agents.ending import IDLE_SECONDS, Endings
@@ -228,10 +228,11 @@ class Agent:
             if ending_of(self._space, run):
                 return
             self.cases[run] = case = self._case(run, plan, self._offers, observer=self._observe(run, plan))
-        except SolventError as error:
-            if is_away(error):
+        except Exception as error:
+            problem = problem_of(error)
+            if is_away(problem):
                 raise
-            self._tell.refused(run, f"{run} cannot be run here: {error.message}")
+            self._tell.refused(run, f"{run} cannot be run here: {problem.message}")
             return
         if case.missing:
             self._tell.missing(run, case.missing)
@@ -243,9 +244,9 @@ class Agent:
         for place, case in list(touched.items()):
             self._try(case, place, place.settle, touched)
         self._keep(touched)
-        for place, case in touched.items():
+        for place, case in list(touched.items()):
             if case.here.get(place.number) is place:
-                place.go()
+                self._try(case, place, place.go, touched)
                 if place.is_idle and place.is_fresh:
                     self._endings.idle[place] = time.monotonic(), case
 
@@ -253,9 +254,7 @@ class Agent:
         """Let something happen at a place; what cannot be is the end of its run, and not of this agent."""
         try:
             do()
-        except SolventError as error:
-            if is_away(error):
-                raise
+        except Exception as error:  # noqa: BLE001 - whatever one run leads to, there are others
             self._give_up(case, place, error)
             touched.pop(place, None)
         else:
@@ -278,41 +277,42 @@ class Agent:
             if case is not None and case.here.get(place.number) is place:
                 self._give_up(case, place, error)
 
-    def _give_up(self, case: Case, place: Place, error: SolventError) -> None:
+    def _give_up(self, case: Case, place: Place, error: Exception) -> None:
         """End a run that cannot go on: its record is damaged, or a product cannot be computed."""
         case.drop(place.number)
-        if isinstance(error, RecordProblem) and error.code == "R402":
-            return
         self._endings.fail(case.run, error)
 
     # --- Taking and leaving places.
 
     def _look(self, touched: dict[Place, Case]) -> None:
         """Take this agent's share of the places that nobody has."""
-        shares = self._shares
         for run in [run for run, count in self._announced.items() if count < ANNOUNCED_LOOKS_MAX]:
             self._open(run)
-        shares.look(self.cases)
+        self._shares.look(self.cases)
         for case in list(self.cases.values()):
-            if self._endings.is_ended(case):
-                continue
-            for number in shares.wanted(case):
-                if self._take(case, number, touched):
-                    shares.took(case, number)
-            case.forget_letters()
-            for number in shares.surplus(case):
-                case.release(number)
+            try:
+                self._look_at(case, touched)
+            except Exception as error:  # noqa: BLE001 - as in `_try`
+                self._endings.fail(case.run, error)
+
+    def _look_at(self, case: Case, touched: dict[Place, Case]) -> None:
+        if self._endings.is_ended(case):
+            return
+        for number in self._shares.wanted(case):
+            if self._take(case, number, touched):
+                self._shares.took(case, number)
+        case.forget_letters()
+        for number in self._shares.surplus(case):
+            case.release(number)
 
     def _take(self, case: Case, number: int, touched: dict[Place, Case]) -> bool:
         try:
             place = case.take(number, self._shares.pulses, self._came)
-        except SolventError as error:
-            if is_away(error):
-                raise
-            if isinstance(error, AgentProblem):
-                self._tell.refused(case.run, error.message)
-            elif error.code != "R402":
-                self._endings.fail(case.run, error)
+        except AgentProblem as error:
+            self._tell.refused(case.run, error.message)
+            return False
+        except Exception as error:  # noqa: BLE001 - as in `_try`
+            self._endings.fail(case.run, error)
             return False
         if place is None:
             return False

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from solvent.errors import SolventError
+from solvent.errors import problem_of
 from solvent.running.agents.plans import OVER, end, ending_of, is_away, is_over, report_of, standings
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 IDLE_SECONDS = 0.02
 """How long nothing must have happened at a place before that is told."""
+MOVED = "R402"
+"""The code of what says that another agent has the place."""
 
 
 class Endings:
@@ -70,18 +72,22 @@ class Endings:
                 case.drop(number)
             case.publish()
             report = report_of(self._space, case.run, case.workflow, case.plan.places)
-        except SolventError as error:
-            if is_away(error):
-                raise
+        except Exception as error:  # noqa: BLE001 - see `fail`
             self.fail(case.run, error)
             return
         if report is not None and end(self._space, case.run, "done" if report.succeeded else "failed"):
             self._tell.done(case.run) if report.succeeded else self._tell.failed(case.run)
 
-    def fail(self, run: str, error: SolventError) -> None:
-        """End a run that cannot go on."""
-        if end(self._space, run, "failed", error.message):
-            self._tell.failed(run, error.message)
+    def fail(self, run: str, error: Exception) -> None:
+        """End a run that cannot go on, and not the agent, which has others; what is about the space is raised again."""
+        problem = problem_of(error)
+        if is_away(problem):
+            raise error
+        if problem.code == MOVED:
+            # Another agent goes on with it.
+            return
+        if end(self._space, run, "failed", problem.message):
+            self._tell.failed(run, problem.message)
 
     def _consider(self, case: Case) -> None:
         if is_over(standings(self._space, case.run), case.plan.places):

@@ -32,11 +32,21 @@ class Keeper:
         self._said: list[tuple[Place, list[Append]]] = []
         self._under_way: Promise | None = None
 
-    def keep(self, places: Iterable[Place]) -> dict[Place, SpaceError]:
-        """Append what places have noted and said; give those whose appends were refused, and why."""
-        found = [(place, appends) for place in places if (appends := place.appends())]
-        if not found:
-            return {}
+    def keep(self, places: Iterable[Place]) -> dict[Place, Exception]:
+        """Append what places have noted and said; give those whose appends were refused, or cannot be, and why."""
+        refused: dict[Place, Exception] = {}
+        found: list[tuple[Place, list[Append]]] = []
+        for place in places:
+            try:
+                appends = place.appends()
+            except Exception as error:  # noqa: BLE001 - it is no other place's business
+                refused[place] = error
+            else:
+                if appends:
+                    found.append((place, appends))
+        return {**refused, **self._keep(found)} if found else refused
+
+    def _keep(self, found: list[tuple[Place, list[Append]]]) -> dict[Place, SpaceError]:
         if not self._space.is_atomic:
             return self._keep_apart(found)
         if len(found) > 1:

@@ -21,6 +21,7 @@ from solvent.running.agents.partition import PLACES_MAX, are_together, divided, 
 from solvent.running.agents.parts import merged, part_from, plain_part
 from solvent.running.records import values
 from solvent.running.records.journal import BLOB_BYTES_MIN
+from solvent.services.failure import legible
 from solvent.workflow.concrete import task_symbol
 from solvent.workflow.files import load_text
 from solvent.workflow.files.writing import write_json
@@ -39,6 +40,7 @@ _OF_DATA = frozenset({"E404", "E405", "E406", "E410"})
 NEWS = "news/"
 """All that agents must hear of is below it, so that they read it in one order, and nothing else."""
 SUBMITTED, OVER, FINISHED = f"{NEWS}submitted", f"{NEWS}over", f"{NEWS}finished"
+TEXT_MAX = 10_000
 DIVISION_BYTES_MAX = 64 * 1024
 _BLOB = b"\xc1blob:"
 """Begins what is a blob's name: no value is written with this byte first."""
@@ -180,8 +182,9 @@ def name_from(data: bytes) -> str:
 
 def end(space: Space, run: str, state: str, text: str = "") -> bool:
     """Let a run be over; tell whether it was this that ended it."""
+    ending = Ending(state, time.time(), legible(text[:TEXT_MAX]))
     try:
-        space.put(key_of(run, "end"), msgspec.msgpack.encode(Ending(state, time.time(), text)), expected=0)
+        space.put(key_of(run, "end"), msgspec.msgpack.encode(ending), expected=0)
     except Conflict:
         # Who ended it may have died before it said so.
         space.append(FINISHED, run.encode())

@@ -169,12 +169,10 @@ def _form_of(value: Any) -> str:
 
 def document_of(workflow: Workflow) -> str:
     """Give a workflow as JSON; nothing where a file cannot say it."""
-    import json
-
-    from solvent.workflow.files.writing import plain_workflow
+    from solvent.workflow.files.writing import write_json
 
     try:
-        return json.dumps(plain_workflow(workflow), ensure_ascii=False, allow_nan=False)
+        return write_json(workflow, indent=None)
     except (WorkflowProblem, ValueError):
         return ""
 

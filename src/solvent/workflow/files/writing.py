@@ -53,9 +53,11 @@ def write_json(workflow: Workflow, *, indent: int | None = 2) -> str:
     """Write a workflow as JSON, in the same layout; without `indent` in one line, which is five times as fast."""
     data = plain_workflow(workflow)
     try:
-        return json.dumps(data, indent=indent, ensure_ascii=False, allow_nan=False) + "\n"
+        text = json.dumps(data, indent=indent, ensure_ascii=False, allow_nan=False) + "\n"
     except ValueError as error:
         raise unsayable("JSON knows neither infinity nor NaN") from error
+    # Half characters, as in names of files that are no UTF-8, cannot be in a file; JSON has the same escape for them.
+    return text.encode(errors="backslashreplace").decode()
 
 
 def plain_workflow(workflow: Workflow) -> dict[str, Any]:

@@ -1,0 +1,102 @@
+"""What one run leads to, however odd, is the end of that run at most, and never of an agent."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from solvent.running.agents.case import Case
+from solvent.running.agents.offers import offers_of
+from solvent.running.agents.place import Place
+from solvent.running.agents.plans import plan_of, report_of, submit
+from solvent.workflow.model import Result, Service, Task, Value, Workflow
+from tests.unit.running.agents.flows import AgentsHere, adaptive, end_of, space_at
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from solvent.live.space import Space
+
+
+@pytest.fixture
+def space(tmp_path: Path) -> Iterator[Space]:
+    """Give a space in a file."""
+    with space_at(tmp_path) as opened:
+        yield opened
+
+
+def name() -> str:
+    """Give the name of a file that is no UTF-8, as `os.listdir` does."""
+    return os.fsdecode(b"caf\xe9.txt")
+
+
+def same(value: Any) -> Any:
+    """Give what is given."""
+    return value
+
+
+def complain(value: Any) -> Any:
+    """Fail, and say of what."""
+    raise ValueError(value)
+
+
+def number() -> int:
+    """Give a number of more digits than Python writes."""
+    return 10**5000
+
+
+ODD = Workflow(
+    "odd",
+    (
+        Task("a", "name"),
+        Task("b", "same", (Result("a"),)),
+        Task("c", "number"),
+        Task("d", "complain", (Value(name()),)),
+    ),
+    tuple(Service(one.__name__, function=one) for one in (name, same, complain, number)),
+)
+
+
+def test_odd_results_and_failures_are_results_and_failures(space: Space) -> None:
+    """Half characters and very long numbers are passed from place to place, and told at the end."""
+    submit(space, "r1", ODD, {}, places_max=4)
+    with AgentsHere(space, offers_of([ODD]), many=2):
+        assert end_of(space, "r1").state == "failed"
+    plan = plan_of(space, "r1")
+    assert plan is not None
+    report = report_of(space, "r1", ODD, plan.places)
+    assert report is not None
+    assert report.results == {"b": name(), "c": number()}
+    assert [one.cause for one in report.failures] == ["ValueError: caf\\udce9.txt"]
+
+
+def failing(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Let something of the run `odd` raise what nobody expects."""
+
+    def fail(self: Any, *arguments: Any) -> Any:
+        if getattr(self, "run_name", getattr(self, "run", "")) == "odd":
+            raise ZeroDivisionError("an oddity \udce9")
+        return method(self, *arguments)
+
+    return fail
+
+
+@pytest.mark.parametrize(
+    "owner, method",
+    [(Place, one) for one in ("start", "take", "settle", "appends", "go", "part")] + [(Case, "forget_letters")],
+)
+def test_a_fault_ends_its_run_and_no_agent(
+    space: Space, monkeypatch: pytest.MonkeyPatch, owner: type, method: str
+) -> None:
+    """Wherever a run meets a fault of Solvent, it has failed, with its cause, and the agent goes on with others."""
+    monkeypatch.setattr(owner, method, failing(getattr(owner, method)))
+    with AgentsHere(space) as agents:
+        submit(space, "odd", adaptive(), {})
+        ending = end_of(space, "odd")
+        assert (ending.state, "ZeroDivisionError: an oddity \\udce9" in ending.text) == ("failed", True)
+        agents.wait_for("odd failed: a fault in Solvent itself")
+        submit(space, "even", adaptive(), {})
+        assert end_of(space, "even").state == "done"
