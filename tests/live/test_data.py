@@ -17,7 +17,7 @@ from solvent.live.addresses import address_from_text
 from solvent.live.data import Options, Store
 from solvent.live.data.dialling import Dialling
 from solvent.live.data.wire import Lack, Want
-from tests.live.data_hosts import RUN, SECRET, Hosts, filled, hosts
+from tests.live.data_hosts import RUN, SECRET, Child, Hosts, filled, hosts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -57,6 +57,30 @@ def test_on_one_host_a_name_is_handed_over(place: Hosts) -> None:
         with one.get(other.where("m")).write(version + 1):
             pass
     assert sum(path.stat().st_size for path in place.base("here").rglob("*.data")) == len(CONTENT)
+
+
+def test_what_was_cut_off_and_is_there_again_is_the_others(place: Hosts) -> None:
+    """Who wrote a page, and cut it off, finds there what another process has written since, and releases that."""
+    store = place.store("here")
+    region = store.create("m", 2 * PIECE, keep_last=True)
+    with region.write(1) as writing:
+        writing.view[0] = 1
+        writing.view[PIECE:] = b"a" * PIECE
+        writing.resize(PIECE)
+
+    def regrow(_: Callable[[str], None]) -> None:
+        other = place.store("here").region("m")
+        assert other is not None
+        with other.write(2) as writing:
+            writing.resize(2 * PIECE)
+            assert bytes(writing.view[PIECE:]) == bytes(PIECE)
+            writing.view[PIECE:] = b"b" * PIECE
+
+    Child(regrow).end()
+    with region.write(3) as writing:
+        assert bytes(writing.view[PIECE:]) == b"b" * PIECE
+        writing.view[0] = 3
+    assert bytes(place.store("here").get(store.where("m")).read(3)[PIECE:]) == b"b" * PIECE
 
 
 def test_between_hosts_the_bytes_are_fetched(place: Hosts) -> None:

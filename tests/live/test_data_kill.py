@@ -274,6 +274,30 @@ def test_data_is_not_copied_on_its_way(place: Hosts) -> None:
     child.end()
 
 
+@pytest.mark.parametrize("keep_last", [True, False])
+def test_room_that_a_killed_process_asked_for_is_given_back(place: Hosts, *, keep_last: bool) -> None:
+    """Whoever writes next has the memory that the data needs, and no more."""
+    store = place.store("here")
+    region = filled(store, "m", bytes(SIZE), keep_last=keep_last)
+    before = region.path.stat().st_blocks
+
+    def grow(say: Callable[[str], None]) -> None:
+        other = place.store("here").region("m")
+        assert other is not None
+        other.write(2).resize(100 * SIZE)
+        say("grown")
+        time.sleep(3600)
+
+    child = Child(grow)
+    assert child.hear() == "grown"
+    assert region.path.stat().st_blocks > 50 * before
+    child.kill()
+    with region.write(3) as writing:
+        writing.resize(SIZE)
+    assert region.path.stat().st_blocks < 2 * before
+    assert len(region.read(3)) == SIZE
+
+
 def test_a_file_that_is_full_is_an_error_and_no_signal(place: Hosts, tmp_path: Path) -> None:
     """More than the memory has room for is refused when it is asked for."""
     store = place.store("here")

@@ -76,6 +76,8 @@ class Sheet(Value, frozen=True, gc=False, forbid_unknown_fields=True):
     birth: int
     size: int
     extents: Extents
+    #: How far somebody who is to change the size has asked for room, or did when it died; 0 if nobody has.
+    reach: int = 0
     #: The number of the last stamp.
     stamps: int = 0
     #: Whether what is going to be overwritten is copied first, and what of it is kept now.

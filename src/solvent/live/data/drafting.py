@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from solvent.live.data.card import ROOM_BYTES, Redo
 from solvent.live.data.redo import MUCH_BYTES, RUNS_ON_CARD, copy, finish, noted, repeat
-from solvent.live.data.writing import Writing
+from solvent.live.data.writing import Writing, give_room_back
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,13 +57,14 @@ class Drafting(Writing):
             self._do_few(own, ended)
         else:
             self._do_many(own, ended, size)
-        self._over(own if is_few else None)
+        # Pages behind the end are this process's own as well, and nobody would bring them up to date.
+        self._over(own if is_few and self.end == self._draft.end else None)
 
     def _do_few(self, own: list[tuple[int, int]], version: int) -> None:
         """Note a few changes down on the card, do them, and say so."""
         card, draft, memory = self._card, self._draft, self._memory
         pieces = [(first, draft.bytes_of(first, last)) for first, last in own]
-        if self.end == self._taken.end:
+        if self.end == self._taken.end == self._most:
             # What was changed earlier is still the process's own.
             pieces = [piece for piece in pieces if memory.bytes_of(piece[0], piece[0] + len(piece[1])) != piece[1]]
             if not pieces:
@@ -100,7 +101,7 @@ class Drafting(Writing):
         if not self.is_over:
             self._withdraw()
             if self._most > self._taken.end:
-                self._memory.resize(self._most, self._taken.end)
+                give_room_back(self._card, self._memory)
             self._over()
 
     def _over(self, own: list[tuple[int, int]] | None = None) -> None:
@@ -111,18 +112,19 @@ class Drafting(Writing):
         return self._draft.view(self.start, self.end) if self.end else memoryview(bytearray())
 
     def _to_size(self, size: int) -> None:
+        most, self._most = self._most, max(self._most, size)
         if size > self._draft.end:
             old, runs = self._draft, self._draft.changed(self.end)
-            self._memory.reserve(size)
+            self._reserve(size)
             self._draft = self._memory.draft(0, size, is_whole=True)
             for first, last in runs:
                 with self._draft.view(first, last) as place, old.view(first, last) as view:
                     place[:] = view
             old.close()
-        elif size > self.end:
-            with self._draft.view(self.end, min(size, self._most)) as view:
+        if self.end < size and self.end < most:
+            # It was made shorter before.
+            with self._draft.view(self.end, min(size, most)) as view:
                 view[:] = bytes(len(view))
-        self._most = max(self._most, size)
 
 
 __all__ = ["HEAVY", "Drafting"]

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _COPY_BYTES = 64 * 1024 * 1024
+_CLEAR_BYTES = 1024 * 1024
 
 
 class Memory:
@@ -69,9 +70,9 @@ class Memory:
         if size > old:
             self.reserve(size)
         elif size < old:
-            self._cut(size)
+            self._cut(old, size)
 
-    def _cut(self, size: int) -> None:
+    def _cut(self, old: int, size: int) -> None:
         if not self.is_own:
             os.ftruncate(self._file, size)
             return
@@ -80,8 +81,13 @@ class Memory:
             # Should it grow again, what is new is zero, on the last page as everywhere.
             rest[:] = bytes(len(rest))
         beyond = self.length() - first
-        if beyond > 0:
-            self._free(first, beyond)
+        if beyond > 0 and not self._free(first, beyond):
+            self._clear(first, old)
+
+    def _clear(self, start: int, end: int) -> None:
+        """Put zeros where no memory can be given back."""
+        while start < end:
+            start += os.pwrite(self._file, bytes(min(end - start, _CLEAR_BYTES)), start)
 
     def remove(self) -> None:
         """Remove the file and give its memory back at once, although others may still have it mapped."""
@@ -198,11 +204,16 @@ class Memory:
             os.close(self._file)
             self._file = -1
 
-    def _free(self, start: int, length: int) -> None:
+    def _free(self, start: int, length: int) -> bool:
+        """Give memory back; tell whether this system and the file's can do that."""
         if not hasattr(mmap, "MADV_REMOVE"):
-            return
-        with suppress(OSError, ValueError), mmap.mmap(self._file, self.length()) as whole:
-            whole.madvise(mmap.MADV_REMOVE, start, length)
+            return False
+        try:
+            with mmap.mmap(self._file, self.length()) as whole:
+                whole.madvise(mmap.MADV_REMOVE, start, length)
+        except (OSError, ValueError):
+            return False
+        return True
 
 
 __all__ = ["Memory"]

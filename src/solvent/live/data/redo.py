@@ -161,10 +161,11 @@ def noted(sheet: Sheet, entry: Redo) -> Sheet:
 
 def finish(card: Card, memory: Memory, entry: Redo, *, is_alone: bool, is_heavy: bool = False) -> None:
     """Say that what was noted down is done, and whether it was much; give the memory its new size."""
-    old = card.sheet().size
-    size = entry.size if (entry.start, entry.end) == (0, old) else old
-    if size != old:
-        memory.resize(old, size)
+    old = card.sheet()
+    is_whole = (entry.start, entry.end) == (0, old.size)
+    size = entry.size if is_whole else old.size
+    if is_whole:
+        memory.resize(max(old.size, old.reach), size)
 
     def done(sheet: Sheet) -> Sheet:
         row = _marked(sheet, entry, size, entry.version, entry.origin)
@@ -172,9 +173,8 @@ def finish(card: Card, memory: Memory, entry: Redo, *, is_alone: bool, is_heavy:
         form = sheet.form if entry.form is None else entry.form
         heavy = sheet.heavy + 1 if is_heavy else 0
         kept = sheet.kept if is_heavy else ()
-        return replace(
-            sheet, size=size, stamps=sheet.stamps + 1, extents=row, form=form, redo=rest, heavy=heavy, kept=kept
-        )
+        sheet = replace(sheet, extents=row, form=form, redo=rest, heavy=heavy, kept=kept, stamps=sheet.stamps + 1)
+        return replace(sheet, size=size, reach=0) if is_whole else sheet
 
     card.change(done, is_alone=is_alone)
 

@@ -31,7 +31,7 @@ from solvent.live.data.extents import UNDER_WAY, VOID, Extent, Extents, first_ot
 from solvent.live.data.kept import can_have, keep, newest, restore, stamped
 from solvent.live.data.memory import Memory
 from solvent.live.data.redo import Notes, finish, repeat
-from solvent.live.data.writing import Taken, Writing
+from solvent.live.data.writing import Taken, Writing, give_room_back
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -181,6 +181,8 @@ class Region:
     def _begun(self, taken: Taken, version: int, *, is_kept: bool) -> Writing:
         if not self._memory.is_own:
             self._memory.check(taken.end)
+        if taken.is_whole and self.sheet.reach:
+            give_room_back(self._card, self._memory)
         if is_kept and can_draft() and not (taken.is_whole and _is_rewritten(self.sheet)):
             # What cannot be mapped (too much, or a file of no bytes) is kept as it is where no drafts can be made.
             with suppress(OSError, ValueError):

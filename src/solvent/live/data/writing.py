@@ -45,6 +45,14 @@ class Taken(NamedTuple):
         return TO_THE_END if self.is_whole else self.end - self.start
 
 
+def give_room_back(card: Card, memory: Memory) -> None:
+    """Give back the room that was asked for and is not used, by this process or by one that died; for who is alone."""
+    sheet = card.sheet()
+    if sheet.reach:
+        memory.resize(max(sheet.reach, sheet.size), sheet.size)
+        card.change(lambda old: replace(old, reach=0), is_alone=True)
+
+
 class Writing:
     """What `Region.write` gives: a stretch from `start` to before `end` that will be `version`."""
 
@@ -190,12 +198,21 @@ class Writing:
 
     def _to_size(self, size: int) -> None:
         """See to it that there are so many bytes."""
-        self._memory.resize(self._card.sheet().size, size)
+        old = self._card.sheet().size
+        if size > old:
+            self._reserve(size)
+        else:
+            self._memory.resize(old, size)
         self._card.change(
             lambda sheet: replace(
-                sheet, size=size, stamps=sheet.stamps + 1, extents=whole(size, UNDER_WAY, sheet.stamps + 1)
+                sheet, size=size, reach=0, stamps=sheet.stamps + 1, extents=whole(size, UNDER_WAY, sheet.stamps + 1)
             )
         )
+
+    def _reserve(self, size: int) -> None:
+        """See to it that there is room for more bytes, which is given back if they never come."""
+        self._card.change(lambda sheet: replace(sheet, reach=size), is_alone=True)
+        self._memory.reserve(size)
 
     def _withdraw(self) -> None:
         if self._view is not None:
@@ -217,4 +234,4 @@ class Writing:
         self._on_end(self._taken)
 
 
-__all__ = ["FORM_CHARACTERS_MAX", "Taken", "Writing"]
+__all__ = ["FORM_CHARACTERS_MAX", "Taken", "Writing", "give_room_back"]

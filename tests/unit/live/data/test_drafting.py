@@ -183,6 +183,20 @@ def test_sizes_change_with_the_version(tmp_path: Path) -> None:
     assert bytes(other.read(4)) == b"\x00"
 
 
+@pytest.mark.parametrize("ending", ["commit", "abandon"])
+def test_room_that_was_asked_for_and_is_not_needed_is_given_back(tmp_path: Path, ending: str) -> None:
+    """Who grows, and is then as short as before, or thinks better of it, has taken nothing."""
+    region = made(tmp_path, SIZE, keep_last=True)
+    before = region.path.stat().st_blocks
+    writing = _drafting(region, 1)
+    writing.resize(100 * SIZE)
+    assert region.path.stat().st_blocks > 50 * before
+    writing.resize(SIZE)
+    getattr(writing, ending)()
+    assert region.path.stat().st_blocks < 2 * before
+    assert region.sheet.reach == 0
+
+
 def test_a_killed_change_of_size_is_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who comes after it finds the version in its new size."""
     for size in (5, SIZE):

@@ -63,6 +63,19 @@ def test_shrinking_gives_memory_back_and_kills_nobody(tmp_path: Path) -> None:
     one.close()
 
 
+def test_what_is_cut_off_is_zero_where_no_memory_can_be_given_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There it keeps its room, and what was in it does not come back."""
+    monkeypatch.delattr(mmap, "MADV_REMOVE")
+    one = _memory(tmp_path / "d", 10 * PAGE)
+    one.view(0, 10 * PAGE)[:] = b"x" * (10 * PAGE)
+    one.resize(10 * PAGE, PAGE + 10)
+    one.resize(PAGE + 10, 10 * PAGE)
+    assert bytes(one.view(0, 10 * PAGE)) == b"x" * (PAGE + 10) + bytes(9 * PAGE - 10)
+    one.close()
+
+
 def test_removed_memory_is_free_at_once(tmp_path: Path) -> None:
     """The file goes, its bytes are given back although somebody has them mapped, and a file of the user's stays."""
     one = _memory(tmp_path / "d", 10 * PAGE)
