@@ -89,11 +89,10 @@ def is_odd(value: Any) -> bool:
 
 
 SERVICES = (
-    # As often as a call may be lost with its process and be made again.
-    Service("work", function=work, policy=Policy(retries=50, backoff=0.0)),
-    Service("once", function=work),
+    Service("work", function=work),
+    Service("once", function=work, policy=Policy(losses=1)),
     Service("refuse", function=refuse),
     Service("refuse4", function=refuse, policy=Policy(retries=3, backoff=1.0)),
-    Service("stumble", function=stumble, policy=Policy(retries=1, backoff=0.0)),
-    Service("fill", function=fill, policy=Policy(retries=50, backoff=0.0)),
+    Service("stumble", function=stumble, policy=Policy(retries=1, backoff=0.0, losses=1)),
+    Service("fill", function=fill),
 )

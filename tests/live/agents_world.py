@@ -26,6 +26,7 @@ from solvent.running.making import run_workflow
 from solvent.running.records.entries import Answered, Called, Opened, Withdrawn
 from solvent.running.records.journal import read_journal
 from solvent.workflow.files import write
+from solvent.workflow.model import Policy
 from tests.live.agents_services import AGENT, CALLS, PAUSE, Line, lines_of
 from tests.repo.project import ROOT
 
@@ -227,7 +228,7 @@ class World:
 
     def _wrong_calls(self, run: str, workflow: Workflow) -> list[str]:
         wrong, announced, withdrawn = [], Counter[tuple[str, str]](), Counter[str]()
-        retries = {task.name: _retries(workflow, task.service) for task in workflow.tasks}
+        policies = {task.name: _policy(workflow, task.service) for task in workflow.tasks}
         for number, journal in enumerate(self.journals(run)):
             agent, answered = "", set[str]()
             for one in journal:
@@ -251,14 +252,14 @@ class World:
             seen[key] += 1
             made[line.agent, key] += 1
         for (agent, key), count in made.items():
-            often = 1 if retries[_task(key)] == 0 else 1 + retries[_task(key)]
-            if count > often * announced[agent, key]:
+            if count > (1 + policies[_task(key)].retries) * announced[agent, key]:
                 wrong.append(f"{agent} made {key} {count} times, and announced it {announced[agent, key]} times")
         for key, count in seen.items():
             begun = sum(times for (_, one), times in announced.items() if one == key)
-            if begun > 1 + max(1, retries[_task(key)]):
+            policy = policies[_task(key)]
+            if begun > 1 + policy.losses + withdrawn[key]:
                 wrong.append(f"{key} was begun {begun} times, and made {count} times: more than its policy allows")
-            if count > 2 + retries[_task(key)] + withdrawn[key]:
+            if count > 1 + policy.retries + policy.losses + withdrawn[key]:
                 wrong.append(f"{key} was made {count} times, in all attempts and by all agents together")
         return wrong
 
@@ -293,9 +294,9 @@ def _task(key: str) -> str:
     return key.partition("#")[0].partition("[")[0]
 
 
-def _retries(workflow: Workflow, service: str) -> int:
+def _policy(workflow: Workflow, service: str) -> Policy:
     found = workflow.service(service)
-    return 0 if found is None else found.policy.retries
+    return Policy() if found is None else found.policy
 
 
 def _different(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.soak
 
 
 def test_a_call_is_lost_as_often_as_its_policy_allows() -> None:
-    """Without retries it is made again once, marked as repeated; lost again, it has failed, and nobody makes it."""
+    """With one loss it is made again once, marked as repeated; lost again, it has failed, and nobody makes it."""
     workflow = Workflow("one", (Task("T", "once", (Value(1),)),), SERVICES)
     with World(pause=60.0) as world:
         world.submit("run", workflow)

@@ -47,6 +47,7 @@ policies = st.builds(
     concurrency=st.none() | st.integers(1, 9),
     rate=_seconds,
     heartbeat=_seconds,
+    losses=st.integers(0, 20),
 )
 _conditions = st.sampled_from(
     ["result < 0.9", "result<1", "result < 1 || result > 3", "length(result) == 0", "nonsense ("]

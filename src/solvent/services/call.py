@@ -321,11 +321,21 @@ class Call:
         pause = min(policy.backoff_max, policy.backoff * 2 ** min(self.attempts - 1, DOUBLINGS_MAX))
         with self.lock:
             self._attempt = None
-            if not self.over:
-                again = self.enter if allowance is None else partial(allowance.before_next, self.enter)
-                self._timer = self._clock.after(pause, again)
+            is_over = self.over
+            if not is_over and allowance is None:
+                self._timer = self._clock.after(pause, self.enter)
                 return
-        self._finish(None, cancelled_failure())
+        if is_over or allowance is None:
+            self._finish(None, cancelled_failure())
+        else:
+            # Before the pause, so that who dies during it has told that this attempt has failed.
+            allowance.before_next(partial(self._enter_after, pause))
+
+    def _enter_after(self, pause: float) -> None:
+        """Make the next attempt after a pause."""
+        with self.lock:
+            if not self.over:
+                self._timer = self._clock.after(pause, self.enter)
 
     def is_pausing(self, announced: int) -> bool:
         """Whether it is between two attempts: all that were announced have failed, and no outcome is reported."""

@@ -35,10 +35,10 @@ class CallIdentity(NamedTuple):
 
 
 class Allowance(NamedTuple):
-    """How many attempts a call of a recorded run has left, and who hears of each further one before it is made."""
+    """How many attempts a call of a recorded run has left, and who hears of each further one before its pause."""
 
     attempts: int
-    #: Is given what makes the attempt, and lets it be made when it has noted that.
+    #: Is given what makes the attempt, after its pause, and lets it be made when it has noted that.
     before_next: Callable[[Callable[[], None]], None]
 
 

@@ -51,6 +51,8 @@ class Policy(msgspec.Struct, frozen=True, omit_defaults=True):
     """Calls of the service that may begin in one second."""
     heartbeat: float | None = None
     """Seconds within which a running call must give a sign of life."""
+    losses: int = 10
+    """How often a call may be lost with the agent that makes it, and be made again by another."""
 
 
 class Service(msgspec.Struct, frozen=True, omit_defaults=True):

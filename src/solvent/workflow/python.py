@@ -56,6 +56,7 @@ class Limits(TypedDict, total=False):
     concurrency: int
     rate: float
     heartbeat: float
+    losses: int
 
 
 class ServiceDecorator(Protocol):

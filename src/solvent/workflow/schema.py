@@ -31,6 +31,7 @@ _LIMITS = {
     "concurrency": "Calls of the service that may run at the same time.",
     "rate": "Calls of the service that may begin in one second.",
     "heartbeat": "Seconds within which a running call must give a sign of life.",
+    "losses": "How often a call may be lost with the agent that makes it, and be made again by another.",
 }
 _TARGETS: dict[str, dict[str, Any]] = {
     "python": {"description": "A Python function: `module:function`.", "type": ["string", "null"]},

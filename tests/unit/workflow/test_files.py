@@ -161,6 +161,7 @@ def test_anchors_and_merge_keys() -> None:
         ("services: {s: {shell: a, http: b}}\ntasks: {}\n",
          f"W104 w.yaml:1:26 the service `s` is both `shell` and `http` ({ONE_OF})"),
         ("services: {s: {shell: a, retries: 1.5}}\ntasks: {}\n", "W104 w.yaml:1:26 `retries` is a whole number"),
+        ("services: {s: {shell: a, losses: 0.5}}\ntasks: {}\n", "W104 w.yaml:1:26 `losses` is a whole number"),
         ("services: {s: {shell: a, timeout: 0}}\ntasks: {}\n",
          "W105 w.yaml:1:26 `timeout` cannot be 0 (leave it out for no limit)"),
         ("tasks: {}\nalternatives: [{exits: {A: B}, on: faillure}]\n",

@@ -43,8 +43,8 @@ class Journal:
         self.begun: Counter[str] = Counter()
         #: How many attempts of each call were begun before, but for those that were ended by who had made them.
         self.attempts: Counter[str] = Counter()
-        #: How often who had made a call has ended it, in order to leave.
-        self.withdrawn: Counter[str] = Counter()
+        #: How often each call was out when who had made it died.
+        self.losses: Counter[str] = Counter()
         self.is_read_only = is_read_only
         self._pending: list[Entry] = []
         self._pending_bytes = 0
@@ -58,23 +58,20 @@ class Journal:
 
     def open(self, epoch: int = 0) -> None:
         """Read what was done, and go on from here; raise `RecordProblem` R402 if that was done in a later epoch."""
-        last_at = epoch_before = 0
+        last_at, epoch_before, out = 0, 0, set[str]()
         for position, entry in read_journal(self.space, self.log):
             self._last = position
+            self._count(entry, out)
             if isinstance(entry, Opened):
                 epoch_before = max(epoch_before, entry.epoch)
-                continue
-            if isinstance(entry, Retried | Withdrawn):
-                self._count(entry)
+            if isinstance(entry, Opened | Retried | Withdrawn):
                 continue
             if position != last_at:
                 last_at, self.last_entries = position, 0
-            if isinstance(entry, Called):
-                self.begun[entry.key] += 1
-                self.attempts[entry.key] += 1
-            else:
+            if not isinstance(entry, Called):
                 self.past.append(entry)
                 self.last_entries += 1
+        self.losses.update(out)
         if self.is_read_only:
             return
         if 0 < epoch <= epoch_before:
@@ -82,12 +79,25 @@ class Journal:
         self.note(Opened(self.agent, time.time(), epoch))
         self.commit()
 
-    def _count(self, entry: Retried | Withdrawn) -> None:
-        if isinstance(entry, Retried):
-            self.attempts[entry.key] += 1
-        else:
-            self.withdrawn[entry.key] += 1
-            self.attempts[entry.key] -= 1
+    def _count(self, entry: entries.Any, out: set[str]) -> None:
+        """Count calls; `out` are those that are out."""
+        match entry:
+            case Called(key):
+                self.begun[key] += 1
+                self.attempts[key] += 1
+                out.add(key)
+            case Retried(key):
+                self.attempts[key] += 1
+            case Answered(key):
+                out.discard(key)
+            case Withdrawn(key):
+                self.attempts[key] -= 1
+                out.discard(key)
+            case Opened():
+                self.losses.update(out)
+                out.clear()
+            case _:
+                pass
 
     def note(self, entry: Entry) -> None:
         """Write something down; it counts from the next `commit` on."""

@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from solvent.running.invoking import Call
     from solvent.running.records.journal import Journal
     from solvent.services import Caller, Handle
-    from solvent.workflow.model import Workflow
+    from solvent.workflow.model import Policy, Workflow
 
 CALLS_TOGETHER_MAX = 200
 SECONDS_TOGETHER_MAX = 0.05
 """How many calls wait for each other, and how long, so that they, and answers, are noted together."""
-LOST = "it was out when its process died, {} times; {} attempts were made"
+LOST = "it was out when its agent died, {} times, and `losses` allows {}"
 NOT_KEPT = "the answer of `{}` is not kept, and the call is made again should the run be resumed: {}"
 
 
@@ -91,10 +91,9 @@ class RecordedRun(WorkflowRun):
         is_strict: bool = False,
         **options: Any,
     ) -> None:
-        """With `is_strict`, the attempts of a call before its process died count, also the one that was out then.
+        """With `is_strict`, the attempts of a call before its process died count, and how often that has happened.
 
-        It is made again once at least. Where somebody has decided to resume the run it is made again in any case, and
-        has all its attempts again.
+        Where somebody has decided to resume the run it is made again in any case, and has all its attempts again.
         """
         super().__init__(workflow, inputs, **options)
         self.journal = journal
@@ -155,17 +154,19 @@ class RecordedRun(WorkflowRun):
     def _fresh(self, key: str, waiting: tuple[Flight, Call, Deferred]) -> Deferred | None:
         """Give a call that is to be made; one that was cancelled, or lost too often, is not."""
         flight, call, deferred = waiting
-        begun = self.journal.begun[key]
-        left = self._attempts_left(key, call) if self._is_strict else None
+        begun, losses = self.journal.begun[key], self.journal.losses[key]
+        policy = self._policy_of(call) if self._is_strict else None
         if deferred.is_cancelled:
             self._answers.put((flight, call, None, Failure("CANCELLED", "it was cancelled before it was called"), 0))
-        elif left == 0:
-            lost = LOST.format(begun - self.journal.withdrawn[key], self.journal.attempts[key])
-            self._answers.put((flight, call, None, Failure("LOST", lost), 0))
+        elif policy is not None and losses > policy.losses:
+            self._answers.put((flight, call, None, Failure("LOST", LOST.format(losses, policy.losses)), 0))
         else:
             journal = self.journal
             journal.called(key)
-            if left is not None:
+            if policy is not None:
+                # All lives of the run count together; what was lost with its agent has not failed.
+                failed = journal.attempts[key] - losses
+                left = max(1, policy.retries + 1 - failed)
                 deferred.allowance = Allowance(left, partial(self._try_again, flight, deferred))
             deferred.identity = CallIdentity(journal.run, self._out[flight][0], f"{journal.run}/{key}", begun > 0)
             return deferred
@@ -175,14 +176,10 @@ class RecordedRun(WorkflowRun):
         """Let a further attempt of a call be noted, and then made; called by any thread."""
         self._answers.put(Again(flight, deferred, begin))  # type: ignore[arg-type]
 
-    def _attempts_left(self, key: str, call: Call) -> int:
-        """Say how many attempts of a call there may be yet: all lives of the run count together."""
-        service, journal = self.workflow.service(call.service), self.journal
+    def _policy_of(self, call: Call) -> Policy:
+        service = self.workflow.service(call.service)
         assert service is not None
-        left = max(0, service.policy.retries + 1 - journal.attempts[key])
-        is_lost_again = journal.begun[key] - journal.withdrawn[key] > 1
-        # Whether the last attempt came to anything nobody knows: one more is made, but only once.
-        return left if is_lost_again else max(1, left)
+        return service.policy
 
     def _repeat(self, entry: entries.Any) -> None:
         """Do again what was done."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 KINDS = ("python", "shell", "http", "hocl", "workflow", "replay")
 POLICY_KEYS = tuple(Policy.__struct_fields__)
 SERVICE_KEYS = (*KINDS, "method", "options", *POLICY_KEYS)
-COUNTS = ("retries", "concurrency")
+COUNTS = ("retries", "concurrency", "losses")
 """The limits that are whole numbers; the others are seconds or calls per second."""
 ABOVE_ZERO = ("timeout", "concurrency", "rate", "heartbeat")
 
