@@ -77,7 +77,7 @@ class Following:
             records = self._space.read(self.found.logs, self._after, READ_MAX)
             for record in records:
                 try:
-                    noted = entries.read(record.data)
+                    noted = entries.read(record.data, self._space.get_blob)
                     place = int(record.log.removeprefix(below)) if below else -1
                 except ValueError as error:
                     said = f"record {record.position} of `{record.log}` does not read: {error}"

@@ -57,7 +57,7 @@ class Progress:
                 self._after = record.position
                 # A record that does not read is told of by the page of its run.
                 with suppress(ValueError):
-                    for entry in entries.read(record.data):
+                    for entry in entries.read(record.data, space.get_blob):
                         self._take(entry)
             if len(records) < READ_MAX:
                 break

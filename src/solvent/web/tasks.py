@@ -133,7 +133,7 @@ def _entries(space: Space, found: Found) -> Iterator[tuple[int, entries.Any]]:
             after = record.position
             place = record.log.removeprefix(found.logs)
             try:
-                noted = entries.read(record.data)
+                noted = entries.read(record.data, space.get_blob)
             except ValueError:
                 # The page of the run says so.
                 continue

@@ -131,9 +131,17 @@ class NatsSpace(Space):
 
     def append_each(self, appends: Sequence[Append]) -> list[int | SpaceError]:
         """Append records that have nothing to do with each other, one behind the other without waiting in between."""
-        if not appends:
-            return []
-        return _Soon(self._link, self._streams.records, [self._sending(one) for one in appends]).results()
+        results: dict[int, int | SpaceError] = {}
+        sendings: dict[int, Sending] = {}
+        for number, one in enumerate(appends):
+            try:
+                sendings[number] = self._sending(one)
+            except SpaceError as error:
+                results[number] = error
+        if sendings:
+            positions = _Soon(self._link, self._streams.records, [*sendings.values()]).results()
+            results |= zip(sendings, positions, strict=True)
+        return [results[number] for number in range(len(appends))]
 
     def append_soon(self, appends: Sequence[Append]) -> Promise:
         """Begin to `append_all` without waiting for it."""

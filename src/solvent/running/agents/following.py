@@ -50,7 +50,7 @@ class Journals:
             found = self._space.read(self._below, self._after, READ_MAX)
             for record in found:
                 try:
-                    noted = entries.read(record.data)
+                    noted = entries.read(record.data, self._space.get_blob)
                     place = int(record.log.removeprefix(self._below))
                 except ValueError as error:
                     said = f"record {record.position} of `{record.log}` does not read: {error}"

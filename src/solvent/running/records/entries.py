@@ -6,9 +6,12 @@ outside before what it rests on is in the log.
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class Entry(msgspec.Struct, frozen=True, tag=True, omit_defaults=True, array_like=True, gc=False):
@@ -89,9 +92,18 @@ class Ended(Entry, frozen=True, gc=False):
     at: float
 
 
+class Elsewhere(Entry, frozen=True, gc=False):
+    """All that the record says is in a blob: it is more than a record may have."""
+
+    blob: str
+
+
 Any: TypeAlias = Opened | Called | Retried | Answered | Signalled | Withdrawn | Heard | Ended
 _ENCODE = msgspec.msgpack.Encoder().encode
 _DECODE = msgspec.msgpack.Decoder(list[Any]).decode
+_DECODE_ELSEWHERE = msgspec.msgpack.Decoder(tuple[Elsewhere]).decode
+_ELSEWHERE = _ENCODE([Elsewhere("")])[:-1]
+"""What a record begins with whose entries are in a blob."""
 
 
 def write(entries: list[Entry]) -> bytes:
@@ -99,15 +111,17 @@ def write(entries: list[Entry]) -> bytes:
     return _ENCODE(entries)
 
 
-def read(data: bytes) -> list[Any]:
+def read(data: bytes, get_blob: Callable[[str], bytes]) -> list[Any]:
     """Give the entries of a record; `ValueError` if it is none."""
     try:
+        if data.startswith(_ELSEWHERE):
+            data = get_blob(_DECODE_ELSEWHERE(data)[0].blob)
         return _DECODE(data)
     except msgspec.MsgspecError as error:
         raise ValueError(str(error)) from error
 
 
 __all__ = [
-    "Answered", "Any", "Called", "Ended", "Entry", "Failure", "Heard", "Opened", "Retried", "Signalled", "Withdrawn",
-    "read", "write",
+    "Answered", "Any", "Called", "Elsewhere", "Ended", "Entry", "Failure", "Heard", "Opened", "Retried", "Signalled",
+    "Withdrawn", "read", "write",
 ]  # fmt: skip

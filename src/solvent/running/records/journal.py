@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from solvent.errors import Conflict, RecordProblem
 from solvent.live.space import Append
 from solvent.running.records import entries, values
-from solvent.running.records.entries import Answered, Called, Entry, Failure, Opened, Retried, Withdrawn
+from solvent.running.records.entries import Answered, Called, Elsewhere, Entry, Failure, Opened, Retried, Withdrawn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -141,10 +141,17 @@ class Journal:
         pending = self._pending
         if not pending:
             return []
-        record = entries.write(pending)
+        record = self._record()
         pending.clear()
         self._pending_bytes = 0
         return [Append(self.log, record, self._last)]
+
+    def _record(self) -> bytes:
+        """Make one record of what was written down: it counts as a whole, however much it is."""
+        record = entries.write(self._pending)
+        if len(record) > self.space.record_bytes_max // 2:
+            record = entries.write([Elsewhere(self.space.put_blob(record))])
+        return record
 
     @property
     def position(self) -> int:
@@ -161,7 +168,7 @@ class Journal:
         if not pending or self.is_read_only:
             pending.clear()
             return
-        record = entries.write(pending)
+        record = self._record()
         self._pending_bytes = 0
         try:
             self._last = self.space.append(self.log, record, expected=self._last)
@@ -192,7 +199,7 @@ def read_journal(space: Space, log: str) -> Iterator[tuple[int, entries.Any]]:
         found = space.read(log, after, READ_MAX)
         for record in found:
             try:
-                noted = entries.read(record.data)
+                noted = entries.read(record.data, space.get_blob)
             except ValueError as error:
                 raise RecordProblem("R403", f"record {record.position} of `{log}` does not read: {error}") from None
             for entry in noted:

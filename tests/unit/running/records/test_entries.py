@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from solvent.running.records import entries
-from solvent.running.records.entries import Answered, Called, Ended, Failure, Heard, Opened, Signalled
+from solvent.running.records.entries import Answered, Called, Elsewhere, Ended, Failure, Heard, Opened, Signalled
 
 ALL = [
     Opened("process 7 on here", 12.5),
@@ -20,21 +20,28 @@ ALL = [
     Heard(44),
     Ended("done", 16.0),
 ]
+NO_BLOBS = dict[str, bytes]().__getitem__
 
 
 def test_entries_are_read_as_they_were_written() -> None:
     """A record holds entries of all kinds, in their order."""
-    assert entries.read(entries.write(ALL)) == ALL
+    assert entries.read(entries.write(ALL), NO_BLOBS) == ALL
 
 
 def test_a_record_from_before_there_were_epochs_is_read() -> None:
     """Who opened a journal then did it in epoch 0."""
     data = msgspec.msgpack.encode([["Opened", "process 7 on here", 12.5]])
-    assert entries.read(data) == [Opened("process 7 on here", 12.5)]
+    assert entries.read(data, NO_BLOBS) == [Opened("process 7 on here", 12.5)]
 
 
 @pytest.mark.parametrize("data", [b"", b"\x93", b"\x91\x92\xa5Noone\x01", entries.write(ALL)[:-1]])
 def test_other_bytes_are_no_record(data: bytes) -> None:
     """What was cut, or says what nobody knows, is refused."""
     with pytest.raises(ValueError, match=r"."):
-        entries.read(data)
+        entries.read(data, NO_BLOBS)
+
+
+def test_entries_that_are_a_blob_are_read_from_there() -> None:
+    """What is too much for a record is told by one that names a blob."""
+    blobs = {"0" * 64: entries.write(ALL)}
+    assert entries.read(entries.write([Elsewhere("0" * 64)]), blobs.__getitem__) == ALL

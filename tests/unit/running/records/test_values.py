@@ -131,7 +131,7 @@ ANYTHING = st.recursive(
 )
 
 
-@examples(200)
+@examples(60)
 @given(ANYTHING)
 def test_any_value_is_kept_or_refused(value: Any) -> None:
     """Whatever a service may give comes back as it was, or is `Unrecordable`; nothing else is ever raised."""
