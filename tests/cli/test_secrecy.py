@@ -55,8 +55,8 @@ def test_nobody_sees_the_password(tmp_path: Path, url: str) -> None:
     with Command(*words, cwd=tmp_path) as agent:
         # Its words are seen for a moment before it starts itself anew; what is seen from then on is looked at.
         agent.wait_for("offers")
-        seen.append(Path(f"/proc/{agent.pid}/cmdline").read_text())
-        assert "agent" in seen[-1]
+        seen += [Path(f"/proc/{one}/cmdline").read_text() for one in processes_of(agent.pid)]
+        assert all("agent" in one for one in seen)
         submitted = started("submit", str(tmp_path / "env.yaml"), "--space", url, "--name", "env")
         result = started("resume", "env", "--space", url, "--format", "json")
         assert result.code == 0, result.err

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.errors import Conflict, SolventError
 from solvent.live.space import open_space
+from solvent.live.space.pulse_process import split_off
 from solvent.running.agents import Agent, submit
 from solvent.running.agents.offers import Offers
 from solvent.running.agents.place import Place
@@ -132,13 +133,14 @@ VARIANTS = {
 
 def agent(url: str, name: str, ttl: float, variant: str = "") -> None:
     """Be an agent until told to stop; `poor:X` has the service X only, `lacking:X` all but that."""
+    pulse = split_off(url, **_options(url))
     variant, _, known = variant.partition(":")
     is_whole, is_poor = variant not in {"poor", "lacking"}, variant == "poor"
     services = [one for one in SERVICES if is_whole or (one.name == known) == is_poor]
     offers = Offers({one.name: one for one in services}, predicates=["tests.live.agents_services:is_odd"])
     space = _opened(url)
     tell = lambda text: print(f"{time.monotonic():.3f} {text}", flush=True)  # noqa: E731
-    one = VARIANTS[variant](space, name, offers, ttl=ttl, jobs=JOBS, tell=tell)
+    one = VARIANTS[variant](space, name, offers, ttl=ttl, jobs=JOBS, tell=tell, pulse=pulse)
     signal.signal(signal.SIGTERM, lambda *_: one.stop())
     try:
         one.run()
@@ -158,12 +160,15 @@ def launcher(url: str, run: str, path: str) -> None:
             time.sleep(0.05)
 
 
+def _options(url: str) -> dict[str, Any]:
+    return {"patience": 3.0} if url.startswith("nats") else {}
+
+
 def _opened(url: str) -> Any:
-    patience: dict[str, Any] = {"patience": 3.0} if url.startswith("nats") else {}
     until = time.monotonic() + 60
     while True:
         try:
-            return open_space(url, **patience)
+            return open_space(url, **_options(url))
         except SolventError as error:
             # Somebody starts it again, as whoever keeps services running does.
             print(error.message, flush=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import random
 import time
@@ -83,6 +84,13 @@ def fill(size: int, *values: Any) -> bytes:
     return bytes([sum(one if isinstance(one, int) else 1 for one in values) % 256]) * size
 
 
+def keep(seconds: float) -> float:
+    """Keep the lock of the interpreter, in one call into C, so that no other thread runs."""
+    _note()
+    ctypes.PyDLL(None).usleep(int(seconds * 1e6))
+    return seconds
+
+
 def is_odd(value: Any) -> bool:
     """Reject odd results."""
     return isinstance(value, int) and value % 2 == 1
@@ -95,4 +103,5 @@ SERVICES = (
     Service("refuse4", function=refuse, policy=Policy(retries=3, backoff=1.0)),
     Service("stumble", function=stumble, policy=Policy(retries=1, backoff=0.0, losses=1)),
     Service("fill", function=fill),
+    Service("keep", function=keep),
 )

@@ -275,11 +275,11 @@ def test_one_that_begins_anew_takes_what_it_had(space: Space) -> None:
 def test_a_pulse_knows_when_it_may_have_been_taken_for_dead(space: Space) -> None:
     """It counts the times at which it was not written for longer than a lease; being fresh again hides none."""
     pulse = Pulse(space, fresh_part(), ttl=TTL)
-    pulse._write()
+    pulse._beats.write()
     assert (pulse.is_fresh(), pulse.lapses) == (True, 0)
-    pulse._write()
+    pulse._beats.write()
     assert pulse.lapses == 0
     time.sleep(TTL)
     assert not pulse.is_fresh()
-    pulse._write()
+    pulse._beats.write()
     assert (pulse.is_fresh(), pulse.lapses) == (True, 1)

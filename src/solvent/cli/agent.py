@@ -51,12 +51,16 @@ def main(arguments: list[str]) -> int:
 
 def _run(options: Namespace) -> int:
     from solvent.live.space import open_space
+    from solvent.live.space.pulse_process import split_off
+
+    url = _space(options)
+    # Before anything else: services and their modules may start threads.
+    pulse = split_off(url, is_durable=not options.no_sync)
     from solvent.running.agents.agent import Agent
     from solvent.running.agents.stopping import Stopper
     from solvent.running.interpreter import few_collections
 
     offers = offers_from(options.services, trusts_all=options.trust_all)
-    url = _space(options)
     name = _name(options.name)
     log = Log(
         _own_output(), is_json="json" in (options.log_format, options.format), level=options.log_level, agent=name
@@ -70,6 +74,7 @@ def _run(options: Namespace) -> int:
             jobs=options.jobs,
             tell=observed.hear,
             observe=observed.observe,
+            pulse=pulse,
         )
         observed.watch(agent)
         for number in (signal.SIGTERM, signal.SIGINT):

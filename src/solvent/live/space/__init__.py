@@ -1,15 +1,19 @@
 """Spaces: where what must survive a crash is kept.
 
 Reading order: interface (what is asked of a space); sqlite (one file, any number of processes of one machine); nats
-(servers, any number of machines); leases (who is alive, and who has what); journal (what a node must not forget).
+(servers, any number of machines); leases (who is alive, and who has what); beats and
+pulse_process (how an agent says that it is alive); journal (what a node must not forget).
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from solvent.errors import Conflict, SpaceError
 from solvent.live.space.interface import Append, Entry, Record, Space, Watch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _SERVERS = ("nats://", "tls://", "ws://", "wss://")
 
@@ -21,13 +25,18 @@ def open_space(url: str, **options: Any) -> Space:
     `tls://`, are servers, several of them joined by commas. Options of all: `is_durable`, `record_bytes_max`,
     `blob_bytes_max`, `patience` (seconds to wait for others, or for a server that is away); more see the back ends.
     """
+    return opener_of(url)(url, **options)
+
+
+def opener_of(url: str) -> Callable[..., Space]:
+    """Import what a space needs, by where it is, and give what opens it."""
     if url.startswith(_SERVERS):
         from solvent.live.space.nats import open_nats
 
-        return open_nats(url, **options)
+        return open_nats
     from solvent.live.space.sqlite import open_sqlite
 
-    return open_sqlite(url, **options)
+    return open_sqlite
 
 
-__all__ = ["Append", "Conflict", "Entry", "Record", "Space", "SpaceError", "Watch", "open_space"]
+__all__ = ["Append", "Conflict", "Entry", "Record", "Space", "SpaceError", "Watch", "open_space", "opener_of"]

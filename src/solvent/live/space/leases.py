@@ -26,12 +26,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import msgspec
 
 from solvent.errors import Conflict, SpaceError
+from solvent.live.space.beats import NOTES_BYTES, Beats, Notes
 from solvent.live.space.interface import Entry, check_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from solvent.live.space.interface import Space
+    from solvent.live.space.pulse_process import PulseProcess
 
 AGENTS = "agents/"
 TTL = 10.0
@@ -49,29 +51,38 @@ class Holder(NamedTuple):
 
 
 class Pulse:
-    """One's own pulse: a key that is written every quarter of `ttl` by a thread of its own.
+    """One's own pulse: a key that is written every quarter of `ttl`, by a process of its own or else by a thread.
 
     What goes wrong with it is kept in `error`, and it is tried again: that nobody hears of this agent is for
     `is_fresh` to tell. `about` is what others may want to know; `pulse_from_value` gives it back.
     """
 
-    def __init__(self, space: Space, agent: str, *, ttl: float = TTL, about: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        space: Space,
+        agent: str,
+        *,
+        ttl: float = TTL,
+        about: Mapping[str, Any] | None = None,
+        process: PulseProcess | None = None,
+    ) -> None:
         self.agent = agent
         self.ttl = _checked(ttl)
         self.error: SpaceError | None = None
         self._space = space
         self._key = check_name(AGENTS + agent)
         self._about = {"host": socket.gethostname(), "pid": os.getpid(), "started": time.time(), **(about or {})}
-        self._count = 0
-        self._written_at = -math.inf
-        #: How often others may have presumed this agent dead, though it was not: it was stopped, or was not heard.
-        self.lapses = 0
+        self._process = process
+        self._notes = Notes(bytearray(NOTES_BYTES)) if process is None else process.notes
+        self._beats = Beats(space, self._key, self._about, self.ttl, self._notes)
         self._is_over = threading.Event()
         self._thread = threading.Thread(target=self._beat, name=f"pulse of {agent}", daemon=True)
 
     def start(self) -> Self:
         """Write it for the first time, and go on doing so; raise `SpaceError` where that is not possible."""
-        self._write()
+        self._beats.write()
+        if self._process is not None:
+            self._process.begin(self._key, self._about, ttl=self.ttl, pause=self.ttl / BEATS_PER_TTL)
         self._thread.start()
         return self
 
@@ -80,29 +91,32 @@ class Pulse:
         self._is_over.set()
         if self._thread.ident is not None:
             self._thread.join()
+        if self._process is not None:
+            self._process.end()
         with suppress(SpaceError):
             self._space.delete(self._key)
 
     def is_fresh(self) -> bool:
         """Whether others cannot have presumed this agent dead: less than `ttl` since the last pulse began."""
-        return time.monotonic() - self._written_at < self.ttl
+        return self._notes.is_fresh(self.ttl)
+
+    @property
+    def lapses(self) -> int:
+        """How often others may have presumed this agent dead, though it was not: it was stopped, or was not heard."""
+        return self._notes.lapses
 
     def _beat(self) -> None:
         while not self._is_over.wait(self.ttl / BEATS_PER_TTL):
             try:
-                self._write()
+                if self._process is not None and self._process.is_alive():
+                    # It has a connection of its own: this one may be cut while that is not.
+                    self._space.get(self._key)
+                else:
+                    self._beats.write()
                 self.error = None
             except SpaceError as error:
                 self.error = error
-
-    def _write(self) -> None:
-        began = time.monotonic()
-        self._count += 1
-        self._space.put(self._key, msgspec.msgpack.encode({**self._about, "count": self._count, "ttl": self.ttl}))
-        if time.monotonic() - self._written_at >= self.ttl and math.isfinite(self._written_at):
-            # Before it is fresh again, so that nobody takes it for one that always was.
-            self.lapses += 1
-        self._written_at = began
+            self._notes.is_away = self.error is not None
 
     def __enter__(self) -> Self:
         return self.start()

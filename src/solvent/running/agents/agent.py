@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from solvent.live.space import Record, Space
+    from solvent.live.space.pulse_process import PulseProcess
     from solvent.running.agents.place import Place
     from solvent.running.agents.telling import Observe, Told
 
@@ -54,8 +55,12 @@ class Agent:
         jobs: int | None = None,
         tell: Callable[[Told], None] = lambda _: None,
         observe: Observe = lambda *_: None,
+        pulse: PulseProcess | None = None,
     ) -> None:
-        """`tell` hears what happens to places and runs; `observe` gives who hears of the calls of a run."""
+        """`tell` hears what happens to places and runs; `observe` gives who hears of the calls of a run.
+
+        `pulse` beats for the agent, whatever its services do; without one a thread does.
+        """
         self.name = name
         self.cases: dict[str, Case] = {}
         self._space = space
@@ -67,7 +72,7 @@ class Agent:
         self._observe = observe
         self.turns = 0
         about = {"services": offers.marks(), "trusts_all": offers.trusts_all}
-        self._pulse = Pulse(space, name, ttl=ttl, about=about)
+        self._pulse = Pulse(space, name, ttl=ttl, about=about, process=pulse)
         self._shares = Shares(space, name, ttl)
         self._keeper = Keeper(space, is_away)
         self._came: SimpleQueue[Any] = SimpleQueue()

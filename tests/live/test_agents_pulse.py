@@ -1,0 +1,110 @@
+"""The pulse of an agent is beaten by a process of its own: as long as the agent could act, and no longer."""
+
+from __future__ import annotations
+
+import os
+import signal
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from solvent.live.space.leases import AGENTS
+from solvent.running.records.entries import Opened
+from solvent.workflow.model import Task, Value, Workflow
+from tests.live.agents_faults import RUN, together
+from tests.live.agents_services import SERVICES
+from tests.live.agents_workflows import chain
+from tests.live.agents_world import World, until
+from tests.live.space_servers import served
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.live.agents_world import Member
+
+LEASE_MIN = 2.0
+"""The shortest that is promised to hold on a busy machine."""
+
+
+def _state(pid: int) -> tuple[str, int]:
+    """Give the state of a process and its parent."""
+    try:
+        words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return "", 0
+    return words[0], int(words[1])
+
+
+def _has_ended(pid: int) -> bool:
+    return _state(pid)[0] in ("", "Z", "X")
+
+
+@contextmanager
+def _one() -> Iterator[tuple[World, Member, int]]:
+    """Give an agent, and the number of the process that beats for it."""
+    with World() as world:
+        [member] = world.start()
+        together(world, 1)
+        pids = [int(one.name) for one in Path("/proc").iterdir() if one.name.isdecimal()]
+        [pulse] = [one for one in pids if _state(one)[1] == member.process.pid]
+        yield world, member, pulse
+
+
+def _called_once(world: World) -> None:
+    workflow = Workflow("one", (Task("T", "keep", (Value(2.5 * LEASE_MIN),)),), SERVICES)
+    world.start(2)
+    together(world, 2)
+    world.submit(RUN, workflow)
+    assert world.until_over(RUN).state == "done"
+    assert [line.is_repeated for line in world.lines()] == [False]
+    [journal] = world.journals(RUN)
+    assert sum(isinstance(one, Opened) for one in journal) == 1
+
+
+def test_a_service_may_keep_the_lock_of_the_interpreter() -> None:
+    """For as long as it does, no thread of its agent runs; nobody takes over, and it is called once."""
+    with World(ttl=LEASE_MIN) as world:
+        _called_once(world)
+
+
+@pytest.mark.soak
+def test_a_service_may_keep_the_lock_of_the_interpreter_far_away() -> None:
+    """The same with a server."""
+    with served() as url, World(url, ttl=LEASE_MIN) as world:
+        _called_once(world)
+
+
+def test_the_pulse_dies_with_its_agent() -> None:
+    """When an agent is killed nobody beats for it."""
+    with _one() as (_, member, pulse):
+        member.kill()
+        until(lambda: _has_ended(pulse), member.said)
+
+
+def test_an_agent_that_loses_its_pulse_beats_by_itself() -> None:
+    """The process that beats is killed: the agent is heard of as before, and works."""
+    with _one() as (world, member, pulse):
+        os.kill(pulse, signal.SIGKILL)
+        until(lambda: _state(pulse)[0] == "", member.said)
+        [before] = world.space.keys(AGENTS).values()
+        until(lambda: list(world.space.keys(AGENTS).values()) != [before], member.said)
+        world.submit(RUN, chain(2))
+        assert world.until_over(RUN).state == "done"
+
+
+def test_a_pulse_that_was_stopped_goes_on() -> None:
+    """An agent that can act lets the process that beats for it go on."""
+    with _one() as (_, member, pulse):
+        os.kill(pulse, signal.SIGSTOP)
+        until(lambda: _state(pulse)[0] not in ("T", "t"), member.said)
+        assert not _has_ended(pulse)
+
+
+def test_an_agent_that_leaves_takes_its_pulse_away() -> None:
+    """It ends in order: its key is gone, and so is the process."""
+    with _one() as (world, member, pulse):
+        member.send(signal.SIGTERM)
+        member.process.wait(60)
+        assert (world.space.keys(AGENTS), _has_ended(pulse)) == ({}, True), member.said()
