@@ -6,8 +6,13 @@
 
 PYTHON       ?= python3
 FUZZ_SECONDS ?= 60
-# How many processes share the tests: `auto` is one for each processor, 0 is none but the one that was started.
-JOBS         ?= auto
+# How many processes share the tests; 0 is none but the one that was started. Tests wait for others now and then, so one
+# more than there are processors keeps all of these busy.
+JOBS         ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+
+# What was compiled once is kept, also where Python is told otherwise: hundreds of modules of tests are rewritten by
+# pytest before they run, and imported anew by many processes.
+unexport PYTHONDONTWRITEBYTECODE
 
 VENV := .venv
 BIN  := $(VENV)/bin

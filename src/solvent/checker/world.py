@@ -7,12 +7,14 @@ parts (see `packing`) and builds a world only where a model wants to see one.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from solvent.protocols.machine import Effects, NodeId, PeerRestarted, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+_Seen = TypeVar("_Seen")
 
 
 class Missed(PeerRestarted, frozen=True, gc=False):
@@ -83,4 +85,17 @@ class World(Value, frozen=True, gc=False):
         return not any(self.channels) and not any(one.questions or one.unfinished for one in self.nodes)
 
 
-__all__ = ["Budget", "Local", "Missed", "World"]
+def seen_once(look: Callable[[World], _Seen]) -> Callable[[World], _Seen]:
+    """Let the invariants of a model share what they look at: it is made for the first of them that sees a world."""
+    last: tuple[World, _Seen] | None = None
+
+    def shared(world: World) -> _Seen:
+        nonlocal last
+        if last is None or last[0] is not world:
+            last = world, look(world)
+        return last[1]
+
+    return shared
+
+
+__all__ = ["Budget", "Local", "Missed", "World", "seen_once"]

@@ -7,7 +7,7 @@ and, where the protocol claims liveness, no fair run may go round without a reac
 
 from __future__ import annotations
 
-from functools import lru_cache, partial
+from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from immutables import Map
 
 from solvent.checker.model import Asking, Crashes, Model
 from solvent.checker.models.capture_names import adaptive_names, moving_names
+from solvent.checker.world import seen_once
 from solvent.protocols.capture import broken
 from solvent.protocols.capture.adaptive import Adaptive
 from solvent.protocols.capture.invariants import SAFETY, Scene, is_released
@@ -153,7 +154,7 @@ def _model(
 ) -> Model:
     is_moving = isinstance(machines[0], Moving)
     # Every invariant looks at the same world; its scene is put together once.
-    scene = lru_cache(maxsize=1)(partial(_scene, moving_recovered if is_moving else recovered, configs))
+    scene = seen_once(partial(_scene, moving_recovered if is_moving else recovered, configs))
     known = Map({item: 0 for share in layout.shares for item, _ in share})
     return Model(
         machines=machines,

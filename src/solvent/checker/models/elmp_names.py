@@ -5,6 +5,7 @@ All claims in these worlds are of the whole resource, so that a process has no m
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
     from solvent.checker.world import World
 
+_PARTS_KEPT = 2**16
+"""How many parts of worlds are remembered: worlds are very many, their parts few."""
 _NUMBERS_MAX = 3
 """At most two requests of a process are known anywhere."""
 _TURNS: dict[type, str] = {
@@ -57,16 +60,36 @@ _NUMBERS: dict[type, tuple[str, int]] = {
 
 def standard(world: World) -> World:
     """Give turns their ranks, and requests numbers from a few: only which came first matters, or which is the same."""
-    turns = {0}
+    parts = (*world.nodes, *world.channels, world.ghost, world.requests)
+    turns = [*map(_turns_in, parts)]
+    ranks = {turn: rank for rank, turn in enumerate(sorted({0}.union(*turns)))}
+    renamed = [_ranked(part, tuple([ranks[turn] for turn in known])) for part, known in zip(parts, turns, strict=True)]
+    count = len(world.nodes)
+    return replace(
+        world,
+        nodes=tuple(renamed[:count]),
+        channels=tuple(renamed[count:-2]),
+        ghost=renamed[-2],
+        requests=renamed[-1],
+    )
+
+
+@lru_cache(_PARTS_KEPT)
+def _turns_in(part: Any) -> tuple[int, ...]:
+    turns = set[int]()
 
     def note(turn: int) -> int:
         turns.add(turn)
         return turn
 
-    _renamed(world, note)
-    ranks = {turn: rank for rank, turn in enumerate(sorted(turns))}
-    renamed: World = _renamed(world, ranks.__getitem__)
-    return renamed
+    _renamed(part, note)
+    return tuple(sorted(turns))
+
+
+@lru_cache(_PARTS_KEPT)
+def _ranked(part: Any, ranks: tuple[int, ...]) -> Any:
+    """Give a part of a world with the ranks of its turns, in their order, instead of them."""
+    return _renamed(part, dict(zip(_turns_in(part), ranks, strict=True)).__getitem__)
 
 
 def _renamed(value: Any, rename: Callable[[int], int]) -> Any:

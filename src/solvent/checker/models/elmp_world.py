@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from solvent.checker.model import Asking as AskingMode
 from solvent.checker.model import Model
 from solvent.checker.models.elmp_names import standard
+from solvent.checker.world import seen_once
 from solvent.protocols.elmp.invariants import SAFETY, Scene
 from solvent.protocols.elmp.messages import Seat
 from solvent.protocols.elmp.process import Elmp, Process
@@ -236,7 +237,7 @@ def elmp(
         ghost=Seen(),
         observe=_observe,
         invariants=(
-            *(_invariant(check, config) for check in SAFETY),
+            *_invariants(config),
             *([turns_come_in_order] if is_in_order else []),
             *([] if is_endless else [nobody_asks_again_and_again(1 + _TURNS_MAX * len(requests))]),
         ),
@@ -267,7 +268,7 @@ def endless(
         requests=(*((one, Request()) for one in wanting), request),
         ghost=False,
         observe=lambda ghost, who, told: ghost or (who == node and isinstance(told, outcome)),
-        invariants=tuple(_invariant(check, config) for check in SAFETY),
+        invariants=_invariants(config),
         goal=lambda world: bool(world.ghost),
         canonical=standard,
     )
@@ -288,9 +289,14 @@ def _with(machine: Elmp, user: type[User], desk: type[Process]) -> Elmp:
     return one
 
 
-def _invariant(check: Callable[[Scene], str | None], config: ElmpConfig) -> Callable[[World], str | None]:
+def _invariants(config: ElmpConfig) -> tuple[Callable[[World], str | None], ...]:
+    scene = seen_once(lambda world: Scene(world.states, tuple(world.messages()), config))
+    return tuple(_invariant(check, scene) for check in SAFETY)
+
+
+def _invariant(check: Callable[[Scene], str | None], scene: Callable[[World], Scene]) -> Callable[[World], str | None]:
     def holds(world: World) -> str | None:
-        return check(Scene(world.states, tuple(world.messages()), config))
+        return check(scene(world))
 
     holds.__name__ = check.__name__
     return holds

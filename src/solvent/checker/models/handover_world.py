@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from solvent.checker.model import Asking, Crashes, Model
 from solvent.checker.models.handover_tenant import DEAD, Fetch, R, S, Tenant, Use, Wrote
+from solvent.checker.world import seen_once
 from solvent.protocols.elmp.process import seats
 from solvent.protocols.elmp.state import ElmpState, Idle, Out, Place
 from solvent.protocols.elmp.vocabulary import Data, Dropped, Fetched, Granted, Leave, Left, Release, Request
@@ -130,7 +131,7 @@ def turns_come_in_order(world: World) -> str | None:
     if node is None:
         return None
     scene = scene_of(world)
-    return f"{node} was granted an earlier turn after a later one" if node in scene.counting() else None
+    return f"{node} was granted an earlier turn after a later one" if node in scene.counting else None
 
 
 def who_has_given_up_is_granted_nothing(world: World) -> str | None:
@@ -146,7 +147,7 @@ def what_was_released_is_there(world: World) -> str | None:
         return None
     for resource in scene.resources():
         version = world.ghost.versions.get(resource, 0)
-        parts = [state.resources[resource] for state in scene.counting().values() if resource in state.resources]
+        parts = [state.resources[resource] for state in scene.counting.values() if resource in state.resources]
         for data in [place.data for part in parts for place in part.places if place.has_token]:
             named = 0 if data is None else data.version
             if named != version:
@@ -159,7 +160,7 @@ def what_is_there_counts(world: World) -> str | None:
     scene = scene_of(world)
     if not scene.is_at_peace():
         return None
-    parts = [state.resources[R] for state in scene.counting().values() if R in state.resources]
+    parts = [state.resources[R] for state in scene.counting.values() if R in state.resources]
     named = [
         place.data.version for part in parts for place in part.places if place.has_token and place.data is not None
     ]
@@ -285,7 +286,7 @@ def space(
         observe=_observer(patient),
         observe_crash=_lost,
         invariants=(
-            *(_invariant(check, config) for check in SAFETY),
+            *_invariants(config),
             the_space_is_one,
             *([who_has_given_up_is_granted_nothing] if patient else []),
             *([what_is_there_counts] if has_data else []),
@@ -338,9 +339,14 @@ def _answers(keepers: frozenset[NodeId], patient: Wishes) -> Callable[[World, No
     return answer
 
 
-def _invariant(check: Callable[[Scene], str | None], config: SpaceConfig) -> Callable[[World], str | None]:
+def _invariants(config: SpaceConfig) -> list[Callable[[World], str | None]]:
+    scene = seen_once(lambda world: scene_of(world, config))
+    return [_invariant(check, scene) for check in SAFETY]
+
+
+def _invariant(check: Callable[[Scene], str | None], scene: Callable[[World], Scene]) -> Callable[[World], str | None]:
     def holds(world: World) -> str | None:
-        return check(scene_of(world, config))
+        return check(scene(world))
 
     holds.__name__ = check.__name__
     return holds

@@ -7,12 +7,13 @@ without. Where nothing gets lost and a token rests until nothing else can happen
 
 from __future__ import annotations
 
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from solvent.checker.model import Model, Network, Timers
+from solvent.checker.world import seen_once
 from solvent.protocols.machine import NodeId, Report, Requested, SetTimer, TimerFired
 from solvent.protocols.token import broken
 from solvent.protocols.token.invariants import SAFETY, who_borrows_it_waits_for_it
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from solvent.protocols.token.state import TokenState, TokenStep
 
 _USE = "use"
+_PARTS_KEPT = 2**16
+"""How many nodes and channels are remembered: worlds are very many, their parts few."""
 
 
 class TakesTime(Ring):
@@ -58,29 +61,45 @@ class WantsItAgain(TakesTime):
 
 def _standard(world: World) -> World:
     """Give stamps their ranks: only which came first matters, and the token counts its visits for ever."""
-    seen: set[int] = set()
-
-    def note(stamp: int) -> int:
-        seen.add(stamp)
-        return stamp
-
-    _stamped(world, note)
-    ranks = {stamp: rank for rank, stamp in enumerate(sorted(stamp for stamp in seen if stamp >= 0))}
+    parts = (*world.nodes, *world.channels)
+    stamps = [*map(_stamps_in, parts)]
+    ranks = {stamp: rank for rank, stamp in enumerate(sorted(one for one in set().union(*stamps) if one >= 0))}
     if all(stamp == rank for stamp, rank in ranks.items()):
         return world
-    return _stamped(world, lambda stamp: ranks.get(stamp, stamp))
+    renamed = [
+        _ranked(part, tuple([ranks.get(stamp, stamp) for stamp in known]))
+        for part, known in zip(parts, stamps, strict=True)
+    ]
+    count = len(world.nodes)
+    return replace(world, nodes=tuple(renamed[:count]), channels=tuple(renamed[count:]))
 
 
-def _stamped(world: World, name: Callable[[int], int]) -> World:
-    nodes = []
-    for local in world.nodes:
-        state = replace(local.state, stamp=name(local.state.stamp))
-        if state.token is not None:
-            state = replace(state, token=replace(state.token, visits=name(state.token.visits)))
-        delayed = tuple(replace(one, stamp=name(one.stamp)) for one in state.delayed)
-        nodes.append(replace(local, state=replace(state, delayed=delayed)))
-    channels = tuple(tuple(_message(item, name) for item in items) for items in world.channels)
-    return replace(world, nodes=tuple(nodes), channels=channels)
+@lru_cache(_PARTS_KEPT)
+def _stamps_in(part: Any) -> tuple[int, ...]:
+    stamps = set[int]()
+
+    def note(stamp: int) -> int:
+        stamps.add(stamp)
+        return stamp
+
+    _stamped(part, note)
+    return tuple(sorted(stamps))
+
+
+@lru_cache(_PARTS_KEPT)
+def _ranked(part: Any, ranks: tuple[int, ...]) -> Any:
+    """Give a node or a channel with the ranks of its stamps, in their order, instead of them."""
+    return _stamped(part, dict(zip(_stamps_in(part), ranks, strict=True)).__getitem__)
+
+
+def _stamped(part: Any, name: Callable[[int], int]) -> Any:
+    if isinstance(part, tuple):
+        return tuple([_message(item, name) for item in part])
+    state = replace(part.state, stamp=name(part.state.stamp))
+    if state.token is not None:
+        state = replace(state, token=replace(state.token, visits=name(state.token.visits)))
+    delayed = tuple(replace(one, stamp=name(one.stamp)) for one in state.delayed)
+    return replace(part, state=replace(state, delayed=delayed))
 
 
 def _message(item: Any, name: Callable[[int], int]) -> Any:
@@ -101,9 +120,14 @@ def _observe(ghost: tuple[int, ...], node: NodeId, outcome: Any) -> tuple[int, .
     return ghost
 
 
+@seen_once
+def _seen(world: World) -> tuple[tuple[Any, ...], list[Any]]:
+    return world.states, [message for _, _, message in world.messages()]
+
+
 def _invariant(check: Callable[..., str | None]) -> Callable[[World], str | None]:
     def holds(world: World) -> str | None:
-        return check(world.states, [message for _, _, message in world.messages()])
+        return check(*_seen(world))
 
     holds.__name__ = check.__name__
     return holds

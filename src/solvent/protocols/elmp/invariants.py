@@ -7,8 +7,10 @@ must hang together.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -35,7 +37,8 @@ from solvent.protocols.elmp.state import ElmpConfig, ElmpState, Joining, Out, Pl
 from solvent.protocols.machine import NodeId
 
 
-class Scene(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Scene:
     """All processes at one moment."""
 
     states: tuple[ElmpState, ...]
@@ -43,8 +46,9 @@ class Scene(NamedTuple):
     messages: tuple[tuple[NodeId, NodeId, Any], ...]
     config: ElmpConfig
 
+    @cached_property
     def members(self) -> list[NodeId]:
-        """Give the processes that take part; one that has been let go, and is about to hear it, does not."""
+        """The processes that take part; one that has been let go, and is about to hear it, does not."""
         gone = {to for _, to, message in self.messages if isinstance(message, Agreed)}
         return [
             NodeId(node)
@@ -53,8 +57,9 @@ class Scene(NamedTuple):
             and not (node in gone and state.departure is not None and state.departure.heir is None)
         ]
 
+    @cached_property
     def under_way(self) -> list[tuple[NodeId, Any]]:
-        """Give recipients and messages that were not taken: those on their way, and those that came too early."""
+        """Recipients and messages that were not taken: those on their way, and those that came too early."""
         found = [(to, message) for _, to, message in self.messages]
         for node, state in enumerate(self.states):
             found += [(NodeId(node), message) for _, message in state.early]
@@ -62,11 +67,12 @@ class Scene(NamedTuple):
                 found.append((NodeId(node), state.swap.upper))
         return found
 
+    @cached_property
     def is_tree_at_rest(self) -> bool:
         """Whether nobody is changing seats, or has been told that it may."""
         if any(state.swap is not None or state.gathering is not None for state in self.states):
             return False
-        under_way = self.under_way()
+        under_way = self.under_way
         heirs = [state.departure.heir if state.departure is not None else None for state in self.states]
         return not any(
             isinstance(message, Upper | Lower | Rise) or (isinstance(message, Agreed) and heirs[to] is not None)
@@ -80,7 +86,7 @@ class Scene(NamedTuple):
 def tokens(scene: Scene) -> list[str]:
     """Say where tokens are."""
     found = [f"at {node}" for node, state in enumerate(scene.states) for place in state.places if place.has_token]
-    return found + [f"on its way to {to}" for to, message in scene.under_way() if isinstance(message, Token)]
+    return found + [f"on its way to {to}" for to, message in scene.under_way if isinstance(message, Token)]
 
 
 def there_is_one_token(scene: Scene) -> str | None:
@@ -88,7 +94,7 @@ def there_is_one_token(scene: Scene) -> str | None:
     found = tokens(scene)
     if len(found) > 1:
         return f"there are tokens {', '.join(found)}"
-    return None if found or not scene.members() else "the token is lost"
+    return None if found or not scene.members else "the token is lost"
 
 
 def what_excludes_each_other_is_not_held_together(scene: Scene) -> str | None:
@@ -122,8 +128,8 @@ def who_is_asked_takes_part(scene: Scene) -> str | None:
         if (node, use.number, over) not in answered
     }
     asked |= {node for state in scene.states for place in state.places for node, *_ in place.active}
-    asked |= {node for _, one in scene.under_way() if isinstance(one, Token) for node, *_ in one.active}
-    gone = asked.difference(scene.members())
+    asked |= {node for _, one in scene.under_way if isinstance(one, Token) for node, *_ in one.active}
+    gone = asked.difference(scene.members)
     return f"{sorted(gone)} have left and cannot say whether their claims are over" if gone else None
 
 
@@ -156,7 +162,7 @@ def _first(scene: Scene) -> Ref | None:
 def _given(scene: Scene) -> list[Given]:
     """Give places of which their processes have not heard."""
     found: list[Given] = []
-    for _, message in scene.under_way():
+    for _, message in scene.under_way:
         if isinstance(message, Won):
             found += message.places
         elif isinstance(message, Rise):
@@ -172,7 +178,7 @@ def _trails(scene: Scene) -> list[tuple[Ref, ...]]:
         for place in state.places
         if place.trail is not None and place.next is not None
     ]
-    tokens = [(to, one) for to, one in scene.under_way() if isinstance(one, Token) and one.trail is not None]
+    tokens = [(to, one) for to, one in scene.under_way if isinstance(one, Token) and one.trail is not None]
     return found + [((to, one.turn), *_behind(one.turn, one.trail)) for to, one in tokens if one.trail is not None]
 
 
@@ -225,7 +231,7 @@ def the_queue_is_a_doubly_linked_list(scene: Scene) -> str | None:
 
 def the_root_knows_the_last(scene: Scene) -> str | None:
     """The paper's Invariant 1: the root is the end of the queue; or, if it changes seats seldom, knows it."""
-    if not scene.is_tree_at_rest() or scene.messages:
+    if not scene.is_tree_at_rest or scene.messages:
         return None
     last = [ref for ref, place in _places(scene).items() if place.is_last]
     for node, state in enumerate(scene.states):
@@ -239,15 +245,15 @@ def the_root_knows_the_last(scene: Scene) -> str | None:
 def there_is_one_root(scene: Scene) -> str | None:
     """One process, or one seat on its way, gives ranks and turns."""
     roots = [node for node, state in enumerate(scene.states) if state.seat.ranks]
-    roots += [to for to, message in scene.under_way() if isinstance(message, Upper) and message.seat.ranks]
+    roots += [to for to, message in scene.under_way if isinstance(message, Upper) and message.seat.ranks]
     if len(roots) > 1:
         return f"there are roots {roots}"
-    return "there is no root" if not roots and scene.members() else None
+    return "there is no root" if not roots and scene.members else None
 
 
 def the_tree_hangs_together(scene: Scene) -> str | None:
     """Whoever takes part can be reached from anybody (Lemma 5), over parents, children and seats on their way."""
-    members = scene.members()
+    members = scene.members
     near: dict[NodeId, set[NodeId]] = {node: set() for node in members}
 
     def join(one: NodeId, others: set[NodeId]) -> None:
@@ -259,7 +265,7 @@ def the_tree_hangs_together(scene: Scene) -> str | None:
     for node in members:
         state = scene.states[node]
         join(node, _named(state.seat) | ({state.swap.other} if state.swap is not None else set()))
-    for to, message in scene.under_way():
+    for to, message in scene.under_way:
         if isinstance(message, Upper | Lower):
             join(to, _named(message.seat))
         elif isinstance(message, Seated):
@@ -281,9 +287,9 @@ def _named(seat: Seat) -> set[NodeId]:
 
 def the_tree_is_whole(scene: Scene) -> str | None:
     """Where nobody is changing seats: parents and children know each other, all lead to the root, none has too many."""
-    if not scene.is_tree_at_rest():
+    if not scene.is_tree_at_rest:
         return None
-    states, members = scene.states, scene.members()
+    states, members = scene.states, scene.members
     coming = {to for _, to, message in scene.messages if isinstance(message, Welcome)}
     parents: dict[NodeId, NodeId] = {}
     for node in members:
@@ -317,10 +323,10 @@ def _cycle(scene: Scene, members: list[NodeId]) -> str | None:
 
 def at_rest_sizes_are_known(scene: Scene) -> str | None:
     """Where nothing is under way, heights and weights are what they are said to be, and no tree is too high."""
-    if scene.messages or not scene.is_tree_at_rest():
+    if scene.messages or not scene.is_tree_at_rest:
         return None
     states = scene.states
-    for node in scene.members():
+    for node in scene.members:
         seat = states[node].seat
         size = (
             1 + max((child[1] for child in seat.children), default=-1),
@@ -342,8 +348,8 @@ def the_data_is_where_it_is_said_to_be(scene: Scene) -> str | None:
     """Whoever the token names as the holder of the data takes part (E8)."""
     data = [place.data for state in scene.states for place in state.places if place.has_token]
     data += [use.data for state in scene.states for use in state.uses if use.is_held]
-    data += [message.data for _, message in scene.under_way() if isinstance(message, Token)]
-    members = scene.members()
+    data += [message.data for _, message in scene.under_way if isinstance(message, Token)]
+    members = scene.members
     for one in data:
         if one is not None and one.holder not in members:
             return f"version {one.version} of the data was at {one.holder}, which has left"

@@ -9,7 +9,9 @@ is void. So what counts is what those have that the last epoch knows.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from solvent.protocols.elmp import invariants as elmp
 from solvent.protocols.elmp.state import ElmpConfig, ElmpState, Joining, Out
@@ -24,7 +26,8 @@ if TYPE_CHECKING:
     from solvent.protocols.machine import NodeId
 
 
-class Scene(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Scene:
     """All processes that live, at one moment."""
 
     states: dict[NodeId, SpaceState]
@@ -32,13 +35,14 @@ class Scene(NamedTuple):
     messages: tuple[tuple[NodeId, NodeId, Any], ...]
     config: ElmpConfig
 
-    @property
+    @cached_property
     def epoch(self) -> Ballot:
         """The last epoch that has begun anywhere."""
         return max((one.standing.epoch for one in self.states.values()), default=NOBODY)
 
+    @cached_property
     def counting(self) -> dict[NodeId, SpaceState]:
-        """Give the processes that the last epoch knows."""
+        """The processes that the last epoch knows."""
         known = {
             node for one in self.states.values() if one.standing.epoch == self.epoch for node in one.standing.members
         }
@@ -48,7 +52,7 @@ class Scene(NamedTuple):
 
     def is_at_peace(self) -> bool:
         """Whether all that the last epoch knows live in it, and no repair is under way."""
-        counting = self.counting()
+        counting = self.counting
         return all(
             one.standing.is_running and one.standing.epoch == self.epoch and counting.keys() >= set(_expected(one))
             for one in counting.values()
@@ -60,7 +64,7 @@ class Scene(NamedTuple):
 
     def lock(self, resource: str) -> elmp.Scene:
         """Give the processes that count as processes of one lock, which are numbered from zero there."""
-        counting, epoch = self.counting(), self.epoch
+        counting, epoch = self.counting, self.epoch
         top = max((*self.states, *(to for _, to, _ in self.messages)), default=-1)
         states = [_part(counting.get(node), resource) for node in range(top + 1)]  # type: ignore[call-overload]
         under_way = tuple(
@@ -89,7 +93,7 @@ def what_excludes_each_other_is_not_held_together(scene: Scene) -> str | None:
     for resource in scene.resources():
         held = [
             (node, use)
-            for node, state in sorted(scene.counting().items())
+            for node, state in sorted(scene.counting.items())
             for use in _part(state, resource).uses
             if use.is_held
         ]
@@ -118,7 +122,7 @@ def the_founder_takes_part_in_all_resources(scene: Scene) -> str | None:
     founder = scene.states.get(scene.epoch[1])
     if founder is None or not scene.is_at_peace():
         return None
-    for node, state in scene.counting().items():
+    for node, state in scene.counting.items():
         for name, part in state.resources.items():
             if type(part.phase) not in (Out, Joining) and type(_part(founder, name).phase) is Out:
                 return f"{node} takes part in {name}, and the founder does not"

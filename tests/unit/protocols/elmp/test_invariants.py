@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from msgspec.structs import replace
 
 from solvent.protocols.elmp.invariants import (
@@ -31,7 +33,7 @@ def changed(node: int, **fields: object) -> Scene:
     """Give the sound scene with one process changed."""
     states = list(SOUND.states)
     states[node] = replace(states[node], **fields)
-    return SOUND._replace(states=tuple(states))
+    return dataclasses.replace(SOUND, states=tuple(states))
 
 
 def reseated(node: int, **fields: object) -> Scene:
@@ -47,7 +49,7 @@ def test_sound_scene_is_sound() -> None:
 
 def test_two_tokens_and_none_are_seen() -> None:
     """One token under way beside one that rests is one too many."""
-    assert there_is_one_token(SOUND._replace(messages=((A, B, Token(2)),)))
+    assert there_is_one_token(dataclasses.replace(SOUND, messages=((A, B, Token(2)),)))
     assert there_is_one_token(changed(0, places=()))
 
 
@@ -62,7 +64,7 @@ def test_wrong_predecessor_is_seen() -> None:
     """Neighbours in the queue know each other."""
     scene = changed(0, places=(Place(1, 0, has_token=True, next=(B, 2)),))
     states = (scene.states[0], replace(scene.states[1], places=(Place(2, 0, predecessor=(C, 1)),)), scene.states[2])
-    assert the_queue_is_a_doubly_linked_list(scene._replace(states=states))
+    assert the_queue_is_a_doubly_linked_list(dataclasses.replace(scene, states=states))
 
 
 def test_wrong_end_is_seen() -> None:
@@ -82,7 +84,7 @@ def test_torn_tree_is_seen() -> None:
     assert the_tree_is_whole(reseated(1, parent=C))
     lost = reseated(0, children=((B, 0, 1),))
     states = (lost.states[0], lost.states[1], replace(lost.states[2], seat=replace(lost.states[2].seat, parent=None)))
-    assert the_tree_hangs_together(lost._replace(states=states))
+    assert the_tree_hangs_together(dataclasses.replace(lost, states=states))
 
 
 def test_wrong_sizes_are_seen() -> None:
@@ -102,10 +104,12 @@ def test_claims_of_those_who_have_left_are_seen() -> None:
     gone = NodeId(9)
     waiting = changed(1, uses=(Use(1, 0, WHOLE, 2, awaits=((gone, 4),)),))
     assert who_is_asked_takes_part(waiting)
-    assert not who_is_asked_takes_part(waiting._replace(messages=((gone, B, Done(1, (gone, 4), is_changed=False)),)))
+    assert not who_is_asked_takes_part(
+        dataclasses.replace(waiting, messages=((gone, B, Done(1, (gone, 4), is_changed=False)),))
+    )
     active = ((gone, 4, Claim(is_shared=True)),)
     assert who_is_asked_takes_part(changed(0, places=(Place(1, None, has_token=True, active=active),)))
-    assert who_is_asked_takes_part(SOUND._replace(messages=((A, B, Token(2, None, active)),)))
+    assert who_is_asked_takes_part(dataclasses.replace(SOUND, messages=((A, B, Token(2, None, active)),)))
 
 
 def test_place_that_was_not_told_counts() -> None:
@@ -117,6 +121,6 @@ def test_place_that_was_not_told_counts() -> None:
         replace(SOUND.states[1], phase=Requesting(1, can_wait=True), asks=1, places=(Place(0, 0),)),
         SOUND.states[2],
     )
-    assert [check(SOUND._replace(states=states)) for check in SAFETY] == [None] * len(SAFETY)
+    assert [check(dataclasses.replace(SOUND, states=states)) for check in SAFETY] == [None] * len(SAFETY)
     wrong = replace(states[0], seat=replace(root, untold=(Given(B, 1, (B,), 2, (C, 1)),)))
-    assert the_queue_is_a_doubly_linked_list(SOUND._replace(states=(wrong, *states[1:])))
+    assert the_queue_is_a_doubly_linked_list(dataclasses.replace(SOUND, states=(wrong, *states[1:])))
