@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from solvent.errors import Conflict, SolventError
+from solvent.errors import Conflict, RecordProblem, SolventError
 from solvent.live.space import open_space
 from solvent.live.space.pulse_process import split_off
 from solvent.running.agents import Agent, submit
@@ -112,6 +112,18 @@ class Unbegun(Agent):
         _halt_before(Place, "go", lambda place: bool(place._ready))
 
 
+class Unable(Agent):
+    """Cannot read journals, as one of another version; that is no reason to end runs of others."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+
+        def unable(journal: Journal, *_: Any) -> None:
+            raise RecordProblem("R403", f"record 1 of `{journal.log}` does not read")
+
+        setattr(Journal, "open", unable)  # noqa: B010 - a method is replaced
+
+
 def _halt_before(kind: type, method: str, is_time: Callable[[Any], bool]) -> None:
     """Stop this process before a method is called for the first time when it matters; others let it go on."""
     do = getattr(kind, method)
@@ -127,7 +139,7 @@ def _halt_before(kind: type, method: str, is_time: Callable[[Any], bool]) -> Non
 
 VARIANTS = {
     "": Agent, "poor": Agent, "lacking": Agent, "heedless": Heedless, "deaf": Deaf, "hasty": Hasty, "dying": Dying,
-    "forgetful": Forgetful, "unopened": Unopened, "unbegun": Unbegun,
+    "forgetful": Forgetful, "unopened": Unopened, "unbegun": Unbegun, "unable": Unable,
 }  # fmt: skip
 
 

@@ -7,9 +7,12 @@ import signal
 import pytest
 
 from solvent.live.space.leases import AGENTS
+from solvent.running.agents.looking import see_run
 from solvent.running.records.entries import Called, Opened
 from solvent.workflow.model import Alternative, Result, Task, Value, Workflow
+from tests.live.agents_faults import together
 from tests.live.agents_services import PAUSE, SERVICES
+from tests.live.agents_workflows import chain
 from tests.live.agents_world import World, until
 from tests.live.space_servers import served
 
@@ -62,3 +65,35 @@ def test_a_call_that_was_called_off_after_a_death_is_not_made_again() -> None:
         called = [one.key for journal in world.journals(RUN) for one in journal if isinstance(one, Called)]
         assert called.count("long") == 1
         assert (ending.state, report.states["long"]) == ("failed", "replaced")
+
+
+def test_one_that_cannot_open_a_place_leaves_it_to_others() -> None:
+    """A fault of one agent is not the end of a run: another one does it."""
+    workflow = chain(2, 4)
+    with World() as world:
+        [unable] = world.start(variant="unable")
+        world.start()
+        together(world, 2)
+        world.submit(RUN, workflow)
+        assert world.until_over(RUN).state == "done"
+        assert world.check(RUN, workflow) == []
+        assert "does not read" in unable.said()
+
+
+def test_a_run_that_nobody_can_open_fails_and_says_why() -> None:
+    """When all agents that are alive have tried it is over; until then the status tells."""
+    workflow = chain(2, 4)
+    with World() as world:
+        unable = world.start(2, variant="unable")
+        together(world, 2)
+        [last] = world.start(variant="unopened")
+        together(world, 3)
+        world.submit(RUN, workflow)
+        until(lambda: last.is_stopped, world.words)
+        until(lambda: bool(see_run(world.space, RUN).refusals), world.words)
+        told = see_run(world.space, RUN)
+        assert {one.agent for one in told.refusals} <= {one.name for one in unable}
+        assert all("does not read" in one.why for one in told.refusals)
+        world.kill(last)
+        ending = world.until_over(RUN)
+        assert (ending.state, "does not read" in ending.text) == ("failed", True)

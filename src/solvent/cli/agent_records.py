@@ -14,7 +14,7 @@ from solvent.cli.summary import write_report_as_json, write_results, write_summa
 from solvent.errors import AgentProblem, RecordProblem
 from solvent.running.agents.looking import existing, see_run
 from solvent.running.agents.plans import end, ending_of, plan_of, workflow_of
-from solvent.running.records.entries import Opened
+from solvent.running.records.entries import Ended, Opened
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -74,7 +74,8 @@ def happened(space: Space, options: Namespace) -> Told | None:
     tasks = [task.name for task in workflow_of(space, plan).tasks]
 
     def all_of_it() -> Iterator[Happening]:
-        noted = [_at_place(one) for one in Journals(space, run).fresh()]
+        # How the run ended is told once, by its ending, and not by the place that led to it.
+        noted = [_at_place(one) for one in Journals(space, run).fresh() if not isinstance(one.entry, Ended)]
         # A stable order by the agents' clocks: of one journal nothing changes its place unless a clock went back.
         yield from sorted(happenings(noted, frozenset(tasks)), key=lambda one: one.at)
         if ending is not None:

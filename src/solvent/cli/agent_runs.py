@@ -196,6 +196,7 @@ def run_as_json(seen: Any) -> dict[str, Any]:
         ],
         "agents": [agent_as_json(one) for one in seen.agents],
         "missing_services": list(seen.missing),
+        "refusals": [{"agent": one.agent, "place": one.place, "why": one.why} for one in seen.refusals],
     }  # fmt: skip
     if seen.ending is not None:
         found |= {"ended": seen.ending.at, "text": seen.ending.text}
@@ -232,6 +233,9 @@ def write_run(seen: Any) -> None:
         write_agents(seen.agents)
         if seen.missing:
             write((f"no living agent offers: {', '.join(map(shown, seen.missing))}", "bold yellow"))
+        for one in seen.refusals:
+            what = "it" if one.place is None else f"place {one.place}"
+            write((f"{shown(one.agent)} cannot run {what}: {shown(one.why)}", "bold yellow"))
 
 
 def _write_places(seen: Any) -> None:

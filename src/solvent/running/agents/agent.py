@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any
 from solvent.errors import AgentProblem, Conflict, SpaceError, problem_of
 from solvent.live.space.leases import BEATS_PER_TTL, Pulse
 from solvent.running.agents.case import Case
-from solvent.running.agents.ending import IDLE_SECONDS, Endings
+from solvent.running.agents.ending import IDLE_SECONDS, MOVED, Endings
 from solvent.running.agents.keeping import Keeper
 from solvent.running.agents.offers import Offers
 from solvent.running.agents.plans import FINISHED, NEWS, OVER, SUBMITTED, ending_of, is_away, log_to, name_from, plan_of
+from solvent.running.agents.refusing import ALL, Refusals
 from solvent.running.agents.sharing import Shares
 from solvent.running.agents.telling import Teller
 from solvent.running.agents.watching import Watcher
@@ -69,6 +70,7 @@ class Agent:
         self._case = partial(Case, space, name, jobs=jobs, may_begin=self._may_act)
         self._tell = Teller(tell)
         self._endings = Endings(space, self._tell)
+        self._refusals = Refusals(space, name, self._tell)
         self._observe = observe
         self.turns = 0
         about = {"services": offers.marks(), "trusts_all": offers.trusts_all}
@@ -134,6 +136,7 @@ class Agent:
                 case.close()
             self.cases.clear()
             self._endings.idle.clear()
+            self._refusals.forget()
             self._read_up_to = 0
             self._rest()
 
@@ -156,9 +159,9 @@ class Agent:
         """See which places are still here, since others may have presumed this agent dead."""
         lapses = self._pulse.lapses
         for case in self.cases.values():
-            for number in case.lost():
-                case.drop(number)
-                self._tell.lost(case.run, number)
+            for place in case.lost():
+                case.drop(place)
+                self._tell.lost(case.run, place.number)
         self._lapses = lapses
 
     def _take_answers(self, touched: dict[Place, Case]) -> bool:
@@ -220,6 +223,7 @@ class Agent:
             self._endings.end(self.cases[run])
         for run in self.cases.keys() & ended:
             self.cases.pop(run).close()
+            self._refusals.forget(run)
             self._tell.over(run)
 
     def _open(self, run: str) -> None:
@@ -233,34 +237,39 @@ class Agent:
             if ending_of(self._space, run):
                 return
             self.cases[run] = case = self._case(run, plan, self._offers, observer=self._observe(run, plan))
-        except Exception as error:
-            problem = problem_of(error)
-            if is_away(problem):
-                raise
-            self._tell.refused(run, f"{run} cannot be run here: {problem.message}")
+        except Exception as error:  # noqa: BLE001 - as in `_try`
+            self._refusals.say(run, ALL, error)
             return
         if case.missing:
             self._tell.missing(run, case.missing)
 
     def _do(self, touched: dict[Place, Case]) -> None:
         """Let places react, keep what they noted and said, and make their calls."""
-        if not touched:
-            return
+        for do in (self._settle, self._keep, self._go):
+            # Of a place that was lost, or whose run is over, nothing more is noted.
+            touched = {place: case for place, case in touched.items() if self._is_at_work(place, case)}
+            if touched:
+                do(touched)
+
+    def _is_at_work(self, place: Place, case: Case) -> bool:
+        return case.here.get(place.number) is place and case.run not in self._endings.known
+
+    def _settle(self, touched: dict[Place, Case]) -> None:
         for place, case in list(touched.items()):
             self._try(case, place, place.settle, touched)
-        self._keep(touched)
+
+    def _go(self, touched: dict[Place, Case]) -> None:
         for place, case in list(touched.items()):
-            if case.here.get(place.number) is place:
-                self._try(case, place, place.go, touched)
-                if place.is_idle and place.is_fresh:
-                    self._endings.idle[place] = time.monotonic(), case
+            self._try(case, place, place.go, touched)
+            if place.is_idle and place.is_fresh:
+                self._endings.idle[place] = time.monotonic(), case
 
     def _try(self, case: Case, place: Place, do: Callable[[], None], touched: dict[Place, Case]) -> None:
         """Let something happen at a place; what cannot be is the end of its run, and not of this agent."""
         try:
             do()
         except Exception as error:  # noqa: BLE001 - whatever one run leads to, there are others
-            self._give_up(case, place, error)
+            self._endings.fail(case, place, error)
             touched.pop(place, None)
         else:
             touched[place] = case
@@ -270,22 +279,17 @@ class Agent:
         for place, error in self._keeper.keep(touched).items():
             case = touched[place]
             if isinstance(error, Conflict):
-                case.drop(place.number)
+                case.drop(place)
                 self._tell.lost(case.run, place.number)
             else:
-                self._give_up(case, place, error)
+                self._endings.fail(case, place, error)
 
     def _look_after_letters(self) -> None:
         """See whether letters were refused that nobody waits for: a place with nothing more to note never would."""
         for place, error in self._keeper.refused().items():
             case = self.cases.get(place.run_name)
             if case is not None and case.here.get(place.number) is place:
-                self._give_up(case, place, error)
-
-    def _give_up(self, case: Case, place: Place, error: Exception) -> None:
-        """End a run that cannot go on: its record is damaged, or a product cannot be computed."""
-        case.drop(place.number)
-        self._endings.fail(case.run, error)
+                self._endings.fail(case, place, error)
 
     # --- Taking and leaving places.
 
@@ -298,7 +302,7 @@ class Agent:
             try:
                 self._look_at(case, touched)
             except Exception as error:  # noqa: BLE001 - as in `_try`
-                self._endings.fail(case.run, error)
+                self._refusals.say(case.run, ALL, error)
 
     def _look_at(self, case: Case, touched: dict[Place, Case]) -> None:
         if self._endings.is_ended(case):
@@ -309,15 +313,20 @@ class Agent:
         case.forget_letters()
         for number in self._shares.surplus(case):
             case.release(number)
+        why = self._refusals.hopeless(case, self._shares.pulses.alive())
+        if why and self._may_act():
+            self._endings.end_as_failed(case.run, why)
 
     def _take(self, case: Case, number: int, touched: dict[Place, Case]) -> bool:
         try:
             place = case.take(number, self._shares.pulses, self._came)
         except AgentProblem as error:
-            self._tell.refused(case.run, error.message)
+            self._refusals.say(case.run, ALL, error)
             return False
         except Exception as error:  # noqa: BLE001 - as in `_try`
-            self._endings.fail(case.run, error)
+            if problem_of(error).code != MOVED:
+                self._refusals.say(case.run, number, error)
+                case.refuse(number)
             return False
         if place is None:
             return False

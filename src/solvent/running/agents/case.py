@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from solvent.running.agents.offers import Offers
     from solvent.running.agents.plans import Plan
     from solvent.services.observing import CallObserver
-    from solvent.workflow.model import Workflow
+    from solvent.workflow.model import Service, Workflow
 
 
 class Case:
@@ -82,14 +82,26 @@ class Case:
         calls = {task.name: task.service for task in submitted.tasks}
         self._needs = [frozenset(calls[name] for name in part) for part in self._parts]
         self._inputs: dict[str, Any] = values.decode(plan.inputs)
+        #: Places that could not be opened here.
+        self._refused = set[int]()
         #: Of the places that were taken here.
         self._leases: dict[int, Lease] = {}
         self._concretiser: Concretiser | None = None
         self._caller: Caller | None = None
 
     def can_serve(self, number: int) -> bool:
-        """Whether this agent has the services that a place needs."""
-        return self._needs[number].isdisjoint(self.missing)
+        """Whether this agent has the services that a place needs, and can open it as far as is known."""
+        return number not in self._refused and self._needs[number].isdisjoint(self.missing)
+
+    def services_of(self, number: int) -> list[Service]:
+        """Give the services that a place needs, as they were submitted."""
+        return [one for one in self.submitted.services if one.name in self._needs[number]]
+
+    def refuse(self, number: int) -> None:
+        """Leave a place to others that cannot be opened here."""
+        self._refused.add(number)
+        if number in self._leases:
+            self._leases[number].release()
 
     def prepare(self) -> None:
         """Get ready to call services; raise `AgentProblem` A104 if one cannot be called here: others may be able to."""
@@ -107,7 +119,7 @@ class Case:
             )
         except SolventError as error:
             self.missing = frozenset().union(*self._needs)
-            raise AgentProblem("A104", f"{self.run} cannot be run here: {error.message}") from error
+            raise AgentProblem("A104", error.message) from error
 
     def take(self, number: int, pulses: Pulses, answers: Any) -> Place | None:
         """Take a place, if nobody has it or who has it is presumed dead, and be where that one was."""
@@ -187,19 +199,19 @@ class Case:
     def release(self, number: int) -> None:
         """Let another agent have a place; calls that are out are ended, and somebody else makes them again."""
         place = self.here.get(number)
-        self.drop(number)
         if place is not None:
+            self.drop(place)
             # Whoever has the place by now needs no such word.
             with suppress(RecordProblem):
                 place.withdraw()
         if number in self._leases:
             self._leases[number].release()
 
-    def drop(self, number: int) -> None:
-        """Have a place no longer."""
-        place = self.here.pop(number, None)
-        if place is not None:
-            place.abandon()
+    def drop(self, place: Place) -> None:
+        """Have a place no longer; one of the same number that was taken since stays."""
+        if self.here.get(place.number) is place:
+            del self.here[place.number]
+        place.abandon()
 
     def tell(self, place: Place) -> None:
         """Say how a place is at which nothing more can happen unless a letter comes."""
@@ -219,12 +231,12 @@ class Case:
                 # Another agent has the place by now, and knows more.
                 return
 
-    def lost(self) -> list[int]:
+    def lost(self) -> list[Place]:
         """Give the places that another agent has taken, as their leases or their journals show."""
         below = key_of(self.run, "has") + "/"
         held = self._space.keys(below) if self.here else {}
         return [
-            number
+            place
             for number, place in self.here.items()
             if self._is_taken(number, held.get(f"{below}{number}"))
             or self._space.last(log_at(self.run, number)) != place.journal.position
@@ -250,8 +262,8 @@ class Case:
 
     def close(self) -> None:
         """Have nothing to do with the run any more."""
-        for number in list(self.here):
-            self.drop(number)
+        for place in list(self.here.values()):
+            self.drop(place)
         if self._caller is not None:
             with suppress(RecordProblem):
                 self._caller.close(cancel=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from solvent.errors import problem_of
+from solvent.errors import RecordProblem, problem_of
 from solvent.running.agents.plans import OVER, end, ending_of, is_away, is_over, report_of, standings
 
 if TYPE_CHECKING:
@@ -67,27 +67,46 @@ class Endings:
         """Tell how the tasks are, as far as they are here, of a run that is over; the last one ends it."""
         case.is_over = True
         try:
-            for number in case.lost():
+            for place in case.lost():
                 # How its tasks are another agent knows.
-                case.drop(number)
+                case.drop(place)
             case.publish()
             report = report_of(self._space, case.run, case.workflow, case.plan.places)
-        except Exception as error:  # noqa: BLE001 - see `fail`
-            self.fail(case.run, error)
+        except Exception as error:
+            if not case.here:
+                # Those who have places find the same, or do not.
+                if is_away(problem_of(error)):
+                    raise
+                return
+            self.fail(case, next(iter(case.here.values())), error)
             return
         if report is not None and end(self._space, case.run, "done" if report.succeeded else "failed"):
             self._tell.done(case.run) if report.succeeded else self._tell.failed(case.run)
 
-    def fail(self, run: str, error: Exception) -> None:
-        """End a run that cannot go on, and not the agent, which has others; what is about the space is raised again."""
+    def fail(self, case: Case, place: Place, error: Exception) -> None:
+        """End a run that cannot go on, and not the agent, which has others; what is about the space is raised again.
+
+        Its record is damaged, or a product cannot be computed. Only who still has the place may say so: this is noted
+        before, which the space refuses to one that was stopped meanwhile.
+        """
         problem = problem_of(error)
         if is_away(problem):
             raise error
-        if problem.code == MOVED:
-            # Another agent goes on with it.
-            return
-        if end(self._space, run, "failed", problem.message):
-            self._tell.failed(run, problem.message)
+        case.drop(place)
+        try:
+            is_here = problem.code != MOVED and place.journal.end("failed")
+        except RecordProblem:
+            is_here = False
+        if is_here:
+            self.end_as_failed(case.run, problem.message)
+        else:
+            self._tell.lost(case.run, place.number)
+
+    def end_as_failed(self, run: str, why: str) -> None:
+        """End a run that cannot go on."""
+        if end(self._space, run, "failed", why):
+            self._tell.failed(run, why)
+        self.known.add(run)
 
     def _consider(self, case: Case) -> None:
         if is_over(standings(self._space, case.run), case.plan.places):

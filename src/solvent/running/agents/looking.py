@@ -17,8 +17,11 @@ from solvent.live.space.leases import AGENTS, TTL, holder_from_entry, pulse_from
 from solvent.running.agents.following import Following
 from solvent.running.agents.offers import mark_of
 from solvent.running.agents.plans import ending_of, key_of, places_of, plan_of, workflow_of
+from solvent.running.agents.refusing import ALL, refused
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from solvent.live.space import Space
     from solvent.running.agents.plans import Ending, Plan
     from solvent.workflow.model import Workflow
@@ -57,6 +60,14 @@ class PlaceSeen(msgspec.Struct, frozen=True):
         return max(0, self.tasks - self.done - self.failed - self.out)
 
 
+class Refusal(msgspec.Struct, frozen=True):
+    """An agent that cannot open a place (nothing: any), and why."""
+
+    agent: str
+    place: int | None
+    why: str
+
+
 class RunSeen(msgspec.Struct, frozen=True):
     """A run."""
 
@@ -70,6 +81,8 @@ class RunSeen(msgspec.Struct, frozen=True):
     missing: tuple[str, ...]
     calls: int
     again: int
+    #: What living agents cannot do, of places that no living agent has.
+    refusals: tuple[Refusal, ...] = ()
 
     @property
     def state(self) -> str:
@@ -119,17 +132,31 @@ def see_run(space: Space, run: str, *, patience: float | None = None) -> RunSeen
     following = Following(space, run, workflow, plan.created)
     for _ in following.news():
         pass
+    places = tuple(_places(space, run, plan, workflow, following))
     return RunSeen(
         run=run,
         workflow=plan.name,
         created=plan.created,
         ending=ending,
-        places=tuple(_places(space, run, plan, workflow, following)),
+        places=places,
         agents=agents,
         missing=() if ending is not None else tuple(_missing(workflow, agents)),
         calls=following.answers + len(following.out) + following.again.total(),
         again=following.again.total(),
+        refusals=() if ending is not None else tuple(_refusals(space, run, places, agents)),
     )
+
+
+def _refusals(
+    space: Space, run: str, places: tuple[PlaceSeen, ...], agents: tuple[AgentSeen, ...]
+) -> Iterator[Refusal]:
+    """Give what hinders a run, as living agents say."""
+    alive = {one.name for one in agents if one.is_alive}
+    free = {one.number for one in places if one.agent not in alive}
+    for agent, said in sorted(refused(space, run).items()):
+        for place, why in sorted(said.items()):
+            if agent in alive and (place in free or (place == ALL and free)):
+                yield Refusal(agent, None if place == ALL else place, why)
 
 
 def _places(space: Space, run: str, plan: Plan, workflow: Workflow, following: Following) -> list[PlaceSeen]:
@@ -188,4 +215,14 @@ def lasted(plan: Plan, ending: Ending | None) -> float:
     return max(0.0, (time.time() if ending is None else ending.at) - plan.created)
 
 
-__all__ = ["AgentSeen", "PlaceSeen", "RunSeen", "existing", "is_of_agents", "lasted", "see_agents", "see_run"]
+__all__ = [
+    "AgentSeen",
+    "PlaceSeen",
+    "Refusal",
+    "RunSeen",
+    "existing",
+    "is_of_agents",
+    "lasted",
+    "see_agents",
+    "see_run",
+]

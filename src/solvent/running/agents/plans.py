@@ -2,9 +2,10 @@
 
 Keys: `runs/RUN/plan` (what is to be run; written once), `runs/RUN/has/K` (the lease of place K), `runs/RUN/is/K` (how
 place K is, when nothing more can happen there unless a letter comes), `runs/RUN/part/K` (how its tasks are, when
-nothing more can happen at all), `runs/RUN/end` (how the run ended; written once). Logs: `runs/RUN/at/K` (the journal of
-place K, written by who has it), `news/to/RUN` (what its places say to each other); `news/submitted`, `news/over`
-(nothing more can happen) and `news/finished` have the names of runs.
+nothing more can happen at all), `runs/RUN/cannot/AGENT` (places that an agent could not open), `runs/RUN/end` (how the
+run ended; written once). Logs: `runs/RUN/at/K` (the journal of place K, written by who has it), `news/to/RUN` (what its
+places say to each other); `news/submitted`, `news/over` (nothing more can happen) and `news/finished` have the names of
+runs.
 """
 
 from __future__ import annotations

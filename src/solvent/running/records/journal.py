@@ -15,7 +15,17 @@ from typing import TYPE_CHECKING, Any
 from solvent.errors import Conflict, RecordProblem
 from solvent.live.space import Append
 from solvent.running.records import entries, values
-from solvent.running.records.entries import Answered, Called, Elsewhere, Entry, Failure, Opened, Retried, Withdrawn
+from solvent.running.records.entries import (
+    Answered,
+    Called,
+    Elsewhere,
+    Ended,
+    Entry,
+    Failure,
+    Opened,
+    Retried,
+    Withdrawn,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,7 +74,7 @@ class Journal:
             self._count(entry, out)
             if isinstance(entry, Opened):
                 epoch_before = max(epoch_before, entry.epoch)
-            if isinstance(entry, Opened | Retried | Withdrawn):
+            if isinstance(entry, Opened | Retried | Withdrawn | Ended):
                 continue
             if position != last_at:
                 last_at, self.last_entries = position, 0
@@ -178,6 +188,13 @@ class Journal:
                 return
             raise self._another() from error
         pending.clear()
+
+    def end(self, state: str) -> bool:
+        """Note how it ended, and nothing of what was not kept yet; raise `RecordProblem` R402 as `commit` does."""
+        self._pending.clear()
+        self.note(Ended(state, time.time()))
+        self.commit()
+        return True
 
     def _another(self) -> RecordProblem:
         said = f"another process goes on with `{self.log}`"

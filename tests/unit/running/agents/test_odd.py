@@ -84,15 +84,10 @@ def failing(method: Callable[..., Any]) -> Callable[..., Any]:
     return fail
 
 
-@pytest.mark.parametrize(
-    "owner, method",
-    [(Place, one) for one in ("start", "take", "settle", "appends", "go", "part")] + [(Case, "forget_letters")],
-)
-def test_a_fault_ends_its_run_and_no_agent(
-    space: Space, monkeypatch: pytest.MonkeyPatch, owner: type, method: str
-) -> None:
+@pytest.mark.parametrize("method", ["start", "take", "settle", "appends", "go", "part"])
+def test_a_fault_ends_its_run_and_no_agent(space: Space, monkeypatch: pytest.MonkeyPatch, method: str) -> None:
     """Wherever a run meets a fault of Solvent, it has failed, with its cause, and the agent goes on with others."""
-    monkeypatch.setattr(owner, method, failing(getattr(owner, method)))
+    monkeypatch.setattr(Place, method, failing(getattr(Place, method)))
     with AgentsHere(space) as agents:
         submit(space, "odd", adaptive(), {})
         ending = end_of(space, "odd")
@@ -100,3 +95,12 @@ def test_a_fault_ends_its_run_and_no_agent(
         agents.wait_for("odd failed: a fault in Solvent itself")
         submit(space, "even", adaptive(), {})
         assert end_of(space, "even").state == "done"
+
+
+def test_a_fault_beside_the_places_of_a_run_is_told(space: Space, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What goes wrong while an agent looks for places ends neither the run, which has what it needs, nor the agent."""
+    monkeypatch.setattr(Case, "forget_letters", failing(Case.forget_letters))
+    with AgentsHere(space) as agents:
+        submit(space, "odd", adaptive(), {})
+        assert end_of(space, "odd").state == "done"
+        agents.wait_for("odd cannot be run here: a fault in Solvent itself")

@@ -1,0 +1,109 @@
+"""What agents cannot do though they have the services: open a place, or read a run at all.
+
+It may be a fault of one agent (another version, no memory) or of what is in the space, which nobody can read. No agent
+can tell which by itself. So each says that it cannot, and why (`runs/RUN/cannot/AGENT`), and leaves the place to
+others. When nobody who is alive and has the services is left to try, the run has failed. `solvent status` tells what
+is hindered, and by what.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from solvent.errors import SpaceError, problem_of
+from solvent.live.space.leases import pulse_from_value
+from solvent.running.agents.offers import mark_of
+from solvent.running.agents.plans import TEXT_MAX, is_away, key_of
+from solvent.services.failure import legible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from solvent.live.space import Entry, Space
+    from solvent.running.agents.case import Case
+    from solvent.running.agents.telling import Teller
+    from solvent.workflow.model import Service
+
+ALL = -1
+"""Stands for all places of a run."""
+
+
+class Refusals:
+    """What one agent cannot do; for one thread."""
+
+    def __init__(self, space: Space, agent: str, tell: Teller) -> None:
+        self._space = space
+        self._agent = agent
+        self._tell = tell
+        self._own: dict[str, dict[int, str]] = {}
+
+    def say(self, run: str, place: int, error: Exception) -> None:
+        """Say that a place of a run cannot be opened here, and why, once; what is about the space is raised again."""
+        problem = problem_of(error)
+        if is_away(problem):
+            raise error
+        own = self._own.setdefault(run, {})
+        if place in own:
+            return
+        own[place] = legible(problem.message[:TEXT_MAX])
+        what = run if place == ALL else f"place {place} of {run}"
+        self._tell.refused(run, f"{what} cannot be run here: {problem.message}")
+        self._space.put(_key(run) + self._agent, msgspec.msgpack.encode(own))
+
+    def hopeless(self, case: Case, alive: Mapping[str, Entry]) -> str:
+        """Say why a run cannot go on: nobody who is alive is left to try what this agent could not; else nothing."""
+        own = self._own.get(case.run)
+        if own is None or own.keys() <= {ALL}:
+            return ""
+        said = refused(self._space, case.run)
+        able = {name: _about(entry) for name, entry in alive.items() if name != self._agent}
+        for place, why in own.items():
+            others = (one for name, one in able.items() if said.get(name, {}).keys().isdisjoint({place, ALL}))
+            if place != ALL and not any(_offers(one, case.services_of(place)) for one in others):
+                return why
+        return ""
+
+    def forget(self, run: str | None = None) -> None:
+        """Know nothing of a run, or of all of them: it is over, or this agent begins anew."""
+        if run is None:
+            self._own.clear()
+        else:
+            self._own.pop(run, None)
+
+
+def refused(space: Space, run: str) -> dict[str, dict[int, str]]:
+    """Give what agents say they cannot do, and why, by place."""
+    below = _key(run)
+    return {key.removeprefix(below): dict(_read(entry)) for key, entry in space.keys(below).items()}
+
+
+def _key(run: str) -> str:
+    return key_of(run, "cannot") + "/"
+
+
+def _read(entry: Entry) -> Iterator[tuple[int, str]]:
+    try:
+        yield from msgspec.msgpack.decode(entry.value, type=dict[int, str]).items()
+    except msgspec.MsgspecError:
+        # What does not read was not said by an agent.
+        return
+
+
+def _about(entry: Entry) -> dict[str, Any]:
+    try:
+        return pulse_from_value(entry.value)
+    except SpaceError:
+        return {}
+
+
+def _offers(about: Mapping[str, Any], services: Iterable[Service]) -> bool:
+    """Whether an agent, by what it says of itself, has services."""
+    own = about.get("services")
+    return about.get("trusts_all") is True or (
+        isinstance(own, dict) and all(own.get(one.name) == mark_of(one) for one in services)
+    )
+
+
+__all__ = ["ALL", "Refusals", "refused"]
