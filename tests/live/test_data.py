@@ -83,6 +83,27 @@ def test_what_was_cut_off_and_is_there_again_is_the_others(place: Hosts) -> None
     assert bytes(place.store("here").get(store.where("m")).read(3)[PIECE:]) == b"b" * PIECE
 
 
+def test_processes_write_hundreds_of_pieces_side_by_side(place: Hosts) -> None:
+    """What each of them has written is there when both are done, and in one piece when somebody has all of it."""
+    store = place.store("here")
+    region = store.create("m", 6_000, keep_last=True)
+
+    def write(who: int) -> None:
+        other = place.store("here").region("m")
+        assert other is not None
+        for start in range(10 * who, 6_000, 20):
+            with other.write(start + 1, offset=start, length=7) as writing:
+                writing.view[:] = bytes([who + 1]) * 7
+
+    children = [Child(lambda _, who=who: write(who)) for who in (0, 1)]  # type: ignore[misc]
+    for child in children:
+        child.end()
+    assert len(region.sheet.extents) == 1200
+    with region.write(20_000) as writing:
+        assert bytes(writing.view) == (b"\1" * 7 + bytes(3) + b"\2" * 7 + bytes(3)) * 300
+    assert region.version == 20_000
+
+
 def test_between_hosts_the_bytes_are_fetched(place: Hosts) -> None:
     """The successor has the version, the predecessor still has it, and both go on from there."""
     one, other = place.store("here"), place.store("there")

@@ -8,6 +8,7 @@ which version each stretch of them has. It is a small file, mapped by everybody,
     4096  sheet of the even changes: its number, length, checksum, then the sheet itself
     ...   sheet of the odd changes
     ...   room for a few changes of the data, see `redo`
+    ...   what of the two sheets does not fit: where the data is in many pieces, see `_far`
 
 Change n + 1 is written over the sheet of n - 1, and then the number is set, which is one store of eight aligned bytes.
 A process killed anywhere in between leaves sheet n as it was. So one that changes the card needs a lock against others
@@ -44,6 +45,10 @@ _SHEET_BYTES = 16 * 1024
 _ROOM = _FIRST + 2 * _SHEET_BYTES
 ROOM_BYTES = 16 * 1024
 _CARD_BYTES = _ROOM + ROOM_BYTES
+_BODY_BYTES = _SHEET_BYTES - _HEAD.size
+_FAR_BYTES = 16 * 1024 * 1024
+PIECES_MAX = 100_000
+"""In how many pieces data may be when somebody begins to write another part of it: then there is always room."""
 _LOOKS_MAX = 200
 #: Locks on stretches of the data are locks on the card, from here on: the data may lie in a file of the user's.
 _STRETCHES = 1 << 61
@@ -155,7 +160,8 @@ class Card:
             place = _FIRST + (number & 1) * _SHEET_BYTES
             own, length, checksum = _HEAD.unpack_from(self._map, place)
             place += _HEAD.size
-            body = self._map[place : place + min(length, _SHEET_BYTES)]
+            is_far = length > _BODY_BYTES
+            body = self._far_body(number, length) if is_far else self._map[place : place + length]
             if own == number and zlib.crc32(body) == checksum:
                 try:
                     sheet: Sheet = _decode(body)
@@ -249,20 +255,51 @@ class Card:
 
     def _write(self, sheet: Sheet) -> None:
         body = _encode(sheet)
-        if len(body) > _SHEET_BYTES - _HEAD.size:
-            hint = "write longer stretches, or fewer at a time"
-            message = f"`{sheet.resource}` is in too many pieces of different versions"
-            raise DataProblem("D207", message, hint=hint)
         number = self._numbers[1] + 1
         place = _FIRST + (number & 1) * _SHEET_BYTES
-        record = _HEAD.pack(number, len(body), zlib.crc32(body)) + body
+        record = _HEAD.pack(number, len(body), zlib.crc32(body))
+        if len(body) > _BODY_BYTES:
+            self._put_far(number, sheet, body)
+        else:
+            record += body
         self._map[place : place + len(record)] = record
         self._numbers[1] = number
         self._known = (number, sheet)
+
+    def _put_far(self, number: int, sheet: Sheet, body: bytes) -> None:
+        """Write a long sheet, where nothing is mapped: a full memory is an error then, and no signal."""
+        if len(body) > _FAR_BYTES:
+            raise too_many_pieces(sheet)
+        place, done = _far(number), 0
+        try:
+            while done < len(body):
+                done += os.pwrite(self._file, body[done:], place + done)
+        except OSError as error:
+            raise DataProblem(
+                "D211", f"there is no room for the card of `{sheet.resource}`: {error.strerror}"
+            ) from error
+
+    def _far_body(self, number: int, length: int) -> bytes:
+        # What is read while it is written may be of any length; its checksum is wrong then.
+        try:
+            return os.pread(self._file, min(length, _FAR_BYTES), _far(number))
+        except OSError as error:
+            raise _closed() from error
+
+
+def _far(number: int) -> int:
+    """Give the place of a long sheet. Nobody asks for memory there before the first of them is written."""
+    return _CARD_BYTES + (number & 1) * _FAR_BYTES
+
+
+def too_many_pieces(sheet: Sheet) -> DataProblem:
+    """Say that there is no room for another piece."""
+    hint = "claim the whole once: then it is in one piece again; or write longer parts"
+    return DataProblem("D207", f"`{sheet.resource}` is in too many pieces of different versions", hint=hint)
 
 
 def _closed() -> Misuse:
     return Misuse("D103", "this memory was let go of")
 
 
-__all__ = ["ROOM_BYTES", "TO_THE_END", "Card", "Redo", "Sheet"]
+__all__ = ["PIECES_MAX", "ROOM_BYTES", "TO_THE_END", "Card", "Redo", "Sheet", "too_many_pieces"]

@@ -13,7 +13,11 @@ numbers, its *origin*, that mean nothing here and go wherever the bytes of the v
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+from operator import attrgetter
 from typing import TypeAlias
+
+from msgspec.structs import replace
 
 from solvent.protocols.machine import Value
 
@@ -37,6 +41,7 @@ class Extent(Value, frozen=True, gc=False, array_like=True):
 
 
 Extents: TypeAlias = tuple[Extent, ...]
+_start_of, _end_of = attrgetter("start"), attrgetter("end")
 
 
 def whole(size: int, version: int, stamp: int, origin: Origin = UNKNOWN) -> Extents:
@@ -48,8 +53,15 @@ def part(extents: Extents, start: int, end: int) -> Extents:
     """Cut out what lies between two places."""
     if len(extents) == 1 and extents[0].start == start and extents[0].end == end:
         return extents
-    cut = (Extent(max(start, one.start), min(end, one.end), one.version, one.stamp, one.origin) for one in extents)
-    return tuple(one for one in cut if one.start < one.end)
+    if start >= end:
+        return ()
+    # There may be thousands, and only those at the two ends have to be looked at.
+    row = extents[bisect_right(extents, start, key=_end_of) : bisect_left(extents, end, key=_start_of)]
+    if row and row[0].start < start:
+        row = (replace(row[0], start=start), *row[1:])
+    if row and row[-1].end > end:
+        row = (*row[:-1], replace(row[-1], end=end))
+    return row
 
 
 def marked(extents: Extents, changed: Extent) -> Extents:
@@ -58,7 +70,11 @@ def marked(extents: Extents, changed: Extent) -> Extents:
     if start == 0 and end == size:
         return (changed,)
     assert 0 <= start < end <= size
-    return _joined((*part(extents, 0, start), changed, *part(extents, end, size)))
+    first = max(bisect_right(extents, start, key=_end_of) - 1, 0)
+    last = bisect_left(extents, end, key=_start_of) + 1
+    around = extents[first:last]
+    changes = _joined((*part(around, around[0].start, start), changed, *part(around, end, around[-1].end)))
+    return (*extents[:first], *changes, *extents[last:])
 
 
 def resized(extents: Extents, size: int) -> Extents:

@@ -24,7 +24,7 @@ from msgspec.structs import replace
 
 from solvent.errors import DataGone, DataProblem, Misuse
 from solvent.live.data.arrays import array_of
-from solvent.live.data.card import TO_THE_END, Card, Sheet
+from solvent.live.data.card import PIECES_MAX, TO_THE_END, Card, Sheet, too_many_pieces
 from solvent.live.data.draft import can_draft
 from solvent.live.data.drafting import Drafting
 from solvent.live.data.extents import UNDER_WAY, VOID, Extent, Extents, first_other, part, version_of
@@ -179,6 +179,9 @@ class Region:
             return None
 
     def _begun(self, taken: Taken, version: int, *, is_kept: bool) -> Writing:
+        if not taken.is_whole and len(self.sheet.extents) > PIECES_MAX:
+            # Said now, and not when the work is done.
+            raise too_many_pieces(self.sheet)
         if not self._memory.is_own:
             self._memory.check(taken.end)
         if taken.is_whole and self.sheet.reach:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import math
 import threading
 import time
+from bisect import bisect_left, bisect_right
 from contextvars import ContextVar
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from solvent.errors import DataProblem, Misuse
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from solvent.running.spaces.words import Home
 
 _PAUSE_SECONDS = 0.005
+_start_of, _end_of = attrgetter("start"), attrgetter("end")
 _end: ContextVar[float] = ContextVar("end", default=math.inf)
 
 
@@ -77,7 +80,7 @@ def rows_of(data: Data, details: Details, sources: Sequence[Source], claim: Clai
         first, last = ends_of(changed, size)
         first, last = max(first, start), min(last, end)
         if first < last:
-            rows = _laid_over(rows, Row(first, last, version, holder, (turn, details.version)))
+            _lay_over(rows, Row(first, last, version, holder, (turn, details.version)))
     return rows
 
 
@@ -87,14 +90,11 @@ def ends_of(claim: Claim, size: int) -> tuple[int, int]:
     return min(claim.first, end), end
 
 
-def _laid_over(rows: list[Row], top: Row) -> list[Row]:
-    kept = []
-    for row in rows:
-        if row.start < top.start:
-            kept.append(row._replace(end=min(row.end, top.start)))
-        if row.end > top.end:
-            kept.append(row._replace(start=max(row.start, top.end)))
-    return sorted([*(row for row in kept if row.start < row.end), top])
+def _lay_over(rows: list[Row], top: Row) -> None:
+    """Put a row over others that lie one behind the other; there may be thousands, and it touches few."""
+    start, end = bisect_right(rows, top.start, key=_end_of), bisect_left(rows, top.end, key=_start_of)
+    before, behind = rows[start]._replace(end=top.start), rows[end - 1]._replace(start=top.end)
+    rows[start:end] = [row for row in (before, top, behind) if row.start < row.end]
 
 
 class Filler:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import struct
 from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
 
-from solvent.errors import DataProblem
-from solvent.live.data.card import TO_THE_END, Card, Sheet
+from solvent.errors import DataProblem, Misuse
+from solvent.live.data import card as card_module
+from solvent.live.data.card import PIECES_MAX, TO_THE_END, Card, Sheet
 from solvent.live.data.extents import Extent, whole
 
 if TYPE_CHECKING:
@@ -86,15 +89,67 @@ def test_damage_is_an_error(tmp_path: Path) -> None:
     card.close()
 
 
-def test_more_pieces_than_a_card_has_room_for_are_refused(tmp_path: Path) -> None:
-    """A card has room for some hundred stretches, and one more is an error that changes nothing."""
+_MANY = tuple(Extent(2**40 + n, 2**40 + n + 1, 2**40 + n, 2**40 + n) for n in range(5000))
+
+
+def test_a_card_has_room_for_thousands_of_pieces(tmp_path: Path) -> None:
+    """However many there are, all that have the card open see them, and see it when there are few again."""
+    one = _card(tmp_path / "c")
+    other = Card(tmp_path / "c")
+    for count in (300, 5000, 4999, 3, 2, 5000, 1):
+        one.change(lambda sheet, count=count: replace(sheet, extents=_MANY[:count]))
+        later = Card(tmp_path / "c")
+        assert other.sheet().extents == later.sheet().extents == _MANY[:count]
+        later.close()
+    one.close()
+    with pytest.raises(Misuse):
+        one.sheet()
+    other.close()
+
+
+def test_half_a_long_change_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that dies while it writes a long sheet, or has no room for it, has changed nothing."""
     card = _card(tmp_path / "c")
-    row = tuple(Extent(2**40 + n, 2**40 + n + 1, 2**40 + n, 2**40 + n) for n in range(800))
-    assert len(card.change(lambda sheet: replace(sheet, extents=row[:300])).extents) == 300
+    for count in (4000, 3999):
+        card.change(lambda sheet, count=count: replace(sheet, extents=_MANY[:count]))
+    real = os.pwrite
+
+    def full(file: int, data: bytes, place: int) -> int:
+        if len(data) < 1000:
+            raise OSError(errno.ENOSPC, "no space")
+        return real(file, data[: len(data) // 2], place)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "pwrite", full)
+        with pytest.raises(DataProblem) as caught:
+            card.change(lambda sheet: replace(sheet, extents=_MANY[:3500]))
+    assert caught.value.code == "D211"
+    later = Card(tmp_path / "c")
+    assert later.sheet().extents == card.sheet().extents == _MANY[:3999]
+    card.change(lambda sheet: replace(sheet, extents=_MANY[:3500]))
+    assert later.sheet().extents == _MANY[:3500]
+    later.close()
+    card.close()
+
+
+def test_there_is_room_for_as_many_pieces_as_are_allowed(tmp_path: Path) -> None:
+    """Whatever their numbers are, and whether or not the last version of each is kept as well."""
+    most = 2**62
+    row = (Extent(most, most, most, most, (most, most)),) * (PIECES_MAX + 1000)
+    card = _card(tmp_path / "c")
+    card.change(lambda sheet: replace(sheet, extents=row, kept=row))
+    assert card.sheet().kept == row
+    card.close()
+
+
+def test_more_pieces_than_a_card_has_room_for_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is too long is an error that changes nothing."""
+    monkeypatch.setattr(card_module, "_FAR_BYTES", 100_000)
+    card = _card(tmp_path / "c")
     with pytest.raises(DataProblem) as caught:
-        card.change(lambda sheet: replace(sheet, extents=row))
+        card.change(lambda sheet: replace(sheet, extents=_MANY))
     assert caught.value.code == "D207"
-    assert len(card.sheet().extents) == 300
+    assert card.sheet() == SHEET
     card.close()
 
 

@@ -176,3 +176,30 @@ def test_a_write_that_cannot_begin_leaves_nothing_locked(tmp_path: Path, monkeyp
     assert (other.version, other.is_busy(), one.is_busy()) == (0, False, False)
     with other.write(1):
         pass
+
+
+def test_data_may_be_in_many_pieces(tmp_path: Path) -> None:
+    """Each keeps its version; who writes everything makes one of them all."""
+    one = made(tmp_path, 1801, keep_last=True)
+    other = attached(tmp_path)
+    for number in range(600):
+        with (one, other)[number % 2].write(number + 1, offset=3 * number, length=2) as writing:
+            writing.view[:] = bytes([number % 256]) * 2
+    assert len(one.sheet.extents) == 1200
+    for number in range(0, 600, 37):
+        assert bytes(one.read(number + 1, offset=3 * number, length=2)) == bytes([number % 256]) * 2
+        assert bytes(other.read(0, offset=3 * number + 2, length=1)) == b"\0"
+    other.write(2000).commit()
+    assert (len(one.sheet.extents), one.version) == (1, 2000)
+
+
+def test_one_piece_too_many_is_refused_before_the_work_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts cannot be written any more, and everything can."""
+    monkeypatch.setattr(region_module, "PIECES_MAX", 3)
+    region = made(tmp_path, 100, keep_last=True)
+    for start in (10, 20):
+        region.write(start, offset=start, length=1).commit()
+    assert _code(lambda: region.write(30, offset=30, length=1)) == "D207"
+    assert not region.is_busy()
+    region.write(40).commit()
+    region.write(50, offset=30, length=1).commit()

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from solvent.protocols.elmp.vocabulary import WHOLE, Claim, Data, Part, Source
@@ -9,6 +13,7 @@ from solvent.protocols.machine import NodeId
 from solvent.running.spaces.filling import Row, ends_of, rows_of
 from solvent.running.spaces.words import Details, part_version
 
+Stretch: TypeAlias = tuple[int, int | None]
 A, B, C = NodeId(1), NodeId(2), NodeId(3)
 DATA = Data(9, A, since=(2, 1))
 DETAILS = Details(9, 100, 1, False, "")
@@ -38,6 +43,23 @@ def test_changes_lie_over_the_base_and_over_earlier_ones() -> None:
     ]
     assert rows_of(DATA, DETAILS, sources, _part(0, 5)) == [Row(0, 5, 9, A, (2, 1))]
     assert rows_of(DATA, DETAILS, sources, _part(36, 2)) == [Row(36, 38, new, B, (5, 9))]
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 110), st.none() | st.integers(1, 60))),
+    st.tuples(st.integers(0, 99), st.none() | st.integers(1, 60)),
+)
+def test_rows_say_of_every_byte_what_counts_there(changes: list[Stretch], wanted: Stretch) -> None:
+    """However many changes lie over each other, each byte is what was last said of it, without gaps or doubles."""
+    sources = tuple(Source(B, number, _part(*one)) for number, one in enumerate(changes, 1))
+    expected = [DETAILS.version] * DETAILS.size
+    for source in sources:
+        first, last = ends_of(source.claim, DETAILS.size)
+        expected[first:last] = [part_version(B, source.use)] * (last - first)
+    rows = rows_of(DATA, DETAILS, sources, _part(*wanted))
+    first, last = ends_of(_part(*wanted), DETAILS.size)
+    assert [version for row in rows for version in [row.version] * (row.end - row.start)] == expected[first:last]
+    assert [row.start for row in rows] == [first, *(row.end for row in rows[:-1])]
 
 
 def test_what_lies_behind_the_end_is_not_there() -> None:
