@@ -88,6 +88,8 @@ class Sheet(Value, frozen=True, gc=False, forbid_unknown_fields=True):
     #: Whether what is going to be overwritten is copied first, and what of it is kept now.
     keep_last: bool = False
     kept: Extents = ()
+    #: How many hosts are to have a version before others get it; whoever writes one sees to that.
+    copies: int = 1
     redo: tuple[Redo, ...] = ()
     #: How many versions in a row, as far as is known, changed a large part of the bytes.
     heavy: int = 0

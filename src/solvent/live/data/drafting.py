@@ -57,6 +57,7 @@ class Drafting(Writing):
             self._do_few(own, ended)
         else:
             self._do_many(own, ended, size)
+        self.changes = own if self.end == self._taken.end == self._most else None
         # Pages behind the end are this process's own as well, and nobody would bring them up to date.
         self._over(own if is_few and self.end == self._draft.end else None)
 

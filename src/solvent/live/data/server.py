@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 from solvent.errors import DataGone, Misuse, NodeProblem, SolventError
 from solvent.live.codec import Nonsense
 from solvent.live.data.dialling import IDLE_SECONDS_MAX, welcome
-from solvent.live.data.wire import PIECE_BYTES_MAX, Broken, Lack, Line, Want
+from solvent.live.data.offering import take
+from solvent.live.data.wire import PIECE_BYTES_MAX, Broken, Lack, Line, Offer, Want
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from solvent.live.addresses import Address
     from solvent.live.data.extents import Extents
     from solvent.live.data.region import Region
+    from solvent.live.data.where import Where
     from solvent.live.handshake import Identity
 
 CONNECTIONS_MAX = 256
@@ -34,7 +36,14 @@ _CLOSE_SECONDS_MAX = 5.0
 class Server:
     """Hands data to those that fetch it, until it is closed."""
 
-    def __init__(self, address: Address, identity: Identity, find: Callable[[str], Region | None]) -> None:
+    def __init__(
+        self,
+        address: Address,
+        identity: Identity,
+        find: Callable[[str], Region | None],
+        room: Callable[[Where], Region],
+    ) -> None:
+        """Hand out what `find` finds, and take what is offered into the memory that `room` gives."""
         host, port = address
         try:
             family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
@@ -44,6 +53,7 @@ class Server:
         self.address: Address = self._listening.getsockname()[:2]
         self._identity = identity
         self._find = find
+        self._room = room
         self._guard = threading.Lock()
         self._lines = dict[Line, threading.Thread]()
         self._is_closed = False
@@ -94,9 +104,13 @@ class Server:
         try:
             line.wait_at_most(_HANDSHAKE_SECONDS_MAX)
             if welcome(line, self._identity):
-                line.wait_at_most(2 * IDLE_SECONDS_MAX)
                 while True:
-                    self._serve(line, line.hear_want())
+                    line.wait_at_most(2 * IDLE_SECONDS_MAX)
+                    wanted = line.hear_want()
+                    if isinstance(wanted, Offer):
+                        take(line, wanted, self._room)
+                    else:
+                        self._serve(line, wanted)
         except (Broken, Nonsense):
             # Whoever fetched knows best whether that was meant; it asks again if not.
             return

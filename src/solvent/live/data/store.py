@@ -31,11 +31,12 @@ from solvent.live.data.extents import VOID, part, version_of, whole
 from solvent.live.data.fetch import Fetch, Options, Progress
 from solvent.live.data.folder import Folder, sweep
 from solvent.live.data.kept import can_have
+from solvent.live.data.offering import give
 from solvent.live.data.region import Region, stretch_of
 from solvent.live.data.segments import make, names_in, opened
 from solvent.live.data.server import Server
 from solvent.live.data.where import Where
-from solvent.live.data.wire import NAME_CHARACTERS_MAX
+from solvent.live.data.wire import NAME_CHARACTERS_MAX, Offer
 from solvent.live.data.writing import FORM_CHARACTERS_MAX
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ class Store:
         try:
             if address is not None:
                 identity = identity_for(run, secret, self._token)
-                self._server = Server(address, identity, self.region)
+                self._server = Server(address, identity, self.region, self._room)
         except BaseException:
             self._folder.leave()
             raise
@@ -97,6 +98,7 @@ class Store:
         version: int = 0,
         form: str = "",
         keep_last: bool = False,
+        copies: int = 1,
     ) -> Region:
         """Make the memory of a resource on this host: zeros, as `version`, or what is in a file of the user's.
 
@@ -105,7 +107,7 @@ class Store:
         if version < 0:
             raise Misuse("D101", f"{version} is no version; they count from 0")
         self._check(resource, size, path, form)
-        sheet = _first_sheet(resource, size, path, version=version, form=form, keep_last=keep_last)
+        sheet = _first_sheet(resource, size, path, version=version, form=form, keep_last=keep_last, copies=copies)
         with self._guard, self._folder.making():
             if self.region(resource) is not None:
                 hint = "`region` gives it; `remove` removes it"
@@ -152,6 +154,7 @@ class Store:
             token=self._token,
             form=sheet.form,
             keep_last=sheet.keep_last,
+            copies=sheet.copies,
         )
 
     @property
@@ -196,6 +199,13 @@ class Store:
         self._check(where.resource, where.size, path, where.form)
         room = partial(self._room, where, path)
         return Fetch((where, *others), room, self._lines, options=options, on_progress=on_progress)
+
+    def give(self, offer: Offer, to: Where) -> None:
+        """Have another host take a version that is here as well; raise `DataProblem` if it does not."""
+        region = self.region(offer.resource)
+        if region is None:
+            raise DataGone("D201", f"`{offer.resource}` is not here")
+        give(offer, region, to, self._lines)
 
     def get(self, where: Where, *others: Where, options: Options = _DEFAULT) -> Region:
         """Get a version, and wait for it: attach where it is on this host, fetch it otherwise."""
@@ -273,13 +283,19 @@ class Store:
         if path is not None and len(str(path.absolute())) > _PATH_CHARACTERS_MAX:
             raise Misuse("D102", f"the path of a file has at most {_PATH_CHARACTERS_MAX} characters")
 
-    def _room(self, where: Where, path: Path | None) -> Region:
+    def _room(self, where: Where, path: Path | None = None) -> Region:
         """Give the memory to fetch into; made now, if this host has none of the resource."""
         with self._guard:
             region = self.region(where.resource)
             if region is None:
                 sheet = _first_sheet(
-                    where.resource, where.size, path, version=VOID, form=where.form, keep_last=where.keep_last
+                    where.resource,
+                    where.size,
+                    path,
+                    version=VOID,
+                    form=where.form,
+                    keep_last=where.keep_last,
+                    copies=where.copies,
                 )
                 with self._folder.making():
                     region = self.region(where.resource) or self._make(sheet, sheet.size)
@@ -308,12 +324,13 @@ class Store:
 
 
 def _first_sheet(
-    resource: str, size: int | None, path: Path | None, *, version: int, form: str, keep_last: bool
+    resource: str, size: int | None, path: Path | None, *, version: int, form: str, keep_last: bool, copies: int
 ) -> Sheet:
     """Write the first sheet of a card."""
     file = "" if path is None else str(path.absolute())
     extents = whole(size or 0, version, 0)
-    return Sheet(resource, secrets.randbits(62), size or 0, extents, keep_last=keep_last, form=form, path=file)
+    birth = secrets.randbits(62)
+    return Sheet(resource, birth, size or 0, extents, keep_last=keep_last, copies=copies, form=form, path=file)
 
 
 _STORES: weakref.WeakSet[Store] = weakref.WeakSet()

@@ -30,6 +30,8 @@ class Where(Value, frozen=True, gc=False, forbid_unknown_fields=True):
     #: What the bytes are, and whether the last version is kept, wherever the resource is.
     form: str = ""
     keep_last: bool = False
+    #: How many hosts are to have a version before others get it.
+    copies: int = 1
 
     def __repr__(self) -> str:
         # Without the token: what is shown may end up in a log.

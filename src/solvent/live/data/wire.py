@@ -5,6 +5,7 @@
     server    a head    which says how many bytes the resource has, and then the pieces, each followed by a trailer;
                         or that a Lack comes, with the reason
     fetcher   Want      another one, over the same connection
+    giver     Offer     something that the other side is to have as well, see `offering`
 
 A trailer says whether the piece was that version all the time until it was sent, and has a checksum if one is wanted.
 What arrived with a good trailer stays good whatever happens afterwards, so a fetch that breaks goes on behind it, at
@@ -26,6 +27,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from solvent.live.codec import Nonsense, framed
+from solvent.live.data.extents import Origin
 from solvent.live.handshake import HANDSHAKE_BYTES_MAX
 from solvent.protocols.machine import Message
 
@@ -62,15 +64,35 @@ class Want(Message, frozen=True, gc=False):
     has_checksum: bool = False
 
 
+class Offer(Message, frozen=True, gc=False):
+    """Somebody has a version, of everything or of a stretch, that the other side is to take as well."""
+
+    resource: str
+    version: int
+    offset: int
+    #: Zero: everything.
+    length: int
+    #: How many bytes the resource has, what they are, and how many hosts are to have a version.
+    size: int
+    form: str
+    copies: int
+    origin: Origin
+    #: The version that it is a change of, and what was changed; if that is not known, nothing.
+    base: int
+    runs: tuple[tuple[int, int], ...] | None
+    #: How long whoever gives it waits for an answer.
+    seconds_max: float
+
+
 class Lack(Message, frozen=True, gc=False):
-    """The server does not have it."""
+    """The server does not have it, or does not take it."""
 
     code: str
     reason: str
 
 
 _encode = msgspec.msgpack.Encoder().encode
-_want = msgspec.msgpack.Decoder(Want).decode
+_want = msgspec.msgpack.Decoder(Want | Offer).decode
 _lack = msgspec.msgpack.Decoder(Lack).decode
 
 
@@ -119,6 +141,15 @@ class Line:
     def ask(self, want: Want) -> int | Lack:
         """Ask for a stretch; give how many bytes its resource has, or why it is not to be had."""
         self.send(framed(_encode(want)))
+        return self.hear_answer()
+
+    def offer(self, offer: Offer) -> int | Lack:
+        """Offer something; give what is wanted of it, or why it is not."""
+        self.send(framed(_encode(offer)))
+        return self.hear_answer()
+
+    def hear_answer(self) -> int | Lack:
+        """Hear a number, or why there is none."""
         head = bytearray(_HEAD.size)
         self.fill(head)
         is_there, number = _HEAD.unpack(head)
@@ -130,9 +161,10 @@ class Line:
         self.fill(reason)
         return _decoded(_lack, reason)
 
-    def hear_want(self) -> Want:
-        """Wait for somebody that asks for something."""
-        return _decoded(_want, self.hear(bytes_max=_FRAME_BYTES_MAX))
+    def hear_want(self) -> Want | Offer:
+        """Wait for somebody that asks for something, or has something to give."""
+        wanted: Want | Offer = _decoded(_want, self.hear(bytes_max=_FRAME_BYTES_MAX))
+        return wanted
 
     def say_size(self, size: int, *, is_more_to_come: bool) -> None:
         """Answer that it is there."""
@@ -220,4 +252,14 @@ def _words(error: OSError, seconds: float) -> str:
     return error.strerror or str(error)
 
 
-__all__ = ["NAME_CHARACTERS_MAX", "PIECE_BYTES", "PIECE_BYTES_MAX", "PROTOCOL", "Broken", "Lack", "Line", "Want"]
+__all__ = [
+    "NAME_CHARACTERS_MAX",
+    "PIECE_BYTES",
+    "PIECE_BYTES_MAX",
+    "PROTOCOL",
+    "Broken",
+    "Lack",
+    "Line",
+    "Offer",
+    "Want",
+]

@@ -71,6 +71,8 @@ class Writing:
         #: Where the version comes from, for whoever wants to know it later.
         self.origin = UNKNOWN
         self.is_over = False
+        #: The runs of bytes that were changed, when it is over; none if that is not known.
+        self.changes: list[tuple[int, int]] | None = None
         self._taken = taken
         self._card = card
         self._memory = memory

@@ -32,8 +32,12 @@ class Access(msgspec.Struct, eq=False):
     seen: memoryview | None = None
     #: The version that was there before.
     base: int = -1
+    #: The same, if all bytes had it.
+    over: int = -1
     #: Who had it, if that one has the same memory as this process, and stays.
     holder: NodeId | None = None
+    #: How many hosts are to have what is written before others get it.
+    copies: int = 1
 
     @property
     def view(self) -> memoryview:

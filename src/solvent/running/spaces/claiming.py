@@ -52,6 +52,7 @@ class Claiming:
         #: Who waits for it, or has acquired it.
         self._user: object = None
         self._section = Section()
+        self._trouble: SpaceProblem | None = None
 
     @property
     def name(self) -> str:
@@ -76,10 +77,14 @@ class Claiming:
 
     @property
     def trouble(self) -> SpaceProblem | None:
-        """What is wrong, though nothing is raised: too few processes of the space answer (`S207`)."""
+        """What is wrong, though nothing is raised; nothing most of the time.
+
+        While it waits: too few processes of the space answer (`S207`). After a release: not as many hosts as are to
+        have it have what was released (`S209`).
+        """
         cycle = self._cycle
         is_waiting = cycle is not None and not cycle.is_settled
-        return self._node.trouble.silence() if is_waiting else None
+        return self._node.trouble.silence() if is_waiting else self._trouble
 
     @property
     def view(self) -> memoryview:
@@ -299,7 +304,7 @@ class Claiming:
             return
         self._is_releasing = True
         try:
-            self._resource.release(cycle)
+            self._trouble = self._resource.release(cycle)
         finally:
             self._cycle = self._user = None
             self._is_releasing = False

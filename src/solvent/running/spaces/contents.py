@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import operator
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from solvent.live.data.card import Sheet
+
+
+COPIES_MAX = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,8 @@ class Contents:
     dtype: Any = None
     shape: tuple[int, ...] | None = None
     form: str = ""
+    #: How many hosts are to have a version before others get it.
+    copies: int = 1
 
     @property
     def can_make(self) -> bool:
@@ -103,6 +108,17 @@ def contents_from(
     if initial is not None:
         return _of_initial(initial)
     return Contents(size=size)
+
+
+def with_copies(contents: Contents, given: Any, *, keep_last: bool) -> Contents:
+    """Read and check how many hosts are to have a version, and add it."""
+    copies = _number(given)
+    if copies is None or not 1 <= copies <= COPIES_MAX:
+        raise Misuse("S102", f"{given!r} is no number of copies", hint=f"say on how many hosts: 1 to {COPIES_MAX}")
+    if copies > 1 and (contents.path is not None or not keep_last):
+        hint = "a file stays where it is; and who does not keep the last version has none to copy"
+        raise Misuse("S102", "copies are made of data in memory, with `keep_last`", hint=hint)
+    return contents if copies == 1 else replace(contents, copies=copies)
 
 
 def bytes_from(given: Any) -> int:
@@ -181,4 +197,4 @@ def shape_of_part(shape: tuple[int, ...], itemsize: int, offset: int, length: in
     return (length // itemsize,)
 
 
-__all__ = ["NOTHING", "Contents", "bytes_from", "contents_from", "shape_of_part"]
+__all__ = ["COPIES_MAX", "NOTHING", "Contents", "bytes_from", "contents_from", "shape_of_part", "with_copies"]

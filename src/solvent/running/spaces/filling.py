@@ -183,6 +183,7 @@ class Filler:
             token=home.token,
             form=details.form,
             keep_last=details.keep_last,
+            copies=details.copies,
         )
 
 

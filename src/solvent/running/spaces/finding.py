@@ -57,7 +57,8 @@ def _claim(one: Extent) -> Claim:
 
 
 def _details(sheet: Sheet, version: int, size: int) -> str:
-    return text_from_details(version, rest_of(size, sheet.birth, keep_last=sheet.keep_last, form=sheet.form))
+    rest = rest_of(size, sheet.birth, keep_last=sheet.keep_last, form=sheet.form, copies=sheet.copies)
+    return text_from_details(version, rest)
 
 
 def newest_on(sheet: Sheet) -> int | None:

@@ -100,7 +100,9 @@ class Keeping:
         # Everybody who shares the memory has what is written there. So who was said to have it may go on to be, which
         # saves a message to it; unless it wants to leave.
         holder = None if data.is_urgent or not self._node.is_neighbour(data.holder) else data.holder
-        return Access(contents, region=region, writing=writing, base=version, holder=holder)
+        return Access(
+            contents, region=region, writing=writing, base=version, over=version, holder=holder, copies=details.copies
+        )
 
     def _attached(
         self, grant: Granted, claim: Claim, contents: Contents, details: Details, filled: Region | None
@@ -123,7 +125,8 @@ class Keeping:
             version = part_version(self._node.node, grant.use)
             writing = region.write(version, offset=start, length=end - start)
             writing.origin = grant.turn, details.version
-        return Access(contents, region=region, writing=writing, base=details.version)
+        over = -1 if grant.sources or grant.data.parts else details.version
+        return Access(contents, region=region, writing=writing, base=details.version, over=over, copies=details.copies)
 
     def _made(self, grant: Granted, contents: Contents, *, since: int = -1) -> Access:
         """Make the data, since there is none; what an earlier run left here counts only if it was to be kept.
@@ -143,14 +146,19 @@ class Keeping:
                 region = None
         if region is None:
             region = store.create(
-                self._name, contents.size, path=contents.path, form=contents.form, keep_last=self._keep_last
+                self._name,
+                contents.size,
+                path=contents.path,
+                form=contents.form,
+                keep_last=self._keep_last,
+                copies=contents.copies,
             )
         self._region = region
         writing = region.write(next_version(grant.turn, max(base, since, 0)))
         writing.origin = grant.turn, grant.use
         if base < 0 and contents.initial is not None and len(contents.initial):
             writing.view[:] = contents.initial
-        return Access(contents, region=region, writing=writing, base=base)
+        return Access(contents, region=region, writing=writing, base=base, copies=region.sheet.copies)
 
     def is_quick(self, grant: Granted | None) -> bool:
         """Tell whether to get the data takes no longer than a look: it is in memory that this process has."""
@@ -180,7 +188,9 @@ class Keeping:
         said = (sheet.birth, sheet.size, sheet.form)
         if said != self._said:
             self._said = said
-            self._rest = rest_of(sheet.size, sheet.birth, keep_last=sheet.keep_last, form=sheet.form)
+            self._rest = rest_of(
+                sheet.size, sheet.birth, keep_last=sheet.keep_last, form=sheet.form, copies=sheet.copies
+            )
         return text_from_details(version, self._rest)
 
     def inventory(self) -> tuple[Data, ...]:

@@ -30,6 +30,7 @@ from solvent.protocols.elmp.vocabulary import (
     Withdraw,
 )
 from solvent.protocols.handover.vocabulary import In, Open, Stays
+from solvent.running.spaces.copying import Copying
 from solvent.running.spaces.cycle import Cycle
 from solvent.running.spaces.filling import Job, rows_of
 from solvent.running.spaces.keeping import Keeping
@@ -54,6 +55,7 @@ class Resource:
     def __init__(self, node: SpaceNode, name: str) -> None:
         self.name = name
         self.keeping = Keeping(node, name)
+        self._copying = Copying(node, name)
         #: Whether the process takes part, and whether it is about to leave.
         self.is_open = False
         self.is_leaving = False
@@ -133,17 +135,19 @@ class Resource:
                 self.release(cycle)
             self.withdraw(cycle)
 
-    def release(self, cycle: Cycle) -> None:
-        """Let the next one have it, with what was changed."""
-        access = cycle.access
+    def release(self, cycle: Cycle) -> SpaceProblem | None:
+        """Let the next one have it, with what was changed; say so if not as many hosts have that as are to."""
+        access, problem = cycle.access, None
         if access is None or self._cycles.pop(cycle.number, None) is None:
-            return
+            return None
         cycle.is_over = True
         cycle.access = None
         wanted: Withdraw | Release = Withdraw(cycle.number)
         try:
             try:
                 access.commit()
+                if access.copies > 1 and access.writing is not None:
+                    problem = self._copying.copied(access)
             finally:
                 if access.writing is None or access.writing.is_over:
                     wanted = Release(cycle.number, self.keeping.data_of(access) if access.writing is not None else None)
@@ -152,6 +156,7 @@ class Resource:
                     access.abandon()
         finally:
             self._node.request(In(self.name, wanted), is_last=True)
+        return problem
 
     def access(self, cycle: Cycle, contents: Contents, *, is_anew: bool = False) -> None:
         """Give the data of a claim whose turn it is; raise why that is not possible."""

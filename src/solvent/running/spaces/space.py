@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from solvent.errors import Misuse
 from solvent.running.boards import Poster, board_from
 from solvent.running.spaces.claiming import Mode, claim_from
-from solvent.running.spaces.contents import contents_from
+from solvent.running.spaces.contents import contents_from, with_copies
 from solvent.running.spaces.handle import BlockingHandle, Handle
 from solvent.running.spaces.node import SpaceNode
 from solvent.running.spaces.place import SpacePlace, is_name, place_from
@@ -99,6 +99,7 @@ class BlockingSpace(_Inside):
         array: tuple[Any, Any] | None = None,
         file: str | PathLike[str] | None = None,
         keep_last: bool = True,
+        copies: int = 1,
         mode: Mode = "write",
         offset: int = 0,
         length: int | None = None,
@@ -106,6 +107,7 @@ class BlockingSpace(_Inside):
         """Give a handle of a resource, to be entered; see `Space.handle`."""
         _check_name(resource)
         contents = contents_from(size=size, initial=initial, array=array, file=file)
+        contents = with_copies(contents, copies, keep_last=keep_last)
         claim = claim_from(mode, offset, length)
         return BlockingHandle(self._node, resource, contents, keep_last=keep_last, claim=claim)
 
@@ -122,6 +124,7 @@ class Space(_Inside):
         array: tuple[Any, Any] | None = None,
         file: str | PathLike[str] | None = None,
         keep_last: bool = True,
+        copies: int = 1,
         mode: Mode = "write",
         offset: int = 0,
         length: int | None = None,
@@ -130,10 +133,12 @@ class Space(_Inside):
 
         What the data is to be, if nobody has made it yet: `size` zeros, `initial` bytes or array, an `array` of shape
         and type, or what is in a `file`. Without any of these the handle uses what others make, or is a lock alone.
-        With `keep_last` the last released version survives a process that dies while it writes.
+        With `keep_last` the last released version survives a process that dies while it writes; with `copies` of more
+        than one also the loss of a host, since a release waits until so many hosts have it, as far as there are.
         """
         _check_name(resource)
         contents = contents_from(size=size, initial=initial, array=array, file=file)
+        contents = with_copies(contents, copies, keep_last=keep_last)
         claim = claim_from(mode, offset, length)
         return Handle(self._node, resource, contents, keep_last=keep_last, claim=claim)
 

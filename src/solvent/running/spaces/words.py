@@ -27,6 +27,7 @@ _PART = 1 << 63
 LOST = "lost"
 """Details of data that was there, and is not to be had any more."""
 _NONE = "-"
+_NUMBERS = 4
 
 
 class Home(NamedTuple):
@@ -52,6 +53,8 @@ class Details(NamedTuple):
     birth: int
     keep_last: bool
     form: str
+    #: How many hosts are to have a version before others get it.
+    copies: int = 1
 
 
 @lru_cache(maxsize=4096)
@@ -71,17 +74,18 @@ def text_from_details(version: int, rest: str) -> str:
     return f"{version} {rest}"
 
 
-def rest_of(size: int, birth: int, *, keep_last: bool, form: str) -> str:
-    """Say all but the version."""
-    return f"{size} {birth} {keep_last:d} {form}"
+def rest_of(size: int, birth: int, *, keep_last: bool, form: str, copies: int = 1) -> str:
+    """Say all but the version; data whose last version is not kept has no copies either."""
+    return f"{size} {birth} {copies if keep_last else 0} {form}"
 
 
 @lru_cache(maxsize=1024)
 def details_from_text(text: str) -> Details | None:
     """Read them; none if the data is lost, or nobody knows what was meant."""
     match text.split(" ", 4):
-        case [version, size, birth, keep_last, form] if all(map(_is_number, (version, size, birth))):
-            return Details(int(version), int(size), int(birth), keep_last == "1", form)
+        case [*numbers, form] if len(numbers) == _NUMBERS and all(map(_is_number, numbers)):
+            version, size, birth, copies = map(int, numbers)
+            return Details(version, size, birth, copies > 0, form, max(1, copies))
     return None
 
 

@@ -63,3 +63,12 @@ def test_a_part_tells_its_writer() -> None:
     """Who has written it, and under which claim, is read from its version."""
     for node, use in ((A, 1), (B, 2**32 - 1), (B, 0)):
         assert writer_of(part_version(node, use)) == (node, use)
+
+
+def test_details_tell_how_many_copies_there_are_to_be() -> None:
+    """Data whose last version is kept nowhere has no copies."""
+    rest = rest_of(96, 5, keep_last=True, form="", copies=3)
+    assert details_from_text(text_from_details(7, rest)) == Details(7, 96, 5, True, "", 3)
+    assert details_from_text(text_from_details(7, rest_of(0, 1, keep_last=False, form="", copies=3))) == Details(
+        7, 0, 1, False, ""
+    )

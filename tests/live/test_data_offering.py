@@ -1,0 +1,167 @@
+"""Having another host take a version as well: what was changed, or all of it; and what is left if that breaks off."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from solvent.errors import SolventError
+from solvent.live.data import Where
+from solvent.live.data.dialling import Dialling
+from solvent.live.data.wire import Line, Offer
+from tests.live.data_hosts import Hosts, filled, hosts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from solvent.live.data import Region, Store, Writing
+
+SIZE = 3_000_000
+SECONDS_MAX = 30.0
+
+
+@pytest.fixture(name="place")
+def _place() -> Iterator[Hosts]:
+    with hosts() as some:
+        yield some
+
+
+def _at(store: Store) -> Where:
+    """Say where a store is, for those that offer it something."""
+    host, address, token = store.place
+    return Where(resource="m", version=0, size=0, host=host, segment="", birth=0, address=address, token=token)
+
+
+def _offer(region: Region, writing: Writing, base: int = -1, *, is_part: bool = False) -> Offer:
+    changes = writing.changes if base >= 0 else None
+    return Offer(
+        resource="m",
+        version=writing.version,
+        offset=writing.start if is_part else 0,
+        length=writing.end - writing.start if is_part else 0,
+        size=region.size,
+        form=region.sheet.form,
+        copies=2,
+        origin=(5, 6),
+        base=base,
+        runs=None if changes is None else tuple(changes),
+        seconds_max=SECONDS_MAX,
+    )
+
+
+def test_a_version_is_taken_whole_by_a_host_that_has_nothing(place: Hosts) -> None:
+    """It is there as if it had been fetched, with all that is said of it."""
+    one, other = place.store("here"), place.store("there")
+    region = filled(one, "m", b"x" * SIZE, keep_last=True, form="some bytes", copies=2)
+    with region.write(2) as writing:
+        writing.view[:3] = b"new"
+    one.give(_offer(region, writing, 1), _at(other))
+    taken = other.region("m")
+    assert taken is not None
+    assert bytes(taken.read(2)) == b"new" + b"x" * (SIZE - 3)
+    assert (taken.sheet.form, taken.sheet.copies, taken.sheet.keep_last) == ("some bytes", 2, True)
+    assert taken.sheet.extents[0].origin == (5, 6)
+
+
+def test_only_what_was_changed_goes_to_who_has_the_version_before(
+    place: Hosts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a copy costs grows with what was changed, and not with the size."""
+    one, other = place.store("here"), place.store("there")
+    region = filled(one, "m", b"x" * SIZE, keep_last=True)
+    other.get(one.where("m"))
+    with region.write(2) as writing:
+        writing.view[SIZE // 2] = 0
+    sent, send = list[int](), Line.send
+
+    def counting(line: Line, data: bytes | memoryview, *, is_more_to_come: bool = False) -> None:
+        sent.append(len(data))
+        send(line, data, is_more_to_come=is_more_to_come)
+
+    monkeypatch.setattr(Line, "send", counting)
+    one.give(_offer(region, writing, 1), _at(other))
+    one.give(_offer(region, writing, 1), _at(other))
+    assert sum(sent) < SIZE / 10
+    assert other.region("m").read(2)[SIZE // 2] == 0  # type: ignore[union-attr]
+
+
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_whatever_is_written_both_have_the_same(data: st.DataObject) -> None:
+    """Versions of any size, changed anywhere, given to a host that has missed any of those before."""
+    with hosts() as place:
+        one, other = place.store("here"), place.store("there")
+        region = filled(one, "m", bytes(data.draw(st.integers(0, 9000))), keep_last=True)
+        for version in range(2, 6):
+            writing = region.write(version)
+            if data.draw(st.integers(0, 3)) == 0:
+                writing.resize(data.draw(st.integers(0, 9000)))
+            for place_ in data.draw(st.lists(st.integers(0, max(0, writing.end - 1)), max_size=3)):
+                if writing.end:
+                    writing.view[place_] = version
+            writing.commit()
+            if data.draw(st.booleans()):
+                one.give(_offer(region, writing, version - 1), _at(other))
+                taken = other.region("m")
+                assert taken is not None
+                assert bytes(taken.read(version)) == bytes(region.read(version))
+
+
+def test_a_part_is_taken_beside_what_is_there(place: Hosts) -> None:
+    """The rest of the taker's memory stays as it is, also while somebody writes there."""
+    one, other = place.store("here"), place.store("there")
+    region = filled(one, "m", b"x" * 100, keep_last=True)
+    taken = other.get(one.where("m"))
+    with taken.write(9, offset=50, length=50) as own:
+        own.view[:] = b"o" * 50
+        with region.write(7, offset=10, length=5) as writing:
+            writing.view[:] = b"parts"
+        one.give(_offer(region, writing, is_part=True), _at(other))
+    assert bytes(taken.look()) == b"x" * 10 + b"parts" + b"x" * 35 + b"o" * 50
+    assert [one.version for one in taken.sheet.extents] == [1, 7, 1, 9]
+
+
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_a_taker_keeps_what_it_had_if_the_giver_dies_meanwhile(place: Hosts, *, is_whole: bool) -> None:
+    """Until it has all of the new version it has the one before."""
+    one, other = place.store("here"), place.store("there")
+    region = filled(one, "m", b"x" * SIZE, keep_last=True)
+    taken = other.get(one.where("m"))
+    with region.write(2) as writing:
+        writing.view[:] = b"y" * SIZE
+    offer = _offer(region, writing, -1 if is_whole else 1)
+    line, _ = one._lines.take(_at(other), Dialling(SECONDS_MAX))
+    assert isinstance(line.offer(offer), int)
+    line.send(b"y" * (SIZE - 1))
+    line.close()
+    end = time.monotonic() + SECONDS_MAX
+    while taken.is_busy():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    assert bytes(taken.read(1)) == b"x" * SIZE
+
+
+def test_what_cannot_be_taken_is_said(place: Hosts) -> None:
+    """Somebody writes there; nobody is there; and what is offered makes no sense."""
+    one, other, gone = place.store("here"), place.store("there"), place.store("away")
+    region = filled(one, "m", b"x" * 100, keep_last=True)
+    taken, nowhere = other.get(one.where("m")), _at(gone)
+    gone.close()
+    with region.write(2) as writing:
+        writing.view[0] = 0
+    good = _offer(region, writing, 1)
+    with taken.write(9):
+        assert _code(one, good, _at(other)) == "D203"
+    assert _code(one, good, nowhere) == "D204"
+    wrong = Offer(**{name: getattr(good, name) for name in good.__struct_fields__} | {"runs": ((90, 101),)})
+    assert _code(one, wrong, _at(other)) == "D102"
+
+
+def _code(store: Store, offer: Offer, to: Where) -> str:
+    with pytest.raises(SolventError) as caught:
+        store.give(offer, to)
+    return caught.value.code

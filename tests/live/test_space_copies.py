@@ -1,0 +1,164 @@
+"""Data of which several hosts have every released version: it survives the loss of a host, whenever that is."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+import solvent
+from tests.live.space_processes import SECONDS_MAX, Scene, count, counted, scene
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tests.live.data_hosts import Child
+
+SIZE = 300_000
+
+
+@pytest.fixture(name="place")
+def _place() -> Iterator[Scene]:
+    with scene() as some:
+        yield some
+
+
+def _dies_after(place: Scene, join: str, times: int) -> int:
+    """Have the only process of a host count so often, and die as soon as the last release is done; give its number."""
+
+    def work(_: Callable[[str], None]) -> None:
+        with place.space("two", join=join) as mine, mine.handle("counter") as own:
+            count(own, times)
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    number = place.start(work).number
+    os.waitpid(number, 0)
+    return number
+
+
+def test_every_count_survives_the_death_of_its_host(place: Scene) -> None:
+    """Whoever is the last of its host, and dies right after a release, has lost nothing."""
+    with place.space("one") as space, space.handle("counter", size=SIZE, copies=2) as handle:
+        count(handle)
+        place.serve("three", join=space.address)
+        for life in range(3):
+            _dies_after(place, space.address, life + 1)
+            count(handle, 2)
+        assert counted(handle) == 1 + 6 + 6
+
+
+def test_a_host_that_does_not_take_part_in_the_resource_can_have_the_copy(place: Scene) -> None:
+    """The two that count die, and one that has only looked on goes on with what they released."""
+    with place.space("one") as space:
+        mates = [place.serve("one", join=space.address)[0] for _ in range(2)]
+
+        def work(say: Callable[[str], None]) -> None:
+            with place.space("two", join=space.address) as mine, mine.handle("counter", size=SIZE, copies=2) as own:
+                count(own, 3)
+                say("counted")
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        child = place.start(work)
+        assert child.hear() == "counted"
+        with space.handle("counter", size=SIZE) as handle:
+            assert counted(handle) == 3
+        for mate in mates:
+            mate.kill()
+
+
+def test_a_part_survives_the_death_of_its_host(place: Scene) -> None:
+    """What was changed of a part is on another host as well."""
+    with place.space("one") as space, space.handle("m", initial=bytes(100), copies=2) as handle:
+        handle.acquire()
+        handle.release()
+        place.serve("three", join=space.address)
+
+        def work(_: Callable[[str], None]) -> None:
+            with place.space("two", join=space.address) as mine, mine.handle("m") as own:
+                own.acquire(offset=10, length=5, timeout=SECONDS_MAX)[:] = b"parts"
+                own.release()
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        os.waitpid(place.start(work).number, 0)
+        assert bytes(handle.acquire(timeout=SECONDS_MAX)) == bytes(10) + b"parts" + bytes(85)
+
+
+def test_alone_a_release_waits_for_nobody(place: Scene) -> None:
+    """Where there is no other host, it counts at once."""
+    with place.space("one") as space, space.handle("m", size=100, copies=3) as handle:
+        place.serve("one", join=space.address)
+        count(handle)
+        assert handle.trouble is None
+
+
+def _full(place: Scene, join: str) -> Child:
+    """Have a process on a host that has no room for data."""
+
+    def work(say: Callable[[str], None]) -> None:
+        with place.space("two", join=join) as mine:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (SIZE // 2, SIZE // 2))
+            say(mine.address)
+            time.sleep(SECONDS_MAX)
+
+    child = place.start(work)
+    assert child.hear()
+    return child
+
+
+def test_another_host_is_asked_if_one_takes_nothing(place: Scene) -> None:
+    """It need not be said which: one that can is found."""
+    with place.space("one") as space, space.handle("m", size=SIZE, copies=2) as handle:
+        full = _full(place, space.address)
+        place.serve("three", join=space.address)
+        for _ in range(2):
+            count(handle)
+            assert handle.trouble is None
+            assert _version_on(place, "three") == _version_on(place, "one") is not None
+        # Nobody may entrust it with anything.
+        full.kill()
+
+
+def test_a_host_that_is_killed_holds_up_no_release(place: Scene) -> None:
+    """Whether it is known to be dead by then or not."""
+    with place.space("one") as space, space.handle("m", size=SIZE, copies=2) as handle:
+        dead, _ = place.serve("two", join=space.address)
+        place.serve("three", join=space.address)
+        count(handle)
+        dead.kill()
+        count(handle)
+        assert handle.trouble is None
+        assert _version_on(place, "three") == _version_on(place, "one") is not None
+
+
+def test_a_release_that_nobody_takes_counts_and_says_so(place: Scene, caplog: pytest.LogCaptureFixture) -> None:
+    """It does not hang; the handle and the log tell, until a release is taken again."""
+    with place.space("one") as space, space.handle("m", size=SIZE, copies=2) as handle:
+        full = _full(place, space.address)
+        count(handle)
+        assert handle.trouble is not None
+        assert handle.trouble.code == "S209"
+        assert "1 of 2 hosts" in handle.trouble.message
+        assert "S209" in caplog.text
+        place.serve("three", join=space.address)
+        count(handle)
+        assert handle.trouble is None
+        assert counted(handle) == 2
+        full.kill()
+
+
+@pytest.mark.parametrize("wrong", [{"copies": 0}, {"copies": "2"}, {"copies": 17}, {"copies": 2, "keep_last": False}])
+def test_copies_that_cannot_be_are_an_error(place: Scene, wrong: dict[str, object]) -> None:
+    """No number, too many, and of what is not even kept on its own host."""
+    with place.space() as space, pytest.raises(solvent.Misuse) as caught:
+        space.handle("m", size=100, **wrong)  # type: ignore[arg-type]
+    assert caught.value.code == "S102"
+
+
+def _version_on(place: Scene, host: str) -> int | None:
+    with place.store(host) as store:
+        region = store.region("m")
+        return None if region is None else region.version
