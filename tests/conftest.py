@@ -17,7 +17,8 @@ import pytest
 # A shell lets what it starts in the background ignore Ctrl-C, and so would all that the tests start and interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None, print_blob=True)
+# Examples that are the same every time show most with the first of them.
+hypothesis.settings.register_profile("repeatable", max_examples=60, derandomize=True, deadline=None, print_blob=True)
 hypothesis.settings.register_profile("soak", max_examples=10_000, deadline=None, print_blob=True)
 hypothesis.settings.load_profile("repeatable")
 

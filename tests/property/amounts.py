@@ -6,10 +6,11 @@ from typing import Any
 
 from hypothesis import settings
 
-_USUAL = 100
+_HUNDRED = 100
 _TIMES_MAX = 20
 
 
 def examples(count: int, **more: Any) -> settings:
-    """Draw so many examples, always the same; under a profile that draws more, fresh ones, up to 20 times as many."""
-    return settings(max_examples=count * min(_TIMES_MAX, settings.default.max_examples // _USUAL), **more)
+    """Draw so many examples for each hundred that the profile draws of others, but at most 20 times as many."""
+    drawn = min(_TIMES_MAX * _HUNDRED, settings.default.max_examples)
+    return settings(max_examples=max(1, count * drawn // _HUNDRED), **more)

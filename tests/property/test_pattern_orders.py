@@ -6,10 +6,10 @@ from solvent.running.exploring import explore_workflow
 from tests.property.pattern_parts import step
 from tests.property.pattern_random import Nesting, nesting, seeds_from
 
-SEEDS = range(18)
+SEEDS = range(12)
 TASKS_MAX = 6
 STATES_MAX = 60
-COMPLETE_MIN = 12
+COMPLETE_MIN = 7
 KINDS = frozenset(
     "row choice loop replaced all some merged open threads apart locked cancel first deferred instances".split()  # noqa: SIM905
 )

@@ -15,7 +15,9 @@ from solvent.running.rings.data import BYTES_MAX, packed, unpacked
 
 NUMBERS = st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False)
 PLAIN = st.none() | st.booleans() | NUMBERS | st.text() | st.binary()
-DATA = st.recursive(PLAIN, lambda inner: st.lists(inner) | st.dictionaries(st.text() | st.integers(0, 9), inner))
+DATA = st.recursive(
+    PLAIN, lambda inner: st.lists(inner) | st.dictionaries(st.text() | st.integers(0, 9), inner), max_leaves=20
+)
 
 
 @given(DATA)
