@@ -137,9 +137,12 @@ class SpaceError(SolventError):
     """A space of logs, keys and blobs cannot be opened, or does not keep what it was given."""
 
     _LATE = frozenset({"E403", "E406", "E408", "E409", "E410"})
+    _LASTING = frozenset({"E401", "E406", "E407", "E408"})
 
-    def __init__(self, code: str, message: str, *, hint: str = "") -> None:
+    def __init__(self, code: str, message: str, *, hint: str = "", is_lasting: bool = False) -> None:
         super().__init__(code, message, hint=hint)
+        #: Whether waiting does not help: what was opened is of no use any more.
+        self.is_lasting = is_lasting or code in self._LASTING
         # What was asked for was right, and could not be done.
         self.exit_code = 1 if code in self._LATE else 2
 

@@ -47,8 +47,8 @@ def disk_full(url: str, seed: int) -> Outcome:
         together(world, AGENTS_COUNT)
         world.submit(RUN, workflow)
         world.until_calls(20)
-        _fill(disk / "ballast")
-        until(lambda: any("does not answer" in one.said() for one in world.alive), world.words)
+        fill(disk / "ballast")
+        until(lambda: any("there is no room" in one.said() for one in world.alive), world.words)
         # For longer than it takes to presume somebody dead: nobody can write that he is alive.
         time.sleep(2 * world.ttl)
         over = ending_of(world.space, RUN) is not None
@@ -62,7 +62,7 @@ def disk_full(url: str, seed: int) -> Outcome:
         return found
 
 
-def _fill(path: Path) -> None:
+def fill(path: Path) -> None:
     """Write until there is no room."""
     with path.open("wb", buffering=0) as file:
         for size in (1 << 20, 4096, 512):

@@ -12,10 +12,11 @@ from solvent.cli.render import complain, counted, write, write_json
 from solvent.cli.secrecy import shown
 from solvent.cli.summary import write_report_as_json, write_results, write_summary
 from solvent.cli.watching import Watch
-from solvent.errors import AgentProblem, RecordProblem, WorkflowFailed
+from solvent.errors import AgentProblem, RecordProblem, SpaceError, WorkflowFailed
 from solvent.running.agents.following import Following
 from solvent.running.agents.looking import existing, lasted, see_agents
 from solvent.running.agents.plans import FINISHED, SUBMITTED, ending_of, name_from, plan_of, report_of, workflow_of
+from solvent.running.agents.troubles import Doubts, room_problem
 from solvent.running.report import Report
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 WAIT_SECONDS = 0.2
 START_SECONDS = 4.0
+STILL_SECONDS = 2.0
 _PLAN = "/plan"
 
 
@@ -80,15 +82,17 @@ def watch_run(space: Space, run: str, options: Namespace, *, launched: Sequence[
     plan = existing(space, run)
     workflow = workflow_of(space, plan)
     view = view_for(workflow, options, run=run)
-    following = Following(space, run, workflow, plan.created)
+    following, trouble = Following(space, run, workflow, plan.created), _Trouble(space)
     try:
         with Watch() as watch, view, space.watch([f"runs/{run}/", FINISHED]) as changes:
             while True:
                 ending = ending_of(space, run)
-                for event in following.news():
+                events = list(following.news())
+                for event in events:
                     view.take(event)
                 if ending is not None:
                     break
+                trouble.look(view, is_new=bool(events))
                 if watch.should_stop():
                     return _interrupted()
                 _see_whether_launched_live(launched)
@@ -96,6 +100,27 @@ def watch_run(space: Space, run: str, options: Namespace, *, launched: Sequence[
     except KeyboardInterrupt:
         return _interrupted()
     return tell_end(space, run, options, view=view)
+
+
+class _Trouble:
+    """Tells who watches a run, once, why nothing happens, and when that is over."""
+
+    def __init__(self, space: Space) -> None:
+        self._doubts = Doubts(space)
+        self._told = ""
+        self._new_at = time.monotonic()
+
+    def look(self, view: View, *, is_new: bool) -> None:
+        """See whether anything is wrong, if nothing has happened for a while."""
+        now = time.monotonic()
+        if is_new:
+            self._new_at = now
+        if now - self._new_at < STILL_SECONDS and not self._told:
+            return
+        found = shown(self._doubts.look())
+        if bool(found) != bool(self._told):
+            view.tell(f"{found}; the run goes on when there is room" if found else "there is room again")
+        self._told = found
 
 
 def _interrupted() -> int:
@@ -166,6 +191,8 @@ def refuse_without_agents(space: Space, run: str) -> None:
     while not any(one.is_alive for one in see_agents(space)):
         # Those that were started just now need a moment.
         if time.monotonic() >= until:
+            if problem := room_problem(space):
+                raise SpaceError("E403", problem, hint="make room: agents that are there go on by themselves")
             hint = "start some: `solvent agent --space URL --services WORKFLOW`, or here: --agents N --file WORKFLOW"
             raise AgentProblem("A104", f"nobody goes on with `{run}`: no agent is alive at this space", hint=hint)
         time.sleep(WAIT_SECONDS)
@@ -197,6 +224,7 @@ def run_as_json(seen: Any) -> dict[str, Any]:
         "agents": [agent_as_json(one) for one in seen.agents],
         "missing_services": list(seen.missing),
         "refusals": [{"agent": one.agent, "place": one.place, "why": one.why} for one in seen.refusals],
+        "trouble": seen.trouble,
     }  # fmt: skip
     if seen.ending is not None:
         found |= {"ended": seen.ending.at, "text": seen.ending.text}
@@ -236,6 +264,8 @@ def write_run(seen: Any) -> None:
         for one in seen.refusals:
             what = "it" if one.place is None else f"place {one.place}"
             write((f"{shown(one.agent)} cannot run {what}: {shown(one.why)}", "bold yellow"))
+        if seen.trouble:
+            write((f"{shown(seen.trouble)}; agents go on when there is room", "bold yellow"))
 
 
 def _write_places(seen: Any) -> None:

@@ -48,6 +48,9 @@ class View:
         """Take an event of the run."""
         self.board.take(event)
 
+    def tell(self, text: str) -> None:
+        """Take what is worth knowing of the run, and is no event of it."""
+
     def end(self, report: Report) -> None:
         """Take how the run ended."""
 
@@ -95,6 +98,11 @@ class Lines(View):
             if self.is_controlled:
                 states.append(counted(self.board.calls.total(), "call"))
             self._write(event.seconds, ", ".join(states))
+
+    def tell(self, text: str) -> None:
+        """Write what is worth knowing."""
+        write(f"! {text}", to=sys.stderr)
+        sys.stderr.flush()
 
     def _line(self, event: Event) -> str:
         """Put what happened to a task into words; where it begins once more, say for which time."""
@@ -145,6 +153,10 @@ class Picture(View):
             self._say(f"✗ {event.task} failed: {shortened(event.text, _TEXT_MAX)}", "red")
         elif event.kind == "signal":
             self._say(f"⚑ the signal `{event.task}` came", "cyan")
+
+    def tell(self, text: str) -> None:
+        """Write what is worth knowing above the picture."""
+        self._say(f"! {text}", "yellow")
 
     def _say(self, text: str, style: str) -> None:
         from rich.text import Text

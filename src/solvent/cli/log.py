@@ -126,6 +126,10 @@ class LogView(View):
         seconds = round(event.seconds, 6)
         self._log.tell(f"task.{event.kind}", said, level=level, **self._said, task=event.task, seconds=seconds)
 
+    def tell(self, text: str) -> None:
+        """Write what is worth knowing."""
+        self._log.tell("run.trouble", text, level="warning", **self._said)
+
     def end(self, report: Report) -> None:
         """Write how the run ended."""
         state, problem = state_of(report), problem_of(report)

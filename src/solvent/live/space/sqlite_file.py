@@ -302,7 +302,8 @@ class SqliteFile:
             numbers = (0, 0)
         if numbers != self._files:
             said = f"the space {self.path} is gone: its files were removed or replaced while it was open"
-            raise SpaceError("E409", said, hint="stop all that use it; put the files back, or begin with a new space")
+            hint = "stop all that use it; put the files back, or begin with a new space"
+            raise SpaceError("E409", said, hint=hint, is_lasting=True)
 
     def _check_open(self) -> None:
         if self._closed:

@@ -24,6 +24,7 @@ from solvent.running.agents.plans import FINISHED, NEWS, OVER, SUBMITTED, ending
 from solvent.running.agents.refusing import ALL, Refusals
 from solvent.running.agents.sharing import Shares
 from solvent.running.agents.telling import Teller
+from solvent.running.agents.troubles import Troubles
 from solvent.running.agents.watching import Watcher
 from solvent.running.agents.words import dealt
 from solvent.running.interpreter import deep_stack, few_collections
@@ -71,6 +72,7 @@ class Agent:
         self._tell = Teller(tell)
         self._endings = Endings(space, self._tell)
         self._refusals = Refusals(space, name, self._tell)
+        self._troubles = Troubles(space, name, ttl, self._tell)
         self._observe = observe
         self.turns = 0
         about = {"services": offers.marks(), "trusts_all": offers.trusts_all}
@@ -129,20 +131,24 @@ class Agent:
             self._look_after_letters()
             if self._endings.idle:
                 self._endings.tell_idle(self.cases)
+            if not self._pulse.is_fresh():
+                self._troubles.find()
         except SpaceError as error:
             # Nobody hears of this agent: it must not act, and begins anew when the space is there again.
-            self._tell.away(error.message)
+            pause = self._troubles.came(error)
             for case in list(self.cases.values()):
                 case.close()
             self.cases.clear()
             self._endings.idle.clear()
             self._refusals.forget()
             self._read_up_to = 0
-            self._rest()
+            self._rest(pause)
+        else:
+            self._troubles.passed()
 
-    def _rest(self) -> None:
+    def _rest(self, seconds: float) -> None:
         """Wait a moment; answers that come meanwhile are to calls of places that are not here any more."""
-        end = time.monotonic() + PATIENCE_SECONDS
+        end = time.monotonic() + seconds
         while not self._is_over and (left := end - time.monotonic()) > 0:
             with suppress(Empty):
                 self._came.get(timeout=left)

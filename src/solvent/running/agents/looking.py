@@ -18,6 +18,7 @@ from solvent.running.agents.following import Following
 from solvent.running.agents.offers import mark_of
 from solvent.running.agents.plans import ending_of, key_of, places_of, plan_of, workflow_of
 from solvent.running.agents.refusing import ALL, refused
+from solvent.running.agents.troubles import room_problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,6 +84,8 @@ class RunSeen(msgspec.Struct, frozen=True):
     again: int
     #: What living agents cannot do, of places that no living agent has.
     refusals: tuple[Refusal, ...] = ()
+    #: What keeps agents from their work.
+    trouble: str = ""
 
     @property
     def state(self) -> str:
@@ -144,6 +147,7 @@ def see_run(space: Space, run: str, *, patience: float | None = None) -> RunSeen
         calls=following.answers + len(following.out) + following.again.total(),
         again=following.again.total(),
         refusals=() if ending is not None else tuple(_refusals(space, run, places, agents)),
+        trouble="" if ending is not None else _trouble(space, agents),
     )
 
 
@@ -157,6 +161,12 @@ def _refusals(
         for place, why in sorted(said.items()):
             if agent in alive and (place in free or (place == ALL and free)):
                 yield Refusal(agent, None if place == ALL else place, why)
+
+
+def _trouble(space: Space, agents: tuple[AgentSeen, ...]) -> str:
+    alive = [one.name for one in agents if one.is_alive]
+    # To find out by writing may take long, where somebody keeps the space locked; and it is not needed.
+    return room_problem(space, alive, is_tried=bool(agents) and not alive)
 
 
 def _places(space: Space, run: str, plan: Plan, workflow: Workflow, following: Following) -> list[PlaceSeen]:

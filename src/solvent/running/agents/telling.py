@@ -20,7 +20,8 @@ class Told(str):
     """A sentence that says what has happened, and of what kind that is.
 
     Events: `begun`, `ended` (the agent); `taken`, `lost` (a place); `missing`, `refused` (a run that it cannot run);
-    `over`, `done`, `failed` (a run; the last two by the agent that has ended it); `away` (the space does not answer).
+    `over`, `done`, `failed` (a run; the last two by the agent that has ended it); `away` (the space does not answer),
+    `full` (it has no room), `back` (it is well again).
     """
 
     __slots__ = ("event", "level", "place", "run", "taken_from")
@@ -84,6 +85,14 @@ class Teller:
     def failed(self, run: str, why: str = "") -> None:
         """Tell that this agent has ended a run, which failed."""
         self._tell(Told(f"{run} failed: {why}" if why else f"{run} failed", "failed", run=run, level="error"))
+
+    def full(self, why: str) -> None:
+        """Tell that the space takes nothing more."""
+        self._tell(Told(f"{why}; it goes on when there is room", "full", level="warning"))
+
+    def back(self) -> None:
+        """Tell that the space is as it should be again."""
+        self._tell(Told("the space is well again", "back"))
 
     def away(self, why: str) -> None:
         """Tell that the space does not answer."""
