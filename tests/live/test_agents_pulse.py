@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
-from contextlib import contextmanager
+import sqlite3
+import time
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -74,6 +76,23 @@ def test_a_service_may_keep_the_lock_of_the_interpreter_far_away() -> None:
     """The same with a server."""
     with served() as url, World(url, ttl=LEASE_MIN) as world:
         _called_once(world)
+
+
+@pytest.mark.soak
+def test_nobody_is_presumed_dead_while_nobody_can_write() -> None:
+    """A process holds up all who write to a file, for longer than a lease: when it is over all have what they had."""
+    workflow = Workflow("two", tuple(Task(name, "keep", (Value(0.0),)) for name in ("A", "B")), SERVICES)
+    with World(ttl=LEASE_MIN, pause=60.0) as world:
+        world.start(2)
+        together(world, 2)
+        world.submit(RUN, workflow)
+        world.until_calls(2)
+        with closing(sqlite3.connect(world.url, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            time.sleep(2.5 * LEASE_MIN)
+            other.execute("ROLLBACK")
+        time.sleep(LEASE_MIN)
+        assert [sum(isinstance(one, Opened) for one in journal) for journal in world.journals(RUN)] == [1, 1]
 
 
 def test_the_pulse_dies_with_its_agent() -> None:

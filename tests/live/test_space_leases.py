@@ -57,9 +57,9 @@ class Clock:
 class Watched:
     """Pulses that are looked at regularly, by a clock of the test."""
 
-    def __init__(self, space: Space, ttl: float = 4.0) -> None:
+    def __init__(self, space: Space, ttl: float = 4.0, own: str = "") -> None:
         self.clock = Clock()
-        self.pulses = Pulses(space, ttl=ttl, clock=self.clock)
+        self.pulses = Pulses(space, ttl=ttl, own=own, clock=self.clock)
         self.pulses.look()
 
     def pass_time(self, seconds: float, pause: float = 1.0) -> None:
@@ -115,6 +115,20 @@ def test_time_in_which_the_watcher_did_not_run_does_not_count(space: Space) -> N
     watched.pulses.look()
     assert not watched.pulses.is_presumed_dead(agent)
     watched.pass_time(3)
+    assert watched.pulses.is_presumed_dead(agent)
+
+
+def test_time_in_which_ones_own_pulse_is_not_heard_does_not_count(space: Space) -> None:
+    """When nobody can write, nobody is presumed dead for it; who is silent while others are heard is."""
+    agent, own = fresh_part(), fresh_part()
+    space.put(AGENTS + agent, b"1")
+    space.put(AGENTS + own, b"1")
+    watched = Watched(space, own=own)
+    watched.pass_time(100)
+    assert not watched.pulses.is_presumed_dead(agent)
+    for beat in range(4):
+        space.put(AGENTS + own, str(beat).encode())
+        watched.pass_time(1)
     assert watched.pulses.is_presumed_dead(agent)
 
 

@@ -3,7 +3,8 @@
 *Pulse.* An agent writes a key again and again, `agents/NAME`; its value has a number that grows. Others do not look at
 times in it: each notes, by its own clock, since when the key has not changed. Whose pulse has been still for longer
 than `ttl` may be presumed dead. Time in which the one who watches did not run, since it was stopped, or since the space
-did not answer, counts for nobody: it says nothing about others. Clocks are those that only go forwards.
+did not answer, or in which not even its own pulse was heard, counts for nobody: it says nothing about others. Clocks
+are those that only go forwards.
 
 *Lease.* A key says who has something, and in which epoch; it is taken by compare-and-set, with the next epoch, when it
 is free or its holder is presumed dead. Of several that try, one succeeds.
@@ -128,14 +129,20 @@ class Pulse:
 class Pulses:
     """The pulses of others, as seen by this process; whoever wants to know calls `look` every quarter of `ttl`.
 
-    For one thread at a time.
+    Whoever has a pulse itself says so by `own`: time in which not even that is heard counts for nobody, since it may be
+    that nobody can write. For one thread at a time.
     """
 
-    def __init__(self, space: Space, *, ttl: float = TTL, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, space: Space, *, ttl: float = TTL, own: str = "", clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self.ttl = _checked(ttl)
         self._space = space
         self._clock = clock
         self._looked_at = -math.inf
+        self._own = own
+        #: The last of one's own beats, and when it was seen.
+        self._own_seen: tuple[Entry | None, float] = None, math.inf
         #: What each pulse was, and since when; nothing for agents that were asked for and have none.
         self._seen = dict[str, tuple[Entry | None, float]]()
         self._gone = set[str]()
@@ -147,10 +154,14 @@ class Pulses:
         found = {key.removeprefix(AGENTS): entry for key, entry in self._space.keys(AGENTS).items()}
         # A pulse that is new may have been written until now: who wrote it counts from before.
         heard = self._clock()
-        stopped = max(0.0, now - self._looked_at - 2 * self.ttl / BEATS_PER_TTL)
-        if math.isfinite(stopped):
-            self._seen = {agent: (entry, since + stopped) for agent, (entry, since) in self._seen.items()}
+        lost = self._lost(now)
+        if math.isfinite(lost):
+            self._seen = {agent: (entry, since + lost) for agent, (entry, since) in self._seen.items()}
         self._looked_at = now
+        if self._own and (
+            math.isinf(self._own_seen[1]) or found.get(self._own, self._own_seen[0]) != self._own_seen[0]
+        ):
+            self._own_seen = found.get(self._own), heard
         for agent, entry in found.items():
             if agent not in self._seen or self._seen[agent][0] != entry:
                 self._seen[agent] = entry, heard
@@ -159,6 +170,13 @@ class Pulses:
             del self._seen[agent]
             self._gone.add(agent)
         self._gone -= found.keys()
+
+    def _lost(self, now: float) -> float:
+        """Give how much of the time since the last look says nothing about others."""
+        between, usual = now - self._looked_at, 2 * self.ttl / BEATS_PER_TTL
+        # This process did not run; or its own beats did not come through either, as when one process holds up all that
+        # write to a file.
+        return max(0.0, between - usual, min(between, now - self._own_seen[1] - usual))
 
     def is_presumed_dead(self, agent: str) -> bool:
         """Whether an agent has been still for longer than `ttl`, this one's or its own, or has taken its pulse away.

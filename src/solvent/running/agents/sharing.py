@@ -21,7 +21,7 @@ class Shares:
     """What an agent knows of who has what; for one thread."""
 
     def __init__(self, space: Space, agent: str, ttl: float) -> None:
-        self.pulses = Pulses(space, ttl=ttl)
+        self.pulses = Pulses(space, ttl=ttl, own=agent)
         self._space = space
         self._agent = agent
         self._ttl = ttl
