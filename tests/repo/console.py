@@ -131,8 +131,9 @@ def _environment(folder: Path, programs: Path | None) -> dict[str, str]:
     """Build a plain environment: no colours, a fixed width, our commands first, and a home of its own."""
     ours = os.path.dirname(sys.executable)  # noqa: PTH120
     path = os.pathsep.join([str(programs or ours), os.environ.get("PATH", os.defpath)])
-    # Sources that this process was told of are no part of another environment.
-    taken = {name: value for name, value in os.environ.items() if programs is None or name != "PYTHONPATH"}
+    # Sources that this process was told of are no part of another environment, in which nothing was compiled before.
+    left_out = set() if programs is None else {"PYTHONPATH", "PYTHONDONTWRITEBYTECODE"}
+    taken = {name: value for name, value in os.environ.items() if name not in left_out}
     return taken | {
         "COLUMNS": "100",
         "HOME": str(folder),

@@ -56,7 +56,9 @@ def _installed(environment: Path) -> Path:
     """Make an environment, install Solvent as users do, and give the folder of its commands."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(environment)], check=True)
     programs = environment / "bin"
-    install = [sys.executable, "-m", "pip", "--python", str(programs / "python"), "install", "--quiet", str(ROOT)]
+    install = [sys.executable, "-m", "pip", "--python", str(programs / "python"), "install", "--quiet"]
+    # What is imported is compiled then, and most is not.
+    install += ["--no-compile", str(ROOT)]
     plain = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(install, capture_output=True, check=False, encoding="utf-8", env=plain, timeout=_SECONDS_MAX)
     if done.returncode and _NO_PACKAGES.search(done.stderr):
