@@ -16,6 +16,7 @@ import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 from tests.repo.project import ROOT
@@ -138,11 +139,24 @@ def _environment(folder: Path, programs: Path | None) -> dict[str, str]:
         "COLUMNS": "100",
         "HOME": str(folder),
         "LC_ALL": "C.UTF-8",
+        "MPLCONFIGDIR": _fonts(),
         "NO_COLOR": "1",
         "PATH": path,
         "PYTHONUTF8": "1",
         "TERM": "dumb",
     }
+
+
+@cache
+def _fonts() -> str:
+    """Give a folder with the list of fonts, which else each home would make anew for its first picture, saying so."""
+    folder = ROOT / "build" / "fonts"
+    if not any(folder.glob("fontlist*")):
+        folder.mkdir(parents=True, exist_ok=True)
+        listed = [sys.executable, "-c", "import matplotlib.font_manager"]
+        # Without the library nothing is drawn by it either.
+        subprocess.run(listed, env={**os.environ, "MPLCONFIGDIR": str(folder)}, stderr=subprocess.DEVNULL, check=False)
+    return str(folder)
 
 
 def _trimmed(lines: Sequence[str]) -> tuple[str, ...]:
