@@ -182,6 +182,12 @@ class Caller:
         """Tell whether calls of a service may claim resources."""
         return self.lender is not None and service.name in self.lender.services
 
+    def is_pooled(self, service: Service) -> bool:
+        """Tell whether calls of a service need a thread, or worker process, each; others run all at once."""
+        if service.kind == "python":
+            return not is_asynchronous(function_of(service, self.folder))
+        return service.kind not in {"http", "replay"}
+
     def _direct(self, function: Callable[..., Any]) -> Starter:
         threads = self.threads
         put = threads.put

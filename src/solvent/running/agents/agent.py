@@ -121,13 +121,15 @@ class Agent:
             is_changed = self._take_answers(touched)
             if self._pulse.lapses != self._lapses:
                 self._look_after_lapse()
-            now = time.monotonic()
+            now, looks_at = time.monotonic(), self._looks_at
             if is_changed or now >= self._looks_at:
                 self._read(touched)
             if now >= self._looks_at:
                 self._look(touched)
                 self._looks_at = time.monotonic() + self._ttl / BEATS_PER_TTL
             self._do(touched)
+            if now >= looks_at:
+                self._leave_surplus()
             self._look_after_letters()
             if self._endings.idle:
                 self._endings.tell_idle(self.cases)
@@ -251,11 +253,10 @@ class Agent:
 
     def _do(self, touched: dict[Place, Case]) -> None:
         """Let places react, keep what they noted and said, and make their calls."""
-        for do in (self._settle, self._keep, self._go):
+        for do in (self._settle, self._admit, self._keep, self._go):
             # Of a place that was lost, or whose run is over, nothing more is noted.
             touched = {place: case for place, case in touched.items() if self._is_at_work(place, case)}
-            if touched:
-                do(touched)
+            do(touched)
 
     def _is_at_work(self, place: Place, case: Case) -> bool:
         return case.here.get(place.number) is place and case.run not in self._endings.known
@@ -264,7 +265,16 @@ class Agent:
         for place, case in list(touched.items()):
             self._try(case, place, place.settle, touched)
 
+    def _admit(self, touched: dict[Place, Case]) -> None:
+        """Note as many calls as can run; those of other places, too, than something has come for."""
+        if self._may_act():
+            for case in self.cases.values():
+                touched |= dict.fromkeys(case.admit(), case)
+
     def _go(self, touched: dict[Place, Case]) -> None:
+        for case in self.cases.values():
+            if case.calls is not None:
+                case.calls.go()
         for place, case in list(touched.items()):
             self._try(case, place, place.go, touched)
             if place.is_idle and place.is_fresh:
@@ -317,11 +327,15 @@ class Agent:
             if self._take(case, number, touched):
                 self._shares.took(case, number)
         case.forget_letters()
-        for number in self._shares.surplus(case):
-            case.release(number)
         why = self._refusals.hopeless(case, self._shares.pulses.alive())
         if why and self._may_act():
             self._endings.end_as_failed(case.run, why)
+
+    def _leave_surplus(self) -> None:
+        """Leave places to others that have come; when all is kept that has happened there."""
+        for case in self.cases.values():
+            for number in self._shares.surplus(case):
+                case.release(number)
 
     def _take(self, case: Case, number: int, touched: dict[Place, Case]) -> bool:
         try:

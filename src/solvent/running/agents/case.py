@@ -11,7 +11,10 @@ from msgspec.structs import replace
 
 from solvent.errors import AgentProblem, Conflict, RecordProblem, SolventError, SpaceError
 from solvent.live.space.leases import Lease, holder_from_entry
-from solvent.running.agents.place import ControlledPlace, Place
+from solvent.running.agents.calls import Calls
+from solvent.running.agents.controlled import ControlledPlace
+from solvent.running.agents.offers import mark_of
+from solvent.running.agents.place import Place
 from solvent.running.agents.plans import Standing, key_of, log_at, log_to, places_of, publish, workflow_of
 from solvent.running.agents.words import dealt
 from solvent.running.kinds import makers_at
@@ -70,6 +73,8 @@ class Case:
         offers.refuse(submitted)
         used = {task.service for task in submitted.tasks}
         services = {one.name: offers.of(one) for one in submitted.services if one.name in used}
+        #: What each of its services is, so that others see whether they have it.
+        self.marks = {one.name: mark_of(one) for one in submitted.services if one.name in used}
         #: Services that this agent does not have: it takes no place whose tasks need one.
         self.missing = frozenset(name for name, own in services.items() if own is None)
         found = tuple(one for one in services.values() if one is not None)
@@ -88,6 +93,7 @@ class Case:
         self._leases: dict[int, Lease] = {}
         self._concretiser: Concretiser | None = None
         self._caller: Caller | None = None
+        self.calls: Calls | None = None
 
     def can_serve(self, number: int) -> bool:
         """Whether this agent has the services that a place needs, and can open it as far as is known."""
@@ -120,6 +126,7 @@ class Case:
         except SolventError as error:
             self.missing = frozenset().union(*self._needs)
             raise AgentProblem("A104", error.message) from error
+        self.calls = Calls(self.workflow.services, self._caller)
 
     def take(self, number: int, pulses: Pulses, answers: Any) -> Place | None:
         """Take a place, if nobody has it or who has it is presumed dead, and be where that one was."""
@@ -143,8 +150,13 @@ class Case:
 
     @property
     def waiting(self) -> int:
-        """How many calls wait for a thread."""
-        return 0 if self._caller is None else self._caller.threads.waiting
+        """How many calls are ready, or wait for a thread."""
+        found = 0 if self._caller is None else self._caller.threads.waiting
+        return found if self.calls is None else found + self.calls.waiting
+
+    def admit(self) -> set[Place]:
+        """Let places note as many calls as there is room for; give these places."""
+        return set() if self.calls is None else self.calls.admit()
 
     def again(self, number: int, caller: Any) -> Place:
         """Give a place as its journal tells, without having it: nothing is called, and nothing written."""
@@ -172,6 +184,7 @@ class Case:
             letters=log_to(self.run),
             answers=answers,
             caller=caller,
+            calls=None if journal.is_read_only else self.calls,
             concrete=self._concretiser.concrete(None if is_whole else self._parts[number]),
             folder=folder,
         )

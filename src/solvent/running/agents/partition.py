@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from solvent.workflow.model import Workflow
 
-PLACES_MIN, PLACES_MAX = 8, 64
+PLACES_MIN, PLACES_MAX = 16, 64
 TASKS_PER_PLACE = 64
 
 

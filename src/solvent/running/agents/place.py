@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter, deque
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from solvent.chemistry.molecule import Molecule, Symbol
@@ -20,12 +21,15 @@ from solvent.running.agents.words import Letter, Writer, molecule_from
 from solvent.running.invoking import current
 from solvent.running.records import values
 from solvent.running.records.entries import Heard, Withdrawn
-from solvent.running.records.recorded import Again, Deferred, RecordedControlledRun, RecordedRun
+from solvent.running.records.recorded import Again, Deferred, RecordedRun
 from solvent.services import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from solvent.engine.reaction import Flight
+    from solvent.running.agents.calls import Calls
+    from solvent.running.invoking import Call
     from solvent.running.records import entries
     from solvent.running.records.journal import Journal
     from solvent.services import Caller
@@ -55,8 +59,10 @@ class Place(RecordedRun):
         letters: str,
         answers: Any,
         caller: Caller,
+        calls: Calls | None = None,
         **options: Any,
     ) -> None:
+        """Without `calls` none is made: it is only seen how the place is."""
         super().__init__(workflow, inputs, journal=journal, is_strict=True, **options)
         self.run_name = run
         self.number = number
@@ -72,6 +78,11 @@ class Place(RecordedRun):
         self._where = where
         self._log_of_letters = letters
         self._caller_here = caller
+        self._made_by = calls
+        #: Calls that are ready, of which nothing is noted yet.
+        self._held: dict[str, tuple[Flight, Call, Deferred]] = {}
+        #: Whether it is to be left to another agent as soon as nothing is out.
+        self.is_leaving = False
         self._answers = _To(answers, self)  # type: ignore[assignment]
         self._names_here = names
         self._wanted = wanted
@@ -112,6 +123,8 @@ class Place(RecordedRun):
         if answer[0] not in self._out:
             return
         if isinstance(answer, Again):
+            # While it pauses it needs no thread.
+            self._end_call(answer.flight, is_done=True)
             self.journal.retried(self._keys[answer.flight])
             answer.deferred.announced += 1
             self._ready.append(answer)
@@ -176,6 +189,29 @@ class Place(RecordedRun):
         for deferred in ready:
             deferred.begin()
 
+    def admit(self, key: str) -> Flight | None:
+        """Note a call that has waited, and make it next; not one that was cancelled, or lost too often."""
+        waiting = self._held.pop(key, None)
+        if waiting is None:
+            return None
+        deferred = self._fresh(key, waiting)
+        if deferred is None:
+            return None
+        flight = waiting[0]
+        self.report.timings[self._out[flight][0]].started = time.perf_counter() - self._began
+        self._ready.append(deferred)
+        return flight
+
+    @property
+    def ready(self) -> int:
+        """How many calls are ready and wait."""
+        return len(self._held)
+
+    @property
+    def is_free(self) -> bool:
+        """Whether nothing is out, so that another agent can have the place, and loses nothing."""
+        return len(self._out) == len(self._held)
+
     @property
     def is_idle(self) -> bool:
         """Whether nothing more can happen here unless a letter comes."""
@@ -184,14 +220,22 @@ class Place(RecordedRun):
     def abandon(self) -> None:
         """Do nothing any more: another agent has the place, or nobody."""
         self._ended = [
-            self._keys[flight]
+            key
             for flight, (_, handle) in self._out.items()
-            # Of one that waits for its next attempt nothing is out.
-            if flight in self._keys and not (isinstance(handle, Deferred) and handle.is_pausing)
+            # Of one that waits, for a thread or for its next attempt, nothing is out.
+            if (key := self._keys.get(flight)) is not None
+            and key not in self._held
+            and not (isinstance(handle, Deferred) and handle.is_pausing)
         ]
-        for _, handle in reversed(self._out.values()):
+        self._held.clear()
+        for flight, (_, handle) in reversed(self._out.items()):
             handle.cancel()
+            self._end_call(flight)
         self._out.clear()
+
+    def _end_call(self, flight: Flight, *, is_done: bool = False) -> None:
+        if self._made_by is not None:
+            self._made_by.end(flight, is_done=is_done)
 
     def withdraw(self) -> None:
         """Note that the calls which were out have been ended by who had made them, and not by a death."""
@@ -287,7 +331,13 @@ class Place(RecordedRun):
         if not self._is_caught_up:
             return False
         deferred, self._deferred = self._deferred, {}
-        self._ready += [one for one in (self._fresh(*waiting) for waiting in deferred.items()) if one is not None]
+        for key, waiting in deferred.items():
+            self._held[key] = waiting
+            if waiting[2].is_cancelled:
+                self.admit(key)
+            elif self._made_by is not None:
+                waiting[2].on_cancel = partial(self.admit, key)
+                self._made_by.wait(self, key, waiting[1].service)
         return False
 
     def _repeat(self, entry: entries.Any) -> None:
@@ -306,36 +356,9 @@ class Place(RecordedRun):
                 if size > bytes_max:
                     said = f"its result has {size:,} bytes, and the space takes at most {bytes_max:,}"
                     failure = Failure("FAILED", said)
+        self._end_call(flight, is_done=failure is None or failure.kind != "CANCELLED")
         attempts += self.journal.attempts[self._keys[flight]]
         super()._land(flight, call, value if failure is None else None, failure, attempts)
-
-
-class ControlledPlace(Place, RecordedControlledRun):
-    """A whole workflow whose tasks join and split by patterns, at one agent."""
-
-    def part(self) -> Part:
-        """Say how far everything is."""
-        report = self.report
-        report.failures, report.stuck = [], []
-        report = self._finish()
-        return Part(
-            states=report.states,
-            values=report.results,
-            calls=report.calls,
-            adaptations=report.adaptations,
-            faults=report.failures,
-            timings=report.timings,
-            reactions=report.reactions,
-            stuck=report.stuck,
-            ended_by=report.ended_by,
-            is_cancelled=report.is_cancelled,
-            is_whole=True,
-        )
-
-    @property
-    def is_idle(self) -> bool:
-        """Whether nothing more can happen here."""
-        return bool(self.report.ended_by) or super().is_idle
 
 
 class _To:
@@ -352,4 +375,4 @@ class _To:
         return True
 
 
-__all__ = ["ControlledPlace", "Place"]
+__all__ = ["Place"]

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import random
 import time
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from solvent.errors import SpaceError
-from solvent.live.space.leases import Pulses, holder_from_entry
+from solvent.live.space.leases import Pulses, holder_from_entry, pulse_from_value
 from solvent.running.agents.plans import key_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from solvent.live.space import Space
+    from solvent.live.space.interface import Entry
+    from solvent.live.space.leases import Holder
     from solvent.running.agents.case import Case
 
 
@@ -25,39 +28,57 @@ class Shares:
         self._space = space
         self._agent = agent
         self._ttl = ttl
-        self._share = 0
-        self._mine = 0
+        #: How many places this agent has, and how many at most, and at least, would be its share.
+        self._mine = self._most = self._least = 0
+        #: How many places others have that live, and how many nobody has.
+        self._others: dict[str, int] = {}
+        self._left = 0
+        #: Who has each place of each run.
+        self._held: dict[str, dict[int, Holder | None]] = {}
         #: Since when places have been free that this agent has left to others.
         self._free: dict[tuple[str, int], float] = {}
 
     def look(self, cases: Mapping[str, Case]) -> None:
-        """See who is alive, and what this agent's share is."""
+        """See who is alive, who has what, and what this agent's share is."""
         self.pulses.look()
         self._free = {place: since for place, since in self._free.items() if place[0] in cases}
-        alive = {*self.pulses.alive(), self._agent}
+        self._held = {run: self._holders(case) for run, case in cases.items()}
+        able = {name for name, entry in self.pulses.alive().items() if _is_able(entry, cases)} - {self._agent}
+        has = Counter(one.agent for held in self._held.values() for one in held.values() if one is not None)
+        self._others = {name: has[name] for name in able}
         total = sum(case.plan.places for case in cases.values())
         self._mine = sum(len(case.here) for case in cases.values())
-        self._share = -(-total // len(alive))
+        self._left = total - self._mine - sum(self._others.values())
+        self._least = total // (1 + len(able))
+        self._most = -(-total // (1 + len(able)))
+
+    def _holders(self, case: Case) -> dict[int, Holder | None]:
+        """Give who has each place; where no lease is written, nobody who keeps to the rules can take it by them."""
+        below = key_of(case.run, "has") + "/"
+        found: dict[int, Holder | None] = dict.fromkeys(range(case.plan.places))
+        for key, entry in self._space.keys(below).items():
+            number = key.removeprefix(below)
+            if number.isdecimal():
+                try:
+                    found[int(number)] = holder_from_entry(entry)
+                except SpaceError:
+                    found.pop(int(number), None)
+        return found
 
     def wanted(self, case: Case) -> Iterator[int]:
         """Give places of a run to take; whoever takes one says so by `took`."""
         now = time.monotonic()
-        below = key_of(case.run, "has") + "/"
-        held = {key.removeprefix(below): entry for key, entry in self._space.keys(below).items()}
-        numbers = [one for one in range(case.plan.places) if one not in case.here and case.can_serve(one)]
+        held = self._held.get(case.run, {})
+        numbers = [one for one in held if one not in case.here and case.can_serve(one)]
         random.shuffle(numbers)
         for number in numbers:
-            try:
-                known = holder_from_entry(held[str(number)]) if str(number) in held else None
-            except SpaceError:
-                # Nobody who keeps to the rules has written that; nobody can take it by them.
-                continue
+            known = held[number]
             is_free = known is None or not known.agent or known.agent == self._agent
             if not is_free and known is not None and not self.pulses.is_presumed_dead(known.agent):
                 self._free.pop((case.run, number), None)
                 continue
             since = self._free.setdefault((case.run, number), now)
-            if self._mine < self._share:
+            if self._may_have_more():
                 yield number
             elif not is_free and now > since:
                 # Those whose share it is may have come just now, and do not know yet that its holder is dead. They get
@@ -68,23 +89,55 @@ class Shares:
                 # The others may not have the services that it needs.
                 yield number
 
+    def _may_have_more(self) -> bool:
+        """Whether one more is this agent's: where places cannot be divided evenly, those that have none come first."""
+        return self._mine < self._least or (self._mine < self._most and self._left > self._missing())
+
+    def _missing(self) -> int:
+        """Say how many places others should have and have not."""
+        return sum(max(0, self._least - count) for count in self._others.values())
+
     def took(self, case: Case, number: int) -> None:
         """Count a place that was taken."""
-        if self._mine < self._share:
+        if self._mine < self._most:
             # One that was taken only since nobody else did is not left to others again.
             self._free.pop((case.run, number), None)
         self._mine += 1
+        self._left -= 1
 
     def surplus(self, case: Case) -> list[int]:
-        """Give places to leave to others that have come: those at which nothing is out, and that others can serve."""
-        idle = [
-            number
-            for number, place in case.here.items()
-            if place.is_idle and not place.is_fresh and (case.run, number) not in self._free
-        ]
-        left = idle[: max(0, self._mine - self._share)]
-        self._mine -= len(left)
-        return left
+        """Give places to leave to others that have come: those at which nothing is out, and that others can serve.
+
+        Others that are too many are marked: they take on no calls as long as there are others here. Those that are kept
+        have their part of the work: calls that are out, and calls that are ready.
+        """
+        mine = [place for number, place in case.here.items() if (case.run, number) not in self._free]
+        many = min(len(mine), max(self._mine - self._most, int(self._is_to_give())))
+        self._mine -= many
+        mine.sort(key=lambda place: (place.is_free, -place.ready))
+        keeps = len(mine) - many
+        kept = {number * len(mine) // keeps for number in range(keeps)}
+        for number, place in enumerate(mine):
+            place.is_leaving = number not in kept
+        return [place.number for place in mine if place.is_leaving and place.is_free]
+
+    def _is_to_give(self) -> bool:
+        """Whether one more is to be left to who has none: by those that have the most, who agree on that by names."""
+        own = self._mine, self._agent
+        rich = sorted((*((count, name) for name, count in self._others.items()), own), reverse=True)
+        return self._mine > self._least and own in rich[: max(0, self._missing() - self._left)]
+
+
+def _is_able(entry: Entry, cases: Mapping[str, Case]) -> bool:
+    """Whether an agent has a service of any of these runs, as its pulse tells."""
+    try:
+        about = pulse_from_value(entry.value)
+    except SpaceError:
+        return False
+    services = about.get("services")
+    if about.get("trusts_all") or not isinstance(services, dict):
+        return True
+    return not cases or any(services.get(name) == mark for case in cases.values() for name, mark in case.marks.items())
 
 
 __all__ = ["Shares"]

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.errors import RecordProblem
 from solvent.running.agents.case import Case
+from solvent.running.agents.controlled import ControlledPlace
 from solvent.running.agents.offers import Offers, predicates_of
-from solvent.running.agents.place import ControlledPlace, Place
+from solvent.running.agents.place import Place
 from solvent.running.agents.plans import plan_of, workflow_of
 from solvent.running.agents.replaying import NoCaller
 from solvent.running.records import Journal, values

@@ -44,7 +44,7 @@ NOT_KEPT = "the answer of `{}` is not kept, and the call is made again should th
 class Deferred:
     """The handle of a call that is made when it is sure that it is not answered yet."""
 
-    __slots__ = ("_handle", "_start", "allowance", "announced", "identity", "is_cancelled")
+    __slots__ = ("_handle", "_start", "allowance", "announced", "identity", "is_cancelled", "on_cancel")
 
     def __init__(self, start: Callable[..., Handle]) -> None:
         self._start = start
@@ -54,6 +54,8 @@ class Deferred:
         #: How many attempts of it are noted, in this life of its run.
         self.announced = 1
         self.is_cancelled = False
+        #: Hears that it was cancelled while it waits.
+        self.on_cancel: Callable[[], object] | None = None
 
     def begin(self) -> None:
         """Make the call."""
@@ -69,6 +71,8 @@ class Deferred:
         self.is_cancelled = True
         if self._handle is not None:
             self._handle.cancel()
+        elif self.on_cancel is not None:
+            self.on_cancel()
 
 
 class Again(NamedTuple):

@@ -1,0 +1,65 @@
+"""Agents note only calls that can run: the rest is lost with nobody, and goes to agents that come later."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from solvent.running.records.entries import Called
+from solvent.workflow.model import Task, Value, Workflow
+from tests.live.agents_member import JOBS
+from tests.live.agents_services import SERVICES
+from tests.live.agents_world import World, until
+
+PAUSE = 1.0
+
+
+def independent(count: int) -> Workflow:
+    """Give a workflow whose tasks can all begin at once."""
+    return Workflow("wide", tuple(Task(f"T{k}", "work", (Value(k),)) for k in range(count)), SERVICES)
+
+
+def test_tasks_that_never_began_are_not_lost_with_agents() -> None:
+    """Three agents are killed under twenty calls with the usual policy: nothing fails, and few calls are repeated."""
+    workflow = independent(20)
+    with World(pause=PAUSE) as world:
+        world.submit("run", workflow)
+        for _ in range(3):
+            before = len(world.lines())
+            [member] = world.start()
+            world.until_calls(before + JOBS)
+            world.kill(member)
+        noted = Counter(one.key for journal in world.journals("run") for one in journal if isinstance(one, Called))
+        began = Counter(line.key.partition("/")[2] for line in world.lines())
+        # Those that were noted and had no thread yet are few.
+        assert noted.total() - began.total() <= 3 * JOBS
+        assert len(noted) < len(workflow.tasks)
+        world.start(2)
+        assert world.until_over("run").state == "done"
+        assert world.check("run", workflow) == []
+
+
+def test_agents_that_come_later_get_their_share() -> None:
+    """One agent has all places of forty tasks; three that come when it has begun make calls, too, each of them."""
+    workflow = independent(40)
+    with World(pause=PAUSE) as world:
+        world.submit("run", workflow)
+        [first] = world.start()
+        world.until_calls(JOBS)
+        later = {member.name for member in world.start(3)}
+        assert world.until_over("run").state == "done"
+        assert later <= {line.agent for line in world.lines()}, world.words()
+        assert first.name in {line.agent for line in world.lines()}
+        assert world.check("run", workflow) == []
+        assert world.again("run") == 0
+
+
+def test_a_call_waits_for_its_turn_without_being_noted() -> None:
+    """While all threads of the only agent are busy the journals tell of no more calls than there are threads."""
+    workflow = independent(30)
+    with World(pause=60.0) as world:
+        world.submit("run", workflow)
+        world.start()
+        world.until_calls(JOBS)
+        until(lambda: bool(world.journals("run")))
+        noted = [one for journal in world.journals("run") for one in journal if isinstance(one, Called)]
+        assert len(noted) == JOBS
