@@ -16,6 +16,7 @@ from tests.live.space_processes import SECONDS_MAX, Scene, count, counted, scene
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from solvent.running.spaces import BlockingHandle
     from tests.live.data_hosts import Child
 
 SIZE = 300_000
@@ -68,6 +69,50 @@ def test_a_host_that_does_not_take_part_in_the_resource_can_have_the_copy(place:
             assert counted(handle) == 3
         for mate in mates:
             mate.kill()
+
+
+def test_without_copies_it_is_told_that_an_older_version_may_have_come_back(
+    place: Scene, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Each handle that was there when a host was lost with the last version is told, once."""
+    with place.space("one") as space, space.handle("counter", size=SIZE) as handle, space.handle("counter") as other:
+        count(handle)
+        place.serve("three", join=space.address)
+        _dies_after(place, space.address, 3)
+        for one in (handle, other):
+            one.acquire("read", timeout=SECONDS_MAX)
+            assert one.trouble is not None
+            assert one.trouble.code == "S208"
+            one.release()
+        assert "S208" in caplog.text
+        assert counted(handle) == 1
+        assert handle.trouble is None
+        with space.handle("counter") as late:
+            assert counted(late) == 1
+            assert late.trouble is None
+
+
+def test_where_nothing_can_be_lost_nothing_is_told(place: Scene) -> None:
+    """Another process of its host lives, or another host has a copy."""
+    with place.space("one") as space, space.handle("counter", size=SIZE, copies=2) as handle:
+        count(handle)
+        place.serve("three", join=space.address)
+        _dies_after(place, space.address, 2)
+        assert _acquired(handle) == 3
+        with space.handle("m", size=100) as own:
+            count(own)
+            place.serve("two", join=space.address)
+            place.holder("two", join=space.address).kill()
+            _acquired(own)
+
+
+def _acquired(handle: BlockingHandle) -> int:
+    """Acquire and release it, without trouble; tell how far it was counted."""
+    view = handle.acquire(timeout=SECONDS_MAX)
+    assert handle.trouble is None
+    number = int.from_bytes(view[:8], "little")
+    handle.release()
+    return number
 
 
 def test_a_part_survives_the_death_of_its_host(place: Scene) -> None:

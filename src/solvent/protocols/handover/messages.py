@@ -181,6 +181,8 @@ class Renewal(Value, frozen=True, gc=False):
     #: The turn of the place that gets the new token, if that is here.
     token: int = 0
     is_new_token: bool = False
+    #: Whether the token tells of a later version, or of a part that may have been changed, that no survivor has.
+    is_older: bool = False
 
 
 class Renew(Message, frozen=True, gc=False, array_like=True):

@@ -50,6 +50,7 @@ def planned(survivors: Iterable[Survivor], found: Sequence[Data], order: int, nu
         data = replace(data, parts=parts, memory=(0, 0), gaps=())
         for holder in data.holders() - members.keys():
             members[holder] = Survivor(holder, 0)
+    is_older = place is not None and _is_older(members, place, data, found)
     known, ranks = _ranked(members.values(), number << NUMBERS_BITS)
     entries = _entries(known, changed)
     queue, turns = _queue(known, first, data, entries), number << NUMBERS_BITS
@@ -73,6 +74,7 @@ def planned(survivors: Iterable[Survivor], found: Sequence[Data], order: int, nu
             data,
             token[1] if token is not None and token[0] == one.node else 0,
             is_new_token=first is None,
+            is_older=is_older,
         )
     return renewals
 
@@ -126,6 +128,16 @@ def _data(members: dict[NodeId, Survivor], named: Data | None, found: Sequence[D
     at_hand = [one for one in (*stored, *found) if is_all_there(members, one, found)]
     # Of two that have it, rather who has all of it, or takes part already.
     return max(at_hand, key=lambda one: (one.version, not one.gaps, one.holder in members, -one.holder), default=None)
+
+
+def _is_older(members: dict[NodeId, Survivor], place: Place, data: Data | None, found: Sequence[Data]) -> bool:
+    """Say whether the token tells of something that no survivor has: a version, or a part that a dead one may have."""
+    if place.data is not None and (data is None or data.version < place.data.version):
+        return True
+    there = {(part.writer, part.use) for one in found for part in one.parts}
+    return any(
+        node not in members and not claim.is_shared and (node, use) not in there for node, use, claim, _ in place.active
+    )
 
 
 def _entries(members: list[Survivor], changed: frozenset[Ref]) -> tuple[Entry, ...]:

@@ -382,8 +382,8 @@ def _each(data: Data | tuple[Data, ...]) -> tuple[Data, ...]:
 def _told(resource: str, renewal: Renewal) -> Renewed:
     data = renewal.data
     if data is None:
-        return Renewed(resource, renewal.is_new_token)
-    return Renewed(resource, renewal.is_new_token, data.version, data.holder)
+        return Renewed(resource, renewal.is_new_token, renewal.is_older)
+    return Renewed(resource, renewal.is_new_token, renewal.is_older, data.version, data.holder)
 
 
 __all__ = ["Repairing"]

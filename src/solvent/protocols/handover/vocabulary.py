@@ -128,6 +128,8 @@ class Renewed(Value, frozen=True, gc=False):
     resource: str
     #: Whether the token was lost and another one made.
     is_new_token: bool
+    #: Whether it tells of a later version, or a changed part, that nobody has any more. If it was lost, nobody knows.
+    is_older: bool = False
     #: The version of the data that counts, and who has it; none if there is none (any more).
     version: int | None = None
     holder: NodeId | None = None

@@ -53,6 +53,8 @@ class Claiming:
         self._user: object = None
         self._section = Section()
         self._trouble: SpaceProblem | None = None
+        #: The epoch since when nothing is known here that may have been lost.
+        self._epoch = node.epoch
 
     @property
     def name(self) -> str:
@@ -79,8 +81,9 @@ class Claiming:
     def trouble(self) -> SpaceProblem | None:
         """What is wrong, though nothing is raised; nothing most of the time.
 
-        While it waits: too few processes of the space answer (`S207`). After a release: not as many hosts as are to
-        have it have what was released (`S209`).
+        While it waits: too few processes of the space answer (`S207`). After it was acquired, once: what came back may
+        be an older version than was released (`S208`). After a release: not as many hosts as are to have it have what
+        was released (`S209`).
         """
         cycle = self._cycle
         is_waiting = cycle is not None and not cycle.is_settled
@@ -255,6 +258,11 @@ class Claiming:
             # It is made here, as this handle says, whatever others of this process have said.
             resource.keeping.expect(self._contents, keep_last=self._keep_last)
         resource.access(cycle, self._contents, is_anew=is_anew)
+        setback, access = resource.setback, cycle.access
+        self._trouble = None
+        if setback is not None and setback.epoch > self._epoch and access is not None:
+            self._epoch = setback.epoch
+            self._trouble = setback.problem(self.name, access.copies)
 
     def _making(self, me: object, cycle: Cycle) -> Generator[Cycle, None, Cycle]:
         """Make the data first, under a claim of everything; then claim again what is wanted."""

@@ -117,7 +117,7 @@ class Keeping:
         start, end = ends_of(claim, details.size)
         if claim.is_shared:
             view = region.look(offset=start, length=end - start)
-            return Access(contents, region=region, seen=view, base=details.version)
+            return Access(contents, region=region, seen=view, base=details.version, copies=details.copies)
         if claim.is_plain:
             writing = region.write(next_version(grant.turn, details.version))
             writing.origin = grant.turn, grant.use

@@ -311,10 +311,13 @@ class SpaceNode:
             case Watch(nodes):
                 self._watched = nodes
                 self.host.watch(nodes, patience=self.place.patience)
-            case Entered(epoch) | Repaired(epoch):
+            case Entered(epoch):
                 self.epoch = epoch[0]
                 self.admission.is_in = True
-                self.trouble.on_repaired()
+                self.trouble.on_entered()
+            case Repaired(epoch):
+                self.epoch = epoch[0]
+                self.trouble.on_repaired(outcome)
             case Departed():
                 self._departed = True
             case Expelled():

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from solvent.running.spaces.access import Access
     from solvent.running.spaces.contents import Contents
     from solvent.running.spaces.node import SpaceNode
+    from solvent.running.spaces.trouble import Setback
 
 _PAUSE_SECONDS = 0.05
 _PAUSE_SECONDS_MAX = 1.0
@@ -60,6 +61,8 @@ class Resource:
         self.is_open = False
         self.is_leaving = False
         self.handles = 0
+        #: What may have been lost of it last, while this process took part.
+        self.setback: Setback | None = None
         self._node = node
         self._numbers = itertools.count()
         self._cycles = dict[int, Cycle]()

@@ -2,21 +2,43 @@
 
 If processes are silent and those that answer are no majority, nobody may go on (`protocols.handover.quorum`): whoever
 waits is told of how many it hears, and whoever wants to leave does not wait for the others for long.
+
+If all processes of a host are lost, and the token with them or what it tells of, nobody knows what was released there
+last. What comes back may be an older version: whoever acquires it then is told.
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from solvent.errors import Outvoted
+from solvent.errors import Outvoted, SpaceProblem
 
 if TYPE_CHECKING:
-    from solvent.errors import SpaceProblem
+    from solvent.protocols.handover.vocabulary import Repaired
     from solvent.running.spaces.node import SpaceNode
 
 LOG = logging.getLogger("solvent.space")
+
+
+class Setback(NamedTuple):
+    """Hosts were lost, and perhaps what was released there last of some resource."""
+
+    #: The number of the epoch since when it is known; how many were lost, and how many there had been.
+    epoch: int
+    lost: int
+    hosts: int
+
+    def problem(self, resource: str, copies: int) -> SpaceProblem | None:
+        """Say so, unless so many hosts had every version that one of them is left."""
+        if self.lost < min(copies, self.hosts):
+            return None
+        message = f"an older version of `{resource}` may have come back: {self.lost} of {self.hosts} hosts are lost"
+        hint = "what was released there last is gone; `copies=2` has another host keep every released version as well"
+        problem = SpaceProblem("S208", message, hint=hint)
+        LOG.warning("%s", problem)
+        return problem
 
 
 class Trouble:
@@ -35,9 +57,23 @@ class Trouble:
             if problem is not None:
                 LOG.warning("%s", problem)
 
-    def on_repaired(self) -> None:
+    def on_entered(self) -> None:
         """Hear that all go on."""
         self._since = None
+
+    def on_repaired(self, repaired: Repaired) -> None:
+        """Hear that all go on, without some; see whether hosts were lost with what they had."""
+        self._since = None
+        node = self._node
+        there = {home.host for home in node.members.values()}
+        homes = [node.home_of(one) for one in repaired.lost]
+        hosts = there | {home.host for home in homes if home is not None}
+        if hosts == there:
+            return
+        setback = Setback(repaired.epoch[0], len(hosts) - len(there), len(hosts))
+        for one in repaired.renewed:
+            if one.version is not None and (one.is_new_token or one.is_older):
+                node.resource(one.resource).setback = setback
 
     def silence(self) -> SpaceProblem | None:
         """Say that too few answer, if it is so."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from solvent.protocols.elmp.messages import Seat
 from solvent.protocols.elmp.state import Place, Use
-from solvent.protocols.elmp.vocabulary import WHOLE, Claim, Data
+from solvent.protocols.elmp.vocabulary import WHOLE, Claim, Data, Part
 from solvent.protocols.handover.messages import Survivor
 from solvent.protocols.handover.plan import NUMBERS_BITS, planned
 from tests.unit.protocols.elmp.acting import A, B, C, D
@@ -95,3 +95,22 @@ def test_changes_without_data_mean_nothing() -> None:
     """If no version is left, changes of parts are forgotten."""
     plan = planned([Survivor(A, 1, uses=(Use(1, None, PART, 5),))], (), 2, 3)
     assert plan[A].entries == ()
+
+
+def test_it_is_known_that_a_later_version_is_lost() -> None:
+    """The token names it, who has it is dead, and nobody else has it; if somebody does, nothing is lost."""
+    survivor = Survivor(A, 1, (Place(5, None, has_token=True, data=Data(8, D)),), stored=Data(6, A))
+    assert planned([survivor], (), 2, 3)[A].is_older
+    assert not planned([survivor], [Data(8, B)], 2, 3)[A].is_older
+    assert not planned([survivor, Survivor(D, 2)], (), 2, 3)[A].is_older
+
+
+def test_it_is_known_that_a_part_may_be_lost() -> None:
+    """The token tells of a claim of one that is dead, and nobody has what it may have changed."""
+    active = ((D, 4, PART, 3), (B, 4, READ, 3))
+    survivor = Survivor(A, 1, (Place(5, None, has_token=True, data=Data(8, A), active=active),))
+    assert planned([survivor], (), 2, 3)[A].is_older
+    part = Part(C, D, 4, PART, 3, 8)
+    assert not planned([survivor], [Data(8, C, parts=(part,))], 2, 3)[A].is_older
+    reading = Survivor(A, 1, (Place(5, None, has_token=True, data=Data(8, A), active=active[1:]),))
+    assert not planned([reading], (), 2, 3)[A].is_older
