@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import solvent
+from solvent.cli import handover_deaths
 from solvent.cli.handover_storm import Storm, storm_folder
 from solvent.cli.handover_weather import Tally, Weather
 from solvent.protocols.handover.vocabulary import Gone
@@ -49,6 +50,13 @@ def test_a_counter_is_right_though_its_data_moves_between_hosts_whose_processes_
     """On two hosts, the data goes over TCP from one to the other, and the last version is had from whoever has it."""
     tally = _storm(Weather(processes=6, cycles=10, hosts=2, kills=4, patience=2.0, body_bytes=200_000, seed=7))
     assert tally.killed >= 1
+
+
+def test_a_counter_is_right_though_whole_hosts_die(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another host has every version before it counts, so nothing goes with a host and its memory."""
+    monkeypatch.setattr(handover_deaths, "_HOST_CHANCE", 1.0)
+    weather = Weather(processes=6, cycles=14, leaving=0, hosts=3, copies=2, kills=5, patience=1.0, seed=2)
+    assert _storm(weather).kills["with host"] >= 2
 
 
 def test_who_is_about_to_go_and_is_counted_on_again_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,12 +3,17 @@
 Some are killed from outside, whatever they do just then. Others are told to die at a point that is hard to hit: with
 the lock and amid writing, amid a release, amid leaving or joining, or as the founder. Nobody is killed if its host
 would be left without any that stays: the last version of the data may be in the memory of that host only.
+
+Where several hosts have every version (`--copies`), a host may die: all its processes are killed at once, and its
+memory is gone. Most of the others must be on other hosts, or nobody could go on; and until there are enough copies
+again, no second one dies.
 """
 
 from __future__ import annotations
 
 import mmap
 import random
+import shutil
 import time
 from typing import TYPE_CHECKING
 
@@ -27,6 +32,9 @@ _WAYS = (
     Order.DIE_JOINING,
     Order.DIE_AS_FOUNDER,
 )
+_HOST_CHANCE = 0.5
+_HOST_CYCLES = 10
+"""How often a host dies where it may; and after how many cycles the next one may: each makes new copies."""
 _OF_LEAVERS = (Order.DIE_LEAVING, Order.DIE_JOINING)
 _PENDING_MAX = 3
 _LIVING_MIN = 2
@@ -45,6 +53,8 @@ class Deaths:
         self._due_at = sorted(self._chance.uniform(0.02, 0.95) * weather.total for _ in range(weather.kills))
         self._due = 0
         self._next_at: float | None = None
+        #: How many cycles have been made when a host may die, the first time or again.
+        self._host_at = _HOST_CYCLES
         orders.write_bytes(bytes(weather.processes))
         with orders.open("r+b") as file:
             self._orders = mmap.mmap(file.fileno(), 0)
@@ -54,7 +64,7 @@ class Deaths:
         place.order = order
         place.told = order or place.told
         self._orders[place.task.number] = order
-        if order is Order.DIE_ANYWHERE and place.process is not None:
+        if order in (Order.DIE_ANYWHERE, Order.DIE_WITH_HOST) and place.process is not None:
             place.process.kill()
 
     def end(self) -> None:
@@ -91,6 +101,10 @@ class Deaths:
         return len(orders) - founders + bool(founders)
 
     def _kill(self) -> None:
+        hosts = [host for host in range(self._weather.hosts) if self._can_be_lost(host)]
+        if hosts and self._chance.random() < _HOST_CHANCE:
+            self._lose(self._chance.choice(hosts))
+            return
         way = self._chance.choice(_WAYS)
         if way is Order.DIE_AS_FOUNDER:
             chosen = self._founders()
@@ -99,6 +113,29 @@ class Deaths:
             chosen = [self._chance.choice(able)] if able else []
         for place in chosen:
             self.order(place, way)
+
+    def _can_be_lost(self, host: int) -> bool:
+        """Tell whether a host can be spared: others have copies of what it has, and are enough to go on."""
+        if self._weather.copies == 1 or self._tally.cycles < self._host_at or self._pending():
+            return False
+        if any(self._living(one) < _LIVING_MIN for one in range(self._weather.hosts)):
+            return False
+        there = [place for place in self._places if place.task.host == host]
+        inside = sum(place.is_inside for place in self._places)
+        return (
+            not any(place.is_done for place in there) and 2 * sum(place.process is not None for place in there) < inside
+        )
+
+    def _lose(self, host: int) -> None:
+        """Kill all processes of a host, and take its memory away."""
+        there = [place for place in self._places if place.task.host == host and place.process is not None]
+        for place in there:
+            self.order(place, Order.DIE_WITH_HOST)
+        for place in there:
+            assert place.process is not None
+            place.process.join()
+        shutil.rmtree(there[0].task.shared, ignore_errors=True)
+        self._host_at = self._tally.cycles + _HOST_CYCLES
 
     def _founders(self) -> list[Place]:
         """Give all that may be the founder, if that one can be spared; it knows that it is."""

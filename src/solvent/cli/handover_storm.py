@@ -59,6 +59,7 @@ class Storm:
             body_bytes=weather.body_bytes,
             host=number % weather.hosts,
             has_hosts=weather.hosts > 1,
+            copies=weather.copies,
             is_first=number == 0,
             is_leaver=number >= weather.stayers,
             patience=weather.patience,

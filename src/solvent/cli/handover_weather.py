@@ -28,6 +28,8 @@ class Weather:
     kill_every: float | None = None
     body_bytes: int = 65_536
     hosts: int = 1
+    #: How many hosts are to have every version; with more than one, hosts die with all that is on them.
+    copies: int = 1
     patience: float = 5.0
     stall: float = STALL_SECONDS
     seed: int = 0

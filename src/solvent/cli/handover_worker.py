@@ -53,8 +53,9 @@ class Order(IntEnum):
     DIE_LEAVING = 4
     DIE_JOINING = 5
     DIE_AS_FOUNDER = 6
-    #: It hears nothing of this: it is killed.
+    #: It hears nothing of this: it is killed; or all processes of its host are, at once.
     DIE_ANYWHERE = 7
+    DIE_WITH_HOST = 8
 
 
 _SOON = {Order.DIE_RELEASING: 0.001, Order.DIE_LEAVING: 0.02, Order.DIE_JOINING: 0.05}
@@ -78,6 +79,7 @@ class Task:
     #: Which host it is on, and whether others are on other hosts.
     host: int
     has_hosts: bool
+    copies: int
     is_first: bool
     is_leaver: bool
     patience: float
@@ -236,7 +238,7 @@ class Worker:
     def _take_part(self, inside: BlockingSpace, began: float) -> bool:
         task = self._task
         while True:
-            with inside.handle(RESOURCE, initial=bytes(self._ledger.size)) as handle:
+            with inside.handle(RESOURCE, initial=bytes(self._ledger.size), copies=task.copies) as handle:
                 self.note("joined", node=inside.node, seconds=time.monotonic() - began)
                 what = self._count_on(inside, handle)
                 if what == "handle":

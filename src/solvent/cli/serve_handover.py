@@ -70,6 +70,8 @@ def _options(arguments: list[str]) -> Namespace:
     parser.add_argument("--bytes", type=at_least(0), default=65_536, metavar="N", help=says)
     says = "pretend that they are on so many hosts, so that data goes over TCP (default: %(default)s)"
     parser.add_argument("--hosts", type=at_least(1), default=1, metavar="K", help=says)
+    says = "have so many hosts keep every version; then hosts die with all that is on them (default: %(default)s)"
+    parser.add_argument("--copies", type=at_least(1), default=1, metavar="N", help=says)
     says = "how long a process of another host may be silent before it is taken for dead (default: %(default)s)"
     parser.add_argument("--patience", type=seconds, default=5.0, metavar="S", help=says)
     says = "give up if a process does nothing for so many seconds (default: %(default)s)"
@@ -105,6 +107,7 @@ def _weather(options: Namespace) -> Weather:
         kill_every=options.kill_every,
         body_bytes=options.bytes,
         hosts=options.hosts,
+        copies=options.copies,
         patience=options.patience,
         stall=options.stall,
         seed=random.randrange(10**6) if options.seed is None else options.seed,
@@ -188,6 +191,7 @@ def _as_json(weather: Weather, tally: Tally) -> dict[str, Any]:
         "cycles": weather.cycles,
         "leaving": weather.leaving,
         "hosts": weather.hosts,
+        "copies": weather.copies,
         "bytes": weather.body_bytes,
         "seed": weather.seed,
         "seconds": round(tally.seconds, 3),
