@@ -75,6 +75,8 @@ class World:
                 writing.resize(change)
                 data = data[:change] + bytes(max(0, change - len(data)))
             assert bytes(writing.view) == data
+        if turn.part is not None and end < size:
+            self._write_beside((turn.who + 1) % 3, end, min(size, end + turn.part[1]), version + 1)
         if self._end(turn, writing):
             self.last = version
         elif self.keep_last:
@@ -83,6 +85,13 @@ class World:
             self.last = TORN
         self.data[start:end] = data
         self.versions[start:end] = bytes([self.last]) * len(data)
+
+    def _write_beside(self, who: int, start: int, end: int, version: int) -> None:
+        """Let another one write the next part meanwhile, which may lie on the same page."""
+        with self.regions[who].write(version, offset=start, length=end - start) as writing:
+            assert bytes(writing.view) == self.data[start:end]
+            writing.view[:] = self.data[start:end] = bytes([version]) * (end - start)
+        self.versions[start:end] = bytes([version]) * (end - start)
 
     def _end(self, turn: Turn, writing: Writing) -> bool:
         """End it, and tell whether it became a version."""
@@ -202,8 +211,8 @@ def test_all_see_what_plain_bytes_would_be(*, drafts: bool, turns: list[Turn], k
             patch.setattr(region_module, "can_draft", lambda: False)
         world = World(Path(name), keep_last=keep_last, is_file=is_file)
         for number, turn in enumerate(turns, 1):
-            world.take(turn, 2 * number)
+            world.take(turn, 3 * number)
             for who in range(3):
                 world.look((turn.who + who) % 3)
-            world.fill(turn.who, 2 * number + 1)
+            world.fill(turn.who, 3 * number + 2)
         world.close()
