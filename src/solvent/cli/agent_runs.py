@@ -99,7 +99,7 @@ def watch_run(space: Space, run: str, options: Namespace, *, launched: Sequence[
                 changes.wait(WAIT_SECONDS)
     except KeyboardInterrupt:
         return _interrupted()
-    return tell_end(space, run, options, view=view)
+    return tell_end(space, run, options, view=view, following=following)
 
 
 class _Trouble:
@@ -142,12 +142,18 @@ def _see_whether_launched_live(launched: Sequence[Launched]) -> None:
         raise problem
 
 
-def tell_end(space: Space, run: str, options: Namespace, *, view: View | None = None) -> int:
+def tell_end(
+    space: Space, run: str, options: Namespace, *, view: View | None = None, following: Following | None = None
+) -> int:
     """Print the results of a run that has ended, as a run in this process does, and give its exit code."""
     plan, ending = existing(space, run), ending_of(space, run)
     assert ending is not None
     workflow = workflow_of(space, plan)
     report = report_of_run(space, run, plan, ending, workflow)
+    following = following or Following(space, run, workflow, plan.created)
+    for _ in following.news():
+        pass
+    report.called_again = following.called_again
     if view is not None:
         view.end(report)
     if options.format == "json":

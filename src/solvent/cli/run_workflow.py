@@ -23,6 +23,7 @@ from solvent.errors import LimitReached, Misuse, RecordProblem, SolventError, Sp
 from solvent.running.api import signal_options
 from solvent.running.making import run_of
 from solvent.running.records import recorded_run
+from solvent.running.records.history import called_again
 from solvent.running.report import problem_of, state_of
 from solvent.running.workflow import FUNCTIONS
 
@@ -175,7 +176,7 @@ def _execute(
         if options.wfformat is not None:
             _export(workflow, report, began, options.wfformat)
     finally:
-        _tell(workflow, report, options, run="" if held is None else held.card.run)
+        _tell(workflow, report, options, held)
         if held is not None and options.log_format != "json":
             tell_of_record(held, run, options)
     return exit_code(report)
@@ -209,7 +210,10 @@ def _either(one: Callable[[], bool], other: Callable[[], bool]) -> Callable[[], 
     return lambda: one() or other()
 
 
-def _tell(workflow: Workflow, report: Report, options: Namespace, *, run: str) -> None:
+def _tell(workflow: Workflow, report: Report, options: Namespace, held: HeldRun | None) -> None:
+    if held is not None and held.journal.begun:
+        report.called_again = called_again(held.space, held.card)
+    run = "" if held is None else held.card.run
     if options.format == "json":
         write_report_as_json(workflow, report, run=run)
     else:

@@ -66,7 +66,7 @@ def write_report_as_json(workflow: Workflow, report: Report, *, run: str = "") -
     if notes:
         found["notes"] = notes
     if run:
-        found["run"] = run
+        found |= {"called_again": report.called_again, "run": run}
     write_json(found)
     if report.stuck:
         # Whoever does not look for it in the JSON shall not take it for an end.
@@ -158,6 +158,8 @@ def _write_end(workflow: Workflow, report: Report) -> None:
         more = f" and {len(waiting) - _NAMES_MAX:,} more" if len(waiting) > _NAMES_MAX else ""
         _say(f"not done: {', '.join(waiting[:_NAMES_MAX])}{more}")
     calls = counted(sum(report.calls.values()), "call")
+    if again := sum(report.called_again.values()):
+        calls += f" and {again:,} made again"
     changes = counted(len(report.adaptations), "adaptation")
     how: Piece = ("done", "bold green") if report.succeeded else ("not done", "bold red")
     if report.is_cancelled:

@@ -51,6 +51,8 @@ class Report:
     results: dict[str, Any] = field(default_factory=dict)
     states: dict[str, str] = field(default_factory=dict)
     calls: dict[str, int] = field(default_factory=dict)
+    called_again: dict[str, int] = field(default_factory=dict)
+    """How many calls of each task were made again, besides these: whoever had made them was gone."""
     adaptations: list[dict[str, Any]] = field(default_factory=list)
     failures: list[Failed] = field(default_factory=list)
     timings: dict[str, Timing] = field(default_factory=dict)

@@ -97,6 +97,14 @@ class Following:
             elif isinstance(entry, Answered):
                 yield from self._answer(entry)
 
+    @property
+    def called_again(self) -> dict[str, int]:
+        """How many calls of each task were made again."""
+        found = Counter[str]()
+        for key, many in self.again.items():
+            found[task_of(key, self._tasks)] += many
+        return dict(found)
+
     def _call(self, entry: Called, place: int) -> Iterator[Event]:
         seconds = max(0.0, entry.at - self._began)
         self.out[entry.key] = place, entry.at

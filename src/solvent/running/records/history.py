@@ -57,6 +57,11 @@ def happenings(noted: Iterable[entries.Any], tasks: frozenset[str]) -> Iterator[
                 yield Happening(entry.at, "ended", entry.state)
 
 
+def called_again(space: Space, card: RunCard) -> dict[str, int]:
+    """Count the calls of each task that were made again, since who had made them before was gone."""
+    return dict(Counter(one.task for one in history(space, card) if one.is_again))
+
+
 def _answer(entry: Answered, task: str) -> Happening:
     failure = entry.failure
     if failure is None:
