@@ -114,7 +114,7 @@ def killed_again_and_again(url: str, seed: int, variant: str = "") -> Outcome:
     """Kill agents at random while calls are out."""
     workflow = chain(8, 12)
     with running(url, workflow, variant=variant) as world:
-        killed_at_random(world, RUN, seed, kills=4, calls=15, variant=variant)
+        killed_at_random(world, RUN, seed=seed, kills=4, calls=15, variant=variant)
         return ended(world, workflow)
 
 

@@ -38,6 +38,82 @@ def random_workflow(seed: int, tasks_count: int, *, failing: float = 0.15, back:
     return Workflow(f"random {seed}", tuple(tasks), SERVICES, tuple(alternatives))
 
 
+def adaptive_workflow(seed: int, tasks_count: int, *, back: int = 12) -> Workflow:
+    """Make a random workflow whose alternatives reach over places, and call off what was used already.
+
+    What comes of it depends on no order: every task has a result in the end, and what decides by a value (a condition)
+    gets none that may be called off.
+    """
+    made = _Adaptive(random.Random(seed), back)
+    while len(made.tasks) < tasks_count:
+        made.add()
+    alternatives, results = tuple(made.alternatives), tuple(made.names)
+    return Workflow(f"adaptive {seed}", tuple(made.tasks), SERVICES, alternatives, results=results)
+
+
+class _Adaptive:
+    """Adds tasks, one after the other, with what replaces them."""
+
+    def __init__(self, rnd: random.Random, back: int) -> None:
+        self.tasks = list[Task]()
+        self.alternatives = list[Alternative]()
+        self._rnd = rnd
+        self._back = back
+        #: The tasks that others may use, and whether their results may be called off.
+        self.names: dict[str, bool] = {}
+
+    def add(self) -> None:
+        """Add one more task, or some that belong together."""
+        ways = (self._sure, self._sure, self._sure, self._failing, self._rejected, self._together, self._late)
+        self._rnd.choice(ways)()
+
+    def _sources(self) -> tuple[str, ...]:
+        known = list(self.names)[-self._back :]
+        return tuple(self._rnd.sample(known, min(len(known), self._rnd.randrange(3))))
+
+    def _task(self, service: str, sources: tuple[str, ...], *, is_late: bool = False) -> str:
+        name = f"T{len(self.tasks)}"
+        self.tasks.append(Task(name, service, (*map(Result, sources), Value(len(self.tasks)))))
+        self.names[name] = is_late or any(self.names[one] for one in sources)
+        return name
+
+    def _spare(self, name: str, sources: tuple[str, ...]) -> str:
+        self.tasks.append(Task(f"A{name}", "work", (*map(Result, sources), Value(7))))
+        return f"A{name}"
+
+    def _sure(self) -> None:
+        self._task("work", self._sources())
+
+    def _failing(self) -> None:
+        sources = self._sources()
+        name = self._task("refuse", sources)
+        self.alternatives.append(Alternative(f"for {name}", {name: self._spare(name, sources)}))
+
+    def _rejected(self) -> None:
+        sources = tuple(one for one in self._sources() if not self.names[one])
+        name = self._task("work", sources)
+        exits = {name: self._spare(name, sources)}
+        self.alternatives.append(Alternative(f"for {name}", exits, on=("condition",), when="result % 2 == 0"))
+
+    def _together(self) -> None:
+        """Add a task that fails, and with which others are given up: one that is replaced, and one that is not."""
+        sources, others = self._sources(), self._sources()
+        bad, long = self._task("refuse", sources), self._task("work", others, is_late=True)
+        exits = {bad: self._spare(bad, sources), long: self._spare(long, others)}
+        unused = f"U{bad}"
+        self.tasks.append(Task(unused, "work", (Value(3),)))
+        self.alternatives.append(Alternative(f"for {bad}", exits, also=(unused,), watch=(bad,)))
+
+    def _late(self) -> None:
+        """Add a task whose result others use until something fails two steps later."""
+        sources = self._sources()
+        first = self._task("work", sources, is_late=True)
+        second = self._task("work", (first,))
+        bad = self._task("refuse", (second,))
+        exits = {first: self._spare(first, sources), bad: self._spare(bad, sources)}
+        self.alternatives.append(Alternative(f"for {bad}", exits, watch=(bad,)))
+
+
 def chain(length: int, width: int = 1, service: str = "work") -> Workflow:
     """Make chains beside each other, which meet at the end: each has something to do until the end."""
     tasks = [

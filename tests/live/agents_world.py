@@ -312,16 +312,17 @@ def until(is_so: Callable[[], bool], words: Callable[[], str] = str, seconds: fl
         time.sleep(0.01)
 
 
-def killed_at_random(world: World, run: str, seed: int, *, kills: int, calls: int, variant: str = "") -> int:
-    """Kill agents at random until a run is over, or so many were killed; start another for each. Give how many.
+def killed_at_random(world: World, run: str, *runs: str, seed: int, kills: int, calls: int, variant: str = "") -> int:
+    """Kill agents at random until runs are over, or so many were killed; start another for each. Give how many.
 
     The next one is killed after a random number of further calls, `calls` at most; mostly one that makes calls.
     """
     rnd, count = random.Random(seed), 0
     next_at = rnd.randrange(calls)
     end = time.monotonic() + SECONDS_MAX
-    while ending_of(world.space, run) is None:
-        assert time.monotonic() < end, f"seed {seed}: {run} is not over\n{world.words()}"
+    out = [run, *runs]
+    while out := [one for one in out if ending_of(world.space, one) is None]:
+        assert time.monotonic() < end, f"seed {seed}: {out} are not over\n{world.words()}"
         time.sleep(rnd.uniform(0.0, 0.02))
         lines = world.lines()
         if count < kills and len(lines) > next_at:

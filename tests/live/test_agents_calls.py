@@ -52,7 +52,7 @@ def test_large_results_survive_who_made_them(back_end: str) -> None:
         world.start(3)
         together(world, 3)
         world.submit("run", workflow)
-        assert killed_at_random(world, "run", 1, kills=3, calls=10)
+        assert killed_at_random(world, "run", seed=1, kills=3, calls=10)
         assert world.check("run", workflow) == []
 
 

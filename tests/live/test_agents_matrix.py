@@ -16,7 +16,7 @@ import pytest
 from solvent.running.making import run_workflow
 from tests.live.agents_faults import together
 from tests.live.agents_networks import leader_of
-from tests.live.agents_workflows import TRACES, like_a_trace, random_workflow, trace
+from tests.live.agents_workflows import TRACES, adaptive_workflow, like_a_trace, random_workflow, trace
 from tests.live.agents_world import World, killed_at_random
 from tests.live.space_servers import cluster, served
 
@@ -36,7 +36,7 @@ def _killed(workflow: Workflow, seed: int, *, kills: int, agents: int = 3, url: 
         world.start(agents)
         together(world, agents)
         world.submit("run", workflow)
-        count = killed_at_random(world, "run", seed, kills=kills, calls=10)
+        count = killed_at_random(world, "run", seed=seed, kills=kills, calls=10)
         wrong = world.check("run", workflow)
         print(f"seed {seed}: {workflow.name}, {len(workflow.tasks)} tasks, {count} kills, {world.again('run')} again")
         assert wrong == [], f"seed {seed}"
@@ -107,6 +107,38 @@ def test_embedded_file_and_server_always_give_the_same() -> None:
                 world.until_over(run)
                 assert world.check(run, workflow, oracle) == [], f"seed {seed} {world.url}"
                 assert not world.again(run), f"seed {seed} {world.url}"
+
+
+def _alike_though_killed(seeds: range, tasks_count: int, *, kills: int, agents: int = 2, url: str = "") -> int:
+    """Let agents run several workflows at once while they are killed; give how many were."""
+    workflows = {f"run{seed}": adaptive_workflow(seed, tasks_count) for seed in seeds}
+    with World(url, pause=PAUSE) as world:
+        world.start(agents)
+        together(world, agents)
+        for run, workflow in workflows.items():
+            world.submit(run, workflow)
+        count = killed_at_random(world, *workflows, seed=seeds.start, kills=kills, calls=tasks_count)
+        for run, workflow in workflows.items():
+            assert world.check(run, workflow) == [], f"{run}, seeds {seeds} {url}"
+        return count
+
+
+def test_alternatives_over_places_come_to_the_same_though_agents_are_killed() -> None:
+    """Tasks are given up, replaced and done again at places of dead agents: the outcome is that of an embedded run."""
+    assert _alike_though_killed(range(SEED, SEED + 3), 24, kills=3)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("back_end", ["sqlite", "nats"])
+def test_alternatives_over_places_always_come_to_the_same(back_end: str) -> None:
+    """Many random workflows, five at a time, with three agents that are killed again and again."""
+    kills = 0
+    for seed in range(SEED, SEED + 100, 5):
+        with nullcontext("") if back_end == "sqlite" else served() as url:
+            kills += _alike_though_killed(range(seed, seed + 5), 40, kills=8, agents=3, url=url)
+    print(f"{back_end}: {kills} kills, seeds {SEED} to {SEED + 99}")
+    assert kills >= 100
 
 
 # --- A cluster that is killed, too.

@@ -130,6 +130,7 @@ class Place(RecordedRun):
             self._ready.append(answer)
         else:
             self._within(lambda: self._land(*answer))
+            self._within(self._lift)
 
     def listen(self, letters: list[Record]) -> None:
         """Take letters; those that were there when the place was taken have been taken with it."""
@@ -137,15 +138,24 @@ class Place(RecordedRun):
         self.read_up_to = letters[-1].position
         self.journal.note(Heard(self.read_up_to))
         self._within(lambda: self._hear(self.read_up_to))
+        self._within(self._lift)
+
+    def _lift(self) -> None:
+        """Set out with the calls that are to be made.
+
+        After each thing that happens, as when it is done again: what comes next may call them off, and finds only those
+        that are out.
+        """
+        flights, self.reactor.flights = self.reactor.flights, []
+        for flight in flights:
+            self._take_off(self._caller_here, flight)
 
     def settle(self) -> None:
         """Go on until nothing more can happen here without an answer or a letter."""
 
         def settle() -> None:
             while True:
-                flights, self.reactor.flights = self.reactor.flights, []
-                for flight in flights:
-                    self._take_off(self._caller_here, flight)
+                self._lift()
                 if self._catch_up(self._caller_here) or self.reactor.flights:
                     continue
                 if self.report.ended_by:
