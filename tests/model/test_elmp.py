@@ -39,6 +39,9 @@ CAUGHT = {
     "takes-old-news": "who waits is in the queue",
     "keeps-the-trail-to-itself": GOAL,
     "trusts-the-trail": "who waits is in the queue",
+    "merges-first": "what the token names is there",
+    "fetches-on": "everybody finds what it was told of",
+    "takes-any-word": "what the token names is there",
 }
 
 

@@ -112,8 +112,8 @@ class Weather(Environment):
                 self.claim(node, resource)
             case Of(resource, Granted() as granted):
                 self.use(node, resource, granted)
-            case Of(resource, Entrusted(data)):
-                self.want(node, In(resource, Fetched(data.version)), 30, is_needed=True)
+            case Of(resource, Entrusted(data, _, use)):
+                self.want(node, In(resource, Fetched(data.version, use=use)), 30, is_needed=True)
             case Of(resource, Dropped()):
                 self.dropped += 1
                 self.waiting.discard((node, resource))
@@ -141,7 +141,7 @@ class Weather(Environment):
             if version < self.version and self.hosts == 1:
                 self.wrong = self.wrong or f"{node} is granted version {version}, and {self.version} was released"
             if data is not None:
-                self.want(node, In(resource, Fetched(version)), 10, is_needed=True)
+                self.want(node, In(resource, Fetched(version, use=granted.use)), 10, is_needed=True)
             after = self.chance.uniform(10, 40)
             assert self.run is not None
             self.run.request(node, _Written(version + 1, granted), after_ms=after)

@@ -125,6 +125,8 @@ class Peer:
         #: What has come of what a program may wait for.
         self._come = {Until.JOINED}
         self._granted: Data | None = None
+        #: The claim, or the errand, for which data is fetched.
+        self._use = 0
         self._fetching: tuple[int, float] | None = None
 
     # ------------------------------------------------------------------------------------------------- the ground
@@ -204,10 +206,11 @@ class Peer:
 
     def _on_told(self, outcome: Any) -> None:
         match outcome:
-            case Granted(data=data):
-                self._granted = data
+            case Granted(data=data, use=use):
+                self._granted, self._use = data, use
                 self._consider_fetching()
-            case Entrusted(data):
+            case Entrusted(data, use=use):
+                self._use = use
                 self._fetch(data)
             case Dropped():
                 self._forget_claim()
@@ -241,7 +244,7 @@ class Peer:
         self.seen.fetches.append(self.ground.now - self._fetching[1])
         self._fetching = None
         self.version = version
-        self._step(Requested(Fetched(version)))
+        self._step(Requested(Fetched(version, use=self._use)))
         if self._granted is not None and self._granted.version == version:
             self._let_come(Until.HELD)
 

@@ -1,7 +1,7 @@
 """Small worlds of ELMP, every order of events: one thing at a time; all of it together is in `elmp_mixed`.
 
-Titles begin with what happens; E1 to E11 in those of broken models are the flaws of the paper that
-docs/explanation/elmp.md lists.
+What lies in whose memory is part of the worlds in `elmp_memory`. Titles begin with what happens; E1 to E11 in those of
+broken models are the flaws of the paper that docs/explanation/elmp.md lists.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from solvent.checker.models.elmp_memory import MEMORY, MEMORY_BROKEN
 from solvent.checker.models.elmp_mixed import MIXED, MIXED_LARGE
 from solvent.checker.models.elmp_trail import TRAIL, TRAIL_BROKEN, TRAIL_LARGE
 from solvent.checker.models.elmp_world import Late, User, elmp, endless
@@ -180,6 +181,7 @@ MODELS: Mapping[str, Callable[[], Model]] = {
         is_in_order=False,
         title="who has changed a part leaves",
     ),
+    **MEMORY,
     **MIXED,
     **TRAIL,
 }
@@ -375,6 +377,7 @@ BROKEN: Mapping[str, Callable[[], Model]] = {
         desk=broken.GivesUpTheToken,
         title="who needs the token to leave asks for it and lets itself be passed over, again and again",
     ),
+    **MEMORY_BROKEN,
     **TRAIL_BROKEN,
 }
 

@@ -32,6 +32,7 @@ from solvent.protocols.elmp.vocabulary import (
     Left,
     Release,
     Request,
+    Source,
 )
 from solvent.protocols.machine import Answered, Ask, Effect, Effects, NodeId, Report, Requested, Value
 
@@ -61,6 +62,8 @@ class Fetch(Value, frozen=True, gc=False):
     """Asked of the world around: fetch the data; the answer comes when it is here."""
 
     data: Data
+    sources: tuple[Source, ...]
+    use: int
 
 
 class WithUser:
@@ -98,11 +101,13 @@ class WithUser:
         """Say what the user does when it is told something: at once, or by an answer."""
         outcome = effect.outcome if isinstance(effect, Report) else None
         if isinstance(outcome, Entrusted):
-            return [Ask(Fetch(outcome.data))]
+            return [Ask(Fetch(outcome.data, outcome.sources, outcome.use))]
         if not isinstance(outcome, Granted):
             return []
         data = outcome.data
-        fetched = [] if data is None or self.is_late else [Fetched(data.version)]
+        # Of parts it is said by who was entrusted with all of it only.
+        is_said = data is not None and not (self.is_late or data.parts or outcome.sources)
+        fetched = [Fetched(data.version, use=outcome.use)] if data is not None and is_said else []
         if self.is_instant:
             return [*fetched, Release(outcome.handle)]
         is_shared = any(use.claim.is_shared for use in getattr(state, "inner", state).uses if use.number == outcome.use)
@@ -133,7 +138,7 @@ class Endless(User):
 
 def _answer(_world: World, node: NodeId, question: Use | Fetch) -> tuple[Any, ...]:
     if isinstance(question, Fetch):
-        return (Fetched(question.data.version),)
+        return (Fetched(question.data.version, use=question.use),)
     data = question.data
     is_changed = data is not None and question.is_changing
     return (Release(question.handle, Data(data.version + 1, node) if data is not None and is_changed else None),)
@@ -154,7 +159,8 @@ class Seen(Value, frozen=True, gc=False):
     left: int = 0
 
 
-def _observe(seen: Seen, _node: NodeId, outcome: Any) -> Seen:
+def observe(seen: Seen, _node: NodeId, outcome: Any) -> Seen:
+    """Note what a user is told."""
     match outcome:
         case Granted(turn=turn):
             is_overtaken = seen.is_overtaken or turn < seen.turn
@@ -218,6 +224,7 @@ def elmp(
     user: type[User] = Instant,
     desk: type[Process] = Process,
     has_data: bool = False,
+    holder: int = 0,
     is_endless: bool = False,
     is_in_order: bool = True,
     title: str = "",
@@ -225,9 +232,10 @@ def elmp(
     """Build a world: a tree given by each process's parent, the first being the root; and processes outside it.
 
     An endless one has turns without number and no requests, whose turns are remembered. Where claims may be held
-    together they need not be granted in order.
+    together they need not be granted in order. If there is data, one process has it, the root unless told otherwise.
     """
-    machines = _machines(parents, outside, config=config, has_data=has_data)
+    data = Data(1, NodeId(holder)) if has_data else None
+    machines = _machines(parents, outside, config=config, data=data)
     return Model(
         machines=tuple(_with(kind, user, desk) for kind in machines),
         title=title,
@@ -235,7 +243,7 @@ def elmp(
         asking=AskingMode.MEANWHILE,
         requests=tuple(requests),
         ghost=Seen(),
-        observe=_observe,
+        observe=observe,
         invariants=(
             *_invariants(config),
             *([turns_come_in_order] if is_in_order else []),
@@ -274,8 +282,9 @@ def endless(
     )
 
 
-def _machines(parents: Sequence[int | None], outside: int, *, config: ElmpConfig, has_data: bool = False) -> list[Elmp]:
-    data = Data(1, NodeId(0)) if has_data else None
+def _machines(
+    parents: Sequence[int | None], outside: int, *, config: ElmpConfig, data: Data | None = None
+) -> list[Elmp]:
     found = [
         Elmp(NodeId(node), config, seat=seat, rank=node + 1, data=data) for node, seat in enumerate(seats_of(parents))
     ]
@@ -337,5 +346,6 @@ __all__ = [
     "endless",
     "is_idle",
     "is_settled",
+    "observe",
     "seats_of",
 ]

@@ -47,6 +47,7 @@ class Fetch(Value, frozen=True, gc=False):
 
     resource: str
     data: Data
+    use: int
 
 
 class Wrote(Value, frozen=True, gc=False):
@@ -119,8 +120,8 @@ class Tenant(SpaceMachine):
                 return [In(resource, Request())]
             case Opened(resource) if self.contacts or self.is_returning:
                 return [In(resource, Request())]
-            case Of(resource, Entrusted(data)):
-                done.append(Ask(Fetch(resource, data)))
+            case Of(resource, Entrusted(data, _, use)):
+                done.append(Ask(Fetch(resource, data, use)))
             case Of(resource, Granted() as granted):
                 return self._uses(resource, granted, done)
         return []
@@ -128,7 +129,7 @@ class Tenant(SpaceMachine):
     def _uses(self, resource: str, granted: Granted, done: list[Effect]) -> list[Any]:
         """Say what the user does when it is granted what it wants."""
         data, handle = granted.data, granted.handle
-        fetched = [] if data is None or self.is_late else [In(resource, Fetched(data.version))]
+        fetched = [] if data is None or self.is_late else [In(resource, Fetched(data.version, use=granted.use))]
         if self.is_instant:
             return [*fetched, In(resource, Release(handle)), *([Go()] if self.is_fleeting else [])]
         here = Data(data.version, self.node) if data is not None and fetched else data

@@ -324,8 +324,8 @@ def _answers(keepers: frozenset[NodeId], patient: Wishes) -> Callable[[World, No
             case Inventory():
                 found = world.ghost.versions
                 return (Map((resource, Data(version, node)) for resource, version in found.items()),)
-            case Fetch(resource, data):
-                return ((In(resource, Fetched(data.version)),),)
+            case Fetch(resource, data, use):
+                return ((In(resource, Fetched(data.version, use=use)),),)
             case Use() if node in keepers and not patient.are_met(world.ghost):
                 return ()
             case Use(_, _, data) if data is not None and world.states[data.holder] in (None, DEAD):

@@ -99,7 +99,11 @@ class Fetch:
         self._waking: threading.Event | None = None
 
     def cancel(self) -> None:
-        """Stop it, from any thread; what has arrived stays for the next time."""
+        """Stop it, from any thread; what has arrived stays for the next time.
+
+        Nothing of the memory is changed afterwards, but for what was begun before and has it locked: this is looked at
+        again whenever there is nobody else that writes. So others may be let in as soon as this is called.
+        """
         self._is_cancelled = True
         if self._waking is not None:
             self._waking.set()
@@ -119,7 +123,7 @@ class Fetch:
             while (missing := self._missing(region.sheet)) is not None:
                 self._stop_if_cancelled()
                 if not self._options.length and can_have(region.sheet, self._first.version):
-                    self._act(region, partial(region.recover, self._first.version))
+                    self._act(region, partial(region.recover, self._first.version, check=self._stop_if_cancelled))
                 elif not has_turn and self._is_patient(region):
                     self._pause(_PAUSE_SECONDS)
                     has_turn = region.try_turn(*stretch)
@@ -272,8 +276,12 @@ class Fetch:
         """Begin to write; unless another process, that was at it until now, has fetched the very same."""
         wanted = self._first
         if region.size != wanted.size:
-            _prepare(region, wanted.size)
-        is_needed = partial(_has_other, version=wanted.version, start=start, end=end)
+            self._prepare(region, wanted.size)
+
+        def is_needed(sheet: Sheet) -> bool:
+            self._stop_if_cancelled()
+            return _has_other(sheet, version=wanted.version, start=start, end=end)
+
         writing = region.write_if(is_needed, wanted.version, offset=start, length=end - start, is_kept=False)
         if writing is None:
             return None
@@ -281,6 +289,19 @@ class Fetch:
         if wanted.form != region.sheet.form and not self._options.length:
             writing.describe(wanted.form)
         return writing
+
+    def _prepare(self, region: Region, size: int) -> None:
+        """Make room for a version of another size; what was there is void then, but for what is kept."""
+
+        def is_needed(sheet: Sheet) -> bool:
+            self._stop_if_cancelled()
+            return sheet.size != size
+
+        writing = region.write_if(is_needed, 0, is_kept=False)
+        if writing is not None:
+            with writing:
+                writing.resize(size)
+                writing.commit(VOID)
 
     def _receive(self, line: Line, writing: Writing) -> None:
         """Receive pieces into their places, and make each of them a version."""
@@ -335,15 +356,6 @@ class Fetch:
     def _stop_if_cancelled(self) -> None:
         if self._is_cancelled:
             raise DataProblem("D209", f"the fetch of `{self._first.resource}` was cancelled")
-
-
-def _prepare(region: Region, size: int) -> None:
-    """Make room for a version of another size; what was there is void then, but for what is kept."""
-    writing = region.write_if(lambda sheet: sheet.size != size, 0, is_kept=False)
-    if writing is not None:
-        with writing:
-            writing.resize(size)
-            writing.commit(VOID)
 
 
 def _has_other(sheet: Sheet, *, version: int, start: int, end: int) -> bool:

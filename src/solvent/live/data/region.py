@@ -202,11 +202,18 @@ class Region:
         self._card.change(begun, is_alone=taken.is_whole)
         return Writing(self._card, self._memory, self._kept, taken=taken, version=version, on_end=self._give_back)
 
-    def recover(self, version: int, *, offset: int = 0, length: int | None = None) -> None:
-        """Put a version together from what is here and what was kept; raise `DataGone` where that is not possible."""
+    def recover(
+        self, version: int, *, offset: int = 0, length: int | None = None, check: Callable[[], None] | None = None
+    ) -> None:
+        """Put a version together from what is here and what was kept; raise `DataGone` where that is not possible.
+
+        Whoever may have thought better of it is asked when nobody else writes.
+        """
         with self._guard:
             taken = self._take(offset, length)
             try:
+                if check is not None:
+                    check()
                 sheet = self.sheet
                 stretch = None if taken.is_whole else (taken.start, taken.end)
                 if not can_have(sheet, version, stretch):

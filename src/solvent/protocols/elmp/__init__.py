@@ -1,8 +1,8 @@
 """Exclusive locks for processes that come and go (ELMP): a tree, a queue and a token.
 
 Reading order: vocabulary (what users want and are told), messages, state; invariants (what must hold); desk, queue,
-holding, exchange, request, departure, insertion, balance, process (the machine, part by part); broken (what must not
-be).
+pieces, holding, exchange, request, departure, insertion, balance, process (the machine, part by part); broken and
+broken_data (what must not be).
 """
 
 from solvent.protocols.elmp.process import Elmp, seats

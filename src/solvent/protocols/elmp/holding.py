@@ -30,9 +30,20 @@ from solvent.protocols.elmp.messages import (
     Unlink,
     Unlinked,
 )
+from solvent.protocols.elmp.pieces import brought
 from solvent.protocols.elmp.queue import Queue, following
 from solvent.protocols.elmp.state import ENTRUSTED, Requesting, Use
-from solvent.protocols.elmp.vocabulary import WHOLE, Claim, Data, Dropped, Entrusted, Fetched, Granted, Source
+from solvent.protocols.elmp.vocabulary import (
+    WHOLE,
+    Claim,
+    Data,
+    Dropped,
+    Entrusted,
+    Fetched,
+    Granted,
+    Recalled,
+    Source,
+)
 from solvent.protocols.machine import CancelTimer
 
 if TYPE_CHECKING:
@@ -129,12 +140,20 @@ class Holding(Queue):
             return
         self.remove(place.turn)
         if self.uses:
-            self.uses = tuple(one for one in self.uses if one.handle != ENTRUSTED)
+            self.recall()
         if self.departure is not None and data is not None and (data.is_at(self.me) or self.uses):
             data = replace(data, is_urgent=True)
             self.departure = replace(self.departure, is_entrusted=True)
         # Also to a place of its own by a message, which is not to overtake others.
         self.send(place.next[0], Token(place.next[1], data, place.active, place.trail))
+
+    def recall(self) -> None:
+        """Have the data fetched no longer, before anybody else can get the token and change it."""
+        use = self.claim(ENTRUSTED)
+        if use is not None:
+            self.uses = tuple(one for one in self.uses if one is not use)
+            if use.is_held:
+                self.report(Recalled())
 
     def has_all(self, place: Place, data: Data) -> bool:
         """Whether all data is here, or is being fetched."""
@@ -186,7 +205,7 @@ class Holding(Queue):
         self.put_use(replace(use, is_held=True, sources=sources))
         if use.handle == ENTRUSTED:
             assert use.data is not None
-            self.report(Entrusted(use.data, sources))
+            self.report(Entrusted(use.data, sources, use.number))
         else:
             self.stop_timer(use.handle)
             self.report(Granted(use.handle, use.turn, use.data, sources, use.number))
@@ -298,33 +317,33 @@ class Holding(Queue):
             self.effects.append(CancelTimer(f"{PATIENCE}{handle}"))
 
     def on_fetched(self, fetched: Fetched) -> None:
-        """Be the holder of all data, as long as the token is here and no other claim holds."""
-        use = next((one for one in self.uses if one.is_held and one.claim.is_plain), None)
-        place = self.place_of(use.turn) if use is not None else None
+        """Be the holder of all data, as long as the claim for which it was fetched holds."""
+        use = self.use_of(fetched.use)
+        place = self.place_of(use.turn) if use is not None and use.is_held and use.claim.is_plain else None
         if use is None or place is None or not place.has_token or place.data is None:
             return
         old = place.data
-        if old.version != fetched.version:
+        # A repair may have put parts over what was fetched for a claim; who is entrusted is told again after one.
+        has_more = bool(old.parts or use.sources) and use.handle != ENTRUSTED
+        if old.version != fetched.version or has_more:
             return
-        version = fetched.merged or old.version
-        data = Data(version, self.me, fetched.details, since=(use.turn, use.number))
+        parts = brought(self.me, old, use.sources)
+        since = old.since if parts else (use.turn, use.number)
+        data = Data(old.version, self.me, fetched.details, since=since, parts=parts)
         self.store(data)
         self.put(replace(place, data=data, active=()))
         self.relieve(use)
         self.put_use(replace(use, data=data, sources=()))
-        self.keeps = version
+        self.keeps = old.version
         self.tell_taken(old, self.me)
         if use.handle == ENTRUSTED:
             self.end(use, is_changed=False)
 
     def tell_taken(self, old: Data, holder: NodeId) -> None:
         """Tell those that had the data that another one has it."""
-        if old.parts:
-            others = sorted(old.holders() - {self.me, holder})
-        else:
-            others = [old.holder] if old.holder not in (self.me, holder) else []
-        for node in others:
-            self.send(node, Taken(old.version))
+        for node in sorted(old.holders()) if old.parts else (old.holder,):
+            if node not in (self.me, holder):
+                self.send(node, Taken(old.version))
 
     def store(self, data: Data) -> None:
         """Know the last version that was here."""

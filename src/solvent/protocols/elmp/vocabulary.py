@@ -75,7 +75,8 @@ class Data(Value, frozen=True, gc=False):
     is_urgent: bool = False
     #: Turn and number of the last claim of the whole that has fetched or changed all of it.
     since: tuple[int, int] = (0, 0)
-    #: Parts that were changed since by claims that nobody answers for any more, since a repair; none lies over another.
+    #: Parts that were changed since by claims that nobody answers for any more, since a repair or because who made them
+    #: has left; none lies over another.
     parts: tuple[Part, ...] = ()
     #: Of what was found in memory that processes share: which memory, and how often it had changed by then.
     memory: tuple[int, int] = (0, 0)
@@ -131,12 +132,12 @@ class Release(Value, frozen=True, gc=False):
 
 
 class Fetched(Value, frozen=True, gc=False):
-    """This version of the data is here now."""
+    """This version of the data is here now, and for who was entrusted with it all parts that it was told of."""
 
     version: int
     details: str = ""
-    #: If parts that were changed since were put into it: the version that it is now.
-    merged: int = 0
+    #: The claim for which it was fetched: as in `Granted.use` or `Entrusted.use`.
+    use: int = 0
 
 
 class Stored(Value, frozen=True, gc=False):
@@ -200,10 +201,16 @@ class Left(Value, frozen=True, gc=False):
 
 
 class Entrusted(Value, frozen=True, gc=False):
-    """The token rests here, and who has data wants to leave: fetch it all and say `Fetched`."""
+    """The token rests here, and who has data wants to leave: fetch it all, change nothing, and say `Fetched`."""
 
     data: Data
     sources: tuple[Source, ...] = ()
+    #: The number of this errand among the claims of this process.
+    use: int = 0
+
+
+class Recalled(Value, frozen=True, gc=False):
+    """The token goes on before the data was fetched: fetch it no longer. Told before anybody else can get it."""
 
 
 __all__ = [
@@ -221,6 +228,7 @@ __all__ = [
     "Left",
     "Part",
     "Queued",
+    "Recalled",
     "Release",
     "Request",
     "Source",

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from solvent.protocols.elmp.pieces import laid, without
 from solvent.protocols.elmp.vocabulary import Claim, Part
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def gathered(
     parts += [_part(ref, use) for ref, use in released.items() if ref[0] not in telling]
     # Of several that have it, rather who has the rest, or takes part already.
     parts.sort(key=lambda one: (_order(one), _ref(one), one.holder == data.holder, one.holder in members, -one.holder))
-    return _laid(parts), frozenset()
+    return laid(parts), frozenset()
 
 
 def is_all_there(members: Mapping[NodeId, Survivor], data: Data, found: Sequence[Data]) -> bool:
@@ -56,7 +57,7 @@ def is_all_there(members: Mapping[NodeId, Survivor], data: Data, found: Sequence
     claims = [use.claim for one in members.values() for use in one.uses if use.is_held]
     tops += [claim for claim in claims if not claim.is_shared and not claim.is_plain]
     for top in tops:
-        gaps = [piece for gap in gaps for piece in _without(gap, top)]
+        gaps = [piece for gap in gaps for piece in without(gap, top)]
     return not gaps
 
 
@@ -135,31 +136,6 @@ def _ref(part: Part) -> Ref:
 def _order(part: Part) -> tuple[int, int]:
     """Give the order in which claims came: under one turn only one process has the token, and counts its claims."""
     return part.turn, part.use
-
-
-def _laid(parts: Sequence[Part]) -> tuple[Part, ...]:
-    """Lay each part over those before it, and give what is left of each."""
-    laid = list[Part]()
-    for top in parts:
-        laid = [replace(one, claim=piece) for one in laid for piece in _without(one.claim, top.claim)]
-        laid.append(top)
-    return tuple(laid)
-
-
-def _without(claim: Claim, top: Claim) -> list[Claim]:
-    """Give what another claim leaves of one."""
-    if not claim.overlaps(top):
-        return [claim]
-    pieces = []
-    if claim.first < top.first:
-        pieces.append(Claim(first=claim.first, length=top.first - claim.first))
-    if top.length is not None:
-        start = top.first + top.length
-        if claim.length is None:
-            pieces.append(Claim(first=start))
-        elif start < claim.first + claim.length:
-            pieces.append(Claim(first=start, length=claim.first + claim.length - start))
-    return pieces
 
 
 __all__ = ["gathered", "is_all_there", "latest"]

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from solvent.protocols.elmp.messages import Own, Token
 from solvent.protocols.elmp.state import ENTRUSTED, Departure, ElmpState, Idle, Joining, Out, Use
-from solvent.protocols.elmp.vocabulary import Joined
+from solvent.protocols.elmp.vocabulary import Joined, Recalled
 from solvent.protocols.handover.messages import Renewal, Survivor
 
 if TYPE_CHECKING:
@@ -56,6 +56,9 @@ def renewed(locks: Elmp, old: ElmpState, renewal: Renewal) -> tuple[ElmpState, E
     desk = locks.desk.of(locks, new)
     if type(old.phase) is Joining:
         desk.report(Joined(renewal.rank))
+    if any(use.handle == ENTRUSTED and use.is_held for use in old.uses):
+        # What there is to fetch may be something else now, and the token may be about to go on.
+        desk.report(Recalled())
     for use in uses:
         desk.ask_again(use)
     for place in renewal.places:

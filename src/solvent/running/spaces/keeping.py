@@ -193,6 +193,15 @@ class Keeping:
             )
         return text_from_details(version, self._rest)
 
+    def has_newer(self, version: int) -> bool:
+        """Tell whether a later version of the whole is on this host: then what is missing is not lost."""
+        try:
+            region = self._node.store.region(self._name)
+            newest = None if region is None else newest_on(region.sheet)
+        except DataProblem:
+            return False
+        return newest is not None and newest > version
+
     def inventory(self) -> tuple[Data, ...]:
         """Tell which version can be had on this host, and which parts, whoever wrote them; or that there was one.
 

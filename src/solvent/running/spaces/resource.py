@@ -25,6 +25,7 @@ from solvent.protocols.elmp.vocabulary import (
     Leave,
     Left,
     Queued,
+    Recalled,
     Release,
     Request,
     Withdraw,
@@ -32,9 +33,10 @@ from solvent.protocols.elmp.vocabulary import (
 from solvent.protocols.handover.vocabulary import In, Open, Stays
 from solvent.running.spaces.copying import Copying
 from solvent.running.spaces.cycle import Cycle
-from solvent.running.spaces.filling import Job, rows_of
+from solvent.running.spaces.filling import Job, Row, rows_of
+from solvent.running.spaces.joining import PIECES_MAX, Joining
 from solvent.running.spaces.keeping import Keeping
-from solvent.running.spaces.words import LOST, details_from_text, is_part, merged_version
+from solvent.running.spaces.words import LOST, details_from_text, is_part
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,6 +69,9 @@ class Resource:
         self._numbers = itertools.count()
         self._cycles = dict[int, Cycle]()
         self._guard = threading.Lock()
+        #: What is fetched for somebody who wants to leave.
+        self._errand: Job | None = None
+        self._joining = Joining()
 
     # -------------------------------------------------------------------------------------------------- the user
 
@@ -81,6 +86,12 @@ class Resource:
             except SolventError:
                 self.handles -= 1
                 raise
+
+    def stay(self) -> bool:
+        """Take part for one more that says when it is over, if the process does; tell whether it does."""
+        with self._guard:
+            self.handles += self.handles > 0
+            return self.handles > 0
 
     def take_part_no_longer(self) -> None:
         """Let one handle be over; with the last of them the process leaves."""
@@ -133,6 +144,7 @@ class Resource:
 
     def end_all(self, *, is_released: bool) -> None:
         """Claim nothing any more: the process is about to leave the space."""
+        self._joining.end()
         for cycle in list(self._cycles.values()):
             if is_released:
                 self.release(cycle)
@@ -197,6 +209,10 @@ class Resource:
                     cycle.end()
             case Entrusted():
                 self._on_entrusted(outcome)
+            case Recalled():
+                # Before the token is sent: nobody else gets the data while it is still being fetched.
+                if self._errand is not None:
+                    self._errand.stop()
             case Left() | Stays():
                 if not self.handles:
                     # Whoever needs its memory again, as others do of one that stays, opens it again.
@@ -245,9 +261,8 @@ class Resource:
         cycle.region, cycle.problem = region, problem
         cycle.settle()
         if region is not None and cycle.claim.is_plain and not grant.sources and not grant.data.parts:
-            self._node.request_quietly(
-                In(self.name, Fetched(grant.data.version, self.keeping.details(region, details.version)))
-            )
+            text = self.keeping.details(region, details.version)
+            self._node.request_quietly(In(self.name, Fetched(grant.data.version, text, grant.use)))
         self._node.wake()
 
     def _trying(self, job: Job, fill: Callable[[], Any], *, gone_seconds: float | None = None) -> Any:
@@ -268,35 +283,31 @@ class Resource:
 
     def _on_entrusted(self, told: Entrusted) -> None:
         """Get the data from somebody who wants to leave."""
-        job = Job(self._node.seconds_max)
+        self._errand = job = Job(self._node.seconds_max)
         _start(partial(self._fetch_all, told, job), f"solvent-keep-{self.name}")
 
     def _fetch_all(self, told: Entrusted, job: Job) -> None:
+        """Get the version and all parts that lie over it to this host, as they are: nothing is changed there."""
         data = told.data
-        details = details_from_text(data.details)
-        if details is None:
-            self._node.request_quietly(In(self.name, Fetched(data.version, data.details)))
-            return
-        try:
+        details, text = details_from_text(data.details), data.details
+        rows = list[Row]()
+        if details is not None:
             rows = rows_of(data, details, told.sources, WHOLE)
             fill = partial(self.keeping.filler.fill, rows, details, data.holder, job)
-            region = self._trying(job, fill, gone_seconds=_GONE_SECONDS)
-            version = details.version
-            if any(row.version != version for row in rows):
-                version = merged_version(self._node.epoch, version)
-                writing = region.write(version)
-                # All parts that were changed until now are in it.
-                changes = [(part.turn, part.use) for part in data.parts]
-                writing.origin = max(data.since, *changes, *((one.turn, one.use) for one in told.sources))
-                writing.commit()
-        except DataGone:
-            # Its writer was killed and nothing was kept: who wants to leave need not stay for what nobody can have.
-            self._node.request_quietly(In(self.name, Fetched(data.version, LOST)))
-            return
-        except SolventError:
-            # Whoever wants to leave keeps it, and somebody is told again if it dies.
-            return
-        self._node.request_quietly(In(self.name, Fetched(data.version, self.keeping.details(region, version), version)))
+            try:
+                region = self._trying(job, fill, gone_seconds=_GONE_SECONDS)
+                text = self.keeping.details(region, details.version)
+            except DataGone:
+                if self.keeping.has_newer(details.version):
+                    return
+                # Its writer was killed and nothing was kept: who wants to leave need not stay for what nobody can have.
+                text = LOST
+            except SolventError:
+                # Whoever wants to leave keeps it, and somebody is told again if it dies.
+                return
+        self._node.request_quietly(In(self.name, Fetched(data.version, text, told.use)))
+        if len(rows) > PIECES_MAX and text != LOST:
+            self._joining.join(self._node, self)
 
     def inventory(self) -> tuple[Data, ...]:
         """Tell what data there is on this host."""

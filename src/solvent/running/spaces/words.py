@@ -103,11 +103,6 @@ def next_version(turn: int, base: int) -> int:
     return max(turn << _COUNT_BITS, base + 1)
 
 
-def merged_version(epoch: int, base: int) -> int:
-    """Number a base into which parts were merged, without a turn for it."""
-    return max(epoch << (_USE_BITS + _COUNT_BITS), base + 1)
-
-
 def part_version(node: NodeId, use: int) -> int:
     """Number a part, written by a process under one of its claims."""
     return _PART | node << _USE_BITS | use
@@ -131,7 +126,6 @@ __all__ = [
     "home_from_text",
     "is_part",
     "lost_data",
-    "merged_version",
     "next_version",
     "part_version",
     "rest_of",

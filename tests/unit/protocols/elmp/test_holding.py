@@ -14,12 +14,14 @@ from solvent.protocols.elmp.vocabulary import (
     Entrusted,
     Fetched,
     Granted,
+    Part,
+    Recalled,
     Release,
     Request,
     Source,
     Withdraw,
 )
-from solvent.protocols.machine import CancelTimer, Received, Requested, SetTimer, TimerFired
+from solvent.protocols.machine import CancelTimer, Received, Report, Requested, Send, SetTimer, TimerFired
 from tests.unit.protocols.elmp.acting import A, B, C, D, leaf, sent, taken, told
 
 WAITING = Place(2, 0, predecessor=(A, 1), next=(C, 3))
@@ -176,14 +178,14 @@ def test_claim_granted_at_once_needs_no_timer() -> None:
 
 def test_who_fetched_the_data_is_its_holder() -> None:
     """The former holder hears that it may forget the data."""
-    state, effects = taken(B, holding(data=Data(4, A)), Requested(Fetched(4)))
+    state, effects = taken(B, holding(data=Data(4, A)), Requested(Fetched(4, use=1)))
     assert (state.keeps, state.places[0].data, sent(effects)) == (4, Data(4, B, since=(2, 1)), [(A, Taken(4))])
 
 
 def test_other_versions_mean_nothing() -> None:
     """Word of a version that is not the current one is ignored."""
     before = holding(data=Data(4, A))
-    assert taken(B, before, Requested(Fetched(3))) == (before, [])
+    assert taken(B, before, Requested(Fetched(3, use=1))) == (before, [])
 
 
 def test_new_version_is_kept_until_it_is_taken() -> None:
@@ -218,8 +220,7 @@ def test_changes_are_named_in_the_order_of_turns() -> None:
     for node in (D, A, C):
         state, effects = taken(B, state, Received(node, Done(1, (node, 1), is_changed=True)))
     assert told(effects) == [Granted(0, 2, Data(1, A), (Source(C, 1, RIGHT, 1), Source(D, 1, LEFT, 1)), 1)]
-    _, effects = taken(B, state, Requested(Fetched(1)))
-    assert sent(effects) == [(C, Superseded(1)), (D, Superseded(1)), (A, Taken(1))]
+    assert taken(B, state, Requested(Fetched(1, use=1))) == (state, [])
     _, effects = taken(B, state, Requested(Release(0, Data(2, B))))
     token = (C, Token(3, Data(2, B, since=(2, 1))))
     assert sent(effects) == [token, (A, Taken(1)), (C, Superseded(1)), (D, Superseded(1))]
@@ -232,8 +233,8 @@ def test_data_of_who_leaves_is_urgent() -> None:
     urgent = Data(4, B, is_urgent=True)
     assert (C, Token(3, urgent)) in sent(effects)
     state, effects = taken(C, leaf(places=(Place(3, None, predecessor=(B, 2)),)), Received(B, Token(3, urgent)))
-    assert told(effects) == [Entrusted(urgent)]
-    state, effects = taken(C, state, Requested(Fetched(4)))
+    assert told(effects) == [Entrusted(urgent, use=1)]
+    state, effects = taken(C, state, Requested(Fetched(4, use=1)))
     assert (state.keeps, state.uses, sent(effects)) == (4, (), [(B, Taken(4))])
 
 
@@ -245,3 +246,38 @@ def test_data_is_fetched_when_nobody_uses_it() -> None:
     assert [use.handle for use in state.uses] == [ENTRUSTED]
     state, effects = taken(C, state, Received(A, Link(3, (A, 4))))
     assert (state.uses, [to for to, _ in sent(effects)]) == ((), [A])
+
+
+def _entrusted() -> ElmpState:
+    """Give a process that is told to fetch the data and a part that lies over another one."""
+    known = Part(A, A, 7, LEFT, 1, 4)
+    urgent = Data(4, B, is_urgent=True, since=(1, 1), parts=(known,))
+    token = Token(3, urgent, ((D, 2, MIDDLE, 2),))
+    state, _ = taken(C, leaf(places=(Place(3, None),)), Received(B, token))
+    state, effects = taken(C, state, Received(D, Done(1, (D, 2), is_changed=True)))
+    assert told(effects) == [Entrusted(urgent, (Source(D, 2, MIDDLE, 2),), 1)]
+    return state
+
+
+def test_who_is_entrusted_has_all_parts_as_they_are() -> None:
+    """The version stays what it is; parts lie over it as before, and all of them are where it is."""
+    state, effects = taken(C, _entrusted(), Requested(Fetched(4, use=1)))
+    below = Part(C, A, 7, Claim(first=LEFT.first, length=MIDDLE.first - LEFT.first), 1, 4)
+    assert state.places[0].data == Data(4, C, since=(1, 1), parts=(below, Part(C, D, 2, MIDDLE, 2, 4)))
+    assert sent(effects) == [(D, Superseded(2)), (A, Taken(4)), (B, Taken(4))]
+
+
+def test_a_token_that_goes_on_recalls_who_fetches() -> None:
+    """It is told before the token is sent, and what it says afterwards counts for nothing."""
+    before = _entrusted()
+    state, effects = taken(C, before, Received(A, Link(3, (A, 4))))
+    token = Token(4, before.places[0].data, before.places[0].active)
+    assert effects == [Report(Recalled()), Send(A, token)]
+    assert taken(C, state, Requested(Fetched(4, use=1))) == (state, [])
+
+
+def test_word_of_an_earlier_errand_means_nothing() -> None:
+    """Parts may have been changed since, though the version is the same."""
+    state = _entrusted()
+    again = replace(state, uses=tuple(replace(use, number=2) for use in state.uses), used=2)
+    assert taken(C, again, Requested(Fetched(4, use=1))) == (again, [])

@@ -1,0 +1,59 @@
+"""Making one version of data that is in many pieces: parts of processes that have left.
+
+Whoever is entrusted with the data of one that leaves fetches it as it is, for the lock has not agreed to anything else.
+So parts stay parts, and every piece costs whoever looks for it later. Where there are many of them, the process that
+has them claims all of it, like any user, changes nothing, and releases it. Mostly the token still rests there. If not,
+it is let be: somebody may have a part and want another one, and must not wait for a claim that waits for the first.
+"""
+
+from __future__ import annotations
+
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from solvent.errors import SolventError
+from solvent.protocols.elmp.vocabulary import WHOLE
+from solvent.running.spaces.contents import NOTHING
+
+if TYPE_CHECKING:
+    from solvent.running.spaces.node import SpaceNode
+    from solvent.running.spaces.resource import Resource
+
+PIECES_MAX = 16
+"""So many cost less than a claim."""
+_SECONDS_MAX = 0.1
+
+
+class Joining:
+    """Claims of one resource that nobody but this process itself has made."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._is_over = False
+
+    def end(self) -> None:
+        """Write nothing from now on: the process is about to leave the space."""
+        with self._guard:
+            self._is_over = True
+
+    def join(self, node: SpaceNode, resource: Resource) -> None:
+        """Make one version of it, unless this process takes part no longer; in a thread of its own."""
+        if not resource.stay():
+            return
+        cycle = resource.cycle(WHOLE)
+        with suppress(SolventError):
+            try:
+                resource.begin(cycle)
+                node.host.wait(cycle.has_settled, _SECONDS_MAX)
+                with self._guard:
+                    if cycle.grant is not None and cycle.is_settled and not (cycle.is_over or self._is_over):
+                        resource.access(cycle, NOTHING)
+                        resource.release(cycle)
+            finally:
+                with suppress(SolventError):
+                    resource.withdraw(cycle)
+                resource.take_part_no_longer()
+
+
+__all__ = ["PIECES_MAX", "Joining"]
