@@ -39,9 +39,9 @@ def test_tasks_that_never_began_are_not_lost_with_agents() -> None:
 
 
 def test_agents_that_come_later_get_their_share() -> None:
-    """One agent has all places of forty tasks; three that come when it has begun make calls, too, each of them."""
-    workflow = independent(40)
-    with World(pause=PAUSE) as world:
+    """One agent has all places of many tasks; three that come when it has begun make calls, too, each of them."""
+    workflow = independent(120)
+    with World(pause=PAUSE / 2) as world:
         world.submit("run", workflow)
         [first] = world.start()
         world.until_calls(JOBS)

@@ -136,11 +136,10 @@ class Agent:
             if not self._pulse.is_fresh():
                 self._troubles.find()
         except SpaceError as error:
-            # Nobody hears of this agent: it must not act, and begins anew when the space is there again.
+            # Nobody hears of this agent: it must not act, and begins anew when the space is there again. Calls go on.
             pause = self._troubles.came(error)
             for case in list(self.cases.values()):
-                case.close()
-            self.cases.clear()
+                case.set_adrift()
             self._endings.idle.clear()
             self._refusals.forget()
             self._read_up_to = 0
@@ -149,11 +148,13 @@ class Agent:
             self._troubles.passed()
 
     def _rest(self, seconds: float) -> None:
-        """Wait a moment; answers that come meanwhile are to calls of places that are not here any more."""
+        """Wait a moment; answers that come meanwhile are kept for when the space is there again."""
         end = time.monotonic() + seconds
         while not self._is_over and (left := end - time.monotonic()) > 0:
             with suppress(Empty):
-                self._came.get(timeout=left)
+                one = self._came.get(timeout=left)
+                if one is not _CHANGED:
+                    self._take_answer(one, {})
         self._looks_at = 0.0
 
     def _may_act(self) -> bool:
@@ -185,14 +186,21 @@ class Agent:
             if one is _CHANGED:
                 is_changed = True
             else:
-                place: Place = one[0]
-                answer = one[1]
-                case = self.cases.get(place.run_name)
-                if case is not None and case.here.get(place.number) is place:
-                    self._try(case, place, partial(place.take, answer), touched)
+                self._take_answer(one, touched)
             if came.empty():
                 return is_changed
             one = came.get()
+
+    def _take_answer(self, came: tuple[Place, Any], touched: dict[Place, Case]) -> None:
+        """Let a place take an answer; if it is adrift this waits until the space is there again."""
+        place, answer = came
+        while place.successor is not None:
+            place = place.successor
+        case = self.cases.get(place.run_name)
+        if case is not None and case.here.get(place.number) is place:
+            self._try(case, place, partial(place.take, answer), touched)
+        elif case is not None and (adrift := case.adrift.get(place.number)) is not None and adrift.place is place:
+            adrift.came(answer)
 
     def _read(self, touched: dict[Place, Case]) -> None:
         """Read what is new: runs that were submitted, or are over, and letters to places that are here."""
@@ -323,6 +331,11 @@ class Agent:
     def _look_at(self, case: Case, touched: dict[Place, Case]) -> None:
         if self._endings.is_ended(case):
             return
+        for number in list(case.adrift):
+            if self._take(case, number, touched):
+                self._shares.took(case, number)
+            else:
+                case.end_adrift(number)
         for number in self._shares.wanted(case):
             if self._take(case, number, touched):
                 self._shares.took(case, number)

@@ -145,6 +145,11 @@ class Calls:
             if found is not None:
                 self._out[flight] = found[0], found[1], now
 
+    def rename(self, flight: Flight, other: Flight) -> None:
+        """Know a call that is out by another flight."""
+        if flight in self._out:
+            self._out[other] = self._out.pop(flight)
+
     def end(self, flight: Flight, *, is_done: bool) -> None:
         """Make room: a call has ended, or its first attempt, or it was given up; unless it was counted before."""
         found = self._out.pop(flight, None)

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from solvent.errors import AgentProblem, Conflict, RecordProblem, SolventError, SpaceError
 from solvent.live.space.leases import Lease, holder_from_entry
+from solvent.running.agents.adrift import Adrift
 from solvent.running.agents.calls import Calls
 from solvent.running.agents.controlled import ControlledPlace
 from solvent.running.agents.offers import mark_of
@@ -55,6 +56,8 @@ class Case:
         self.run = run
         self.plan = plan
         self.here: dict[int, Place] = {}
+        #: The calls of places that were here when the space went away.
+        self.adrift: dict[int, Adrift] = {}
         #: Whether nothing more can happen anywhere.
         self.is_over = False
         self._published = set[int]()
@@ -131,6 +134,7 @@ class Case:
     def take(self, number: int, pulses: Pulses, answers: Any) -> Place | None:
         """Take a place, if nobody has it or who has it is presumed dead, and be where that one was."""
         self.prepare()
+        assert self.calls is not None
         # One that knows of no epoch before: what is opened again is opened in a new one, in which nobody else has it.
         lease = Lease(self._space, key_of(self.run, "has", number), self._agent)
         epoch = lease.take(pulses)
@@ -138,11 +142,42 @@ class Case:
             return None
         self._leases[number] = lease
         journal = Journal(self._space, log_at(self.run, number), self._agent)
-        journal.open(epoch)
-        place = self._place(number, journal, self.workflow, answers, self._caller)
-        place.start(self._letters_to(number))
+        adrift = self.adrift.get(number)
+        journal.open(epoch, since=adrift.epoch if adrift is not None else 0)
+        place = self._place(number, journal, self.workflow, answers, self._caller, epoch)
+        letters = self._letters_to(number)
+        if adrift is not None and journal.goes_on:
+            adrift.epoch = epoch
+            adrift.again()
+            place.go_on_with(adrift)
+            place.start(letters)
+            adrift.place.successor = place
+            for before, (flight, _) in place.aliases.items():
+                self.calls.rename(before, flight)
+            for answer in adrift.answers():
+                answers.put((place, answer))
+        else:
+            place.start(letters)
+        self.end_adrift(number)
         self.here[number] = place
         return place
+
+    def set_adrift(self) -> None:
+        """Have no places any more, as far as is known; what they have called goes on."""
+        for number, place in self.here.items():
+            self.end_adrift(number)
+            self.adrift[number] = Adrift(place)
+        self.here.clear()
+        # It may have forgotten what it had said that it keeps.
+        self._published.clear()
+        self.is_over = False
+        self.forget_letters()
+
+    def end_adrift(self, number: int) -> None:
+        """End the calls of a place that another agent has, or that are not wanted any more."""
+        adrift = self.adrift.pop(number, None)
+        if adrift is not None:
+            adrift.end()
 
     def taken_from(self, number: int) -> str:
         """Give the agent, presumed dead, from which a place was taken over; the empty name, if nobody had it."""
@@ -167,7 +202,9 @@ class Case:
         place.start([one for one in self._letters_to(number) if one.position <= heard])
         return place
 
-    def _place(self, number: int, journal: Journal, workflow: Workflow, answers: Any, caller: Any) -> Place:
+    def _place(  # noqa: PLR0917 -- what differs between a place that is taken and one that is looked at
+        self, number: int, journal: Journal, workflow: Workflow, answers: Any, caller: Any, epoch: int = 0
+    ) -> Place:
         folder = self._offers.folder
         if self._concretiser is None:
             self._concretiser = Concretiser(workflow, self._inputs, functions=FUNCTIONS, folder=folder)
@@ -185,6 +222,7 @@ class Case:
             answers=answers,
             caller=caller,
             calls=None if journal.is_read_only else self.calls,
+            epoch=epoch,
             concrete=self._concretiser.concrete(None if is_whole else self._parts[number]),
             folder=folder,
         )
@@ -277,6 +315,8 @@ class Case:
         """Have nothing to do with the run any more."""
         for place in list(self.here.values()):
             self.drop(place)
+        for number in list(self.adrift):
+            self.end_adrift(number)
         if self._caller is not None:
             with suppress(RecordProblem):
                 self._caller.close(cancel=True)

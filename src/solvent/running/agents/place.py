@@ -16,20 +16,18 @@ from solvent.chemistry.molecule import Molecule, Symbol
 from solvent.errors import RecordProblem
 from solvent.live.space import Append, Record
 from solvent.running.agents import words
+from solvent.running.agents.calling import CallingRun
 from solvent.running.agents.parts import Part
 from solvent.running.agents.words import Letter, Writer, molecule_from
 from solvent.running.invoking import current
 from solvent.running.records import values
 from solvent.running.records.entries import Heard, Withdrawn
-from solvent.running.records.recorded import Again, Deferred, RecordedRun
+from solvent.running.records.recorded import Again, Deferred
 from solvent.services import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from solvent.engine.reaction import Flight
-    from solvent.running.agents.calls import Calls
-    from solvent.running.invoking import Call
     from solvent.running.records import entries
     from solvent.running.records.journal import Journal
     from solvent.services import Caller
@@ -38,7 +36,7 @@ if TYPE_CHECKING:
 _OFF, _REPLACE, _GIVE_UP, _PASS, _BOND, _AWAY = map(Symbol, ("OFF", "REPLACE", "GIVE_UP", "PASS", "BOND", "AWAY"))
 
 
-class Place(RecordedRun):
+class Place(CallingRun):
     """A place of a run.
 
     `where` says at which place each task is, `number` which place this is; `names` are its tasks, and `wanted` those
@@ -59,10 +57,8 @@ class Place(RecordedRun):
         letters: str,
         answers: Any,
         caller: Caller,
-        calls: Calls | None = None,
         **options: Any,
     ) -> None:
-        """Without `calls` none is made: it is only seen how the place is."""
         super().__init__(workflow, inputs, journal=journal, is_strict=True, **options)
         self.run_name = run
         self.number = number
@@ -78,11 +74,6 @@ class Place(RecordedRun):
         self._where = where
         self._log_of_letters = letters
         self._caller_here = caller
-        self._made_by = calls
-        #: Calls that are ready, of which nothing is noted yet.
-        self._held: dict[str, tuple[Flight, Call, Deferred]] = {}
-        #: Whether it is to be left to another agent as soon as nothing is out.
-        self.is_leaving = False
         self._answers = _To(answers, self)  # type: ignore[assignment]
         self._names_here = names
         self._wanted = wanted
@@ -117,14 +108,21 @@ class Place(RecordedRun):
             self.journal.note(Heard(self.read_up_to))
             self._within(lambda: self._hear(self.read_up_to))
         self.settle()
+        self._adrift = None
 
     def take(self, answer: tuple[Any, ...]) -> None:
         """Take the answer of a call; or that it is to be tried again, which is noted before."""
+        if answer[0] in self.aliases:
+            flight, call = self.aliases[answer[0]]
+            answer = answer._replace(flight=flight) if isinstance(answer, Again) else (flight, call, *answer[2:])
         if answer[0] not in self._out:
             return
+        handle = self._out[answer[0]][1]
+        if isinstance(handle, Deferred):
+            self._landed.append((answer[0], self._keys[answer[0]], handle, answer))
         if isinstance(answer, Again):
             # While it pauses it needs no thread.
-            self._end_call(answer.flight, is_done=True)
+            self.end_call(answer.flight, is_done=True)
             self.journal.retried(self._keys[answer.flight])
             answer.deferred.announced += 1
             self._ready.append(answer)
@@ -196,31 +194,9 @@ class Place(RecordedRun):
     def go(self) -> None:
         """Make the calls that wait for the journal."""
         ready, self._ready = self._ready, []
+        self._landed.clear()
         for deferred in ready:
             deferred.begin()
-
-    def admit(self, key: str) -> Flight | None:
-        """Note a call that has waited, and make it next; not one that was cancelled, or lost too often."""
-        waiting = self._held.pop(key, None)
-        if waiting is None:
-            return None
-        deferred = self._fresh(key, waiting)
-        if deferred is None:
-            return None
-        flight = waiting[0]
-        self.report.timings[self._out[flight][0]].started = time.perf_counter() - self._began
-        self._ready.append(deferred)
-        return flight
-
-    @property
-    def ready(self) -> int:
-        """How many calls are ready and wait."""
-        return len(self._held)
-
-    @property
-    def is_free(self) -> bool:
-        """Whether nothing is out, so that another agent can have the place, and loses nothing."""
-        return len(self._out) == len(self._held)
 
     @property
     def is_idle(self) -> bool:
@@ -240,12 +216,8 @@ class Place(RecordedRun):
         self._held.clear()
         for flight, (_, handle) in reversed(self._out.items()):
             handle.cancel()
-            self._end_call(flight)
+            self.end_call(flight)
         self._out.clear()
-
-    def _end_call(self, flight: Flight, *, is_done: bool = False) -> None:
-        if self._made_by is not None:
-            self._made_by.end(flight, is_done=is_done)
 
     def withdraw(self) -> None:
         """Note that the calls which were out have been ended by who had made them, and not by a death."""
@@ -342,6 +314,8 @@ class Place(RecordedRun):
             return False
         deferred, self._deferred = self._deferred, {}
         for key, waiting in deferred.items():
+            if self._adrift is not None and self._adopt(key, waiting):
+                continue
             self._held[key] = waiting
             if waiting[2].is_cancelled:
                 self.admit(key)
@@ -366,7 +340,7 @@ class Place(RecordedRun):
                 if size > bytes_max:
                     said = f"its result has {size:,} bytes, and the space takes at most {bytes_max:,}"
                     failure = Failure("FAILED", said)
-        self._end_call(flight, is_done=failure is None or failure.kind != "CANCELLED")
+        self.end_call(flight, is_done=failure is None or failure.kind != "CANCELLED")
         attempts += self.journal.attempts[self._keys[flight]]
         super()._land(flight, call, value if failure is None else None, failure, attempts)
 

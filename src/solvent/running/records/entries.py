@@ -26,6 +26,8 @@ class Opened(Entry, frozen=True, gc=False):
     at: float
     #: In which epoch it has the lease of what the journal is of; 0 where there is no lease.
     epoch: int = 0
+    #: Whether it is the process that had it before: calls that are out were not lost.
+    goes_on: bool = False
 
 
 class Called(Entry, frozen=True, gc=False):

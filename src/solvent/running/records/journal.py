@@ -56,6 +56,8 @@ class Journal:
         #: How often each call was out when who had made it died.
         self.losses: Counter[str] = Counter()
         self.is_read_only = is_read_only
+        #: Whether who has opened it had it before, and nobody else since.
+        self.goes_on = False
         self._pending: list[Entry] = []
         self._pending_bytes = 0
         self._last = 0
@@ -66,8 +68,11 @@ class Journal:
         #: The name of the run: a log of it is `runs/RUN/...`.
         self.run = log.split("/")[1] if log.startswith("runs/") else log
 
-    def open(self, epoch: int = 0) -> None:
-        """Read what was done, and go on from here; raise `RecordProblem` R402 if that was done in a later epoch."""
+    def open(self, epoch: int = 0, *, since: int = 0) -> None:
+        """Read what was done, and go on from here; raise `RecordProblem` R402 if that was done in a later epoch.
+
+        Who had it in epoch `since`, and does not know how far it came, goes on if nobody else had it after that.
+        """
         last_at, epoch_before, out = 0, 0, set[str]()
         for position, entry in read_journal(self.space, self.log):
             self._last = position
@@ -81,12 +86,14 @@ class Journal:
             if not isinstance(entry, Called):
                 self.past.append(entry)
                 self.last_entries += 1
-        self.losses.update(out)
+        self.goes_on = 0 < since == epoch_before
+        if not self.goes_on:
+            self.losses.update(out)
         if self.is_read_only:
             return
         if 0 < epoch <= epoch_before:
             raise self._another()
-        self.note(Opened(self.agent, time.time(), epoch))
+        self.note(Opened(self.agent, time.time(), epoch, self.goes_on))
         self.commit()
 
     def _count(self, entry: entries.Any, out: set[str]) -> None:
@@ -103,7 +110,7 @@ class Journal:
             case Withdrawn(key):
                 self.attempts[key] -= 1
                 out.discard(key)
-            case Opened():
+            case Opened(goes_on=False):
                 self.losses.update(out)
                 out.clear()
             case _:

@@ -62,6 +62,11 @@ class Deferred:
         self._handle = self._start(identity=self.identity, allowance=self.allowance)
 
     @property
+    def is_begun(self) -> bool:
+        """Whether the call was made."""
+        return self._handle is not None
+
+    @property
     def is_pausing(self) -> bool:
         """Whether it is between two attempts, so that none is out."""
         return isinstance(self._handle, Attempted) and self._handle.is_pausing(self.announced)

@@ -1,0 +1,52 @@
+"""A space that is away for a while costs no call: what is out goes on, and its answer is kept when it is back."""
+
+from __future__ import annotations
+
+import resource
+import time
+from functools import partial
+from typing import Any
+
+from solvent.running.records.entries import Called, Opened
+from solvent.workflow.model import Result, Task, Value, Workflow
+from tests.live.agents_services import SERVICES
+from tests.live.agents_world import Member, World, until
+
+_ROOM_MIN = 4096
+
+
+def test_calls_go_on_while_the_space_cannot_be_written() -> None:
+    """Twice there is no room for an agent's appends: with the usual policy no call is made twice, and none is lost."""
+    long = tuple(Task(f"L{k}", "work", (Value(k),)) for k in range(3))
+    steps = [Task("S0", "refuse4", (Value(0),))]
+    steps += [Task("S1", "work", (Value(1),)), *(Task(f"S{k}", "work", (Result(f"S{k - 1}"),)) for k in range(2, 6))]
+    workflow = Workflow("away", (*long, *steps), SERVICES)
+    with World(pause=2.0, ttl=2.0) as world:
+        world.submit("run", workflow)
+        [member] = world.start()
+        world.until_calls(3)
+        for count in (1, 2):
+            limits = resource.prlimit(member.process.pid, resource.RLIMIT_FSIZE)
+            resource.prlimit(member.process.pid, resource.RLIMIT_FSIZE, (_ROOM_MIN, limits[1]))
+            until(partial(_says_often, member, "space", count), member.said)
+            time.sleep(0.5)
+            resource.prlimit(member.process.pid, resource.RLIMIT_FSIZE, limits)
+            opened = len(_all(world, Opened))
+            until(partial(_is_opened_again, world, opened), member.said)
+        world.until_over("run")
+        made = [line.key for line in world.lines() if not line.key.endswith("/S0")]
+        assert sorted(made) == sorted(set(made))
+        assert len([one for one in _all(world, Called) if one.key != "S0"]) == len(made)
+        assert world.check("run", workflow) == []
+
+
+def _says_often(member: Member, word: str, count: int) -> bool:
+    return member.said().count(word) >= count
+
+
+def _is_opened_again(world: World, count: int) -> bool:
+    return len(_all(world, Opened)) > count
+
+
+def _all(world: World, kind: type) -> list[Any]:
+    return [one for journal in world.journals("run") for one in journal if isinstance(one, kind)]
