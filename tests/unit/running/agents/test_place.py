@@ -1,0 +1,81 @@
+"""What a place does when several things come at once is done again in the same way from its journal."""
+
+from __future__ import annotations
+
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+from solvent.chemistry.molecule import Symbol
+from solvent.live.space.leases import Pulses
+from solvent.running.agents.case import Case
+from solvent.running.agents.offers import offers_of
+from solvent.running.agents.plans import log_to, submit
+from solvent.running.agents.words import Letter, Writer, addressed, dealt
+from solvent.workflow.concrete import task_symbol
+from solvent.workflow.functions import molecule_of
+from solvent.workflow.model import Alternative, Result, Task, Value
+from tests.unit.running.agents.flows import space_at, workflow
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from solvent.live.space import Record, Space
+    from solvent.running.agents.place import Place
+
+FLOW = workflow(
+    Task("first", "add", (Value(1),)),
+    Task("second", "add", (Result("first"),)),
+    Task("third", "add", (Result("second"),)),
+    Task("fourth", "add", (Result("third"),)),
+    Task("bad", "broken", (Result("first"),)),
+    Task("spare", "add", (Value(5),)),
+    Task("other", "add", (Value(6),)),
+    alternatives=(Alternative("instead", {"first": "spare", "bad": "other"}, watch=("bad",)),),
+)
+
+
+def said(space: Space, number: int, place: int, *molecule: Any) -> Record:
+    """Say something to a task of a place, as the place of `first` does; give the letter as it is read."""
+    letter = Letter(0, number, (Writer(space).said(molecule),))
+    position = space.append(log_to("r1"), addressed(place, letter))
+    [record] = space.read(log_to("r1"), position - 1, 1)
+    [(_, found)] = dealt(record, [place])
+    return found
+
+
+def kept(place: Place) -> None:
+    """End a turn: let the place react, keep what it noted, and make its calls."""
+    place.settle()
+    for key in list(place._held):
+        place.admit(key)
+    for one in place.appends():
+        position = place.journal.space.append(one.log, one.data, expected=one.expected)
+        if one.expected is not None:
+            place.journal.kept(position)
+    place.go()
+
+
+def test_a_call_that_is_called_off_in_the_turn_that_led_to_it_is_so_again(tmp_path: Path) -> None:
+    """An answer and a letter that takes back what it rests on come together: the journal can be opened by another."""
+    second, first = task_symbol("second"), task_symbol("first")
+    with space_at(tmp_path) as space:
+        plan, came = submit(space, "r1", FLOW, {}, places_max=8), SimpleQueue[Any]()
+        cases = [Case(space, name, "r1", plan, offers_of([FLOW]), jobs=1) for name in ("one", "two")]
+        number = cases[0]._where[second]
+        assert cases[0]._where[first] != number
+        place = cases[0].take(number, Pulses(space), came)
+        assert place is not None
+        place.listen([said(space, 1, number, Symbol("PASS"), second, first, 0, molecule_of(1))])
+        kept(place)
+        place.take(came.get(timeout=20)[1])
+        place.listen([said(space, 2, number, Symbol("OFF"), second, first, 0)])
+        kept(place)
+        while not place.is_idle:
+            place.take(came.get(timeout=20)[1])
+            kept(place)
+        cases[0].release(number)
+        again = cases[1].take(number, Pulses(space), came)
+        assert again is not None
+        assert again.part().states == place.part().states
+        for case in cases:
+            case.close()
