@@ -82,9 +82,11 @@ def _surviving(node: NodeId, use: Use, renewal: Renewal, live: set[tuple[NodeId,
     """Let a claim wait for nobody who is dead; who waits for it will ask again."""
     old, new = use.data, renewal.data
     is_lost = old is not None and new is not None and old.holder not in (node, new.holder)
+    # Somebody else may have a part of who died, on another host.
+    is_lost |= new is not None and any((one.holder, one.use) not in live for one in use.sources)
     return replace(
         use,
-        # A claim that holds is granted again if its data was at who died.
+        # A claim that holds is granted again if its data, or a part of it, was at who died.
         is_held=use.is_held and not is_lost,
         data=old if use.is_held and not is_lost else new,
         earlier=tuple(one for one in use.earlier if one[:2] in live),

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from solvent.protocols.elmp.messages import Seat
-from solvent.protocols.elmp.state import Place, Use
-from solvent.protocols.elmp.vocabulary import WHOLE, Claim, Data, Part
+from solvent.protocols.elmp.process import Elmp
+from solvent.protocols.elmp.state import ElmpConfig, ElmpState, Idle, Place, Use
+from solvent.protocols.elmp.vocabulary import WHOLE, Claim, Data, Granted, Part, Source
 from solvent.protocols.handover.messages import Survivor
 from solvent.protocols.handover.plan import NUMBERS_BITS, planned
+from solvent.protocols.handover.renewal import renewed
+from solvent.protocols.machine import Report
 from tests.unit.protocols.elmp.acting import A, B, C, D
 
 NEW = 3 << NUMBERS_BITS
@@ -114,3 +117,18 @@ def test_it_is_known_that_a_part_may_be_lost() -> None:
     assert not planned([survivor], [Data(8, C, parts=(part,))], 2, 3)[A].is_older
     reading = Survivor(A, 1, (Place(5, None, has_token=True, data=Data(8, A), active=active[1:]),))
     assert not planned([reading], (), 2, 3)[A].is_older
+
+
+def test_claim_is_granted_again_if_a_part_of_its_data_was_at_who_died() -> None:
+    """Another one has the part, and is named now."""
+    data, source, part = Data(8, B), Source(D, 4, PART, 3), Part(C, D, 4, PART, 3, 8)
+    place = Place(5, 0, has_token=True, data=data)
+    use = Use(3, 0, WHOLE, 5, data, is_held=True, sources=(source,))
+    survivors = [Survivor(A, 1, (place,), (use,)), Survivor(B, 2), Survivor(C, 3)]
+    renewal = planned(survivors, [Data(8, C, parts=(part,))], 2, 3)[A]
+    old = ElmpState(Idle(), Seat(None), 1, places=(place,), uses=(use,))
+    _, effects = renewed(Elmp(A, ElmpConfig()), old, renewal)
+    granted = [one.outcome for one in effects if isinstance(one, Report)]
+    assert granted == [Granted(0, 5, renewal.data, (), 3)]
+    assert renewal.data is not None
+    assert renewal.data.parts == (part,)
