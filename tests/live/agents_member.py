@@ -118,7 +118,7 @@ class Unable(Agent):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
 
-        def unable(journal: Journal, *_: Any) -> None:
+        def unable(journal: Journal, *_: Any, **__: Any) -> None:
             raise RecordProblem("R403", f"record 1 of `{journal.log}` does not read")
 
         setattr(Journal, "open", unable)  # noqa: B010 - a method is replaced
@@ -128,11 +128,11 @@ def _halt_before(kind: type, method: str, is_time: Callable[[Any], bool]) -> Non
     """Stop this process before a method is called for the first time when it matters; others let it go on."""
     do = getattr(kind, method)
 
-    def halted(self: Any, *arguments: Any) -> Any:
+    def halted(self: Any, *arguments: Any, **options: Any) -> Any:
         if is_time(self):
             setattr(kind, method, do)
             os.kill(os.getpid(), signal.SIGSTOP)
-        return do(self, *arguments)
+        return do(self, *arguments, **options)
 
     setattr(kind, method, halted)
 

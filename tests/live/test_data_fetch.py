@@ -161,15 +161,15 @@ def test_bytes_that_were_written_while_they_were_sent_are_not_believed(
     one, other = place.store("here"), place.store("there")
     region = filled(one, "m", CONTENT)
     where = one.where("m")
-    real = Line.send
+    real = Line.send_piece
 
-    def send(line: Line, data: bytes | memoryview, *, is_more_to_come: bool = False) -> None:
-        real(line, data, is_more_to_come=is_more_to_come)
-        if len(data) == PIECE and region.version == 1:
+    def send_piece(line: Line, piece: memoryview, *, size: int | None) -> None:
+        real(line, piece, size=size)
+        if region.version == 1:
             with region.write(2) as writing:
                 writing.view[:] = bytes(len(CONTENT))
 
-    monkeypatch.setattr(Line, "send", send)
+    monkeypatch.setattr(Line, "send_piece", send_piece)
     assert _code(lambda: other.get(where, options=SMALL)) == "D201"
     with pytest.raises(DataGone):
         other.region("m").read(1, length=1)  # type: ignore[union-attr]

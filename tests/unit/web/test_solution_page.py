@@ -204,7 +204,7 @@ def test_nodes_of_a_program_are_drawn(look: Any) -> None:
     page.locator("td a").first.click()
     page.wait_for_selector(".circle")
     assert page.locator(".circle .dot").count() == 3
-    assert page.locator(".bars tr").count() > 0
+    page.wait_for_selector(".bars tr")
 
 
 def test_a_resource_shows_who_has_it(look: Any, board: Path) -> None:

@@ -98,7 +98,7 @@ def take(line: Line, offer: Offer, room: Callable[[Where], Region]) -> None:
         return
     if writing is not None:
         try:
-            line.say_size(wanted, is_more_to_come=False)
+            line.say_size(wanted)
             for first, last in _pieces(offer, is_changed=wanted == _CHANGED):
                 with writing.view[first - writing.start : last - writing.start] as place:
                     line.fill(place)
@@ -109,7 +109,7 @@ def take(line: Line, offer: Offer, room: Callable[[Where], Region]) -> None:
         finally:
             with suppress(SolventError):
                 writing.abandon()
-    line.say_size(_NOTHING, is_more_to_come=False)
+    line.say_size(_NOTHING)
 
 
 def _begun(offer: Offer, room: Callable[[Where], Region]) -> tuple[Writing | None, int]:

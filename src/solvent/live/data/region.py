@@ -27,7 +27,7 @@ from solvent.live.data.arrays import array_of
 from solvent.live.data.card import PIECES_MAX, TO_THE_END, Card, Sheet, too_many_pieces
 from solvent.live.data.draft import can_draft
 from solvent.live.data.drafting import Drafting
-from solvent.live.data.extents import UNDER_WAY, VOID, Extent, Extents, first_other, part, version_of
+from solvent.live.data.extents import UNDER_WAY, VOID, Extent, first_other, part, version_of
 from solvent.live.data.kept import can_have, keep, newest, restore, stamped
 from solvent.live.data.memory import Memory
 from solvent.live.data.redo import Notes, finish, repeat
@@ -121,16 +121,11 @@ class Region:
 
     def check(self, version: int, *, offset: int = 0, length: int | None = None) -> None:
         """Raise `DataGone` unless a stretch, or everything, has this version."""
-        self.stamps(version, offset=offset, length=length)
-
-    def stamps(self, version: int, *, offset: int = 0, length: int | None = None) -> Extents:
-        """Do the same, and give the stamps of the stretch: the same as before if nobody wrote it in between."""
         sheet = self.sheet
         row = part(sheet.extents, *stretch_of(sheet, offset, length))
         other = first_other(row, version)
         if other is not None:
             raise self._gone(version, other)
-        return row
 
     def read(self, version: int, *, offset: int = 0, length: int | None = None) -> memoryview:
         """Give a read-only view of a version, mapped and not copied; it holds until the next one is written."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from solvent.errors import DataGone, Misuse, NodeProblem, SolventError
 from solvent.live.codec import Nonsense
 from solvent.live.data.dialling import IDLE_SECONDS_MAX, welcome
+from solvent.live.data.extents import part
 from solvent.live.data.offering import take
 from solvent.live.data.wire import PIECE_BYTES_MAX, Broken, Lack, Line, Offer, Want
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from solvent.live.addresses import Address
-    from solvent.live.data.extents import Extents
+    from solvent.live.data.card import Sheet
     from solvent.live.data.region import Region
     from solvent.live.data.where import Where
     from solvent.live.handshake import Identity
@@ -129,32 +130,37 @@ class Server:
                 raise DataGone("D201", f"`{want.resource}` is not here")
             # Whoever asks is to go on with it, since a process of this host that was to do so has died.
             region.mend(want.version, offset=want.offset, length=want.length)
-            size = region.size
-            if want.offset + want.length > size:
-                raise DataGone("D201", f"`{want.resource}` has {size:,} bytes, and more of it are asked for")
-            stamps = region.stamps(want.version, offset=want.offset, length=want.length)
-            view = region.look(offset=want.offset, length=want.length)
+            sheet = region.sheet
+            if want.offset + want.length > sheet.size:
+                raise DataGone("D201", f"`{want.resource}` has {sheet.size:,} bytes, and more of it are asked for")
+            view = region.read(want.version, offset=want.offset, length=want.length)
         except SolventError as error:
             line.say_lack(Lack(error.code, error.message))
             return
-        line.say_size(size, is_more_to_come=len(view) > 0)
+        if not len(view):
+            line.say_size(sheet.size)
         with view:
             for start in range(0, len(view), piece):
-                with view[start : start + piece] as part:
-                    checksum = zlib.crc32(part) if want.has_checksum else 0
-                    line.send(part, is_more_to_come=True)
-                is_same = _are_still(region, want, stamps)
+                with view[start : start + piece] as stretch:
+                    checksum = zlib.crc32(stretch) if want.has_checksum else 0
+                    line.send_piece(stretch, size=None if start else sheet.size)
+                is_same = _is_still(region, want, sheet)
                 line.send_trailer(is_same=is_same, checksum=checksum)
                 if not is_same:
                     return
 
 
-def _are_still(region: Region, want: Want, stamps: Extents) -> bool:
+def _is_still(region: Region, want: Want, before: Sheet) -> bool:
     """Look again whether a stretch is what it was before it was sent."""
     try:
-        return region.stamps(want.version, offset=want.offset, length=want.length) == stamps
+        now = region.sheet
     except SolventError:
         return False
+    end = want.offset + want.length
+    # Mostly nobody has written anything at all.
+    return now is before or (
+        end <= now.size and part(now.extents, want.offset, end) == part(before.extents, want.offset, end)
+    )
 
 
 __all__ = ["CONNECTIONS_MAX", "Server"]

@@ -166,9 +166,9 @@ class Line:
         wanted: Want | Offer = _decoded(_want, self.hear(bytes_max=_FRAME_BYTES_MAX))
         return wanted
 
-    def say_size(self, size: int, *, is_more_to_come: bool) -> None:
-        """Answer that it is there."""
-        self.send(_HEAD.pack(1, size), is_more_to_come=is_more_to_come)
+    def say_size(self, size: int) -> None:
+        """Answer that it is there, and that nothing more comes."""
+        self.send(_HEAD.pack(1, size))
 
     def say_lack(self, lack: Lack) -> None:
         """Answer that it is not."""
@@ -185,6 +185,19 @@ class Line:
                     sent += self._socket.send(rest, flags)
         except OSError as error:
             raise Broken(_words(error, self._seconds)) from error
+
+    def send_piece(self, piece: memoryview, *, size: int | None) -> None:
+        """Send a piece, the first with the answer that the resource is there and has this size; a trailer follows."""
+        if size is None:
+            self.send(piece, is_more_to_come=True)
+            return
+        head = _HEAD.pack(1, size)
+        try:
+            sent = self._socket.sendmsg((head, piece), (), _MORE)
+        except OSError as error:
+            raise Broken(_words(error, self._seconds)) from error
+        for rest in _behind((head, piece), sent):
+            self.send(rest, is_more_to_come=True)
 
     def send_trailer(self, *, is_same: bool, checksum: int) -> None:
         """Say how it went, after a piece."""
@@ -232,7 +245,7 @@ def _decoded(decode: Callable[[bytes | bytearray], _T], body: bytes | bytearray)
         raise Nonsense(f"not a message about data: {error}") from error
 
 
-def _behind(places: Sequence[bytearray | memoryview], count: int) -> list[memoryview]:
+def _behind(places: Sequence[bytes | bytearray | memoryview], count: int) -> list[memoryview]:
     """Give what is left of some places behind their first bytes."""
     rest = [memoryview(place) for place in places]
     while rest and count >= len(rest[0]):

@@ -105,6 +105,7 @@ class OneClient(Client):
         return super()._connect_command()
 
 
+_SHOWN = "`?ca=FILE&cert=FILE&key=FILE` in the URL"
 _HINT = "`solvent space serve` starts a server on this machine"
 
 
@@ -114,7 +115,7 @@ def _refusal(why: str) -> tuple[str, str] | None:
         reason = why.rpartition("failed: ")[2].partition(" (_ssl")[0]
         return f"shows a certificate that is not to be trusted: {reason}", "`?ca=FILE` names the authority to trust"
     if "CERTIFICATE_REQUIRED" in why:
-        return "wants a certificate to be shown", "`?ca=FILE&cert=FILE&key=FILE` in the URL"
+        return "wants a certificate to be shown", _SHOWN
     if "ALERT" in why and "SSL" in why:
         return "refuses the certificate that was shown", "it must be signed by the authority that the server was given"
     return None
@@ -143,7 +144,10 @@ class Servers:
             return await asyncio.wait_for(self.any(is_first=True), seconds)
         except TimeoutError:
             why = f": {self._why}" if self._why else ""
-            raise SpaceError("E402", f"no NATS server can be reached at {self.shown}{why}", hint=_HINT) from None
+            # A server may break off before it is heard what it misses.
+            is_cut = self._tls is not None and "Reset" in why
+            hint = f"it may miss a certificate, or not trust it: {_SHOWN}" if is_cut else _HINT
+            raise SpaceError("E402", f"no NATS server can be reached at {self.shown}{why}", hint=hint) from None
 
     async def any(self, *, is_first: bool = False) -> OneClient:
         """Connect to one of the servers; try until it succeeds."""

@@ -11,7 +11,6 @@ from solvent.running.spaces.words import (
     home_from_text,
     is_part,
     lost_data,
-    merged_version,
     next_version,
     part_version,
     rest_of,
@@ -47,8 +46,6 @@ def test_versions_grow_with_turns_and_within_one() -> None:
     second = next_version(5, first)
     assert first < second < next_version(6, first)
     assert next_version(5, next_version(6, 0)) > next_version(6, 0)
-    assert second < merged_version(0, second) < next_version(6, 0)
-    assert merged_version(1, second) > next_version(2**32 - 1, 0)
 
 
 def test_versions_of_parts_tell_who_wrote_them() -> None:
