@@ -8,6 +8,7 @@ A test compares what is written with what would be written, so the page cannot s
 from __future__ import annotations
 
 import re
+from argparse import SUPPRESS
 from typing import TYPE_CHECKING, Any
 
 from solvent.cli.main import COMMANDS
@@ -48,7 +49,7 @@ def _section(parser: ArgumentParser, words: str) -> str:
     text = f"\n### `solvent {words}`\n" if words else ""
     text += f"\n```text\n{shown}\n```\n\n| | |\n|---|---|\n"
     for action in parser._actions:
-        if "--help" not in action.option_strings:
+        if "--help" not in action.option_strings and action.help != SUPPRESS:
             text += f"| `{_invocation(action, formatter)}` | {_cell(formatter._expand_help(action))} |\n"
     return text
 
