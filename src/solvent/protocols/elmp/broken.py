@@ -242,11 +242,11 @@ class WaitsForThoseThatHold(Process):
 
     def on_await(self, message: Await) -> None:
         """Answer unless the claim is held."""
-        use = self.use_of(message.use)
-        if use is not None and not use.is_held and use.handle is not None:
-            self.send(message.asker[0], Done(message.asker[1], (self.me, message.use), is_changed=False))
-        else:
-            super().on_await(message)
+        (to, number), waiting = message.asker, [one for one in self.uses if not one.is_held and one.handle is not None]
+        over = tuple(one.number for one in waiting if one.number in message.uses)
+        if over:
+            self.send(to, Done(number, self.me, over, is_changed=False))
+        super().on_await(replace(message, uses=tuple(one for one in message.uses if one not in over)))
 
 
 class LeavesWhileListed(Process):

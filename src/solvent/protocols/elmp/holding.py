@@ -30,7 +30,7 @@ from solvent.protocols.elmp.messages import (
     Unlink,
     Unlinked,
 )
-from solvent.protocols.elmp.pieces import brought
+from solvent.protocols.elmp.pieces import brought, by_node, uncovered
 from solvent.protocols.elmp.queue import Queue, following
 from solvent.protocols.elmp.state import ENTRUSTED, Requesting, Use
 from solvent.protocols.elmp.vocabulary import (
@@ -126,9 +126,13 @@ class Holding(Queue):
         earlier = tuple(one for one in place.active if one[2].excludes(claim)) if place.active else ()
         awaits = tuple((node, number) for node, number, _, _ in earlier) if earlier else ()
         use = Use(self.used, handle, claim, place.turn, place.data, earlier=earlier, awaits=awaits)
-        for node, number in awaits:
-            self.send(node, Await(number, (self.me, use.number)))
+        self.ask(use)
         return use
+
+    def ask(self, use: Use) -> None:
+        """Ask all that a claim waits for, each process once: a claim of the whole may wait for thousands of parts."""
+        for node, numbers in by_node(use.awaits).items():
+            self.send(node, Await(numbers, (self.me, use.number)))
 
     def pass_on(self, place: Place) -> None:
         """Let the next one have the token; or let it rest, and have the data fetched if its holder wants to leave."""
@@ -197,11 +201,7 @@ class Holding(Queue):
         """Let a claim be held."""
         assert use.handle is not None
         # Who has changed a part since has relieved who had changed it before.
-        sources = use.sources and tuple(
-            one
-            for place, one in enumerate(use.sources, 1)
-            if not any(_covers(later, one) for later in use.sources[place:])
-        )
+        sources = uncovered(use.sources) if use.sources else ()
         self.put_use(replace(use, is_held=True, sources=sources))
         if use.handle == ENTRUSTED:
             assert use.data is not None
@@ -212,32 +212,38 @@ class Holding(Queue):
 
     def ask_again(self, use: Use) -> None:
         """Ask those that a claim waits for, who may have forgotten it; or grant it if nobody is left."""
-        for node, number in use.awaits:
-            self.send(node, Await(number, (self.me, use.number)))
+        self.ask(use)
         self.consider_granting(use)
 
     def on_await(self, message: Await) -> None:
-        """Say when a claim is over; at once if it is."""
-        use = self.use_of(message.use)
-        if use is None or use.handle is None:
-            to, number = message.asker
-            self.send(to, Done(number, (self.me, message.use), is_changed=use is not None))
-        else:
-            self.put_use(replace(use, askers=(*use.askers, message.asker)))
+        """Say when claims are over; of those that are, at once."""
+        (to, number), known = message.asker, {one.number: one for one in self.uses}
+        kept = {one: known[one].handle is None for one in message.uses if one in known}
+        gone = tuple(one for one in message.uses if one not in kept)
+        changed = tuple(one for one, is_over in kept.items() if is_over)
+        for over in (gone, changed):
+            if over:
+                self.send(to, Done(number, self.me, over, is_changed=over is changed))
+        if len(gone) + len(changed) < len(message.uses):
+            self.uses = tuple(
+                one if kept.get(one.number, True) else replace(one, askers=(*one.askers, message.asker))
+                for one in self.uses
+            )
 
     def on_done(self, message: Done) -> None:
-        """Hear that another claim is over."""
+        """Hear that other claims are over."""
         use = self.use_of(message.use)
         # It may have been withdrawn meanwhile.
-        if use is None or message.over not in use.awaits:
+        over = {(message.holder, one) for one in message.over}.intersection(use.awaits) if use is not None else ()
+        if use is None or not over:
             return
-        use = replace(use, awaits=tuple(one for one in use.awaits if one != message.over))
+        use = replace(use, awaits=tuple(one for one in use.awaits if one not in over))
         place = self.place_of(use.turn)
         if message.is_changed:
-            changed = {message.over, *((one.holder, one.use) for one in use.sources)}
+            changed = {*over, *((one.holder, one.use) for one in use.sources)}
             use = replace(use, sources=tuple(Source(*one) for one in use.earlier if one[:2] in changed))
         elif place is not None and place.has_token:
-            self.put(replace(place, active=tuple(one for one in place.active if one[:2] != message.over)))
+            self.put(replace(place, active=tuple(one for one in place.active if one[:2] not in over)))
         self.put_use(use)
         self.consider_granting(use)
 
@@ -248,19 +254,18 @@ class Holding(Queue):
         else:
             self.uses = tuple(one for one in self.uses if one.number != use.number)
         for to, number in use.askers:
-            self.send(to, Done(number, (self.me, use.number), is_changed=is_changed))
+            self.send(to, Done(number, self.me, (use.number,), is_changed=is_changed))
 
     def relieve(self, use: Use) -> None:
         """Tell those whose changes are here now that nobody will ask them any more."""
-        for source in use.sources:
-            if use.claim.covers(source.claim):
-                self.send(source.holder, Superseded(source.use))
+        here = [(one.holder, one.use) for one in use.sources if use.claim.covers(one.claim)]
+        for node, numbers in by_node(here).items():
+            self.send(node, Superseded(numbers))
 
     def on_superseded(self, message: Superseded) -> None:
-        """Forget what was changed under a claim that is over."""
-        use = self.use_of(message.use)
-        if use is not None and use.handle is None:
-            self.end(use, is_changed=False)
+        """Forget what was changed under claims that are over."""
+        numbers = frozenset(message.uses)
+        self.uses = tuple(one for one in self.uses if one.handle is not None or one.number not in numbers)
 
     # -------------------------------------------------------------------------------------------------- the user
 
@@ -293,7 +298,8 @@ class Holding(Queue):
 
     def on_withdraw(self, handle: int) -> None:
         """Give up a claim, whether it waits for its turn, for others, or is held."""
-        kept = [one for one in self.queue if not _asks_for(one[1], handle)]
+        mine = "request", handle
+        kept = [one for one in self.queue if not isinstance(one[1], Own) or (one[1].what, one[1].handle) != mine]
         use, place = self.claim(handle), next((one for one in self.places if one.handle == handle), None)
         if len(kept) == len(self.queue) and use is None and place is None:
             return
@@ -386,14 +392,6 @@ class Holding(Queue):
                 self.on_relinked(message)
             case _:
                 assert_never(message)
-
-
-def _covers(later: Source, earlier: Source) -> bool:
-    return later.claim.covers(earlier.claim)
-
-
-def _asks_for(message: object, handle: int) -> bool:
-    return isinstance(message, Own) and message.what == "request" and message.handle == handle
 
 
 __all__ = ["PATIENCE", "Holding", "QueueMessage"]

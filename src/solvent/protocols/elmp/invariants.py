@@ -119,7 +119,8 @@ def nobody_is_overtaken_by_what_it_excludes(scene: Scene) -> str | None:
 
 def who_is_asked_takes_part(scene: Scene) -> str | None:
     """Claims that others wait for, or of which the token tells, are of processes that can answer."""
-    answered = {(to, one.use, one.over) for _, to, one in scene.messages if isinstance(one, Done)}
+    done = [(to, one) for _, to, one in scene.messages if isinstance(one, Done)]
+    answered = {(to, one.use, (one.holder, over)) for to, one in done for over in one.over}
     asked = {
         over[0]
         for node, state in enumerate(scene.states)

@@ -259,25 +259,26 @@ class Token(Message, frozen=True, gc=False):
 
 
 class Await(Message, frozen=True, gc=False):
-    """To a process with a claim that was let in: say when it is over; `asker` is who waits for that."""
+    """To a process with claims that were let in: say when they are over; `asker` is who waits for that."""
 
-    use: int
+    uses: tuple[int, ...]
     asker: Ref
 
 
 class Done(Message, frozen=True, gc=False):
-    """To who waits, for its claim with this number: that one is over."""
+    """To who waits, for its claim with this number: these of `holder` are over."""
 
     use: int
-    over: Ref
-    #: Whether the part that was claimed has been changed there.
+    holder: NodeId
+    over: tuple[int, ...]
+    #: Whether the parts that were claimed have been changed there.
     is_changed: bool
 
 
 class Superseded(Message, frozen=True, gc=False):
-    """To who has changed a part: it is elsewhere now."""
+    """To who has changed parts: they are elsewhere now."""
 
-    use: int
+    uses: tuple[int, ...]
 
 
 class Taken(Message, frozen=True, gc=False):

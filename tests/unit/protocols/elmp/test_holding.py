@@ -106,10 +106,10 @@ def test_writer_waits_for_readers() -> None:
     """A claim of the whole keeps the token, and asks those who hold something to say when it is over."""
     token = Token(2, None, ((A, 1, READ, 1), (D, 4, READ, 1)))
     state, effects = taken(B, leaf(places=(WAITING,)), Received(A, token))
-    assert (sent(effects), told(effects)) == ([(A, Await(1, (B, 1))), (D, Await(4, (B, 1)))], [])
-    state, effects = taken(B, state, Received(A, Done(1, (A, 1), is_changed=False)))
+    assert (sent(effects), told(effects)) == ([(A, Await((1,), (B, 1))), (D, Await((4,), (B, 1)))], [])
+    state, effects = taken(B, state, Received(A, Done(1, A, (1,), is_changed=False)))
     assert told(effects) == []
-    state, effects = taken(B, state, Received(D, Done(1, (D, 4), is_changed=False)))
+    state, effects = taken(B, state, Received(D, Done(1, D, (4,), is_changed=False)))
     assert (told(effects), state.places[0].active) == ([Granted(0, 2, use=1)], ())
 
 
@@ -123,22 +123,22 @@ def test_parts_that_do_not_overlap_are_held_together() -> None:
 
 def test_claim_that_is_over_says_so() -> None:
     """Who asks hears at the release, or at once if it was before."""
-    state, effects = taken(B, holding(READ), Received(D, Await(1, (D, 7))))
+    state, effects = taken(B, holding(READ), Received(D, Await((1,), (D, 7))))
     assert sent(effects) == []
     state, effects = taken(B, state, Requested(Release()))
-    assert (D, Done(7, (B, 1), is_changed=False)) in sent(effects)
-    _, effects = taken(B, state, Received(D, Await(1, (D, 8))))
-    assert sent(effects) == [(D, Done(8, (B, 1), is_changed=False))]
+    assert (D, Done(7, B, (1,), is_changed=False)) in sent(effects)
+    _, effects = taken(B, state, Received(D, Await((1,), (D, 8))))
+    assert sent(effects) == [(D, Done(8, B, (1,), is_changed=False))]
 
 
 def test_claim_that_waits_for_others_can_be_withdrawn() -> None:
     """Who waits for it then waits no longer, and an answer that comes late is dropped."""
     token = Token(2, None, ((A, 1, LEFT, 1),))
     state, _ = taken(B, leaf(places=(replace(WAITING, claim=MIDDLE),)), Received(A, token))
-    state, _ = taken(B, state, Received(D, Await(1, (D, 7))))
+    state, _ = taken(B, state, Received(D, Await((1,), (D, 7))))
     state, effects = taken(B, state, Requested(Withdraw()))
-    assert (sent(effects), told(effects)) == ([(D, Done(7, (B, 1), is_changed=False))], [Dropped(0)])
-    assert taken(B, state, Received(A, Done(1, (A, 1), is_changed=False))) == (state, [])
+    assert (sent(effects), told(effects)) == ([(D, Done(7, B, (1,), is_changed=False))], [Dropped(0)])
+    assert taken(B, state, Received(A, Done(1, A, (1,), is_changed=False))) == (state, [])
 
 
 def test_token_forgets_claims_that_are_over_where_they_were() -> None:
@@ -207,9 +207,9 @@ def test_change_of_a_part_stays_where_it_was_made() -> None:
     state, _ = taken(B, leaf(places=(replace(WAITING, claim=LEFT),)), Received(A, token))
     state, _ = taken(B, state, Requested(Release(0, Data(2, B))))
     assert [use.handle for use in state.uses] == [None]
-    _, effects = taken(B, state, Received(C, Await(1, (C, 1))))
-    assert sent(effects) == [(C, Done(1, (B, 1), is_changed=True))]
-    state, _ = taken(B, state, Received(C, Superseded(1)))
+    _, effects = taken(B, state, Received(C, Await((1,), (C, 1))))
+    assert sent(effects) == [(C, Done(1, B, (1,), is_changed=True))]
+    state, _ = taken(B, state, Received(C, Superseded((1,))))
     assert state.uses == ()
 
 
@@ -218,12 +218,12 @@ def test_changes_are_named_in_the_order_of_turns() -> None:
     token = Token(2, Data(1, A), ((A, 1, Claim(first=2, length=2), 1), (C, 1, RIGHT, 1), (D, 1, LEFT, 1)))
     state, _ = taken(B, leaf(places=(WAITING,)), Received(A, token))
     for node in (D, A, C):
-        state, effects = taken(B, state, Received(node, Done(1, (node, 1), is_changed=True)))
+        state, effects = taken(B, state, Received(node, Done(1, node, (1,), is_changed=True)))
     assert told(effects) == [Granted(0, 2, Data(1, A), (Source(C, 1, RIGHT, 1), Source(D, 1, LEFT, 1)), 1)]
     assert taken(B, state, Requested(Fetched(1, use=1))) == (state, [])
     _, effects = taken(B, state, Requested(Release(0, Data(2, B))))
     token = (C, Token(3, Data(2, B, since=(2, 1))))
-    assert sent(effects) == [token, (A, Taken(1)), (C, Superseded(1)), (D, Superseded(1))]
+    assert sent(effects) == [token, (A, Taken(1)), (C, Superseded((1,))), (D, Superseded((1,)))]
 
 
 def test_data_of_who_leaves_is_urgent() -> None:
@@ -242,7 +242,7 @@ def test_data_is_fetched_when_nobody_uses_it() -> None:
     """Urgent data waits for claims that are held, and a token that goes on is not waited for."""
     urgent = Token(3, Data(4, B, is_urgent=True), ((D, 2, READ, 1),))
     state, effects = taken(C, leaf(places=(Place(3, None),)), Received(B, urgent))
-    assert (sent(effects), told(effects)) == ([(D, Await(2, (C, 1)))], [])
+    assert (sent(effects), told(effects)) == ([(D, Await((2,), (C, 1)))], [])
     assert [use.handle for use in state.uses] == [ENTRUSTED]
     state, effects = taken(C, state, Received(A, Link(3, (A, 4))))
     assert (state.uses, [to for to, _ in sent(effects)]) == ((), [A])
@@ -254,7 +254,7 @@ def _entrusted() -> ElmpState:
     urgent = Data(4, B, is_urgent=True, since=(1, 1), parts=(known,))
     token = Token(3, urgent, ((D, 2, MIDDLE, 2),))
     state, _ = taken(C, leaf(places=(Place(3, None),)), Received(B, token))
-    state, effects = taken(C, state, Received(D, Done(1, (D, 2), is_changed=True)))
+    state, effects = taken(C, state, Received(D, Done(1, D, (2,), is_changed=True)))
     assert told(effects) == [Entrusted(urgent, (Source(D, 2, MIDDLE, 2),), 1)]
     return state
 
@@ -264,7 +264,7 @@ def test_who_is_entrusted_has_all_parts_as_they_are() -> None:
     state, effects = taken(C, _entrusted(), Requested(Fetched(4, use=1)))
     below = Part(C, A, 7, Claim(first=LEFT.first, length=MIDDLE.first - LEFT.first), 1, 4)
     assert state.places[0].data == Data(4, C, since=(1, 1), parts=(below, Part(C, D, 2, MIDDLE, 2, 4)))
-    assert sent(effects) == [(D, Superseded(2)), (A, Taken(4)), (B, Taken(4))]
+    assert sent(effects) == [(D, Superseded((2,))), (A, Taken(4)), (B, Taken(4))]
 
 
 def test_a_token_that_goes_on_recalls_who_fetches() -> None:

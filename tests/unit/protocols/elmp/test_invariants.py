@@ -105,7 +105,7 @@ def test_claims_of_those_who_have_left_are_seen() -> None:
     waiting = changed(1, uses=(Use(1, 0, WHOLE, 2, awaits=((gone, 4),)),))
     assert who_is_asked_takes_part(waiting)
     assert not who_is_asked_takes_part(
-        dataclasses.replace(waiting, messages=((gone, B, Done(1, (gone, 4), is_changed=False)),))
+        dataclasses.replace(waiting, messages=((gone, B, Done(1, gone, (4,), is_changed=False)),))
     )
     active = ((gone, 4, Claim(is_shared=True)),)
     assert who_is_asked_takes_part(changed(0, places=(Place(1, None, has_token=True, active=active),)))
