@@ -21,7 +21,8 @@ class Adrift:
 
     def __init__(self, place: Place) -> None:
         self.place = place
-        self.epoch = place.epoch
+        #: Those in which this agent has had the place, or may have: the space may not have said that it took a record.
+        self._epochs = {place.epoch}
         self._calls: dict[str, tuple[Flight, Deferred]] = {}
         self._adopted = set[str]()
         self._answers: list[Any] = []
@@ -32,6 +33,12 @@ class Adrift:
                 deferred.announced -= 1
             if answer is not None:
                 self._answers.append(answer)
+
+    def had_in(self, epoch: int) -> frozenset[int]:
+        """Give the epochs in which the place was here; from now on this one, too."""
+        before = frozenset(self._epochs)
+        self._epochs.add(epoch)
+        return before
 
     def came(self, answer: Any) -> None:
         """Take what has come of a call."""

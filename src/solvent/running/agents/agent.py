@@ -369,10 +369,24 @@ class Agent:
             self._endings.end(case)
         return True
 
+    def _keep_answers(self) -> None:
+        """Keep what has come: a call that has ended is not to be made again by who gets its place."""
+        touched: dict[Place, Case] = {}
+        while not self._came.empty():
+            one = self._came.get()
+            if one is not _CHANGED:
+                self._take_answer(one, touched)
+            if self._came.empty():
+                # Further ones may come meanwhile.
+                self._settle(touched)
+                self._keep({place: case for place, case in touched.items() if self._is_at_work(place, case)})
+                touched = {}
+
     def _leave(self, case: Case) -> None:
         """Leave all places of a run to others."""
         try:
             for number in list(case.here):
+                self._keep_answers()
                 case.release(number)
         except SpaceError:
             pass

@@ -143,11 +143,10 @@ class Case:
         self._leases[number] = lease
         journal = Journal(self._space, log_at(self.run, number), self._agent)
         adrift = self.adrift.get(number)
-        journal.open(epoch, since=adrift.epoch if adrift is not None else 0)
+        journal.open(epoch, since=adrift.had_in(epoch) if adrift is not None else ())
         place = self._place(number, journal, self.workflow, answers, self._caller, epoch)
         letters = self._letters_to(number)
         if adrift is not None and journal.goes_on:
-            adrift.epoch = epoch
             adrift.again()
             place.go_on_with(adrift)
             place.start(letters)

@@ -28,7 +28,7 @@ from solvent.running.records.entries import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from solvent.live.space import Space
 
@@ -68,10 +68,10 @@ class Journal:
         #: The name of the run: a log of it is `runs/RUN/...`.
         self.run = log.split("/")[1] if log.startswith("runs/") else log
 
-    def open(self, epoch: int = 0, *, since: int = 0) -> None:
+    def open(self, epoch: int = 0, *, since: Collection[int] = ()) -> None:
         """Read what was done, and go on from here; raise `RecordProblem` R402 if that was done in a later epoch.
 
-        Who had it in epoch `since`, and does not know how far it came, goes on if nobody else had it after that.
+        Who had it in the epochs `since`, and does not know how far it came, goes on if nobody else had it after that.
         """
         last_at, epoch_before, out = 0, 0, set[str]()
         for position, entry in read_journal(self.space, self.log):
@@ -86,7 +86,7 @@ class Journal:
             if not isinstance(entry, Called):
                 self.past.append(entry)
                 self.last_entries += 1
-        self.goes_on = 0 < since == epoch_before
+        self.goes_on = epoch_before in since
         if not self.goes_on:
             self.losses.update(out)
         if self.is_read_only:

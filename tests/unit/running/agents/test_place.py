@@ -5,7 +5,10 @@ from __future__ import annotations
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from solvent.chemistry.molecule import Symbol
+from solvent.errors import SpaceError
 from solvent.live.space.leases import Pulses
 from solvent.running.agents.case import Case
 from solvent.running.agents.offers import offers_of
@@ -79,3 +82,31 @@ def test_a_call_that_is_called_off_in_the_turn_that_led_to_it_is_so_again(tmp_pa
         assert again.part().states == place.part().states
         for case in cases:
             case.close()
+
+
+def test_who_goes_on_after_a_record_of_which_the_space_said_nothing_loses_no_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The space took the record that opens the journal, and was away before it said so: it has it still."""
+    flow = workflow(Task("t", "add", (Value(1),)))
+    with space_at(tmp_path) as space:
+        plan, came = submit(space, "r1", flow, {}), SimpleQueue[Any]()
+        case = Case(space, "one", "r1", plan, offers_of([flow]), jobs=1)
+        place = case.take(0, Pulses(space), came)
+        assert place is not None
+        kept(place)
+        case.set_adrift()
+
+        def unheard(*arguments: Any, **options: Any) -> int:
+            append(*arguments, **options)
+            raise SpaceError("E402", "the connection is lost")
+
+        append = space.append
+        with monkeypatch.context() as patched:
+            patched.setattr(space, "append", unheard)
+            with pytest.raises(SpaceError):
+                case.take(0, Pulses(space), came)
+        again = case.take(0, Pulses(space), came)
+        assert again is not None
+        assert (again.journal.goes_on, again.ready, again.journal.losses.total()) == (True, 0, 0)
+        case.close()
