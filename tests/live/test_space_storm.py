@@ -6,6 +6,7 @@ import json
 import os
 import random
 import signal
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -50,6 +51,12 @@ def test_a_counter_is_right_though_its_data_moves_between_hosts_whose_processes_
     """On two hosts, the data goes over TCP from one to the other, and the last version is had from whoever has it."""
     tally = _storm(Weather(processes=6, cycles=10, hosts=2, kills=4, patience=2.0, body_bytes=200_000, seed=7))
     assert tally.killed >= 1
+
+
+@pytest.mark.parametrize("hosts", [1, 2])
+def test_counters_of_parts_are_right_though_processes_come_go_and_die(hosts: int) -> None:
+    """Each part is claimed by itself most of the time, and now and then all of them are: every count is there, once."""
+    _storm(Weather(processes=6, cycles=14, parts=4, leaving=0.3, hosts=hosts, kills=5, patience=2.0, seed=4))
 
 
 def test_a_counter_is_right_though_whole_hosts_die(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,9 +124,11 @@ def test_processes_that_hang_say_where(tmp_path: Path) -> None:
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("hosts", [1, 3])
 @pytest.mark.parametrize("kills", [0, 60])
-def test_a_storm_of_50_processes(hosts: int, kills: int) -> None:
+@pytest.mark.parametrize("parts", [1, 10])
+def test_a_storm_of_50_processes(hosts: int, kills: int, parts: int) -> None:
     """Fifty processes, a hundred cycles each, half of them leaving and joining, some killed: the counter is right."""
     seed = random.randrange(10**6)
-    tally = _storm(Weather(processes=50, cycles=100, leaving=0.5, kills=kills, hosts=hosts, patience=10.0, seed=seed))
+    weather = Weather(processes=50, cycles=100, parts=parts, leaving=0.5, kills=kills, hosts=hosts, patience=10.0)
+    tally = _storm(replace(weather, seed=seed))
     assert tally.joins > 200
     assert tally.killed >= 0.8 * kills

@@ -7,7 +7,7 @@
     blocks    the rest of the bytes: each is its stamp, again and again
 
 Who counts changes its slot first, then one block, some or all of them, then the counter. So what is left of a process
-that was killed meanwhile, and was not undone, does not fit together.
+that was killed meanwhile, and was not undone, does not fit together. Data in several parts has all this in each.
 """
 
 from __future__ import annotations
@@ -50,6 +50,10 @@ class Ledger:
         counter, fence, node, *rest = self._head.unpack_from(view)
         slots, stamps = rest[: self._processes], rest[self._processes :]
         return Reading(counter, int.from_bytes(fence, "little"), node, tuple(slots), tuple(stamps))
+
+    def part(self, view: memoryview, number: int) -> memoryview:
+        """Give one of the parts that lie behind each other."""
+        return view[number * self.size : (number + 1) * self.size]
 
     def wrong(self, view: memoryview) -> str:
         """Say what does not fit together; nothing if all does."""

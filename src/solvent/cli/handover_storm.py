@@ -57,6 +57,7 @@ class Storm:
             processes=weather.processes,
             cycles=weather.cycles,
             body_bytes=weather.body_bytes,
+            parts=weather.parts,
             host=number % weather.hosts,
             has_hosts=weather.hosts > 1,
             copies=weather.copies,

@@ -27,6 +27,8 @@ class Weather:
     kills: int = 0
     kill_every: float | None = None
     body_bytes: int = 65_536
+    #: In how many parts it is, with counters of their own, that are claimed apart most of the time.
+    parts: int = 1
     hosts: int = 1
     #: How many hosts are to have every version; with more than one, hosts die with all that is on them.
     copies: int = 1

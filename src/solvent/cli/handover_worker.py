@@ -5,6 +5,9 @@ killed knows how far it was, but for one thing: whether a release that was begun
 
 It dies as it is told to, at the points that are hard to hit from outside: with the lock, in the middle of writing,
 amid a release, amid leaving or joining. However, it dies by the same signal, and cleans nothing up.
+
+The data may be in several parts, each with counters of its own. It claims one of them to count there, and now and then
+the whole, to count in one part and look at all, or to look only.
 """
 
 from __future__ import annotations
@@ -25,11 +28,12 @@ from multiprocessing import parent_process
 from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Any
 
-from solvent.cli.handover_ledger import Ledger
+from solvent.cli.handover_ledger import Ledger, Reading
 from solvent.errors import SolventError
 from solvent.running.spaces import space as make_space
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from solvent.running.spaces import BlockingHandle, BlockingSpace
@@ -38,6 +42,8 @@ RESOURCE = "ledger"
 LEAVE_CHANCE = 0.25
 """How often who leaves at times does so after a cycle; and then how often its process ends with it."""
 _AWAY_CHANCE = 0.25
+_WHOLE_CHANCE = 0.1
+_READ_CHANCE = 0.05
 _DOORS_MAX = 4
 _LOOK_SECONDS = 0.02
 
@@ -76,6 +82,8 @@ class Task:
     processes: int
     cycles: int
     body_bytes: int
+    #: In how many parts, which are claimed apart, the data is.
+    parts: int
     #: Which host it is on, and whether others are on other hosts.
     host: int
     has_hosts: bool
@@ -85,6 +93,11 @@ class Task:
     patience: float
     seed: int
     folder: Path
+
+    @property
+    def ledger(self) -> Ledger:
+        """How each part of the data is laid out."""
+        return Ledger(self.processes, self.body_bytes // self.parts)
 
     @property
     def secret(self) -> str:
@@ -137,13 +150,17 @@ def work(task: Task) -> None:
 
 def judge(task: Task, to: Path) -> None:
     """Look at the data when all have done their work, and write what is there."""
-    ledger = Ledger(task.processes, task.body_bytes)
+    ledger, found, wrong = task.ledger, list[Reading](), list[str]()
     opening = make_space("handover", folder=task.shared, patience=task.patience, secret=task.secret, board=True)
     with opening as inside, inside.handle(RESOURCE) as handle:
         view = handle.acquire("read")
-        wrong, found = ledger.wrong(view), ledger.read(view)
+        for number in range(task.parts):
+            with ledger.part(view, number) as seen:
+                wrong.append(ledger.wrong(seen))
+                found.append(ledger.read(seen))
         handle.release()
-    judgement = {"counter": found.counter, "slots": found.slots, "wrong": [wrong] if wrong else []}
+    slots = [sum(counts) for counts in zip(*(one.slots for one in found), strict=True)]
+    judgement = {"counter": sum(one.counter for one in found), "slots": slots, "wrong": [one for one in wrong if one]}
     part = to.with_suffix(".part")
     part.write_text(json.dumps(judgement), encoding="utf-8")
     part.rename(to)
@@ -162,9 +179,10 @@ class Worker:
 
     def __init__(self, task: Task) -> None:
         self._task = task
-        self._ledger = Ledger(task.processes, task.body_bytes)
+        self._ledger = task.ledger
         self._chance = random.Random(f"{task.seed} {task.number} {task.life}")
-        self._confirmed, self._is_unsure = _so_far(task.journal)
+        #: How often it has counted in each part for certain, and where perhaps once more.
+        self._confirmed, self._unsure = _so_far(task)
         self._journal = os.open(task.journal, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
         self._space: BlockingSpace | None = None
         # Who was killed amid a line has left half of it.
@@ -182,7 +200,7 @@ class Worker:
         inside = self._space
         with suppress(Exception):
             state = inside and inside._node.host.state  # noqa: SLF001 - nobody else needs it
-            to.write(f"\n{self._confirmed} cycles; process {inside and inside.node}: {state}\n\n")
+            to.write(f"\n{sum(self._confirmed)} cycles; process {inside and inside.node}: {state}\n\n")
             to.flush()
 
     @property
@@ -191,7 +209,7 @@ class Worker:
 
     @property
     def _is_done(self) -> bool:
-        return self._confirmed >= self._task.cycles and not self._is_unsure
+        return sum(self._confirmed) >= self._task.cycles and self._unsure is None
 
     # ---------------------------------------------------------------------------------------------- coming and going
 
@@ -238,7 +256,7 @@ class Worker:
     def _take_part(self, inside: BlockingSpace, began: float) -> bool:
         task = self._task
         while True:
-            with inside.handle(RESOURCE, initial=bytes(self._ledger.size), copies=task.copies) as handle:
+            with inside.handle(RESOURCE, size=task.parts * self._ledger.size, copies=task.copies) as handle:
                 self.note("joined", node=inside.node, seconds=time.monotonic() - began)
                 what = self._count_on(inside, handle)
                 if what == "handle":
@@ -284,38 +302,50 @@ class Worker:
         return "done" if self._is_done else chance.choice(("handle", "space"))
 
     def _count(self, inside: BlockingSpace, handle: BlockingHandle) -> None:
-        task, ledger = self._task, self._ledger
+        ledger, chance = self._ledger, self._chance
+        # Where it perhaps has counted is to be seen first.
+        part = chance.randrange(self._task.parts) if self._unsure is None else self._unsure
+        is_whole = self._task.parts == 1 or chance.random() < _WHOLE_CHANCE
+        if not is_whole and chance.random() < _READ_CHANCE:
+            self._look(handle.acquire("read"), range(self._task.parts))
+            handle.release()
         began = time.monotonic()
-        view = handle.acquire()
+        view = handle.acquire() if is_whole else handle.acquire(offset=part * ledger.size, length=ledger.size)
         waited = time.monotonic() - began
         who = inside.node, handle.fence
-        self._look(view, who)
+        self._look(view, range(self._task.parts) if is_whole else (part,), who)
         if self._is_done:
             handle.release()
             return
         if self._order is Order.DIE_AS_FOUNDER and inside.founder == inside.node:
             self._die()
-        ledger.count(view, task.number, who, self._chance, self._midway)
-        number = self._confirmed + 1
-        self.note("releasing", number=number)
+        with ledger.part(view, part if is_whole else 0) as mine:
+            ledger.count(mine, self._task.number, who, chance, self._midway)
+        number = self._confirmed[part] + 1
+        self.note("releasing", part=part, number=number)
         self._die_soon(Order.DIE_RELEASING)
-        self._is_unsure = True
+        self._unsure = part
         handle.release()
-        self._confirmed, self._is_unsure = number, False
-        self.note("released", number=number, waited=waited)
+        self._confirmed[part], self._unsure = number, None
+        self.note("released", part=part, number=number, waited=waited)
 
-    def _look(self, view: memoryview, who: tuple[int, int]) -> None:
-        """See whether the data is as it must be, and how far it was counted."""
-        wrong = self._ledger.wrong(view) or self._ledger.wrong_with(view, *who)
-        if wrong:
-            raise Wrong(wrong)
-        mine = self._ledger.read(view).slots[self._task.number]
-        if not self._confirmed <= mine <= self._confirmed + self._is_unsure:
-            unsure = ", and perhaps once more" if self._is_unsure else ""
-            raise Wrong(f"process {self._task.number} has counted to {self._confirmed}{unsure}, and {mine} is there")
-        if self._is_unsure:
-            self._confirmed, self._is_unsure = mine, False
-            self.note("found", number=mine)
+    def _look(self, view: memoryview, parts: Sequence[int], who: tuple[int, int] | None = None) -> None:
+        """See whether the parts in view are as they must be, and how far they were counted."""
+        for place, part in enumerate(parts):
+            with self._ledger.part(view, place) as seen:
+                wrong = self._ledger.wrong(seen) or (self._ledger.wrong_with(seen, *who) if who else "")
+                if wrong:
+                    raise Wrong(f"part {part}: {wrong}")
+                mine, sure = self._ledger.read(seen).slots[self._task.number], self._confirmed[part]
+            is_unsure = part == self._unsure
+            if not sure <= mine <= sure + is_unsure:
+                unsure = ", and perhaps once more" if is_unsure else ""
+                raise Wrong(
+                    f"process {self._task.number} has counted to {sure}{unsure} in part {part}, and {mine} is there"
+                )
+            if is_unsure:
+                self._confirmed[part], self._unsure = mine, None
+                self.note("found", part=part, number=mine)
 
     # --------------------------------------------------------------------------------------------------------- dying
 
@@ -334,16 +364,18 @@ class Worker:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-def _so_far(journal: Path) -> tuple[int, bool]:
-    """Tell how often was counted for certain, and whether perhaps once more."""
-    sure = begun = 0
+def _so_far(task: Task) -> tuple[list[int], int | None]:
+    """Tell how often was counted in each part for certain, and in which one perhaps once more."""
+    sure, unsure = [0] * task.parts, None
     with suppress(FileNotFoundError):
-        for line in journal.read_bytes().split(b"\n")[:-1]:
+        for line in task.journal.read_bytes().split(b"\n")[:-1]:
             with suppress(ValueError):
                 noted = json.loads(line)
-                sure = noted["number"] if noted["what"] in ("released", "found") else sure
-                begun = noted["number"] if noted["what"] == "releasing" else begun
-    return sure, begun > sure
+                if noted["what"] in ("released", "found"):
+                    sure[noted["part"]], unsure = noted["number"], None
+                elif noted["what"] == "releasing":
+                    unsure = noted["part"]
+    return sure, unsure
 
 
 __all__ = ["RESOURCE", "Order", "Task", "Worker", "Wrong", "judge", "work"]

@@ -68,6 +68,8 @@ def _options(arguments: list[str]) -> Namespace:
     parser.add_argument("--kill-every", type=seconds, metavar="S", help="kill one about every so many seconds")
     says = "how much data there is besides the counters (default: %(default)s)"
     parser.add_argument("--bytes", type=at_least(0), default=65_536, metavar="N", help=says)
+    says = "have it in so many parts, with a counter each, that are claimed by themselves and now and then as a whole"
+    parser.add_argument("--parts", type=at_least(1), default=1, metavar="N", help=f"{says} (default: %(default)s)")
     says = "pretend that they are on so many hosts, so that data goes over TCP (default: %(default)s)"
     parser.add_argument("--hosts", type=at_least(1), default=1, metavar="K", help=says)
     says = "have so many hosts keep every version; then hosts die with all that is on them (default: %(default)s)"
@@ -106,6 +108,7 @@ def _weather(options: Namespace) -> Weather:
         kills=options.kills,
         kill_every=options.kill_every,
         body_bytes=options.bytes,
+        parts=options.parts,
         hosts=options.hosts,
         copies=options.copies,
         patience=options.patience,
@@ -193,6 +196,7 @@ def _as_json(weather: Weather, tally: Tally) -> dict[str, Any]:
         "hosts": weather.hosts,
         "copies": weather.copies,
         "bytes": weather.body_bytes,
+        "parts": weather.parts,
         "seed": weather.seed,
         "seconds": round(tally.seconds, 3),
         "counter": tally.counter,
