@@ -104,3 +104,21 @@ def test_watching_may_be_stopped(tmp_path: Path) -> None:
         (tmp_path / "open").touch()
         assert solvent("resume", "r1", *SPACE, cwd=tmp_path).out == "sum: 17\n"
     assert calls(tmp_path) == DONE
+
+
+def test_a_run_that_was_lost_with_its_agents_goes_on(tmp_path: Path) -> None:
+    """Calls may not be lost, and are: the run has failed. When it is resumed only they are made again."""
+    put_flow(tmp_path, FLOW.replace('"own:gate"', '"own:gate", losses: 0'))
+    again = ("resume", "r1", *SPACE, *AGENTS[:4], "--file", "flow.yaml")
+    with Command("run", "flow.yaml", *AGENTS, *SPACE, "--name", "r1", cwd=tmp_path) as launcher:
+        until(lambda: is_held(tmp_path), launcher.said())
+        kill_agents(tmp_path)
+        assert launcher.process.wait(60) == 1
+    failed = solvent(*again, cwd=tmp_path)
+    assert (failed.code, failed.out) == (1, "")
+    assert "task `held` was lost: it was out when its agent died" in failed.err
+    (tmp_path / "open").touch()
+    result = solvent(*again, cwd=tmp_path)
+    assert (result.code, result.out) == (0, "sum: 17\n")
+    assert calls(tmp_path) == sorted([*DONE, "gate", "gate"])
+    assert "it goes on as r1-" in solvent("status", "r1", *SPACE, cwd=tmp_path).out

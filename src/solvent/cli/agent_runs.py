@@ -233,7 +233,7 @@ def run_as_json(seen: Any) -> dict[str, Any]:
         "trouble": seen.trouble,
     }  # fmt: skip
     if seen.ending is not None:
-        found |= {"ended": seen.ending.at, "text": seen.ending.text}
+        found |= {"ended": seen.ending.at, "text": seen.ending.text, "successor": seen.successor}
     return found
 
 
@@ -262,6 +262,8 @@ def write_run(seen: Any) -> None:
         f"{counted(total['tasks'], 'task')}: {total['done']:,} done, {total['out']:,} out, "
         f"{total['waiting']:,} waiting{failed}; {counted(seen.calls, 'call')}, {seen.again:,} of them made again"
     )
+    if seen.successor:
+        write("it goes on as ", (seen.successor, "bold"))
     if seen.ending is None:
         _write_places(seen)
         write_agents(seen.agents)

@@ -6,6 +6,7 @@ started here to end, and tells how to go on.
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from solvent.cli.agent import check_ttl
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
     from solvent.live.space import Space
+    from solvent.running.agents.offers import Offers
 
 _SAYS = (
     "Run a workflow by agents of this machine: N processes, which share its tasks, and go on for each other when they "
@@ -94,8 +96,6 @@ def watch_with_agents(space: Space, run: str, options: Namespace) -> int:
 
 
 def _tell(run: str, options: Namespace, *, is_stopped: bool) -> None:
-    import sys
-
     where = said_space(options)
     if is_stopped:
         how = f"solvent resume {run}{where} --agents {options.agents} --file {options.file}"
@@ -107,25 +107,42 @@ def _tell(run: str, options: Namespace, *, is_stopped: bool) -> None:
 
 def resume_by_agents(space: Space, options: Namespace) -> int | None:
     """Watch a run of agents again, and start some if that is wanted; nothing if it is no run of agents."""
-    from solvent.running.agents.plans import ending_of
+    from solvent.running.agents.looking import existing
+    from solvent.running.agents.plans import ending_of, successor_of
+    from solvent.running.agents.reviving import announce, lost_tasks, revive
 
     run = find_run_of_agents(space, options.run) if options.run else None
     if run is None:
         if options.agents:
             raise AgentProblem("A104", "`--agents` goes on with runs that were given to agents, and this is none")
         return None
-    if ending_of(space, run) is not None:
+    while successor := successor_of(space, run):
+        run = successor
+        announce(space, run)
+    plan, is_over = existing(space, run), ending_of(space, run) is not None
+    tasks = lost_tasks(space, run, plan)
+    if is_over and not tasks:
         return tell_end(space, run, options)
     if options.agents:
         if not options.file:
             hint = "--file WORKFLOW: an agent offers the services of a file, not what a run says"
             raise AgentProblem("A103", "it is not said whose services the agents offer", hint=hint)
-        from solvent.cli.agent import offers_from
-
-        offers_from([options.file])
     else:
         refuse_without_agents(space, run)
+    offers = _offers(options)
+    if is_over:
+        before, run = run, revive(space, run, plan, tasks, offers)
+        said = f"agents died under calls of {before}, more often than is allowed; it goes on as "
+        write(said, (run, "bold"), to=sys.stderr)
     return watch_with_agents(space, run, options)
+
+
+def _offers(options: Namespace) -> Offers:
+    """Read whose services are to be offered; what is wrong with one is said here, and not in the logs of agents."""
+    from solvent.cli.agent import offers_from
+    from solvent.running.agents.offers import Offers
+
+    return offers_from([options.file]) if options.file else Offers({})
 
 
 __all__ = ["add_agents", "main", "resume_by_agents", "watch_with_agents"]

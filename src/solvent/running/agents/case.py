@@ -142,6 +142,7 @@ class Case:
             return None
         self._leases[number] = lease
         journal = Journal(self._space, log_at(self.run, number), self._agent)
+        journal.run = self.plan.origin or self.run
         adrift = self.adrift.get(number)
         journal.open(epoch, since=adrift.had_in(epoch) if adrift is not None else ())
         place = self._place(number, journal, self.workflow, answers, self._caller, epoch)

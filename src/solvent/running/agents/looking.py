@@ -16,7 +16,7 @@ from solvent.errors import RecordProblem, SpaceError
 from solvent.live.space.leases import AGENTS, TTL, holder_from_entry, pulse_from_value
 from solvent.running.agents.following import Following
 from solvent.running.agents.offers import mark_of
-from solvent.running.agents.plans import ending_of, key_of, places_of, plan_of, workflow_of
+from solvent.running.agents.plans import ending_of, key_of, places_of, plan_of, successor_of, workflow_of
 from solvent.running.agents.refusing import ALL, refused
 from solvent.running.agents.troubles import room_problem
 
@@ -86,6 +86,8 @@ class RunSeen(msgspec.Struct, frozen=True):
     refusals: tuple[Refusal, ...] = ()
     #: What keeps agents from their work.
     trouble: str = ""
+    #: The run that goes on with this one, which is over.
+    successor: str = ""
 
     @property
     def state(self) -> str:
@@ -148,6 +150,7 @@ def see_run(space: Space, run: str, *, patience: float | None = None) -> RunSeen
         again=following.again.total(),
         refusals=() if ending is not None else tuple(_refusals(space, run, places, agents)),
         trouble="" if ending is not None else _trouble(space, agents),
+        successor="" if ending is None else successor_of(space, run),
     )
 
 

@@ -3,9 +3,9 @@
 Keys: `runs/RUN/plan` (what is to be run; written once), `runs/RUN/has/K` (the lease of place K), `runs/RUN/is/K` (how
 place K is, when nothing more can happen there unless a letter comes), `runs/RUN/part/K` (how its tasks are, when
 nothing more can happen at all), `runs/RUN/cannot/AGENT` (places that an agent could not open), `runs/RUN/end` (how the
-run ended; written once). Logs: `runs/RUN/at/K` (the journal of place K, written by who has it), `news/to/RUN` (what its
-places say to each other); `news/submitted`, `news/over` (nothing more can happen) and `news/finished` have the names of
-runs.
+run ended; written once), `runs/RUN/resumed` (the run that goes on with one that is over; written once). Logs:
+`runs/RUN/at/K` (the journal of place K, written by who has it), `news/to/RUN` (what its places say to each other);
+`news/submitted`, `news/over` (nothing more can happen) and `news/finished` have the names of runs.
 """
 
 from __future__ import annotations
@@ -51,6 +51,7 @@ class Plan(msgspec.Struct, frozen=True):
     """What is to be run: the workflow as a document (a blob), its inputs, and how it is divided.
 
     `division` has the place of each task, so that not every agent divides; where there are very many tasks it is empty.
+    A run that goes on with another one has that one's name as its `origin`: its calls are called as they were there.
     """
 
     document: str
@@ -60,6 +61,7 @@ class Plan(msgspec.Struct, frozen=True):
     places_max: int
     created: float
     division: bytes = b""
+    origin: str = ""
 
 
 class Ending(msgspec.Struct, frozen=True):
@@ -172,6 +174,12 @@ def ending_of(space: Space, run: str) -> Ending | None:
         raise RecordProblem("R403", f"how `{run}` ended does not read: {error}") from None
 
 
+def successor_of(space: Space, run: str) -> str:
+    """Name the run that goes on with a run that is over, if one does."""
+    entry = space.get(key_of(run, "resumed"))
+    return "" if entry is None else name_from(entry.value)
+
+
 def name_from(data: bytes) -> str:
     """Give the name of a run that a log has; empty where it is none: anybody who can write may have written it."""
     try:
@@ -248,5 +256,5 @@ def is_over(found: Mapping[int, Standing], places: int) -> bool:
 __all__ = [
     "FINISHED", "NEWS", "OVER", "SUBMITTED", "Ending", "Plan", "Standing", "end", "ending_of", "is_away", "is_over",
     "key_of", "log_to", "name_from", "places_of", "plan_of", "publish", "report_of", "standings", "submit",
-    "workflow_of",
+    "successor_of", "workflow_of",
 ]  # fmt: skip

@@ -1,0 +1,142 @@
+"""A run that failed only since agents died under its calls goes on: what was answered is not called again."""
+
+from __future__ import annotations
+
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import solvent
+from solvent.chemistry.molecule import Symbol
+from solvent.errors import RecordProblem
+from solvent.live.space.leases import Pulses
+from solvent.running.agents.case import Case
+from solvent.running.agents.offers import Offers, offers_of
+from solvent.running.agents.plans import report_of, submit, successor_of
+from solvent.running.agents.reviving import lost_tasks, revive
+from solvent.workflow.concrete import task_symbol
+from solvent.workflow.model import Alternative, Policy, Result, Service, Task, Value, Workflow
+from tests.unit.running.agents.flows import run_by_agents, space_at
+from tests.unit.running.agents.test_place import kept, said
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from solvent.live.space import Space
+    from solvent.running.agents.plans import Plan
+
+CALLS: list[tuple[str, bool]] = []
+
+
+def note(*numbers: int) -> int:
+    """Add numbers, and leave a mark."""
+    one = solvent.call()
+    assert one is not None
+    CALLS.append((one.key, one.repeated))
+    return sum(numbers)
+
+
+def refuse(*_: int) -> int:
+    """Fail."""
+    raise ValueError("no")
+
+
+SERVICES = (
+    Service("note", function=note),
+    Service("fragile", function=note, policy=Policy(losses=0, retries=1, backoff=0.0)),
+    Service("refuse", function=refuse),
+)
+
+
+@pytest.fixture
+def space(tmp_path: Path) -> Iterator[Space]:
+    """Give a space in a file."""
+    CALLS.clear()
+    with space_at(tmp_path) as opened:
+        yield opened
+
+
+def fail_by_death(space: Space, flow: Workflow, *, deaths: int = 1) -> Plan:
+    """Let agents die, one after the other, when they have made the calls that can be made; others find that."""
+    plan = submit(space, "r1", flow, {}, places_max=8)
+    for _ in range(deaths):
+        case, came = Case(space, "dead", "r1", plan, offers_of([flow]), jobs=1), SimpleQueue[Any]()
+        for number in range(plan.places):
+            place = case.take(number, Pulses(space), came)
+            assert place is not None
+            kept(place)
+            while not came.empty():
+                answer = came.get()[1]
+                if answer[3] is not None:
+                    place.take(answer)
+                    kept(place)
+            case._leases[number].release()
+        case.close()
+    CALLS.clear()
+    assert run_by_agents(space, "r1", offers_of([flow])).state == "failed"
+    return plan
+
+
+def sums() -> Workflow:
+    """Make a workflow of two chains, of which one begins with a call that must not be lost."""
+    tasks = [Task("a0", "fragile", (Value(1),)), Task("b0", "note", (Value(10),))]
+    tasks += [Task(f"{row}{k}", "note", (Result(f"{row}{k - 1}"), Value(1))) for row in "ab" for k in (1, 2)]
+    return Workflow("sums", (*tasks, Task("end", "note", (Result("a2"), Result("b2")))), SERVICES)
+
+
+def go_on(space: Space, plan: Plan) -> str:
+    """Let the run go on."""
+    return revive(space, "r1", plan, lost_tasks(space, "r1", plan), Offers({}))
+
+
+def test_only_lost_calls_are_made_again(space: Space) -> None:
+    """It goes on as another run, with what was answered; a lost call has the name it had, and is told of the loss."""
+    plan = fail_by_death(space, sums())
+    assert lost_tasks(space, "r1", plan) == {"a0"}
+    assert sorted(key for key, _ in CALLS) == ["r1/b0", "r1/b1", "r1/b2"]
+    CALLS.clear()
+    name = go_on(space, plan)
+    assert run_by_agents(space, name, offers_of([sums()])).state == "done"
+    assert CALLS == [("r1/a0", True), ("r1/a1", False), ("r1/a2", False), ("r1/end", False)]
+    report = report_of(space, name, sums(), plan.places)
+    assert report is not None
+    assert report.results == {"end": 15}
+
+
+def test_a_run_goes_on_as_one_other_only(space: Space) -> None:
+    """Whoever wants it to go on once more is given the name of the run that does."""
+    plan = fail_by_death(space, sums())
+    name = go_on(space, plan)
+    assert go_on(space, plan) == name == successor_of(space, "r1")
+
+
+def test_a_run_that_failed_otherwise_too_does_not_go_on(space: Space) -> None:
+    """A call that has failed would fail the run again."""
+    flow = Workflow("w", (Task("a", "fragile", (Value(1),)), Task("b", "refuse", (Value(1),))), SERVICES)
+    assert not lost_tasks(space, "r1", fail_by_death(space, flow))
+
+
+def test_an_alternative_that_stepped_in_and_was_lost_is_made_again(space: Space) -> None:
+    """The loss for which it has stepped in stays."""
+    tasks = (
+        Task("a", "fragile", (Value(1),)),
+        Task("spare", "fragile", (Value(2),)),
+        Task("end", "note", (Result("a"),)),
+    )
+    flow = Workflow("w", tasks, SERVICES, (Alternative("instead", {"a": "spare"}),))
+    plan = fail_by_death(space, flow, deaths=2)
+    assert lost_tasks(space, "r1", plan) == {"spare"}
+    CALLS.clear()
+    assert run_by_agents(space, go_on(space, plan), offers_of([flow])).state == "done"
+    assert CALLS == [("r1/spare", True), ("r1/end", False)]
+
+
+def test_a_run_in_which_more_has_followed_from_a_loss_does_not_go_on(space: Space) -> None:
+    """What was said to other places cannot be taken back."""
+    plan = fail_by_death(space, sums())
+    said(space, 1, 1, Symbol("GIVE_UP"), task_symbol("b2"))
+    with pytest.raises(RecordProblem) as caught:
+        go_on(space, plan)
+    assert caught.value.code == "R404"
