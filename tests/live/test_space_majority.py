@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import os
 import signal
+import threading
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -93,9 +95,9 @@ def test_all_go_on_when_those_who_were_silent_are_back(place: Scene) -> None:
 
 
 def test_a_coroutine_is_told_as_well(place: Scene) -> None:
-    """What a coroutine waits for in vain has the same reason."""
+    """What a coroutine waits for in vain has the same reason, be it to take part."""
 
-    async def wait() -> str:
+    async def wait() -> list[str]:
         async with place.space("one") as space, space.handle("m", initial=b"released") as handle:
             await handle.acquire()
             handle.release()
@@ -104,10 +106,49 @@ def test_a_coroutine_is_told_as_well(place: Scene) -> None:
                 os.kill(child.number, signal.SIGKILL)
             handle.request()
             await asyncio.to_thread(until, lambda: handle.trouble is not None)
-            try:
-                await handle.acquire(timeout=0.01)
-            except TimeoutError as error:
-                return getattr(error, "code", "")
-        return "acquired"
+            codes = []
+            for waiting in (handle.acquire(timeout=0.01), space.handle("new").create(timeout=0.01)):
+                try:
+                    await waiting
+                except TimeoutError as error:
+                    codes.append(getattr(error, "code", ""))
+        return codes
 
-    assert asyncio.run(wait()) == "S207"
+    assert asyncio.run(wait()) == ["S207", "S207"]
+
+
+def test_who_takes_part_without_a_majority_waits_no_longer_than_it_says(place: Scene) -> None:
+    """Nobody could let it take part; the reason is told, and it takes part when the others are back."""
+    with alone(place, signal.SIGSTOP) as (space, _, children):
+        late = space.handle("new", size=8, timeout=0.05)
+        with pytest.raises(TimeoutError, match=r"S207.*`new`.*no majority: 1 of 3"), late:
+            pass
+        assert (late.state, late.trouble) == ("invalid", None)
+        for child in children:
+            os.kill(child.number, signal.SIGCONT)
+        with late.create(timeout=SECONDS_MAX):
+            assert len(late.acquire(timeout=SECONDS_MAX)) == 8
+
+
+def test_who_waits_to_take_part_without_a_majority_can_be_asked_why(place: Scene) -> None:
+    """Another thread sees what is wrong while it waits."""
+    with alone(place, signal.SIGSTOP) as (space, _, children):
+        late = space.handle("new", size=8, timeout=math.inf)
+        creating = threading.Thread(target=late.create)
+        creating.start()
+        until(lambda: late.trouble is not None and late.trouble.code == "S207")
+        for child in children:
+            os.kill(child.number, signal.SIGCONT)
+        creating.join(SECONDS_MAX)
+        assert (late.state, late.trouble) == ("valid", None)
+
+
+def test_a_handle_waits_as_long_as_was_said_when_it_was_made(place: Scene) -> None:
+    """Unless another time is given to `acquire`, or infinity."""
+    with place.space("one") as space, space.handle("m") as holder, space.handle("m", timeout=0.01) as handle:
+        holder.acquire()
+        with pytest.raises(TimeoutError):
+            handle.acquire()
+        threading.Timer(0.1, holder.release).start()
+        handle.acquire(timeout=math.inf)
+        assert handle.state == "locked"

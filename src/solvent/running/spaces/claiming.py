@@ -11,13 +11,13 @@ claim is left that the handle does not know of.
 
 from __future__ import annotations
 
-import math
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from solvent.errors import Misuse, SolventError
-from solvent.protocols.elmp.vocabulary import WHOLE, Claim
-from solvent.running.spaces.contents import bytes_from
+from solvent.protocols.elmp.vocabulary import WHOLE
+from solvent.running.spaces.contents import claim_from, seconds_from
 from solvent.running.spaces.cycle import Cycle, HandleState
 from solvent.running.spaces.section import Section
 from solvent.running.spaces.threads import in_background
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from solvent.errors import SpaceProblem
+    from solvent.protocols.elmp.vocabulary import Claim
     from solvent.running.spaces.access import Access
     from solvent.running.spaces.contents import Contents
     from solvent.running.spaces.node import SpaceNode
@@ -38,14 +39,24 @@ _USE_BITS = 32
 class Claiming:
     """A handle of a resource."""
 
-    def __init__(self, node: SpaceNode, name: str, contents: Contents, *, keep_last: bool, claim: Claim) -> None:
+    def __init__(
+        self,
+        node: SpaceNode,
+        name: str,
+        contents: Contents,
+        *,
+        keep_last: bool,
+        claim: Claim,
+        timeout: float | None = None,
+    ) -> None:
         self._node = node
         self._resource = node.resource(name)
         self._resource.keeping.expect(contents, keep_last=keep_last)
         self._contents = contents
         self._keep_last = keep_last
-        #: What is claimed where nothing else is said.
+        #: What is claimed, and how long it waits, where nothing else is said.
         self._usual = claim
+        self._timeout = seconds_from(timeout)
         self._cycle: Cycle | None = None
         self._is_valid = False
         self._is_waiting = self._is_releasing = False
@@ -81,12 +92,12 @@ class Claiming:
     def trouble(self) -> SpaceProblem | None:
         """What is wrong, though nothing is raised; nothing most of the time.
 
-        While it waits: too few processes of the space answer (`S207`). After it was acquired, once: what came back may
-        be an older version than was released (`S208`). After a release: not as many hosts as are to have it have what
-        was released (`S209`).
+        While it waits, also to take part: too few processes of the space answer (`S207`). After it was acquired, once:
+        what came back may be an older version than was released (`S208`). After a release: not as many hosts as are to
+        have it have what was released (`S209`).
         """
         cycle = self._cycle
-        is_waiting = cycle is not None and not cycle.is_settled
+        is_waiting = self._is_waiting if cycle is None else not cycle.is_settled
         return self._node.trouble.silence() if is_waiting else self._trouble
 
     @property
@@ -184,21 +195,22 @@ class Claiming:
         with suppress(SolventError):
             self._end(self._withdraw)
 
-    def _create(self, is_wanted: Callable[[], bool] = lambda: True) -> None:
+    def _create(self, seconds: float | None, is_wanted: Callable[[], bool] = lambda: True) -> None:
         """Take part, and wait until it is so."""
+        end = None if seconds is None else time.monotonic() + seconds
         node, resource = self._node, self._resource
         node.check()
         with self._section:
             if self._is_valid:
                 self._withdraw()
                 return
-        node.host.wait(lambda: not resource.is_leaving or node.fault is not None)
+        self._wait(lambda: not resource.is_leaving, end)
         is_part = False
         try:
             with self._section:
                 resource.take_part()
                 is_part = True
-            node.host.wait(lambda: resource.is_open or node.fault is not None)
+            self._wait(lambda: resource.is_open, end)
             node.check()
             with self._section:
                 if is_wanted() and not self._is_valid:
@@ -206,6 +218,17 @@ class Claiming:
         finally:
             if is_part:
                 in_background(self._take_part_no_longer, f"solvent-leave-{self.name}")
+
+    def _wait(self, is_so: Callable[[], bool], end: float | None) -> None:
+        """Wait until something is so, or cannot be any more."""
+        node = self._node
+        left = None if end is None else end - time.monotonic()
+        self._is_waiting = True
+        try:
+            if not node.host.wait(lambda: is_so() or node.fault is not None, left):
+                raise node.trouble.late(self.name)
+        finally:
+            self._is_waiting = False
 
     def _take_part_no_longer(self) -> None:
         """Undo that the process takes part, as soon as it does."""
@@ -354,6 +377,9 @@ class Claiming:
             usual.length if length is None else length,
         )
 
+    def _seconds(self, timeout: float | None) -> float | None:
+        return self._timeout if timeout is None else seconds_from(timeout)
+
     def _held(self) -> Access:
         cycle = self._cycle
         if self._node.fault is not None:
@@ -363,24 +389,4 @@ class Claiming:
         return cycle.access
 
 
-def claim_from(mode: Any, offset: Any, length: Any) -> Claim:
-    """Read and check what is to be claimed."""
-    if mode not in ("write", "read"):
-        raise Misuse("S102", f"{mode!r} is no way to claim a resource", hint='it is "write" or "read"')
-    offset = bytes_from(offset)
-    length = None if length is None else bytes_from(length)
-    if length == 0:
-        raise Misuse("S102", "a part of no bytes cannot be claimed")
-    return Claim(is_shared=mode == "read", first=offset, length=length)
-
-
-def seconds_from(timeout: Any) -> float | None:
-    """Read and check how long to wait."""
-    if timeout is None:
-        return None
-    if not isinstance(timeout, (int, float)) or isinstance(timeout, bool) or math.isnan(timeout):
-        raise Misuse("S102", f"{timeout!r} is no time to wait", hint="give seconds, or nothing to wait for ever")
-    return timeout
-
-
-__all__ = ["Claiming", "Mode", "claim_from", "seconds_from"]
+__all__ = ["Claiming", "Mode"]

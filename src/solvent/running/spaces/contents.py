@@ -1,4 +1,4 @@
-"""What is handed over: bytes, a NumPy array, or a file; as the one who makes a handle says it.
+"""What is handed over: bytes, a NumPy array, or a file; what is claimed of it, and for how long one waits.
 
 The first process that gets a resource makes its data of what it was told. All others find it made. What they say must
 be the same, as far as they say anything; but of bytes that nobody calls an array each may say how it wants to see them.
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.errors import Misuse
 from solvent.live.data.arrays import array_of, form_of, is_resized, told_by
+from solvent.protocols.elmp.vocabulary import Claim
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -197,4 +198,34 @@ def shape_of_part(shape: tuple[int, ...], itemsize: int, offset: int, length: in
     return (length // itemsize,)
 
 
-__all__ = ["COPIES_MAX", "NOTHING", "Contents", "bytes_from", "contents_from", "shape_of_part", "with_copies"]
+def claim_from(mode: Any, offset: Any, length: Any) -> Claim:
+    """Read and check what is to be claimed."""
+    if mode not in ("write", "read"):
+        raise Misuse("S102", f"{mode!r} is no way to claim a resource", hint='it is "write" or "read"')
+    offset = bytes_from(offset)
+    length = None if length is None else bytes_from(length)
+    if length == 0:
+        raise Misuse("S102", "a part of no bytes cannot be claimed")
+    return Claim(is_shared=mode == "read", first=offset, length=length)
+
+
+def seconds_from(timeout: Any) -> float | None:
+    """Read and check how long to wait."""
+    if timeout is None:
+        return None
+    if not isinstance(timeout, (int, float)) or isinstance(timeout, bool) or math.isnan(timeout):
+        raise Misuse("S102", f"{timeout!r} is no time to wait", hint="give seconds, or nothing to wait for ever")
+    return None if timeout == math.inf else max(0.0, timeout)
+
+
+__all__ = [
+    "COPIES_MAX",
+    "NOTHING",
+    "Contents",
+    "bytes_from",
+    "claim_from",
+    "contents_from",
+    "seconds_from",
+    "shape_of_part",
+    "with_copies",
+]

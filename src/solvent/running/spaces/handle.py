@@ -9,7 +9,7 @@ from contextlib import suppress
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from solvent.running.spaces.claiming import Claiming, Mode, seconds_from
+from solvent.running.spaces.claiming import Claiming, Mode
 from solvent.running.spaces.filling import within
 from solvent.running.spaces.threads import in_thread
 
@@ -25,9 +25,9 @@ _T = TypeVar("_T")
 class BlockingHandle(Claiming):
     """A handle whose calls wait; entered with `with`."""
 
-    def create(self) -> Self:
-        """Take part in the resource; entering the `with` block does it."""
-        self._create()
+    def create(self, *, timeout: float | None = None) -> Self:
+        """Take part in the resource; entering the `with` block does it. `TimeoutError` after so many seconds."""
+        self._create(self._seconds(timeout))
         return self
 
     def acquire(
@@ -44,9 +44,10 @@ class BlockingHandle(Claiming):
         Without a mode or a part it acquires what was requested. With `anew`, data that was lost is made anew.
         """
         claim = self._claim(mode, offset, length)
-        end = None if timeout is None else time.monotonic() + (seconds_from(timeout) or 0)
+        seconds = self._seconds(timeout)
+        end = None if seconds is None else time.monotonic() + seconds
         me, wait = get_ident(), self._node.host.wait
-        within(timeout)
+        within(seconds)
         try:
             for cycle in self._acquiring(me, claim, is_anew=anew):
                 left = None if end is None else end - time.monotonic()
@@ -75,11 +76,11 @@ class BlockingHandle(Claiming):
 class Handle(Claiming):
     """A handle for coroutines; entered with `async with`."""
 
-    async def create(self) -> Self:
-        """Take part in the resource; entering the `async with` block does it."""
-        unwanted = threading.Event()
+    async def create(self, *, timeout: float | None = None) -> Self:  # noqa: ASYNC109 - what is begun is undone
+        """Take part in the resource; entering the `async with` block does it. `TimeoutError` after so many seconds."""
+        unwanted, seconds = threading.Event(), self._seconds(timeout)
         try:
-            await in_thread(lambda: self._create(lambda: not unwanted.is_set()), f"solvent-create-{self.name}")
+            await in_thread(lambda: self._create(seconds, lambda: not unwanted.is_set()), f"solvent-create-{self.name}")
         except asyncio.CancelledError:
             # The thread takes part no longer, if it does not see this in time.
             with self._section:
@@ -102,10 +103,10 @@ class Handle(Claiming):
         Without a mode or a part it acquires what was requested. With `anew`, data that was lost is made anew.
         """
         claim = self._claim(mode, offset, length)
-        me = self._me()
-        within(seconds_from(timeout))
+        me, seconds = self._me(), self._seconds(timeout)
+        within(seconds)
         try:
-            async with asyncio.timeout(seconds_from(timeout)):
+            async with asyncio.timeout(seconds):
                 await self._acquire(self._acquiring(me, claim, is_anew=anew))
             return self.view  # noqa: TRY300 - what is raised here, too, gives up the claim
         except TimeoutError as error:

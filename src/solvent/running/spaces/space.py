@@ -24,8 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.errors import Misuse
 from solvent.running.boards import Poster, board_from
-from solvent.running.spaces.claiming import Mode, claim_from
-from solvent.running.spaces.contents import contents_from, with_copies
+from solvent.running.spaces.contents import claim_from, contents_from, with_copies
 from solvent.running.spaces.handle import BlockingHandle, Handle
 from solvent.running.spaces.node import SpaceNode
 from solvent.running.spaces.place import SpacePlace, is_name, place_from
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from solvent.live import Address, Counters
+    from solvent.running.spaces.claiming import Mode
 
 RESOURCE_CHARACTERS_MAX = 500
 STOP_SECONDS_MAX = 0.8
@@ -103,13 +103,14 @@ class BlockingSpace(_Inside):
         mode: Mode = "write",
         offset: int = 0,
         length: int | None = None,
+        timeout: float | None = None,
     ) -> BlockingHandle:
         """Give a handle of a resource, to be entered; see `Space.handle`."""
         _check_name(resource)
         contents = contents_from(size=size, initial=initial, array=array, file=file)
         contents = with_copies(contents, copies, keep_last=keep_last)
         claim = claim_from(mode, offset, length)
-        return BlockingHandle(self._node, resource, contents, keep_last=keep_last, claim=claim)
+        return BlockingHandle(self._node, resource, contents, keep_last=keep_last, claim=claim, timeout=timeout)
 
 
 class Space(_Inside):
@@ -128,6 +129,7 @@ class Space(_Inside):
         mode: Mode = "write",
         offset: int = 0,
         length: int | None = None,
+        timeout: float | None = None,
     ) -> Handle:
         """Give a handle of a resource, to be entered.
 
@@ -135,12 +137,13 @@ class Space(_Inside):
         and type, or what is in a `file`. Without any of these the handle uses what others make, or is a lock alone.
         With `keep_last` the last released version survives a process that dies while it writes; with `copies` of more
         than one also the loss of a host, since a release waits until so many hosts have it, as far as there are.
+        `timeout` is how long to wait, to take part and to acquire, where nothing else is said.
         """
         _check_name(resource)
         contents = contents_from(size=size, initial=initial, array=array, file=file)
         contents = with_copies(contents, copies, keep_last=keep_last)
         claim = claim_from(mode, offset, length)
-        return Handle(self._node, resource, contents, keep_last=keep_last, claim=claim)
+        return Handle(self._node, resource, contents, keep_last=keep_last, claim=claim, timeout=timeout)
 
 
 class Opening:
