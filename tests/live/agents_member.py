@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 from solvent.errors import Conflict, RecordProblem, SolventError
 from solvent.live.space import open_space
 from solvent.live.space.pulse_process import split_off
-from solvent.running.agents import Agent, submit
+from solvent.running.agents import Agent, ending, submit
 from solvent.running.agents.offers import Offers
 from solvent.running.agents.place import Place
-from solvent.running.agents.plans import ending_of
+from solvent.running.agents.plans import FINISHED, ending_of
 from solvent.running.records.journal import Journal
 from solvent.workflow.files import load_text
 from tests.live.agents_services import SERVICES
@@ -124,6 +124,30 @@ class Unable(Agent):
         setattr(Journal, "open", unable)  # noqa: B010 - a method is replaced
 
 
+class Undone(Agent):
+    """As it should be, but dies when it is about to write how a run ended, which it has noted."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        setattr(ending, "end", lambda *_: signal.raise_signal(signal.SIGKILL))  # noqa: B010 - a function is replaced
+
+
+class Unsaid(Agent):
+    """As it should be, but dies when it has written how a run ended, and not said so."""
+
+    def __init__(self, space: Any, *arguments: Any, **options: Any) -> None:
+        append = space.append
+
+        def dying(log: str, data: bytes, *, expected: int | None = None) -> int:
+            if log == FINISHED:
+                signal.raise_signal(signal.SIGKILL)
+            position: int = append(log, data, expected=expected)
+            return position
+
+        space.append = dying
+        super().__init__(space, *arguments, **options)
+
+
 def _halt_before(kind: type, method: str, is_time: Callable[[Any], bool]) -> None:
     """Stop this process before a method is called for the first time when it matters; others let it go on."""
     do = getattr(kind, method)
@@ -139,7 +163,8 @@ def _halt_before(kind: type, method: str, is_time: Callable[[Any], bool]) -> Non
 
 VARIANTS = {
     "": Agent, "poor": Agent, "lacking": Agent, "heedless": Heedless, "deaf": Deaf, "hasty": Hasty, "dying": Dying,
-    "forgetful": Forgetful, "unopened": Unopened, "unbegun": Unbegun, "unable": Unable,
+    "forgetful": Forgetful, "unopened": Unopened, "unbegun": Unbegun, "unable": Unable, "undone": Undone,
+    "unsaid": Unsaid,
 }  # fmt: skip
 
 

@@ -195,6 +195,14 @@ class Pulses:
         """Give the agents that have a pulse and are not presumed dead."""
         return {a: entry for a, (entry, _) in self._seen.items() if entry and not self.is_presumed_dead(a)}
 
+    def lively(self) -> dict[str, Entry]:
+        """Give the agents whose pulse has changed of late, or was seen for the first time: two beats may be missing."""
+        return {
+            a: entry
+            for a, entry in self.alive().items()
+            if self._looked_at - self._seen[a][1] <= 2 * (_ttl_of(entry) or self.ttl) / BEATS_PER_TTL
+        }
+
     def dead(self) -> dict[str, Entry]:
         """Give the agents whose pulse is still there, and has been still for too long."""
         return {a: entry for a, (entry, _) in self._seen.items() if entry and self.is_presumed_dead(a)}

@@ -43,7 +43,8 @@ class Shares:
         self.pulses.look()
         self._free = {place: since for place, since in self._free.items() if place[0] in cases}
         self._held = {run: self._holders(case) for run, case in cases.items()}
-        able = {name for name, entry in self.pulses.alive().items() if _is_able(entry, cases)} - {self._agent}
+        # Of those who have just died nobody knows it yet; they are not waited for with what nobody has.
+        able = {name for name, entry in self.pulses.lively().items() if _is_able(entry, cases)} - {self._agent}
         has = Counter(one.agent for held in self._held.values() for one in held.values() if one is not None)
         self._others = {name: has[name] for name in able}
         total = sum(case.plan.places for case in cases.values())

@@ -1,0 +1,49 @@
+"""Which places an agent takes, as it sees others live and die."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+
+from solvent.live.space.leases import AGENTS, Pulses
+from solvent.running.agents.case import Case
+from solvent.running.agents.offers import offers_of
+from solvent.running.agents.plans import submit
+from solvent.running.agents.sharing import Shares
+from solvent.workflow.model import Task, Value
+from tests.unit.running.agents.flows import space_at, workflow
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from solvent.live.space import Space
+
+TTL = 8.0
+
+
+def beat(space: Space, agent: str, count: int) -> None:
+    """Let an agent's pulse beat."""
+    space.put(AGENTS + agent, msgspec.msgpack.encode({"count": count, "ttl": TTL}))
+
+
+@pytest.mark.parametrize("is_alive, wanted", [(False, 4), (True, 1)])
+def test_places_are_shared_with_those_whose_pulse_moves(tmp_path: Path, *, is_alive: bool, wanted: int) -> None:
+    """Three others left a pulse: what nobody has is theirs, too, if they live, and not if they do not beat any more."""
+    flow, now = workflow(*(Task(f"t{k}", "add", (Value(k),)) for k in range(4))), [0.0]
+    with space_at(tmp_path) as space:
+        case = Case(space, "me", "r1", submit(space, "r1", flow, {}, places_max=4), offers_of([flow]), jobs=1)
+        shares, taken = Shares(space, "me", TTL), []
+        shares.pulses = Pulses(space, ttl=TTL, clock=lambda: now[0])
+        for look in range(4):
+            now[0] = 1 + look * TTL / 4
+            for agent in ("one", "two", "three"):
+                if is_alive or not look:
+                    beat(space, agent, look)
+            shares.look({"r1": case})
+            for number in shares.wanted(case):
+                shares.took(case, number)
+                case.here[number] = None  # type: ignore[assignment]
+            taken.append(len(case.here))
+        assert taken == [1, 1, 1, wanted]
