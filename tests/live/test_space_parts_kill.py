@@ -111,12 +111,13 @@ def test_parts_outlive_one_death_after_the_other(place: Scene) -> None:
         assert _read(handle) == "A40 c10 A40 d10 b92"
 
 
-def test_data_that_is_torn_in_a_part_can_be_made_anew(place: Scene) -> None:
-    """Nobody has what was there before the part was written in place, so it cannot be had; but made."""
+@pytest.mark.parametrize("torn", [48, None])
+def test_data_that_is_torn_in_a_part_can_be_made_anew(place: Scene, torn: int | None) -> None:
+    """Nobody has what was there before it was written in place, part or whole: it cannot be had any more; but made."""
 
     def work(say: Callable[[str], None]) -> None:
         with place.space() as mine, mine.handle("d") as own:
-            own.acquire(offset=0, length=48)[:] = b"x" * 48
+            own.acquire(offset=0, length=torn)[:48] = b"x" * 48
             say("holds")
             time.sleep(SECONDS_MAX)
 
@@ -126,8 +127,9 @@ def test_data_that_is_torn_in_a_part_can_be_made_anew(place: Scene) -> None:
         child.hear()
         child.kill()
         until(lambda: len(space.members) == 1)
-        with pytest.raises(solvent.DataGone):
-            handle.acquire(timeout=SECONDS_MAX)
+        for stretch in ({}, {"offset": 40, "length": 20}):
+            with pytest.raises(solvent.DataGone, match=r"S205.*`d` is lost"):
+                handle.acquire(timeout=SECONDS_MAX, **stretch)
         assert bytes(handle.acquire(anew=True, timeout=SECONDS_MAX)) == bytes(SIZE)
         handle.release()
         _write(handle, b"b", 0, 10)

@@ -50,6 +50,11 @@ def can_have(sheet: Sheet, version: int, stretch: tuple[int, int] | None = None)
     return all(version_of(part(kept, one.start, one.end)) == version for one in others)
 
 
+def is_only_kept(sheet: Sheet) -> bool:
+    """Tell whether who writes everything, or did when it died, has changed the size: all there was is what was kept."""
+    return bool(sheet.kept) and sheet.kept[-1].end != sheet.size and version_of(sheet.extents) == UNDER_WAY
+
+
 def newest(sheet: Sheet) -> int | None:
     """Give the newest version that can be had."""
     versions = {one.version for one in (*sheet.extents, *sheet.kept) if one.version >= 0}
@@ -118,4 +123,4 @@ def _mark(card: Card, start: int, end: int, version: int, origin: Origin = UNKNO
     card.change(lambda sheet: stamped(sheet, start, end, version, origin))
 
 
-__all__ = ["can_have", "keep", "newest", "put_back", "restore", "stamped"]
+__all__ = ["can_have", "is_only_kept", "keep", "newest", "put_back", "restore", "stamped"]

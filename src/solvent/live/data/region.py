@@ -28,7 +28,7 @@ from solvent.live.data.card import PIECES_MAX, TO_THE_END, Card, Sheet, too_many
 from solvent.live.data.draft import can_draft
 from solvent.live.data.drafting import Drafting
 from solvent.live.data.extents import UNDER_WAY, VOID, Extent, first_other, part, version_of
-from solvent.live.data.kept import can_have, keep, newest, restore, stamped
+from solvent.live.data.kept import can_have, is_only_kept, keep, newest, put_back, restore, stamped
 from solvent.live.data.memory import Memory
 from solvent.live.data.redo import Notes, finish, repeat
 from solvent.live.data.writing import Taken, Writing, give_room_back
@@ -66,10 +66,10 @@ class Region:
         sheet = self._card.sheet()
         if sheet.is_removed:
             raise DataGone("D201", f"`{self.resource}` was removed")
-        return self._mended(sheet) if sheet.redo else sheet
+        return self._mended(sheet) if sheet.redo or (sheet.kept and is_only_kept(sheet)) else sheet
 
     def _mended(self, sheet: Sheet) -> Sheet:
-        """Do what was noted down by a process that died before it could do it."""
+        """Do what was noted down by a process that died before it could do it, or undo what it had not noted."""
         with self._guard:
             for entry in sheet.redo:
                 taken = Taken(entry.start, entry.end, (entry.start, entry.end) == (0, sheet.size))
@@ -83,7 +83,18 @@ class Region:
                             self._notes.clear(entry.start)
                 finally:
                     self._card.give_back(taken.start, taken.locked)
+            if is_only_kept(self._card.sheet()):
+                self._put_back(Taken(0, sheet.size, is_whole=True))
             return self._card.sheet()
+
+    def _put_back(self, taken: Taken) -> None:
+        """Give all stretches back the versions that were kept of them: with another size, none can be had by itself."""
+        if not self._is_mine(taken) and self._card.try_take(taken.start, taken.locked):
+            try:
+                if is_only_kept(self._card.sheet()):
+                    put_back(self._card, self._memory, self._kept, 0, self._card.sheet().size)
+            finally:
+                self._card.give_back(taken.start, taken.locked)
 
     @property
     def path(self) -> Path:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from solvent.live.data.extents import UNDER_WAY, part, version_of
-from solvent.live.data.kept import can_have
+from solvent.live.data.kept import can_have, is_only_kept
 from solvent.protocols.elmp.vocabulary import Claim, Data, Part
 from solvent.running.spaces.words import is_part, lost_data, rest_of, text_from_details, writer_of
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 def found_on(sheet: Sheet, me: NodeId) -> list[Data]:
     """Give the version that lies under everything else, with all parts; and another one if that is not all there."""
+    if is_only_kept(sheet):
+        sheet = replace(sheet, size=sheet.kept[-1].end, extents=sheet.kept)
     row = _restored(sheet)
     parts = tuple(_part(one, me) for one in row if is_part(one.version))
     version = max((*(one.version for one in row if not is_part(one.version)), *(one.base for one in parts)), default=0)

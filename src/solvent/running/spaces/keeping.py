@@ -75,9 +75,7 @@ class Keeping:
                         raise
                 return self._made(grant, contents, since=details.version)
             if not (is_anew and claim.is_plain):
-                hint = "`acquire(anew=True)` of the whole makes it anew; `keep_last=True` lets data survive its writer"
-                message = f"the data of `{self._name}` is lost: nobody who is left has a version of it"
-                raise DataGone("S205", message, hint=hint)
+                raise lost(self._name)
         if not contents.can_make:
             # Nobody has said that there is any data: the lock alone is wanted.
             return Access(contents, seen=memoryview(bytearray()))
@@ -222,4 +220,13 @@ class Keeping:
         return tuple(told)
 
 
-__all__ = ["Keeping"]
+def lost(resource: str, gone: DataGone | None = None) -> DataGone:
+    """Say that data is lost, and what is known of how."""
+    if gone is not None and gone.code == "S205":
+        return gone
+    hint = "`acquire(anew=True)` of the whole makes it anew; `keep_last=True` lets data survive its writer"
+    why = "nobody who is left has a version of it" if gone is None else gone.message
+    return DataGone("S205", f"the data of `{resource}` is lost: {why}", hint=hint)
+
+
+__all__ = ["Keeping", "lost"]

@@ -35,7 +35,7 @@ from solvent.running.spaces.copying import Copying
 from solvent.running.spaces.cycle import Cycle
 from solvent.running.spaces.filling import Job, Row, rows_of
 from solvent.running.spaces.joining import PIECES_MAX, Joining
-from solvent.running.spaces.keeping import Keeping
+from solvent.running.spaces.keeping import Keeping, lost
 from solvent.running.spaces.words import LOST, details_from_text, is_part
 
 if TYPE_CHECKING:
@@ -177,12 +177,15 @@ class Resource:
         """Give the data of a claim whose turn it is; raise why that is not possible."""
         grant, problem = cycle.grant, cycle.problem
         if problem is not None and not (is_anew and isinstance(problem, DataProblem)):
-            raise problem
+            raise lost(self.name, problem) if isinstance(problem, DataGone) else problem
         if grant is None:
             raise SpaceProblem(
                 "S204", f"the claim of `{self.name}` is no more: the handle was destroyed, or the space left"
             )
-        cycle.access = self.keeping.access(grant, cycle.claim, contents, cycle.region, is_anew=is_anew)
+        try:
+            cycle.access = self.keeping.access(grant, cycle.claim, contents, cycle.region, is_anew=is_anew)
+        except DataGone as gone:
+            raise lost(self.name, gone) from gone
 
     def needs_making(self, cycle: Cycle, contents: Contents) -> bool:
         """Tell whether its data has to be made first, by who has all of it to itself."""

@@ -69,6 +69,16 @@ def test_what_was_kept_is_told_as_well() -> None:
     assert (data.version, details.size) == (OLD, 4)
 
 
+def test_what_was_kept_by_who_changes_the_size_is_told_with_its_parts() -> None:
+    """All of it has another size meanwhile, or had when its writer died; what was kept has that of before."""
+    kept = (Extent(0, 3, OLD, 1, (1, 1)), Extent(3, 4, A4, 1, (3, OLD)))
+    [data] = found_on(_sheet((0, 8, UNDER_WAY, (0, 0)), kept=kept), ME)
+    details = details_from_text(data.details)
+    assert details is not None
+    assert (data.version, details.size, data.gaps) == (OLD, 4, ())
+    assert data.parts == (Part(ME, A, 4, _claim(3, 4), 3, OLD),)
+
+
 def test_the_newest_version_is_one_of_the_whole() -> None:
     """Parts are none."""
     assert newest_on(_sheet((0, 8, A4, (3, NEW)))) is None
