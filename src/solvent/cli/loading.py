@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from solvent.cli.finding import program_file
+from solvent.cli.render import is_json_used
 from solvent.errors import Misuse, SolventError
 
 if TYPE_CHECKING:
@@ -22,9 +23,18 @@ LEVELS = ("debug", "info", "warning", "error")
 """How grave what is told may be."""
 
 
+class _Parser(ArgumentParser):
+    """One that says what is wrong as JSON, too."""
+
+    def error(self, message: str) -> NoReturn:
+        if is_json_used():
+            raise Misuse("H319", message, hint=f"`{self.prog} --help` lists what there is")
+        super().error(message)
+
+
 def parser_for(command: str, says: str, *, example: str = "") -> ArgumentParser:
     """Give the parser of one command's arguments."""
-    return ArgumentParser(
+    return _Parser(
         prog=f"solvent {command}",
         description=says,
         epilog=f"example:\n  {example}" if example else None,

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import os
 import sys
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from solvent.errors import SolventError
+from solvent.errors import Misuse, SolventError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -81,6 +82,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     sys.setrecursionlimit(max(sys.getrecursionlimit(), _FRAMES))
+    from solvent.cli.render import use_json
+
+    use_json(is_so="--format=json" in arguments or ("--format", "json") in pairwise(arguments))
     return _guarded(lambda: _dispatch(arguments))
 
 
@@ -114,11 +118,14 @@ def _unknown(name: str) -> int:
     if not name:
         print(_overview(), file=sys.stderr)
         return 2
+    from solvent.cli.render import is_json_used
     from solvent.hocl.nearest import nearest
 
     hint = nearest(name, COMMANDS) or "`solvent --help` lists the commands"
     if name.endswith(".hocl"):
         hint = f"to run a program: `solvent run {name}`"
+    if is_json_used():
+        raise Misuse("H319", f"there is no command `{name}`", hint=hint)
     print(f"solvent: there is no command `{name}`\n  hint: {hint}", file=sys.stderr)
     return 2
 
@@ -141,24 +148,23 @@ def _guarded(command: Callable[[], int]) -> int:
             complain("interrupted")
             code = 3
         except MemoryError:
-            complain("error[H505]: there is not enough memory for this program")
+            show_error(SolventError("H505", "there is not enough memory for this program"))
             code = 3
         except RecursionError:
-            complain(
-                "error[H503]: something is nested too deeply to go on",
-                hint="keep long data flat, in a solution",
-            )
+            hint = "keep long data flat, in a solution"
+            show_error(SolventError("H503", "something is nested too deeply to go on", hint=hint))
             code = 3
         except OSError as error:
             if isinstance(error, BrokenPipeError):
                 raise
-            complain(f"error[H312]: {error.strerror or error}")
+            show_error(SolventError("H312", str(error.strerror or error)))
             code = 2
         except Exception as error:
             if os.environ.get("SOLVENT_DEBUG"):
                 raise
             said = f"{type(error).__name__}: {error}"
-            complain(f"error[H999]: a fault in Solvent itself: {said}", hint="SOLVENT_DEBUG=1 shows where")
+            hint = "SOLVENT_DEBUG=1 shows where"
+            show_error(SolventError("H999", f"a fault in Solvent itself: {said}", hint=hint))
             code = 70
     except BrokenPipeError:
         # Whoever reads our output has seen enough. Python would complain once more when it closes the stream.

@@ -19,6 +19,7 @@ _RULE_MAX = 32
 _COLOURED_MAX = 100_000
 """Longer texts are written as they are: nobody reads them, and colouring takes time."""
 _consoles: dict[int, Any] = {}
+_forms: dict[str, bool] = {}
 
 
 def write(*pieces: Piece, to: TextIO | None = None) -> None:
@@ -66,8 +67,27 @@ def write_json(value: Any) -> None:
         sys.set_int_max_str_digits(digits)
 
 
+def use_json(*, is_so: bool) -> None:
+    """Write what goes to standard error as JSON from now on, or as text: that is what was asked for."""
+    _forms["is_json"] = is_so
+
+
+def is_json_used() -> bool:
+    """Whether errors are written as JSON."""
+    return _forms.get("is_json", False)
+
+
+def _write_object(kind: str, fields: dict[str, Any]) -> None:
+    import json
+
+    sys.stderr.write(json.dumps({kind: fields}, ensure_ascii=False) + "\n")
+
+
 def complain(message: str, *, hint: str = "") -> None:
     """Write a message to standard error."""
+    if is_json_used():
+        _write_object("note", {"message": message, **({"hint": hint} if hint else {})})
+        return
     write((message, "bold red"), to=sys.stderr)
     if hint:
         write(f"  hint: {hint}", to=sys.stderr)
@@ -75,6 +95,14 @@ def complain(message: str, *, hint: str = "") -> None:
 
 def show_error(error: SolventError) -> None:
     """Write an error to standard error: what, where, the marked line, the hint."""
+    if is_json_used():
+        from solvent.running.fields import error_as_json
+
+        fields = error_as_json(error)
+        if "rule" not in fields and (details := list(error.details())):
+            fields["details"] = details
+        _write_object("error", fields)
+        return
     first, *others = error.show().split("\n")
     write((first, "bold red"), to=sys.stderr)
     for line in others:
