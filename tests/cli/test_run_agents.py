@@ -122,3 +122,12 @@ def test_a_run_that_was_lost_with_its_agents_goes_on(tmp_path: Path) -> None:
     assert (result.code, result.out) == (0, "sum: 17\n")
     assert calls(tmp_path) == sorted([*DONE, "gate", "gate"])
     assert "it goes on as r1-" in solvent("status", "r1", *SPACE, cwd=tmp_path).out
+
+
+def test_a_name_that_is_taken_is_told_with_where_to_look(tmp_path: Path) -> None:
+    """The command of the hint finds the run."""
+    put_flow(tmp_path)
+    solvent("submit", "flow.yaml", *SPACE, "--name", "r1", cwd=tmp_path)
+    result = solvent("run", "flow.yaml", *AGENTS, *SPACE, "--name", "r1", cwd=tmp_path)
+    assert result.code == 2
+    assert "hint: look at it: `solvent status r1 --space runs.db`" in result.err

@@ -15,6 +15,7 @@ from solvent.errors import AgentProblem, RecordProblem
 from solvent.running.agents.looking import existing, see_run
 from solvent.running.agents.plans import end, ending_of, plan_of, workflow_of
 from solvent.running.records.entries import Ended, Opened
+from solvent.running.records.history import AT_PLACE
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -87,7 +88,7 @@ def happened(space: Space, options: Namespace) -> Told | None:
 def _at_place(noted: Noted) -> Any:
     """Give an entry; of an agent that takes a place, with this."""
     entry = noted.entry
-    return replace(entry, agent=f"{entry.agent} at place {noted.place}") if isinstance(entry, Opened) else entry
+    return replace(entry, agent=f"{entry.agent}{AT_PLACE}{noted.place}") if isinstance(entry, Opened) else entry
 
 
 def cancel_run(space: Space, options: Namespace) -> int | None:

@@ -7,7 +7,9 @@ another place (`none`: nowhere).
 from __future__ import annotations
 
 import os
+import re
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from solvent.cli.render import complain, counted, write
@@ -16,6 +18,7 @@ from solvent.errors import Misuse, RecordProblem, SpaceError
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from collections.abc import Iterator
 
     from solvent.live.space import Space
     from solvent.running.records.cards import RunCard
@@ -150,6 +153,22 @@ def state_of(card: RunCard) -> str:
 def said_space(options: Namespace) -> str:
     """Give the words by which a command names the same space, for a hint."""
     return f" --space {redacted(options.space)}" if options.space else ""
+
+
+@contextmanager
+def hints_with_space(options: Namespace) -> Iterator[None]:
+    """Let the commands that a hint names look where this command looks."""
+    try:
+        yield
+    except RecordProblem as error:
+        add_space_to_hint(error, options)
+        raise
+
+
+def add_space_to_hint(error: RecordProblem, options: Namespace) -> None:
+    """Let the commands that the hint of an error names look where this command looks."""
+    where = said_space(options)
+    error.hint = re.sub(r"`(solvent (?:status|resume) [^`]*)`", lambda found: f"`{found[1]}{where}`", error.hint)
 
 
 def tell_how_to_resume(held: HeldRun, options: Namespace) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from solvent.cli.agent import check_ttl
 from solvent.cli.agent_runs import INTERRUPTED, find_run_of_agents, refuse_without_agents, tell_end, watch_run
 from solvent.cli.loading import add_format, add_log, add_otel, at_least, log_words, parser_for, seconds
-from solvent.cli.recording import said_space, space_for, url_of
+from solvent.cli.recording import hints_with_space, said_space, space_for, url_of
 from solvent.cli.render import write
 from solvent.cli.submit import add_place
 from solvent.cli.workflows import add_inputs, add_workflow, inputs_of, is_workflow, load_sound
@@ -45,7 +45,8 @@ def main(arguments: list[str]) -> int:
     offers_from([options.file])
     with space_for(options) as space:
         run = options.name or new_name(workflow.name)
-        give_to_agents(space, run, workflow, inputs_of(options), places_max=options.places)
+        with hints_with_space(options):
+            give_to_agents(space, run, workflow, inputs_of(options), places_max=options.places)
         return watch_with_agents(space, run, options)
 
 

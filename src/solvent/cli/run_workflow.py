@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from solvent.cli.live import view_for
-from solvent.cli.recording import begin_record, tell_how_to_resume, tell_of_record
+from solvent.cli.recording import add_space_to_hint, begin_record, tell_how_to_resume, tell_of_record
 from solvent.cli.render import complain, write_reaction
 from solvent.cli.summary import write_report_as_json, write_results, write_summary
 from solvent.cli.tracing import tracing_for
@@ -201,6 +201,8 @@ def _let_go(held: HeldRun | None, error: BaseException, options: Namespace) -> N
         if held.is_new and isinstance(error, SolventError):
             held.forget()
             return
+    if isinstance(error, RecordProblem):
+        add_space_to_hint(error, options)
     held.leave()
     if can_go_on:
         tell_how_to_resume(held, options)

@@ -20,12 +20,12 @@ _SAYS = (
 def main(arguments: list[str]) -> int:
     """Submit."""
     options = _options(arguments)
-    from solvent.cli.recording import space_for
+    from solvent.cli.recording import hints_with_space, space_for
     from solvent.running.agents.submitting import give_to_agents
     from solvent.running.records.runs import new_name
 
     workflow = load_sound(options.file, scale=options.scale).workflow
-    with space_for(options) as space:
+    with space_for(options) as space, hints_with_space(options):
         run = options.name or new_name(workflow.name)
         plan = give_to_agents(space, run, workflow, inputs_of(options), places_max=options.places)
     tell_submitted(run, plan, is_json=options.format == "json")

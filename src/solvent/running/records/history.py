@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from solvent.running.records import entries
     from solvent.running.records.cards import RunCard
 
+AT_PLACE = " at place "
+"""Stands between the name of an agent and its place, where several journals are told as one."""
+
 
 class Happening(NamedTuple):
     """Something that has happened: `opened`, `called`, `retried`, `done`, `failed`, `cancelled`, `signal`, `ended`."""
@@ -28,7 +31,7 @@ class Happening(NamedTuple):
     task: str = ""
     text: str = ""
     attempts: int = 0
-    #: Of a call: whether it had been made before.
+    #: Of a call: whether it had been made before; of who opens a journal: whether another had it before.
     is_again: bool = False
 
 
@@ -40,10 +43,13 @@ def history(space: Space, card: RunCard) -> Iterator[Happening]:
 def happenings(noted: Iterable[entries.Any], tasks: frozenset[str]) -> Iterator[Happening]:
     """Tell what the entries of journals say."""
     begun: Counter[str] = Counter()
+    opened = set[str]()
     for entry in noted:
         match entry:
             case Opened():
-                yield Happening(entry.at, "opened", entry.agent)
+                place = entry.agent.partition(AT_PLACE)[2]
+                yield Happening(entry.at, "opened", entry.agent, is_again=place in opened)
+                opened.add(place)
             case Called():
                 begun[entry.key] += 1
                 yield Happening(entry.at, "called", entry.key, task_of(entry.key, tasks), is_again=begun[entry.key] > 1)
@@ -99,4 +105,4 @@ def task_of(key: str, tasks: Collection[str]) -> str:
     return key
 
 
-__all__ = ["Happening", "happenings", "history", "states_of", "task_of"]
+__all__ = ["AT_PLACE", "Happening", "happenings", "history", "states_of", "task_of"]
