@@ -6,12 +6,13 @@ import os
 import resource
 import signal
 import time
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import pytest
 
 import solvent
-from tests.live.space_processes import SECONDS_MAX, Scene, count, counted, scene
+from tests.live.space_processes import SECONDS_MAX, Scene, count, counted, scene, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -130,6 +131,45 @@ def test_a_part_survives_the_death_of_its_host(place: Scene) -> None:
 
         os.waitpid(place.start(work).number, 0)
         assert bytes(handle.acquire(timeout=SECONDS_MAX)) == bytes(10) + b"parts" + bytes(85)
+
+
+@pytest.mark.parametrize("is_user", [True, False])
+def test_a_copy_that_was_lost_is_made_again_at_once(place: Scene, is_user: bool) -> None:  # noqa: FBT001
+    """Whoever has the data then sees to it, whether it uses the resource or only has a copy."""
+    with place.space("one") as space:
+        place.serve("one", join=space.address)
+        place.serve("one", join=space.address)
+
+        def work(say: Callable[[str], None]) -> None:
+            with place.space("two", join=space.address) as mine, mine.handle("m", size=SIZE, copies=2) as own:
+                count(own)
+                say("counted")
+                time.sleep(SECONDS_MAX)
+
+        child = place.start(work)
+        assert child.hear() == "counted"
+        with space.handle("m") if is_user else nullcontext():
+            third, _ = place.serve("three", join=space.address)
+            child.kill()
+            until(lambda: _version_on(place, "three") is not None)
+            assert _version_on(place, "three") == _version_on(place, "one")
+            third.kill()
+        with space.handle("m") as handle:
+            assert counted(handle) == 1
+
+
+def test_a_copy_whose_host_is_lost_is_made_again_at_once(place: Scene) -> None:
+    """Who released it need not do so again."""
+    with place.space("one") as space, space.handle("m", size=SIZE, copies=2) as handle:
+        place.serve("one", join=space.address)
+        children = {host: place.serve(host, join=space.address)[0] for host in ("two", "three")}
+        count(handle)
+        [lost] = [host for host in children if _version_on(place, host) is not None]
+        [other] = children.keys() - {lost}
+        children[lost].kill()
+        until(lambda: _version_on(place, other) is not None)
+        assert _version_on(place, other) == _version_on(place, "one")
+        assert counted(handle) == 1
 
 
 def test_alone_a_release_waits_for_nobody(place: Scene) -> None:

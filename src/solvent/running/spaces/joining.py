@@ -1,9 +1,12 @@
-"""Making one version of data that is in many pieces: parts of processes that have left.
+"""Claims that a process makes by itself: to make one version of many pieces, and to have a lost copy made again.
 
 Whoever is entrusted with the data of one that leaves fetches it as it is, for the lock has not agreed to anything else.
 So parts stay parts, and every piece costs whoever looks for it later. Where there are many of them, the process that
 has them claims all of it, like any user, changes nothing, and releases it. Mostly the token still rests there. If not,
 it is let be: somebody may have a part and want another one, and must not wait for a claim that waits for the first.
+
+Where several hosts are to have every version and one was lost, whoever has the data does the same: a release sees to it
+that there are enough copies. If somebody else has it just then, that one's release does.
 """
 
 from __future__ import annotations
@@ -37,9 +40,13 @@ class Joining:
         with self._guard:
             self._is_over = True
 
-    def join(self, node: SpaceNode, resource: Resource) -> None:
-        """Make one version of it, unless this process takes part no longer; in a thread of its own."""
-        if not resource.stay():
+    def join(self, node: SpaceNode, resource: Resource, *, is_keeper: bool = False) -> None:
+        """Make one version of it, unless this process takes part no longer; in a thread of its own.
+
+        Who only keeps the data takes part without any handles.
+        """
+        is_staying = resource.stay()
+        if not is_staying and (resource.is_leaving or not is_keeper):
             return
         cycle = resource.cycle(WHOLE)
         with suppress(SolventError):
@@ -53,7 +60,8 @@ class Joining:
             finally:
                 with suppress(SolventError):
                     resource.withdraw(cycle)
-                resource.take_part_no_longer()
+                if is_staying:
+                    resource.take_part_no_longer()
 
 
 __all__ = ["PIECES_MAX", "Joining"]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import threading
 import time
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -311,6 +312,16 @@ class Resource:
         self._node.request_quietly(In(self.name, Fetched(data.version, text, told.use)))
         if len(rows) > PIECES_MAX and text != LOST:
             self._joining.join(self._node, self)
+
+    def copy_again(self) -> None:
+        """Have other hosts take the data, which is here, since some are lost that had it."""
+        _start(self._copy_again, f"solvent-copy-{self.name}")
+
+    def _copy_again(self) -> None:
+        with suppress(SolventError):
+            region = self._node.store.region(self.name)
+            if region is not None and region.sheet.copies > 1:
+                self._joining.join(self._node, self, is_keeper=True)
 
     def inventory(self) -> tuple[Data, ...]:
         """Tell what data there is on this host."""

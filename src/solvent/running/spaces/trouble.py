@@ -74,6 +74,8 @@ class Trouble:
         for one in repaired.renewed:
             if one.version is not None and (one.is_new_token or one.is_older):
                 node.resource(one.resource).setback = setback
+            if one.holder == node.node:
+                node.resource(one.resource).copy_again()
 
     def silence(self) -> SpaceProblem | None:
         """Say that too few answer, if it is so."""
