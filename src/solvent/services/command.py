@@ -3,7 +3,8 @@
 The command leads a process group of its own, so that all it starts can be ended with it: asked to (TERM), and after
 a grace made to (KILL). It has ended when its shell has ended; something that it left behind in the background may
 keep the pipes open, and is not waited for. When the command is being ended, that is different: then its end is the end
-of all that hold the pipes, or that of the grace, and nothing of the group is left after it.
+of all that hold the pipes, or that of the grace, and nothing of the group is left after it. Should this process be
+killed, its `guard` ends the group.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import threading
 from time import monotonic
 from typing import IO, TYPE_CHECKING
 
+from solvent.services.guard import GUARD
 from solvent.services.output import End, TooMuch, Whole
 
 if TYPE_CHECKING:
@@ -60,6 +62,7 @@ class Command:
             start_new_session=True,
             bufsize=0,
         )
+        GUARD.begin(self._process.pid)
 
     def run(self) -> int:
         """Feed and read it until it ends; gives the exit code. Raises `TooMuch`, having ended it."""
@@ -95,6 +98,7 @@ class Command:
             os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
         if self._ends_at is not None:
             self.signal(signal.SIGKILL)
+        GUARD.end(self._process.pid)
         with self._lock:
             return self._process.wait()
 

@@ -1,0 +1,107 @@
+"""Ends the commands of a process that was killed, when nobody else is left to do so.
+
+A process that is killed by SIGKILL ends nothing, and its commands would go on, perhaps while others make the same calls
+again. So a small shell waits beside it, in a session of its own: it reads which process groups have begun and ended,
+until the pipe ends. What has not ended by then it ends: asks (TERM), and after a grace does not ask any more (KILL).
+A process group is struck off before its number can become another's.
+
+The end of the pipe is the end of all who have it: a process that a service has split off, without another program,
+puts it off.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import subprocess
+import threading
+from contextlib import suppress
+from typing import IO
+
+_SCRIPT = """\
+trap '' HUP INT TERM
+all=
+while read -r what group; do
+  if [ "$what" = + ]; then
+    all="$all $group"
+  else
+    left=
+    for one in $all; do [ "$one" = "$group" ] || left="$left $one"; done
+    all=$left
+  fi
+done
+[ -n "$all" ] || exit 0
+for one in $all; do kill -s TERM -- "-$one"; done
+sleep 2
+for one in $all; do kill -s KILL -- "-$one"; done
+"""
+
+
+class Guard:
+    """Knows which process groups this process has; for any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._groups = set[int]()
+        self._owner = 0
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def begin(self, group: int) -> None:
+        """Have a process group ended when this process is killed."""
+        with self._lock:
+            if self._owner != os.getpid():
+                # The pipe of whoever split this process off is that one's.
+                self._owner, self._process, self._groups = os.getpid(), None, set()
+            self._groups.add(group)
+            if not self._tell("+", group):
+                self._start()
+
+    def end(self, group: int) -> None:
+        """Leave a process group alone, which has ended and whose number is not free yet."""
+        with self._lock:
+            if group in self._groups:
+                self._groups.discard(group)
+                self._tell("-", group)
+
+    def close(self) -> None:
+        """Let it end, at the end of this process."""
+        with self._lock:
+            pipe = self._pipe()
+            if pipe is not None and self._process is not None:
+                pipe.close()
+                with suppress(subprocess.TimeoutExpired):
+                    self._process.wait(0 if self._groups else None)
+                self._process = None
+
+    def _pipe(self) -> IO[bytes] | None:
+        return None if self._process is None or self._owner != os.getpid() else self._process.stdin
+
+    def _tell(self, what: str, group: int) -> bool:
+        pipe = self._pipe()
+        if pipe is None:
+            return False
+        try:
+            pipe.write(f"{what} {group}\n".encode())
+        except OSError:
+            # Somebody has killed it: the next one is told everything.
+            return False
+        return True
+
+    def _start(self) -> None:
+        with suppress(OSError):
+            self._process = subprocess.Popen(  # noqa: S603 -- our own script
+                ["/bin/sh", "-c", _SCRIPT, "solvent-guard"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+                bufsize=0,
+            )
+            for group in self._groups:
+                self._tell("+", group)
+
+
+GUARD = Guard()
+atexit.register(GUARD.close)
+
+__all__ = ["GUARD", "Guard"]
