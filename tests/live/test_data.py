@@ -187,7 +187,8 @@ def test_a_version_that_is_gone_or_different_is_an_error(place: Hosts) -> None:
     one, other, mate = place.store("here"), place.store("there"), place.store("here")
     region = filled(one, "m", CONTENT)
     where = one.where("m")
-    with region.write(2):
+    with region.write(2) as writing:
+        assert len(writing.view) == len(CONTENT)
         assert _code(lambda: mate.get(where)) == _code(lambda: other.get(where)) == "D203"
         assert _code(lambda: one.where("m")) == "D202"
     for wrong in (where, replace(where, version=3), replace(where, resource="n")):
@@ -202,6 +203,16 @@ def test_a_version_that_is_gone_or_different_is_an_error(place: Hosts) -> None:
     assert bytes(mate.get(one.where("m")).read(1)) == CONTENT
     assert _code(lambda: one.where("n")) == "D201"
     assert _code(lambda: one.create("m", 5)) == "D210"
+
+
+def test_what_nobody_has_touched_is_the_version_that_it_was(place: Hosts) -> None:
+    """Who has the right to write, and gives it back without a look at the bytes, has changed nothing."""
+    one, other = place.store("here"), place.store("there")
+    region = filled(one, "m", CONTENT)
+    writing = region.write(2)
+    assert bytes(other.get(one.where("m")).read(1)) == CONTENT
+    writing.leave()
+    assert bytes(region.read(1)) == CONTENT
 
 
 def test_who_does_not_know_the_secret_gets_nothing(place: Hosts) -> None:
@@ -243,7 +254,8 @@ def test_nonsense_does_not_disturb_a_server(place: Hosts) -> None:
         Want("m", 1, 0, 5, 0),
         Want("m", 1, 0, 5, 1 << 40),
     ):
-        assert isinstance(line.ask(nonsense), Lack)
+        line.ask(nonsense)
+        assert isinstance(line.hear_answer(), Lack)
     line.close()
     assert bytes(other.get(where).read(1)) == CONTENT
 

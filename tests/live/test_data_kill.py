@@ -177,6 +177,7 @@ def test_a_copy_of_a_process_keeps_nothing_alive(place: Hosts) -> None:
     def work(say: Callable[[str], None]) -> None:
         store = place.store("here")
         writing = filled(store, "m", b"x" * SIZE).write(2)
+        writing.view[0] = 1
 
         def stay() -> None:
             say(str(os.getpid()))

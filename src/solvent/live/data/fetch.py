@@ -78,12 +78,15 @@ class Fetch:
         on_progress: Callable[[Progress], None] | None = None,
     ) -> None:
         first = sources[0]
-        others = sources[1:]
-        if any((one.resource, one.version, one.size) != (first.resource, first.version, first.size) for one in others):
-            raise Misuse("D106", f"the places to fetch `{first.resource}` from do not have the same version of it")
+        for one in sources[1:]:
+            if (one.resource, one.version, one.size) != (first.resource, first.version, first.size):
+                raise Misuse("D106", f"the places to fetch `{first.resource}` from do not have the same version of it")
         if not 0 < options.piece <= PIECE_BYTES_MAX:
             raise Misuse("D102", f"a piece has 1 to {PIECE_BYTES_MAX:,} bytes")
-        self.progress = Progress(0, first.size)
+        start, length = options.offset, options.length
+        #: The two ends of what is wanted.
+        self._stretch = start, start + length if length else first.size
+        self.progress = Progress(0, length or first.size)
         self._sources = list(sources)
         self._first = first
         self._region = region
@@ -116,7 +119,7 @@ class Fetch:
 
         Raises `DataGone` where nobody has it any more, and `DataProblem` where nobody can be reached.
         """
-        region, stretch = self._region(), self._stretch()
+        region, stretch = self._region(), self._stretch
         # Before the first look: whoever had the turn until now may have fetched the very same.
         has_turn = region.try_turn(*stretch)
         try:
@@ -167,20 +170,14 @@ class Fetch:
                 await done
             raise
 
-    def _stretch(self) -> tuple[int, int]:
-        """Give the two ends of what is wanted."""
-        options = self._options
-        return options.offset, options.offset + options.length if options.length else self._first.size
-
     def _missing(self, sheet: Sheet) -> tuple[int, int] | None:
         """Give the first stretch that has not arrived."""
-        wanted, (start, end) = self._first, self._stretch()
+        wanted, (start, end) = self._first, self._stretch
         if sheet.size != wanted.size:
             return start, end
         row = part(sheet.extents, start, end) if sheet.size else sheet.extents
-        if len(row) == 1 and row[0].version == wanted.version:
-            self.progress = Progress(end - start, end - start, self.progress.breaks)
-            return None
+        if len(row) == 1 and row[0].version != wanted.version and not self.progress.done:
+            return start, end
         others = [one for one in row if one.version != wanted.version]
         lacking = sum(one.end - one.start for one in others)
         self.progress = Progress(end - start - lacking, end - start, self.progress.breaks)
@@ -254,23 +251,32 @@ class Fetch:
         """Ask for what is missing and receive it; tell whether the connection is in order afterwards."""
         options, (start, end) = self._options, missing
         want = Want(source.resource, source.version, start, end - start, options.piece, options.has_checksum)
-        answer = line.ask(want)
+        line.ask(want)
+        begin = partial(self._begin, region, start, end)
+        # While the other side looks for it. But what this host has is not given up for something that nobody has: that
+        # has another size, or other bytes, only when there is an answer.
+        writing = self._act(region, begin) if region.size == source.size else None
+        try:
+            answer = line.hear_answer()
+            if answer != source.size:
+                return self._is_refused(source, answer)
+            writing = writing or self._act(region, begin)
+            if writing is None:
+                return False
+            self._receive(line, writing)
+        finally:
+            if writing is not None:
+                writing.leave()
+        return True
+
+    def _is_refused(self, source: Where, answer: int | Lack) -> bool:
+        """Ask one no more that has it not; tell whether it has said so, and nothing else comes."""
         if isinstance(answer, Lack):
             kind = DataGone if answer.code in ("D201", "D202") else DataProblem
             self._drop(kind(answer.code, f"{source.address} has it not: {answer.reason}"))
             return True
-        if answer != source.size:
-            self._drop(DataGone("D201", f"{source.address} has {answer:,} bytes of it, and not {source.size:,}"))
-            return False
-        # Only now: what this host has is not given up for something that nobody has.
-        writing = self._act(region, partial(self._begin, region, start, end))
-        if writing is None:
-            return False
-        try:
-            self._receive(line, writing)
-        finally:
-            writing.leave()
-        return True
+        self._drop(DataGone("D201", f"{source.address} has {answer:,} bytes of it, and not {source.size:,}"))
+        return False
 
     def _begin(self, region: Region, start: int, end: int) -> Writing | None:
         """Begin to write; unless another process, that was at it until now, has fetched the very same."""

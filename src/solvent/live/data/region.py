@@ -3,9 +3,9 @@
 All processes of a host have the same bytes before them. Who may write them and when is not decided here; but what can
 go wrong is noticed:
 
-* While a stretch is written, the card says so, and the process has it locked. The version is put on the card when the
-  writing is done. A process that dies in between leaves a stretch that is under way, and a lock that is free: it is
-  *torn*, and nobody gets it as any version.
+* While a stretch is written, the process has it locked, and the card says so as soon as it has got the bytes. The
+  version is put on the card when the writing is done. A process that dies in between leaves a stretch that is under
+  way, and a lock that is free: it is *torn*, and nobody gets it as any version.
 * If the resource keeps its last version (`keep_last`), it is written as a draft, and what was changed gets to the
   others' bytes when the writing is done: a process that dies leaves the version before. Where the system cannot tell
   what was changed, and where several versions in a row changed much, what is going to be overwritten is copied first,
@@ -205,8 +205,18 @@ class Region:
             heavy = sheet.heavy + (is_kept and sheet.heavy > 0)
             return stamped(replace(sheet, heavy=heavy), taken.start, taken.end, UNDER_WAY)
 
-        self._card.change(begun, is_alone=taken.is_whole)
-        return Writing(self._card, self._memory, self._kept, taken=taken, version=version, on_end=self._give_back)
+        def begin() -> None:
+            self._card.change(begun, is_alone=taken.is_whole)
+
+        return Writing(
+            self._card,
+            self._memory,
+            self._kept,
+            taken=taken,
+            version=version,
+            on_begin=begin,
+            on_end=self._give_back,
+        )
 
     def recover(
         self, version: int, *, offset: int = 0, length: int | None = None, check: Callable[[], None] | None = None
@@ -230,25 +240,30 @@ class Region:
             finally:
                 self._give_back(taken)
 
-    def mend(self, version: int, *, offset: int, length: int) -> None:
-        """Put a stretch right that a process has left torn, if this version was kept of it; nothing newer is lost."""
+    def mend(self, version: int, *, offset: int, length: int) -> Sheet:
+        """Put a stretch right that a process has left torn, if this version was kept of it; nothing newer is lost.
+
+        Give what the card says then.
+        """
         sheet, end = self.sheet, offset + length
         if version_of(sheet.extents) == version:
-            return
+            return sheet
         is_whole = offset == 0 and bool(sheet.kept) and end == sheet.kept[-1].end
         if not is_whole and end > sheet.size:
-            return
+            return sheet
         row = sheet.extents if is_whole else part(sheet.extents, offset, end)
         if {UNDER_WAY} <= {one.version for one in row} <= {UNDER_WAY, version}:
             stretch = None if is_whole else (offset, end)
             if can_have(sheet, version, stretch):
                 self.recover(version, offset=offset, length=None if is_whole else length)
+                return self.sheet
+        return sheet
 
     def try_turn(self, start: int, end: int) -> bool:
         """Take the turn to fetch a stretch: one process of a host does, and the others wait for what it gets."""
         with self._guard:
-            is_free = not any(one[0] < end and start < one[1] for one in self._turns)
-            if is_free and self._card.try_turn(start, end):
+            is_mine = bool(self._turns) and any(one[0] < end and start < one[1] for one in self._turns)
+            if not is_mine and self._card.try_turn(start, end):
                 self._turns.append((start, end))
                 return True
             return False

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from solvent.errors import DataGone, Misuse, NodeProblem, SolventError
 from solvent.live.codec import Nonsense
 from solvent.live.data.dialling import IDLE_SECONDS_MAX, welcome
-from solvent.live.data.extents import part
+from solvent.live.data.extents import part, version_of
 from solvent.live.data.offering import take
 from solvent.live.data.wire import PIECE_BYTES_MAX, Broken, Lack, Line, Offer, Want
 
@@ -129,11 +129,12 @@ class Server:
             if region is None:
                 raise DataGone("D201", f"`{want.resource}` is not here")
             # Whoever asks is to go on with it, since a process of this host that was to do so has died.
-            region.mend(want.version, offset=want.offset, length=want.length)
-            sheet = region.sheet
+            sheet = region.mend(want.version, offset=want.offset, length=want.length)
             if want.offset + want.length > sheet.size:
                 raise DataGone("D201", f"`{want.resource}` has {sheet.size:,} bytes, and more of it are asked for")
-            view = region.read(want.version, offset=want.offset, length=want.length)
+            if version_of(sheet.extents) != want.version:
+                region.check(want.version, offset=want.offset, length=want.length)
+            view = region.look(offset=want.offset, length=want.length)
         except SolventError as error:
             line.say_lack(Lack(error.code, error.message))
             return

@@ -261,13 +261,15 @@ class Store:
 
     def _attached(self, places: tuple[Where, ...], options: Options) -> Region | None:
         """Attach to the first place on this host that still has its version; none if all are elsewhere."""
-        here = [where for where in places if self.is_here(where)]
-        for number, where in enumerate(here, 1):
-            try:
-                return self.attach(where, offset=options.offset, length=options.length or None)
-            except DataProblem:
-                if number == len(places):
-                    raise
+        failures = 0
+        for where in places:
+            if self.is_here(where):
+                try:
+                    return self.attach(where, offset=options.offset, length=options.length or None)
+                except DataProblem:
+                    failures += 1
+                    if failures == len(places):
+                        raise
         return None
 
     def _check(self, resource: str, size: int | None, path: Path | None, form: str) -> None:

@@ -65,7 +65,9 @@ class Writing:
         taken: Taken,
         version: int,
         on_end: Callable[[Taken], None],
+        on_begin: Callable[[], None] | None = None,
     ) -> None:
+        """Call `on_begin` before somebody gets the bytes to change them, and `on_end` when nobody may any more."""
         self.start, self.end, self._is_whole = taken
         self.version = version
         #: Where the version comes from, for whoever wants to know it later.
@@ -78,6 +80,7 @@ class Writing:
         self._memory = memory
         self._kept = kept
         self._on_end = on_end
+        self._on_begin = on_begin
         self._view: memoryview | None = None
         #: What the bytes are going to be, if that was said.
         self._form: str | None = None
@@ -93,6 +96,7 @@ class Writing:
         """The bytes, mapped and not copied, to be changed as long as this writing goes on."""
         self._go_on()
         if self._view is None:
+            self._begin()
             self._view = self._mapped()
         return self._view
 
@@ -120,6 +124,7 @@ class Writing:
         if size < 0:
             raise Misuse("D102", f"{size} bytes is no size")
         self._withdraw()
+        self._begin()
         self._to_size(size)
         self.end = size
 
@@ -150,7 +155,7 @@ class Writing:
         if not self.is_over:
             self._withdraw()
             try:
-                if self._kept is not None:
+                if self._kept is not None and self._on_begin is None:
                     put_back(self._card, self._memory, self._kept, self.start, self.end)
             finally:
                 self._over()
@@ -175,6 +180,11 @@ class Writing:
     def _go_on(self) -> None:
         if self.is_over:
             raise Misuse("D103", "this writing is over; begin another one")
+
+    def _begin(self) -> None:
+        if self._on_begin is not None:
+            begin, self._on_begin = self._on_begin, None
+            begin()
 
     def _ended(self, version: int | None) -> int:
         """Give the version that is made."""
