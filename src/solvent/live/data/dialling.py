@@ -140,18 +140,15 @@ class Lines:
         """Give a connection, and whether it was used before: then it may have been closed meanwhile."""
         key = (where.address, where.token)
         old = time.monotonic() - IDLE_SECONDS_MAX
-        stale = list[Line]()
         found: Line | None = None
         with self._guard:
             # Those that were used last are at the end.
             while self._idle and self._idle[0][0] < old:
-                stale.append(self._idle.pop(0)[2])
+                self._idle.pop(0)[2].close()
             for index in range(len(self._idle) - 1, -1, -1):
                 if self._idle[index][1] == key:
                     found = self._idle.pop(index)[2]
                     break
-        for line in stale:
-            line.close()
         if found is not None:
             found.wait_at_most(how.seconds_max)
             return found, True

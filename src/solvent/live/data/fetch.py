@@ -130,9 +130,9 @@ class Fetch:
                 elif not has_turn and self._is_patient(region):
                     self._pause(_PAUSE_SECONDS)
                     has_turn = region.try_turn(*stretch)
-                else:
-                    # Also without a turn: perhaps the process that has it asks somebody that is gone.
-                    self._fill_from(self._sources[0], region, missing)
+                # Also without a turn: perhaps the process that has it asks somebody that is gone.
+                elif self._fill_from(self._sources[0], region, missing) and missing == stretch:
+                    break
         finally:
             if has_turn:
                 region.end_turn(*stretch)
@@ -216,21 +216,21 @@ class Fetch:
             self._wait_for_others(region)
             return None
 
-    def _fill_from(self, source: Where, region: Region, missing: tuple[int, int]) -> None:
-        """Get what this one can give; it may be nothing."""
+    def _fill_from(self, source: Where, region: Region, missing: tuple[int, int]) -> bool:
+        """Get what this one can give, which may be nothing; tell whether it was all that is missing."""
         try:
             dialling = Dialling(self._options.seconds_max, self._stop_if_cancelled, self._watch)
             line, is_used = self._lines.take(source, dialling)
         except Unwelcome as error:
             self._drop(DataProblem("D205", f"`{source.resource}` cannot be fetched from {source.address}: {error}"))
-            return
+            return False
         except Broken as error:
             self._on_break(f"{source.address}: {error}")
-            return
-        is_in_order = False
+            return False
+        is_in_order = is_all = False
         try:
             self._watch(line)
-            is_in_order = self._ask(line, source, region, missing)
+            is_in_order, is_all = self._ask(line, source, region, missing)
         except (Broken, Nonsense) as error:
             # One that was kept from the last time may have been closed by the other side long ago.
             if not is_used or self._is_cancelled:
@@ -241,33 +241,37 @@ class Fetch:
                 self._lines.put_back(source, line)
             else:
                 line.close()
+        return is_all
 
     def _watch(self, line: Line) -> None:
         """Note what is to be shut if somebody cancels."""
         self._line = line
         self._stop_if_cancelled()
 
-    def _ask(self, line: Line, source: Where, region: Region, missing: tuple[int, int]) -> bool:
-        """Ask for what is missing and receive it; tell whether the connection is in order afterwards."""
+    def _ask(self, line: Line, source: Where, region: Region, missing: tuple[int, int]) -> tuple[bool, bool]:
+        """Ask for what is missing and receive it; tell whether the connection is in order, and all has come."""
         options, (start, end) = self._options, missing
         want = Want(source.resource, source.version, start, end - start, options.piece, options.has_checksum)
         line.ask(want)
         begin = partial(self._begin, region, start, end)
-        # While the other side looks for it. But what this host has is not given up for something that nobody has: that
-        # has another size, or other bytes, only when there is an answer.
+        # While the other side looks for it. But what this host has is not given up for something that nobody has: it
+        # gets another size, or other bytes, only when there is an answer. Nor is anybody kept from it for long.
         writing = self._act(region, begin) if region.size == source.size else None
         try:
+            if writing is not None and not line.is_answered_soon():
+                writing.leave()
+                writing = None
             answer = line.hear_answer()
             if answer != source.size:
-                return self._is_refused(source, answer)
+                return self._is_refused(source, answer), False
             writing = writing or self._act(region, begin)
             if writing is None:
-                return False
+                return False, False
             self._receive(line, writing)
         finally:
             if writing is not None:
                 writing.leave()
-        return True
+        return True, True
 
     def _is_refused(self, source: Where, answer: int | Lack) -> bool:
         """Ask one no more that has it not; tell whether it has said so, and nothing else comes."""

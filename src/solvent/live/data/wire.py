@@ -157,7 +157,6 @@ class Line:
     def hear_answer(self) -> int | Lack:
         """Hear a number, or why there is none."""
         head = bytearray(_HEAD.size)
-        self._look_out()
         self.fill(head)
         is_there, number = _HEAD.unpack(head)
         if is_there:
@@ -243,8 +242,8 @@ class Line:
         is_same, checksum = _TRAILER.unpack(trailer)
         return bool(is_same), checksum
 
-    def _look_out(self) -> None:
-        """Wait for what comes very soon, without sleeping.
+    def is_answered_soon(self) -> bool:
+        """Wait for what comes very soon, without sleeping; tell whether it has come.
 
         Who sleeps is woken late, and whoever answers is often put on the processor that has become free, where they
         would then take turns.
@@ -256,7 +255,8 @@ class Line:
                 continue
             except OSError as error:
                 raise Broken(_words(error, self._seconds)) from error
-            return
+            return True
+        return False
 
     def _sleep_until(self, count: int) -> None:
         """Have the system wake who waits here when so many bytes have come, and not for each packet."""
