@@ -200,15 +200,12 @@ def with_memory(
 
 
 _PART_LEAVES = [(1, Request(claim=_FIRST)), (1, Leave())]
-_BOTH_LEAVE = [(1, Leave()), (2, Request(claim=_SECOND)), (2, Leave())]
+_ONE_HOST = partial(with_memory, [*_PART_LEAVES, (0, Request())], hosts=(0, 0))
+_TWO_HOSTS = partial(with_memory, [*_PART_LEAVES, (2, Request())], hosts=(0, 1, 0))
+_BOTH_LEAVE = partial(with_memory, [(1, Leave()), (2, Request(claim=_SECOND)), (2, Leave())], hosts=(0, 1, 1), holder=1)
 
 MEMORY: Mapping[str, Callable[[], Model]] = {
-    "memory-parts": partial(
-        with_memory,
-        [*_PART_LEAVES, (0, Request())],
-        hosts=(0, 0),
-        title="who has written a part leaves, and another one claims all",
-    ),
+    "memory-parts": partial(_ONE_HOST, title="who has written a part leaves, and another one claims all"),
     "memory-parts-third": partial(
         with_memory,
         [*_PART_LEAVES, (2, Request(claim=_READ))],
@@ -216,42 +213,30 @@ MEMORY: Mapping[str, Callable[[], Model]] = {
         title="the same, and a third one reads",
     ),
     "memory-hosts": partial(
-        with_memory,
-        [*_PART_LEAVES, (2, Request())],
-        hosts=(0, 1, 0),
+        _TWO_HOSTS,
         title="who has written a part on another host leaves, while its data is fetched to where one writes",
     ),
     "memory-hosts-parts": partial(
-        with_memory,
         _BOTH_LEAVE,
-        hosts=(0, 1, 1),
-        holder=1,
         title="who has the data on another host leaves, and so does who changes a part of it there",
     ),
 }
 
 MEMORY_BROKEN: Mapping[str, Callable[[], Model]] = {
     "merges-first": partial(
-        with_memory,
-        [*_PART_LEAVES, (0, Request())],
-        hosts=(0, 0),
+        _ONE_HOST,
         desk=broken_data.MergesFirst,
         is_stopped=False,
         is_merged=True,
         title="who is entrusted makes a version of its own of all parts, and then asks the lock",
     ),
     "fetches-on": partial(
-        with_memory,
-        [*_PART_LEAVES, (2, Request())],
-        hosts=(0, 1, 0),
+        _TWO_HOSTS,
         is_stopped=False,
         title="data is still being fetched to where somebody else writes",
     ),
     "takes-any-word": partial(
-        with_memory,
         _BOTH_LEAVE,
-        hosts=(0, 1, 1),
-        holder=1,
         desk=broken_data.TakesAnyWord,
         title="what was fetched before counts for what was changed since",
     ),

@@ -141,7 +141,7 @@ class Region:
     def read(self, version: int, *, offset: int = 0, length: int | None = None) -> memoryview:
         """Give a read-only view of a version, mapped and not copied; it holds until the next one is written."""
         self.check(version, offset=offset, length=length)
-        return self._memory.view(*stretch_of(self.sheet, offset, length)).toreadonly()
+        return self.look(offset=offset, length=length)
 
     def look(self, *, offset: int = 0, length: int | None = None) -> memoryview:
         """Give a read-only view without a look at versions, for who knows which stretch has which."""
