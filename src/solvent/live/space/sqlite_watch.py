@@ -1,8 +1,9 @@
 """Notices that something changed in a space's file, whoever changed it.
 
 SQLite has a number that changes with every transaction of anybody else; asking for it costs some microseconds. It is
-asked for every millisecond while something goes on, and less and less often when nothing does. When it has changed,
-only what is new since then is looked at, so that those who watch different things do not wake each other.
+asked for every millisecond while what is watched changes, every few milliseconds while only other things do, and less
+and less often when nothing does: who waits for the end of a run takes no time from those that work at it. When it has
+changed, only what is new since then is looked at, so that those who watch different things do not wake each other.
 """
 
 from __future__ import annotations
@@ -19,15 +20,14 @@ if TYPE_CHECKING:
 
     from solvent.live.space.sqlite_file import SqliteFile
 
-PAUSE_MIN, PAUSE_MAX = 0.001, 0.02
+PAUSE_MIN, PAUSE_OF_OTHERS_MAX, PAUSE_MAX = 0.001, 0.004, 0.02
 PAUSE_GROWTH = 1.25
 LOOKED_AT_MAX = 1000
 """New records that are looked at; when there are more, something is taken to have changed."""
 
 _VERSION = "PRAGMA data_version"
-_RECORDS = (
-    "SELECT position, name FROM records JOIN logs ON number = log WHERE position > ? ORDER BY position DESC LIMIT ?"
-)
+_RECORDS = "SELECT position, log FROM records WHERE position > ? ORDER BY position DESC LIMIT ?"
+_NAME = "SELECT name FROM logs WHERE number = ?"
 _KEYS = "SELECT revision, key FROM keys WHERE revision > ? ORDER BY revision DESC LIMIT ?"
 
 
@@ -45,6 +45,8 @@ class SqliteWatch(Watch):
         self._checks_at = 0.0
         self._connection: sqlite3.Connection | None = None
         self._version = -1
+        #: Whether the logs of these numbers are watched.
+        self._meant = dict[int, bool]()
         self._position, self._revision = file.read(_newest)
         self._connection = file.take()
 
@@ -82,8 +84,8 @@ class SqliteWatch(Watch):
                     self._look_after_file()
                     return False
                 self._file.check()
-                self._pause = PAUSE_MIN
                 is_changed = self._look(self._connection)
+                self._pause = PAUSE_MIN if is_changed else min(self._pause, PAUSE_OF_OTHERS_MAX)
             except sqlite3.OperationalError as error:
                 if self._file.is_busy(error):
                     # Somebody recovers the file after a crash; the version is asked for again.
@@ -110,7 +112,17 @@ class SqliteWatch(Watch):
             self._revision = keys[0][0]
         if max(len(records), len(keys)) >= LOOKED_AT_MAX:
             return True
-        return any(is_within(name, self._scopes) for _, name in (*records, *keys))
+        if any(is_within(key, self._scopes) for _, key in keys):
+            return True
+        return any(self._is_meant(connection, log) for log in {log for _, log in records})
+
+    def _is_meant(self, connection: sqlite3.Connection, log: int) -> bool:
+        found = self._meant.get(log)
+        if found is None:
+            row = connection.execute(_NAME, (log,)).fetchone()
+            # A log that is not there is damage, which whoever reads is told of.
+            found = self._meant[log] = row is None or is_within(row[0], self._scopes)
+        return found
 
 
 def _newest(connection: sqlite3.Connection) -> tuple[int, int]:
