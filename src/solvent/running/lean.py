@@ -11,11 +11,11 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from solvent.chemistry.molecule import Symbol
+from solvent.chemistry.solution import Solution
 from solvent.engine.batches import pack
 
 if TYPE_CHECKING:
     from solvent.chemistry.molecule import Molecule
-    from solvent.chemistry.solution import Solution
 
 AWAKE_MAX = 1_000
 _DST = Symbol("DST")
@@ -30,6 +30,8 @@ class Lean:
         molecules = solution.fresh
         self._asleep = {one[0]: one for one in molecules if type(one) is tuple and one[0] in names}
         solution.fresh = [one for one in molecules if type(one) is not tuple or one[0] not in names]
+        #: How many tasks have not passed everything on.
+        self.undone = sum(type(one) is tuple and type(one[1]) is Solution for one in molecules)
         self._called: deque[Molecule] = deque()
         self._awake = 0
 
@@ -43,11 +45,15 @@ class Lean:
 
     def finish(self, task: Solution) -> bool:
         """Pack a task that has passed everything on, and let the next one in; say whether there was one."""
-        if task.inert and all(len(part[1]) == 0 for part in task if type(part) is tuple and part[0] is _DST):
-            pack(task)
-            self._awake = max(0, self._awake - 1)
-            return self.let_more_in(1)
-        return False
+        if not task.inert:
+            return False
+        for part in task:
+            if type(part) is tuple and part[0] is _DST and len(part[1]):
+                return False
+        pack(task)
+        self.undone -= 1
+        self._awake = max(0, self._awake - 1)
+        return self.let_more_in(1)
 
     def let_more_in(self, number: int) -> bool:
         """Let some tasks in that wait for it; say whether there were any."""

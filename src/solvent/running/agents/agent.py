@@ -8,6 +8,7 @@ this order, and only then make their calls. An append that the space refuses mea
 
 from __future__ import annotations
 
+import math
 import time
 from contextlib import suppress
 from functools import partial
@@ -286,7 +287,8 @@ class Agent:
         for place, case in list(touched.items()):
             self._try(case, place, place.go, touched)
             if place.is_idle and place.is_fresh:
-                self._endings.idle[place] = time.monotonic(), case
+                # Where something may still come, it may come in a moment.
+                self._endings.idle[place] = -math.inf if place.is_done else time.monotonic(), case
 
     def _try(self, case: Case, place: Place, do: Callable[[], None], touched: dict[Place, Case]) -> None:
         """Let something happen at a place; what cannot be is the end of its run, and not of this agent."""

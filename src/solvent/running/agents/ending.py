@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from solvent.running.agents.telling import Teller
 
 IDLE_SECONDS = 0.02
-"""How long nothing must have happened at a place before that is told."""
+"""How long nothing must have happened at a place before that is told, unless all that is to be done there is done."""
 MOVED = "R402"
 """The code of what says that another agent has the place."""
 

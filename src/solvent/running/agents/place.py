@@ -203,6 +203,11 @@ class Place(CallingRun):
         """Whether nothing more can happen here unless a letter comes."""
         return not self._out and not self.reactor.flights
 
+    @property
+    def is_done(self) -> bool:
+        """Whether nothing more can happen here, whatever comes: all tasks have passed on what they have."""
+        return self._lean is not None and not self._lean.undone
+
     def abandon(self) -> None:
         """Do nothing any more: another agent has the place, or nobody."""
         self._ended = [

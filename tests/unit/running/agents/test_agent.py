@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from solvent.running.agents import ending
 from solvent.running.agents.following import Following
 from solvent.running.agents.offers import Offers, offers_of
 from solvent.running.agents.plans import SUBMITTED, key_of, log_to, plan_of, report_of, submit
@@ -54,6 +55,14 @@ def test_agents_come_to_what_one_process_comes_to(space: Space) -> None:
     assert run_by_agents(space, "r1", many=2).state == "done"
     report, alone = report_at_end(space, "r1", adaptive()), run_workflow(adaptive())
     assert (report.results, report.states, report.calls) == (alone.results, alone.states, alone.calls)
+
+
+def test_places_at_which_all_is_done_wait_for_nothing(space: Space, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run whose tasks are done ends at once: nobody waits whether more comes to a place that needs no more."""
+    monkeypatch.setattr(ending, "IDLE_SECONDS", 1e6)
+    flow = workflow(Task("one", "add", (Value(1),)), Task("two", "add", (Result("one"), Value(1))))
+    submit(space, "r1", flow, {})
+    assert run_by_agents(space, "r1", many=2).state == "done"
 
 
 def test_a_condition_by_function_is_asked(space: Space) -> None:
