@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, assume, given, note
 from hypothesis import strategies as st
 
 import solvent
-from solvent.engine import reactor, registry, sweep
+from solvent.engine import reactor, sweep
 from tests.property.amounts import examples
 from tests.property.oracle import TooMany, search, state_key
 from tests.property.strategies import programs
@@ -28,7 +28,7 @@ def eager(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
     if request.param == "eager":
         monkeypatch.setattr(sweep, "SIZE_MIN", 2)
         monkeypatch.setattr(sweep, "_SETTLED_SHARE", 10**9)
-        monkeypatch.setattr(registry, "_VISITS_MIN", 0)
+        monkeypatch.setattr(reactor, "VISITS_MIN", 0)
         monkeypatch.setattr(reactor, "_QUEUED_MIN", 0)
         monkeypatch.setattr(reactor, "_PORTION", 2)
         monkeypatch.setattr(reactor, "_FEW", 0)

@@ -50,7 +50,9 @@ class Solution:
 
     def add(self, molecule: Molecule, count: int = 1) -> None:
         """Put a molecule in, `count` times."""
-        self.fresh += [molecule, *(copied(molecule) for _ in range(count - 1))] if count > 0 else []
+        if count > 0:
+            self.fresh.append(molecule)
+            self.fresh += [copied(molecule) for _ in range(count - 1)] if count > 1 else ()
         self.inert = False
 
     def extend(self, molecules: Iterable[Molecule]) -> None:

@@ -137,6 +137,21 @@ class Builder:
             code.line(text)
         return items, products
 
+    def handed_back(self, active: Element, items: list[str]) -> tuple[str, str] | None:
+        """Give the product that is the molecule in hand with less in it, if there is one, and its solution."""
+        for node in self.plan.product:
+            site = self.reuse.only_loses(active, node)
+            if site is not None:
+                assert isinstance(node, TupleNode)
+                text = ", ".join(
+                    site.solution if isinstance(part, SolutionNode) else self.writer.write(part).text
+                    for part in node.parts
+                )
+                # What is needed in another product, too, may be a copy in this one.
+                if f"({text})" in items:
+                    return f"({text})", site.solution
+        return None
+
     def _kind(self, node: Expression) -> type | None:
         return self.writer.write(node).kind
 

@@ -182,8 +182,12 @@ class Entry:
         """Say whether its reaction can happen in the search itself: it waits for nothing and ends no rule."""
         return not (self.one_shot or self.code.is_late or self.code.is_async)
 
-    def prepare_attempt(self, store: Store, scan: Callable[[Row], Any], solution: Solution) -> Callable[[Any], Any]:
-        """Compile the search that makes its reaction happen, and give it for a store."""
+    def prepare_attempt(
+        self, store: Store, scan: Callable[[Row], Any], solution: Solution
+    ) -> Callable[[Any], Any] | None:
+        """Compile the search that makes its reaction happen, and give it for a store; None where it cannot."""
+        if not self.can_attempt():
+            return None
         search = self.code.search(self.element, reacts=True)
         self.attempt = search(store, self.cell, scan, self.rule, solution)
         return self.attempt

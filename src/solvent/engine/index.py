@@ -143,10 +143,15 @@ class Store(Registry):
             cell: Cell = EndlessCell(molecule)
         else:
             cell = Cell(molecule)
+        buckets = self._buckets
         if kind is tuple:
-            bucket = self._buckets.get((len(molecule), molecule[0])) or self._bucket(len(molecule))
+            shape = (len(molecule), molecule[0])
+            bucket = buckets.get(shape)
+            if bucket is None:
+                # A first part that a rule names gets its bucket at once, so that nothing has to move there later.
+                bucket = self._bucket(shape if shape in self.heads else shape[0])
         else:
-            bucket = self._buckets.get(kind) or self._bucket(kind)
+            bucket = buckets.get(kind) or self._bucket(kind)
         bucket.row.append(cell)
         for key_of, table in bucket.keyed:
             key = key_of(molecule)
@@ -256,6 +261,11 @@ class Store(Registry):
     def lookup(self, size: int, positions: tuple[Any, ...], key: Any) -> Row | None:
         """Give the tuples of a length with certain parts, whatever they begin with."""
         found = self.index(size, positions).get(key)
+        if positions[0] == 0:
+            # Those that begin with it stand together, or with all others of their length.
+            headed = (size, key if len(positions) == 1 else key[0])
+            others = self.index(headed, positions).get(key) if headed in self._buckets else None
+            return [*found, *others] if found and others else found or others
         for shape in self._buckets:
             if type(shape) is tuple and shape[0] == size:
                 break
@@ -299,6 +309,12 @@ class Store(Registry):
         """Settle molecules that are known not to react."""
         for molecule in molecules:
             self.add(molecule)
+
+    def molecules(self) -> list[Molecule]:
+        """Give every molecule, as iteration does."""
+        if self.has_endless or self.queues:
+            return list(self)
+        return [cell.molecule for bucket in self._buckets.values() for cell in bucket.row if cell.alive]
 
     def cells(self) -> Iterator[Cell]:
         """Give every living cell."""

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from solvent.engine.plan import Element, Site
 
 _BLOCKS_MAX = 15
+AGAIN = 2
+"""What an attempt gives if its reaction has put the molecule in hand back with less in it, and nothing in it reacts."""
 
 
 class Matcher(Taker):
@@ -91,8 +93,15 @@ class Matcher(Taker):
 
     def _write_reaction(self, active: Element | None) -> None:
         code = self.code
-        others, products = Builder(code, self.plan, self.functions).write_inline(active)
-        if len(others) == 1 and not others[0].startswith("*"):
+        builder = Builder(code, self.plan, self.functions)
+        others, products = builder.write_inline(active)
+        is_visit = self.visited is not None
+        back = None if active is None or self.goes_on or is_visit else builder.handed_back(active, others)
+        if back is not None:
+            left = ", ".join(other for other in others if other != back[0])
+            code.line(f"again = {back[1]}.inert")
+            code.line(f"solution.fresh += [{left}] if again else [{', '.join(others)}]")
+        elif len(others) == 1 and not others[0].startswith("*"):
             code.line(f"solution.fresh.append({others[0]})")
         elif others:
             code.line(f"solution.fresh += [{', '.join(others)}]")
@@ -102,7 +111,7 @@ class Matcher(Taker):
         onward.write(products, gone, self._reusable(gone))
         self.consulted |= onward.consulted
         if not self.goes_on:
-            code.line("return True")
+            code.line("return True" if back is None else f"return {AGAIN} if again else True")
 
     def _reusable(self, gone: list[Element]) -> list[Element]:
         """Give the reactants whose cells a product may take: no loop may go on with what it found there."""

@@ -24,6 +24,7 @@ from solvent.engine.compile import Entry, entries_of
 from solvent.engine.failure import reaction_failed
 from solvent.engine.index import Store
 from solvent.engine.reaction import POLL_MASK, Flight, Reacting, Stopped, took_any
+from solvent.engine.registry import VISITS_MIN
 from solvent.engine.support import store_of
 from solvent.engine.sweep import sweep
 from solvent.engine.visit import make_visit
@@ -39,6 +40,8 @@ _POLL_EVERY = 256
 _QUEUED_MIN = 256
 _PORTION = 128
 _FEW = 16
+_IN_A_ROW = range(64)
+"""How often a molecule that is put back with less in it (`AGAIN`) is tried before others have their turn."""
 
 
 class Reactor(Reacting):
@@ -63,7 +66,9 @@ class Reactor(Reacting):
             return
         if level > LEVELS_MAX:
             raise LimitReached("H503", f"solutions are nested more than {LEVELS_MAX} levels deep")
-        store = store_of(solution)
+        store: Any = solution.settled
+        if store is None:
+            store = store_of(solution)
         if store.untried:
             # A stepper settled these without trying them against each other.
             solution.fresh = [*store, *solution.fresh]
@@ -138,13 +143,12 @@ class Reactor(Reacting):
     def _try_molecules(self, solution: Solution, store: Store, molecules: list[Molecule], level: int) -> None:
         """Try molecules one by one; this loop is what a run spends its time in."""
         entries_for, add, enter, is_watched = store.entries_for, store.add, self._enter_by, self._is_watched
-        fast = store.fast.get
+        fast = store.fast.get if store.fast and not is_watched else None
         entry: Any = None
         may_nest = len(molecules) <= _FEW or not are_flat(molecules)
         left = iter(molecules)
         active: Any = _PLACED
-        is_slow = False
-        until_poll = _POLL_EVERY
+        is_slow, until_poll = False, _POLL_EVERY
         try:
             for active in left:
                 is_slow = False
@@ -155,34 +159,40 @@ class Reactor(Reacting):
                 if may_nest and type(active) not in ATOMS and not self._is_ready(solution, active, level):
                     solution.waiting[id(active)] = active
                     continue
-                if type(active) is tuple and not is_watched:
+                if fast is not None and type(active) is tuple:
                     entry = None
                     visit = fast((len(active), active[0]))
                     if visit is not None:
                         visit(active)
                         continue
                 entries = entries_for(active)
-                for entry in entries:
-                    if not entry.cell.alive or (entry.needs and not store.holds(entry.needs)):
-                        continue
-                    attempt = entry.attempt
-                    if attempt is None and entry.can_attempt():
-                        attempt = entry.prepare_attempt(store, self.scan, solution)
-                    if attempt is None or is_watched or store.has_endless:
-                        is_slow = True
-                        if enter(entry, solution, store, active):
+                for _ in _IN_A_ROW:
+                    for entry in entries:
+                        if not entry.cell.alive or (entry.needs and not store.holds(entry.needs)):
+                            continue
+                        attempt = entry.attempt or entry.prepare_attempt(store, self.scan, solution)
+                        if attempt is None or is_watched or store.has_endless:
+                            is_slow = True
+                            found = enter(entry, solution, store, active)
+                        else:
+                            found = attempt(active)
+                        if found:
                             break
-                    elif attempt(active):
+                    else:
+                        add(active)
+                        break
+                    if found is True:
                         break
                 else:
-                    add(active)
+                    solution.fresh.append(active)
                 if type(active) is tuple and not is_watched:
-                    store.note_fast(active, entries, solution, make_visit)
+                    store.visits += 1
+                    if store.visits >= VISITS_MIN:
+                        store.note_fast(active, entries, solution, make_visit)
+                        fast = store.fast.get
         except BaseException as error:
-            if entry is None and active is not _PLACED:
-                entry = _culprit(entries_for(active), error)
-            failure = self._failure(error, entry, active, solution, store)
             is_placed = active is _PLACED or (is_slow and self._placed == self._turn)
+            failure = self._broken_off(error, entry, active, solution, store)
             solution.fresh = [*([] if is_placed else [active]), *left, *solution.fresh]
             if failure is error:
                 raise
@@ -228,8 +238,7 @@ class Reactor(Reacting):
                 active = _PLACED
                 self._poll()
         except BaseException as error:
-            entry = None if active is _PLACED else _culprit(store.entries_for(active), error)
-            failure = self._failure(error, entry, active, solution, store)
+            failure = self._broken_off(error, None, active, solution, store)
             solution.fresh = [*([] if active is _PLACED else [active]), *left, *solution.fresh]
             if failure is error:
                 raise
@@ -237,6 +246,14 @@ class Reactor(Reacting):
         finally:
             self.reactions += store.reactions
             store.reactions = 0
+
+    def _broken_off(
+        self, error: BaseException, entry: Entry | None, active: Any, solution: Solution, store: Store
+    ) -> BaseException:
+        """Give the error to raise for one that came while a molecule was tried, by an entry if that is known."""
+        if entry is None and active is not _PLACED:
+            entry = _culprit(store.entries_for(active), error)
+        return self._failure(error, entry, active, solution, store)
 
     def _failure(
         self, error: BaseException, entry: Entry | None, molecule: Molecule, solution: Solution, store: Store
@@ -255,8 +272,12 @@ class Reactor(Reacting):
         """Run the solutions inside a molecule; say whether all of them are inert."""
         ready = True
         subs: Any
-        if type(molecule) is tuple and len(molecule) == 2 and type(molecule[1]) is Solution:
-            subs = molecule[1:] if type(molecule[0]) in ATOMS else sub_solutions(molecule)
+        if type(molecule) is tuple:
+            subs = [part for part in molecule if type(part) not in ATOMS]
+            if not subs:
+                return True
+            if len(subs) > 1 or type(subs[0]) is not Solution:
+                subs = sub_solutions(molecule)
         else:
             subs = sub_solutions(molecule)
         for sub in subs:

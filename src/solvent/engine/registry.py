@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from solvent.engine.index import Cell
 
 _HEADS = frozenset({Symbol, str, int})
-_VISITS_MIN = 100
+VISITS_MIN = 100
+"""How many tuples must have been tried in a store before it pays to write a function that visits one."""
 # Never written to.
 _NONE: dict[Any, Any] = {}
 _NO_KEYS: frozenset[Any] = frozenset()
@@ -34,7 +35,7 @@ class Registry:
         self.late: Sequence[Entry] = ()
         self.has_endless = False
         # For molecules of a key: the function that does all there is to do with one (see `visit`), and how often
-        # none was at hand: for a few molecules it would not pay to make one.
+        # none was at hand.
         self.fast: dict[Any, Callable[[Molecule], Any]] = _NONE
         self.visits = 0
         # The lengths and first parts, and the constants, that patterns name.
@@ -144,8 +145,7 @@ class Registry:
         self, molecule: Molecule, entries: tuple[Entry, ...], solution: Solution, make_visit: Callable[..., Any]
     ) -> None:
         """Remember how to visit molecules like this one, if each entry is ready and none can end a rule."""
-        self.visits += 1
-        if self.visits < _VISITS_MIN or self.rules is _NONE:
+        if self.rules is _NONE:
             return
         head = molecule[0]
         key = (len(molecule), head)

@@ -61,6 +61,28 @@ class Reuse:
             found = reused[0]
         return found
 
+    def only_loses(self, element: Element, item: Expression) -> Site | None:
+        """Give the solution in a tuple that loses molecules, at any depth, and gains none, if that is all that happens.
+
+        The product is then the molecule that was taken, and as often as it reacts so it has less in it.
+        """
+        pattern = element.pattern
+        if not isinstance(pattern, TuplePattern) or not isinstance(item, TupleNode):
+            return None
+        if len(pattern.parts) != len(item.parts):
+            return None
+        found: Site | None = None
+        for part, node in zip(pattern.parts, item.parts, strict=True):
+            if says(part, node):
+                continue
+            site, new = self.reused.get(id(node), (None, []))
+            if found is not None or site is None or not all(id(one) in self.staying for one in new):
+                return None
+            if not isinstance(part, SolutionPattern) or self.plan.site_of_pattern[id(part)] is not site:
+                return None
+            found = site
+        return found if found is not None and not all(one.kept for one in found.elements) else None
+
     def _plan_reuse(self, nodes: Iterable[Expression]) -> None:
         """Decide which solutions of the product are changed in place, before anything counts as used."""
         for node in nodes:

@@ -158,14 +158,17 @@ class Taker:
         site = self.plan.site_of_pattern[id(pattern)]
         self.require(f"type({text}) is _Solution and {text}.inert")
         self.code.line(f"{site.solution} = {text}")
-        self.code.line(f"{site.store} = _store({text})")
+        # As `_store` and `Store.size` do, which are asked for each molecule that is tried.
+        self.code.line(f"{site.store} = {text}.settled")
+        self.code.line(f"if {site.store} is None: {site.store} = _store({text})")
+        size = f"{site.store}.births - {site.store}.deaths"
         least = len(site.elements) + any(rest.at_least_one for rest in site.rests)
         if site.rests:
             # Of an endless molecule there are always as many as patterns, and more.
-            self.require(f"{site.store}.size >= {least} or {site.store}.has_endless") if least else None
+            self.require(f"{size} >= {least} or {site.store}.has_endless") if least else None
         else:
             # And never exactly as many.
-            self.require(f"{site.store}.size == {least} and not {site.store}.has_endless")
+            self.require(f"{size} == {least} and not {site.store}.has_endless")
         self.goals += site.elements
 
     def require(self, test: str) -> None:

@@ -6,6 +6,8 @@ import pytest
 
 import solvent
 from solvent.chemistry import Functions, Solution
+from solvent.engine.reaction import Stopped
+from solvent.engine.reactor import Reactor
 from tests.unit.engine.soup import final, finals
 
 SEEDS = (None, 1, 2)
@@ -106,6 +108,34 @@ def test_late_rest_of_at_least_one() -> None:
 def test_late_rule_takes_other_rules() -> None:
     """The rest of a solution has the other rules in it, which go on where they are put."""
     assert finals("<1, 2, A, (sum = replace x::int, y::int by x + y), replace-one A, ?w by <w>>") == {"<<3, sum>>"}
+
+
+# --- Molecules that are put back with less in them.
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_molecule_hands_out_all_it_holds(seed: int | None) -> None:
+    """A molecule that is put back with less in it reacts until it holds nothing more, however much it held."""
+    held = ", ".join(map(str, range(150)))
+    text = f"<T : <{held}>, (r = replace t : <x, ?w> by t : <w>, x)>"
+    assert final(text, seed=seed) == f"<{held}, T:<>, r>"
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_rules_that_came_before_see_that_a_molecule_holds_less(seed: int | None) -> None:
+    """A molecule that holds less is tried by all rules again, also by those that did not want it before."""
+    rules = "(last = replace t : <A> by DONE : t), (less = replace t : <B, ?w> by t : <w>, B)"
+    assert final(f"<T : <A, B, B>, {rules}>", seed=seed) == "<B, B, DONE:T, last, less>"
+
+
+def test_an_endless_supply_in_a_molecule_keeps_nobody_from_reacting() -> None:
+    """One molecule that hands out for ever leaves others their turn, and can be stopped."""
+    looks = iter(range(5))
+    text = "<T : <7^inf>, 1, 2, (replace t : <x, ?w> by t : <w>, A : x), replace x::int, y::int by x + y>"
+    solution = solvent.parse(text).solution()
+    with pytest.raises(Stopped):
+        Reactor(should_stop=lambda: next(looks, None) is None).run(solution)
+    assert 3 in solution
 
 
 # --- Endless molecules.
