@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
@@ -163,11 +163,14 @@ def test_bytes_that_were_written_while_they_were_sent_are_not_believed(
     where = one.where("m")
     real = Line.send_piece
 
-    def send_piece(line: Line, piece: memoryview, *, size: int | None) -> None:
-        real(line, piece, size=size)
-        if region.version == 1:
-            with region.write(2) as writing:
-                writing.view[:] = bytes(len(CONTENT))
+    def send_piece(line: Line, piece: memoryview, *, is_still: Callable[[], bool], **options: Any) -> bool:
+        def is_still_after_all() -> bool:
+            if region.version == 1:
+                with region.write(2) as writing:
+                    writing.view[:] = bytes(len(CONTENT))
+            return is_still()
+
+        return real(line, piece, is_still=is_still_after_all, **options)
 
     monkeypatch.setattr(Line, "send_piece", send_piece)
     assert _code(lambda: other.get(where, options=SMALL)) == "D201"

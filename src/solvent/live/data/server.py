@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import socket
 import threading
-import zlib
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from solvent.errors import DataGone, Misuse, NodeProblem, SolventError
@@ -140,15 +140,13 @@ class Server:
             return
         if not len(view):
             line.say_size(sheet.size)
+        is_still = partial(_is_still, region, want, sheet)
         with view:
             for start in range(0, len(view), piece):
+                size = None if start else sheet.size
                 with view[start : start + piece] as stretch:
-                    checksum = zlib.crc32(stretch) if want.has_checksum else 0
-                    line.send_piece(stretch, size=None if start else sheet.size)
-                is_same = _is_still(region, want, sheet)
-                line.send_trailer(is_same=is_same, checksum=checksum)
-                if not is_same:
-                    return
+                    if not line.send_piece(stretch, size=size, is_still=is_still, has_checksum=want.has_checksum):
+                        return
 
 
 def _is_still(region: Region, want: Want, before: Sheet) -> bool:

@@ -23,6 +23,7 @@ from __future__ import annotations
 import socket
 import struct
 import sys
+import zlib
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
@@ -51,6 +52,7 @@ _ALL = socket.MSG_WAITALL
 _LOOK = socket.MSG_DONTWAIT | socket.MSG_PEEK
 _LOOKS_MAX = 100
 _ONE = bytearray(1)
+_LAST_BYTES = 32 * 1024
 _BATCH_BYTES = 256 * 1024
 #: Linux makes its window wide enough for so many bytes, and wakes early where it cannot.
 _CAN_BATCH = sys.platform == "linux"
@@ -192,22 +194,33 @@ class Line:
         except OSError as error:
             raise Broken(_words(error, self._seconds)) from error
 
-    def send_piece(self, piece: memoryview, *, size: int | None) -> None:
-        """Send a piece, the first with the answer that the resource is there and has this size; a trailer follows."""
-        if size is None:
-            self.send(piece, is_more_to_come=True)
-            return
-        head = _HEAD.pack(1, size)
+    def send_piece(
+        self, piece: memoryview, *, size: int | None, is_still: Callable[[], bool], has_checksum: bool = False
+    ) -> bool:
+        """Send a piece, the first with the answer that the resource is there and has this size; tell how it went.
+
+        Whether it is what it was before is asked when nothing of it is read any more. Its last bytes are copied for
+        that, so that they and the trailer are sent together: whoever waits is woken once.
+        """
+        checksum = zlib.crc32(piece) if has_checksum else 0
+        early = max(0, len(piece) - _LAST_BYTES)
+        with piece[:early] as most:
+            if size is not None:
+                self._send_both(_HEAD.pack(1, size), most, flags=_MORE)
+            elif early:
+                self.send(most, is_more_to_come=True)
+        last, is_same = bytes(piece[early:]), is_still()
+        self._send_both(last, _TRAILER.pack(is_same, checksum))
+        return is_same
+
+    def _send_both(self, first: bytes, second: bytes | memoryview, *, flags: int = 0) -> None:
+        """Send two things, by one call of the system's if that takes all of it."""
         try:
-            sent = self._socket.sendmsg((head, piece), (), _MORE)
+            sent = self._socket.sendmsg((first, second), (), flags)
         except OSError as error:
             raise Broken(_words(error, self._seconds)) from error
-        for rest in _behind((head, piece), sent):
-            self.send(rest, is_more_to_come=True)
-
-    def send_trailer(self, *, is_same: bool, checksum: int) -> None:
-        """Say how it went, after a piece."""
-        self.send(_TRAILER.pack(is_same, checksum))
+        for rest in _behind((first, second), sent):
+            self.send(rest, is_more_to_come=bool(flags))
 
     def fill(self, *places: bytearray | memoryview) -> None:
         """Receive as many bytes as some places in memory have room for, right into them."""
