@@ -84,7 +84,7 @@ def test_stuck_run_says_who_waits(tmp_path: Path) -> None:
     assert "\n  `D` waits for `C`; `B` has arrived\n" in result.err
     as_json = solvent("run", file, "--format", "json")
     assert (as_json.code, as_json.json["stuck"]) == (1, ["`D` waits for `C`; `B` has arrived"])
-    assert as_json.err.startswith("error[W203]")
+    assert as_json.err.startswith('{"error": {"code": "W203", ')
 
 
 def test_case_that_is_ended(tmp_path: Path) -> None:

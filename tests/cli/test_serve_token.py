@@ -36,7 +36,7 @@ def test_a_node_tells_what_happens_and_leaves_when_it_is_stopped() -> None:
     process.send_signal(signal.SIGINT)
     rest, complaint = process.communicate(timeout=60)
     seen += _events(rest)
-    assert (process.returncode, complaint) == (3, "node 0 stopped\n")
+    assert (process.returncode, complaint) == (3, '{"note": {"message": "node 0 stopped"}}\n')
     assert [event["event"] for event in seen[:2]] == ["began", "ring"]
     assert seen[-1]["event"] == "ended"
     assert {"event": "heard", "place": 0, "origin": 0, "data": "hello"}.items() <= next(
@@ -65,7 +65,7 @@ def test_a_whole_ring_shows_the_token_move_and_be_found_again() -> None:
         seen.append(json.loads(process.stdout.readline()))
     process.send_signal(signal.SIGINT)
     _, complaint = process.communicate(timeout=60)
-    assert (process.returncode, complaint) == (3, "the ring stopped\n")
+    assert (process.returncode, complaint) == (3, '{"note": {"message": "the ring stopped"}}\n')
     killed = next(event["node"] for event in seen if event["event"] == "killed")
     assert next(event["node"] for event in seen if event["event"] == "back") != killed
 

@@ -60,9 +60,9 @@ def test_a_failing_run_says_how_to_see_it_again(capsys: pytest.CaptureFixture[st
     assert main(words) == 1
     said = capsys.readouterr().err
     assert "it is not so that matches are short" in said
-    line = said.splitlines()[-1].partition("the same run again: ")[2]
+    line = json.loads(said)["error"]["details"][-1].partition("the same run again: ")[2]
     assert line.startswith("solvent simulate tennis --ms-max 40 --throws=50 --runs 1 --seed ")
-    assert main(shlex.split(line)[1:]) == 1
+    assert main([*shlex.split(line)[1:], "--format=json"]) == 1
     assert capsys.readouterr().err == said
 
 

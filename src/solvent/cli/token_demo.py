@@ -17,8 +17,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from solvent.cli.render import complain
+from solvent.cli.render import complain, show_error
 from solvent.cli.token_view import view_of
+from solvent.errors import SolventError
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -150,7 +151,17 @@ class _Demo:
                 process.kill()
         await asyncio.gather(*self._reading)
         if self._fault:
-            complain(self._fault.rstrip())
+            _show(self._fault)
+
+
+def _show(said: str) -> None:
+    """Say what a process has said, which told it as JSON."""
+    for line in said.splitlines():
+        try:
+            error = json.loads(line)["error"]
+            show_error(SolventError(error["code"], error["message"], hint=error.get("hint", "")))
+        except (ValueError, KeyError, TypeError):
+            complain(line)
 
 
 def _free_places(count: int) -> str:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from solvent.chemistry.functions import Functions
     from solvent.live import Address, Codec, Transport
     from solvent.live.space.journal import SpaceJournal
+    from solvent.live.space.pulse_process import PulseProcess
     from solvent.live.tls import Tls
     from solvent.running.nodes.control import Part, Status
 
@@ -91,8 +92,12 @@ class Member:
         host: str = "127.0.0.1",
         url: str = "",
         tls: Tls | None = None,
+        pulse: PulseProcess | None = None,
     ) -> None:
-        """`first` is the node it begins with; `url` that of the NATS servers, where nodes talk by them."""
+        """`first` is the node it begins with; `url` that of the NATS servers, where nodes talk by them.
+
+        `pulse` beats for it, whatever functions do; without one a thread does.
+        """
         self.name = name
         self.hosted: dict[int, Hosted] = {}
         self._board = board
@@ -102,7 +107,7 @@ class Member:
         self._host = host
         self._url = url
         self._tls = tls
-        self._pulse = Pulse(board.space, name, ttl=record.ttl)
+        self._pulse = Pulse(board.space, name, ttl=record.ttl, process=pulse)
         self._pulses = Pulses(board.space, ttl=record.ttl)
         self._addresses: dict[NodeId, Address] = {}
         #: Since when nodes could be taken, and until when not again after something went wrong with them.

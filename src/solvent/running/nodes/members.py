@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from solvent.live.space import open_space
+from solvent.live.space.pulse_process import split_off
 from solvent.running.nodes.member import Member
 from solvent.running.nodes.shared import Board
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Container
 
     from solvent.chemistry.functions import Functions
+    from solvent.live.space.pulse_process import PulseProcess
     from solvent.live.tls import Tls
     from solvent.running.nodes.shared import SharedRun
 
@@ -96,7 +98,9 @@ class Forked:
             sys.setrecursionlimit(max(sys.getrecursionlimit(), _FRAMES))
             gc.freeze()
             gc.set_threshold(_YOUNG_MAX, 50, 100)
-            asyncio.run(self._serve(name, first))
+            # Before there are threads: a function that keeps the interpreter's lock must not keep it from being heard.
+            pulse = split_off(self._manner.url, is_durable=self._manner.is_durable)
+            asyncio.run(self._serve(name, first, pulse))
             code = 0
         except BaseException as error:  # noqa: BLE001 - a process of its own; nobody else will tell
             if os.environ.get("SOLVENT_DEBUG"):
@@ -108,7 +112,7 @@ class Forked:
                 sys.stderr.flush()
             os._exit(code)
 
-    async def _serve(self, name: str, first: int | None) -> None:
+    async def _serve(self, name: str, first: int | None, pulse: PulseProcess | None) -> None:
         manner = self._manner
         with open_space(manner.url, is_durable=manner.is_durable) as space:
             member = Member(
@@ -120,6 +124,7 @@ class Forked:
                 host=manner.host,
                 url=manner.url,
                 tls=manner.tls,
+                pulse=pulse,
             )
             loop = asyncio.get_running_loop()
 

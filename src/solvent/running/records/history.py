@@ -65,7 +65,7 @@ def happenings(noted: Iterable[entries.Any], tasks: frozenset[str]) -> Iterator[
 
 def called_again(space: Space, card: RunCard) -> dict[str, int]:
     """Count the calls of each task that were made again, since who had made them before was gone."""
-    return dict(Counter(one.task for one in history(space, card) if one.is_again))
+    return dict(Counter(one.task for one in history(space, card) if one.is_again and one.task))
 
 
 def _answer(entry: Answered, task: str) -> Happening:
