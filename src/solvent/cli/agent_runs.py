@@ -82,7 +82,7 @@ def watch_run(space: Space, run: str, options: Namespace, *, launched: Sequence[
     plan = existing(space, run)
     workflow = workflow_of(space, plan)
     view = view_for(workflow, options, run=run)
-    following, trouble = Following(space, run, workflow, plan.created), _Trouble(space)
+    following, trouble = Following(space, run, workflow, plan.created), _Trouble(space, is_for_agents=not launched)
     try:
         with Watch() as watch, view, space.watch([f"runs/{run}/", FINISHED]) as changes:
             while True:
@@ -105,9 +105,11 @@ def watch_run(space: Space, run: str, options: Namespace, *, launched: Sequence[
 class _Trouble:
     """Tells who watches a run, once, why nothing happens, and when that is over."""
 
-    def __init__(self, space: Space) -> None:
+    def __init__(self, space: Space, *, is_for_agents: bool) -> None:
+        """With `is_for_agents`, also if nobody is there: of agents that were started from here that is known."""
         self._doubts = Doubts(space)
-        self._told = ""
+        self._is_for_agents = is_for_agents
+        self._told = self._back = ""
         self._new_at = time.monotonic()
 
     def look(self, view: View, *, is_new: bool) -> None:
@@ -117,10 +119,15 @@ class _Trouble:
             self._new_at = now
         if now - self._new_at < STILL_SECONDS and not self._told:
             return
-        found = shown(self._doubts.look())
+        if found := shown(self._doubts.look()):
+            found, back = f"{found}; the run goes on when there is room", "there is room again"
+        elif self._is_for_agents and self._doubts.is_nobody_there:
+            found, back = "no agent is alive; the run goes on when one is started", "there are agents again"
+        else:
+            back = ""
         if bool(found) != bool(self._told):
-            view.tell(f"{found}; the run goes on when there is room" if found else "there is room again")
-        self._told = found
+            view.tell(found or self._back)
+        self._told, self._back = found, back
 
 
 def _interrupted() -> int:

@@ -15,14 +15,14 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from solvent.errors import AgentProblem, Conflict, SpaceError, problem_of
+from solvent.errors import Conflict, SpaceError
 from solvent.live.space.leases import BEATS_PER_TTL, Pulse
 from solvent.running.agents.case import Case
-from solvent.running.agents.ending import IDLE_SECONDS, MOVED, Endings
+from solvent.running.agents.ending import IDLE_SECONDS, Endings
 from solvent.running.agents.keeping import Keeper
 from solvent.running.agents.offers import Offers
 from solvent.running.agents.plans import FINISHED, NEWS, OVER, SUBMITTED, ending_of, is_away, log_to, name_from, plan_of
-from solvent.running.agents.refusing import ALL, Refusals
+from solvent.running.agents.refusing import Refusals
 from solvent.running.agents.sharing import Shares
 from solvent.running.agents.telling import Teller
 from solvent.running.agents.troubles import Troubles
@@ -244,7 +244,7 @@ class Agent:
             self._tell.over(run)
 
     def _open(self, run: str) -> None:
-        try:
+        with self._refusals.of(run):
             plan = plan_of(self._space, run)
             if plan is None:
                 # It is about to be submitted, or who was to do it has died.
@@ -254,11 +254,8 @@ class Agent:
             if ending_of(self._space, run):
                 return
             self.cases[run] = case = self._case(run, plan, self._offers, observer=self._observe(run, plan))
-        except Exception as error:  # noqa: BLE001 - as in `_try`
-            self._refusals.say(run, ALL, error)
-            return
-        if case.missing:
-            self._tell.missing(run, case.missing)
+            if case.missing:
+                self._tell.missing(run, case.missing)
 
     def _do(self, touched: dict[Place, Case]) -> None:
         """Let places react, keep what they noted and said, and make their calls."""
@@ -325,10 +322,8 @@ class Agent:
             self._open(run)
         self._shares.look(self.cases)
         for case in list(self.cases.values()):
-            try:
+            with self._refusals.of(case.run):
                 self._look_at(case, touched)
-            except Exception as error:  # noqa: BLE001 - as in `_try`
-                self._refusals.say(case.run, ALL, error)
 
     def _look_at(self, case: Case, touched: dict[Place, Case]) -> None:
         if self._endings.is_ended(case):
@@ -353,16 +348,9 @@ class Agent:
                 case.release(number)
 
     def _take(self, case: Case, number: int, touched: dict[Place, Case]) -> bool:
-        try:
+        place: Place | None = None
+        with self._refusals.of(case.run, number, refuse=case.refuse):
             place = case.take(number, self._shares.pulses, self._came)
-        except AgentProblem as error:
-            self._refusals.say(case.run, ALL, error)
-            return False
-        except Exception as error:  # noqa: BLE001 - as in `_try`
-            if problem_of(error).code != MOVED:
-                self._refusals.say(case.run, number, error)
-                case.refuse(number)
-            return False
         if place is None:
             return False
         self._tell.taken(case.run, number, case.taken_from(number))

@@ -8,18 +8,20 @@ is hindered, and by what.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from solvent.errors import SpaceError, problem_of
+from solvent.errors import AgentProblem, SpaceError, problem_of
 from solvent.live.space.leases import pulse_from_value
+from solvent.running.agents.ending import MOVED
 from solvent.running.agents.offers import mark_of
 from solvent.running.agents.plans import TEXT_MAX, is_away, key_of
 from solvent.services.failure import legible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from solvent.live.space import Entry, Space
     from solvent.running.agents.case import Case
@@ -38,6 +40,21 @@ class Refusals:
         self._agent = agent
         self._tell = tell
         self._own: dict[str, dict[int, str]] = {}
+
+    @contextmanager
+    def of(self, run: str, place: int = ALL, *, refuse: Callable[[int], None] = lambda _: None) -> Iterator[None]:
+        """Let something be tried that is one run's business: what goes wrong is said, and ends neither it nor others.
+
+        `refuse` hears of a place that cannot be opened here, unless it is another agent's.
+        """
+        try:
+            yield
+        except AgentProblem as error:
+            self.say(run, ALL, error)
+        except Exception as error:  # noqa: BLE001 - whatever one run leads to, there are others
+            if problem_of(error).code != MOVED:
+                self.say(run, place, error)
+                refuse(place)
 
     def say(self, run: str, place: int, error: Exception) -> None:
         """Say that a place of a run cannot be opened here, and why, once; what is about the space is raised again."""

@@ -13,9 +13,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from solvent.errors import SpaceError
+from solvent.live.space.leases import Pulses
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
     from solvent.live.space import Space
     from solvent.running.agents.telling import Teller
@@ -100,10 +101,13 @@ def room_problem(space: Space, agents: Collection[str] = (), *, is_tried: bool =
 
 
 class Doubts:
-    """Looks, for who only watches a run, whether there is room; by a thread, since it may have to wait for others."""
+    """Looks, for who only watches a run, who is there and whether there is room; by a thread: it may have to wait."""
 
-    def __init__(self, space: Space) -> None:
+    def __init__(self, space: Space, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._space = space
+        self._pulses = Pulses(space, ttl=2 * LOOK_SECONDS, clock=clock)
+        #: Whether no agent's pulse moves.
+        self.is_nobody_there = False
         self._revisions: dict[str, int] | None = None
         self._problem = ""
         self._problem_at = self._looked_at = 0.0
@@ -121,6 +125,8 @@ class Doubts:
 
     def _look(self) -> None:
         try:
+            self._pulses.look()
+            self.is_nobody_there = not self._pulses.alive()
             before = self._revisions
             self._revisions = {key: entry.revision for key, entry in self._space.keys(TROUBLES).items()}
             # Who says so again and again is alive.
