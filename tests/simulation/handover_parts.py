@@ -137,6 +137,9 @@ class Counters(Weather):
             return
         self.granted += 1
         details = None if granted.data is None else details_from_text(granted.data.details)
+        if granted.data is not None and details is None:
+            self.wrong = self.wrong or f"{node} is told that all of it is lost"
+            return
         if granted.data is not None and details is not None:
             rows = rows_of(granted.data, details, granted.sources, claim)
             memory = self.memories[node % self.hosts]
