@@ -315,6 +315,7 @@ class Case:
         """Have nothing to do with the run any more."""
         for place in list(self.here.values()):
             self.drop(place)
+            place.dissolve()
         for number in list(self.adrift):
             self.end_adrift(number)
         if self._caller is not None:

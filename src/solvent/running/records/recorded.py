@@ -59,7 +59,9 @@ class Deferred:
 
     def begin(self) -> None:
         """Make the call."""
-        self._handle = self._start(identity=self.identity, allowance=self.allowance)
+        # It leads back here: whoever keeps it would keep all that the call was made for until garbage is looked for.
+        allowance, self.allowance = self.allowance, None
+        self._handle = self._start(identity=self.identity, allowance=allowance)
 
     @property
     def is_begun(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
 from typing import TYPE_CHECKING
@@ -10,12 +11,14 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from solvent.engine.reaction import Flight
 from solvent.running.agents import ending
 from solvent.running.agents.following import Following
 from solvent.running.agents.offers import Offers, offers_of
 from solvent.running.agents.plans import SUBMITTED, key_of, log_to, plan_of, report_of, submit
 from solvent.running.agents.replaying import replayed
 from solvent.running.making import run_workflow
+from solvent.running.records.recorded import Deferred
 from solvent.services import cancelled
 from solvent.workflow.model import Alternative, Policy, Result, Service, Task, Value, Workflow
 from tests.unit.running.agents.flows import AgentsHere, adaptive, end_of, is_small, run_by_agents, space_at, workflow
@@ -63,6 +66,21 @@ def test_places_at_which_all_is_done_wait_for_nothing(space: Space, monkeypatch:
     flow = workflow(Task("one", "add", (Value(1),)), Task("two", "add", (Result("one"), Value(1))))
     submit(space, "r1", flow, {})
     assert run_by_agents(space, "r1", many=2).state == "done"
+
+
+def test_calls_that_have_ended_are_forgotten_at_once(space: Space) -> None:
+    """Of calls that have ended, but for the last ones, nothing is left, though nobody has looked for garbage."""
+    chain = (Task(f"t{number}", "add", (Result(f"t{number - 1}"), Value(1))) for number in range(1, 40))
+    submit(space, "r1", workflow(Task("t0", "add", (Value(1),)), *chain), {})
+    gc.collect()
+    gc.disable()
+    try:
+        known = {id(one) for one in gc.get_objects() if isinstance(one, Flight | Deferred)}
+        assert run_by_agents(space, "r1").state == "done"
+        left = [one for one in gc.get_objects() if isinstance(one, Flight | Deferred) and id(one) not in known]
+        assert len(left) < 20
+    finally:
+        gc.enable()
 
 
 def test_a_condition_by_function_is_asked(space: Space) -> None:
