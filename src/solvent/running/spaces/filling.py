@@ -12,7 +12,7 @@ import time
 from bisect import bisect_left, bisect_right
 from contextvars import ContextVar
 from operator import attrgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from solvent.errors import DataProblem, Misuse
 from solvent.live.data import Options, Where
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from solvent.protocols.machine import NodeId
     from solvent.running.spaces.words import Home
 
+_T = TypeVar("_T")
 _PAUSE_SECONDS = 0.005
 _start_of, _end_of = attrgetter("start"), attrgetter("end")
 _end: ContextVar[float] = ContextVar("end", default=math.inf)
@@ -157,11 +158,17 @@ class Filler:
             job.fetch = None
 
     def _attached(self, where: Where, options: Options, job: Job) -> Region:
+        return self.patiently(
+            lambda: self._store.attach(where, offset=options.offset, length=options.length or None), job
+        )
+
+    def patiently(self, act: Callable[[], _T], job: Job) -> _T:
+        """Do what needs memory that somebody else of this host may be writing to: wait for that one for a while."""
         latest = _end.get()
         end = min(latest, time.monotonic() + job.seconds_max)
         while True:
             try:
-                return self._store.attach(where, offset=options.offset, length=options.length or None)
+                return act()
             except DataProblem as problem:
                 # Another process of this host may be about to put the same right.
                 if problem.code != "D203":

@@ -22,7 +22,7 @@ from solvent.running.spaces.words import (
 )
 
 if TYPE_CHECKING:
-    from solvent.live.data import Region
+    from solvent.live.data import Region, Writing
     from solvent.protocols.elmp.vocabulary import Granted
     from solvent.running.spaces.contents import Contents
     from solvent.running.spaces.node import SpaceNode
@@ -106,23 +106,31 @@ class Keeping:
         self, grant: Granted, claim: Claim, contents: Contents, details: Details, filled: Region | None
     ) -> Access:
         assert grant.data is not None
-        region = filled
-        if region is None:
-            rows = rows_of(grant.data, details, grant.sources, claim)
-            region = self.filler.fill(rows, details, grant.data.holder, Job(self._node.seconds_max))
-        self._region = region
-        contents.check(region.sheet)
+        data, regions, job = grant.data, [filled], Job(self._node.seconds_max)
         start, end = ends_of(claim, details.size)
-        if claim.is_shared:
+
+        def begun() -> tuple[Region, Writing | None]:
+            # What was fetched may be something else when another one has written there.
+            region = regions.pop() if regions else None
+            if region is None:
+                rows = rows_of(data, details, grant.sources, claim)
+                region = self.filler.fill(rows, details, data.holder, job)
+            contents.check(region.sheet)
+            if claim.is_shared:
+                return region, None
+            if claim.is_plain:
+                writing = region.write(next_version(grant.turn, details.version))
+                writing.origin = grant.turn, grant.use
+            else:
+                writing = region.write(part_version(self._node.node, grant.use), offset=start, length=end - start)
+                writing.origin = grant.turn, details.version
+            return region, writing
+
+        region, writing = self.filler.patiently(begun, job)
+        self._region = region
+        if writing is None:
             view = region.look(offset=start, length=end - start)
             return Access(contents, region=region, seen=view, base=details.version, copies=details.copies)
-        if claim.is_plain:
-            writing = region.write(next_version(grant.turn, details.version))
-            writing.origin = grant.turn, grant.use
-        else:
-            version = part_version(self._node.node, grant.use)
-            writing = region.write(version, offset=start, length=end - start)
-            writing.origin = grant.turn, details.version
         over = -1 if grant.sources or grant.data.parts else details.version
         return Access(contents, region=region, writing=writing, base=details.version, over=over, copies=details.copies)
 
