@@ -209,7 +209,8 @@ class Store:
 
     def get(self, where: Where, *others: Where, options: Options = _DEFAULT) -> Region:
         """Get a version, and wait for it: attach where it is on this host, fetch it otherwise."""
-        region = self._attached((where, *others), options)
+        is_elsewhere = not others and not self.is_here(where)
+        region = None if is_elsewhere else self._attached((where, *others), options)
         return self.fetching(where, *others, options=options).run() if region is None else region
 
     async def obtain(self, where: Where, *others: Where, options: Options = _DEFAULT) -> Region:

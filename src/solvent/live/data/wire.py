@@ -53,7 +53,7 @@ _LOOK = socket.MSG_DONTWAIT | socket.MSG_PEEK
 _LOOKS_MAX = 100
 _ONE = bytearray(1)
 _LAST_BYTES = 32 * 1024
-_BATCH_BYTES = 256 * 1024
+_BATCH_BYTES = 128 * 1024
 #: Linux makes its window wide enough for so many bytes, and wakes early where it cannot.
 _CAN_BATCH = sys.platform == "linux"
 
