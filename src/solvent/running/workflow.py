@@ -167,13 +167,11 @@ class WorkflowRun:
             flights, self.reactor.flights = self.reactor.flights, []
             for flight in flights:
                 self._take_off(caller, flight)
-            if self._catch_up(caller):
+            # Before what is done again, too: what was let in has been called, and may have been answered.
+            if self._lets_more_in() or self._catch_up(caller):
                 continue
             if not out:
-                if self._lean is None or not self._lean.let_more_in(AWAKE_MAX):
-                    return
-                self.reactor.go_on(self.solution)
-                continue
+                return
             if self._must_stop():
                 raise Stopped
             try:
@@ -185,6 +183,13 @@ class WorkflowRun:
                 if self.reactor.flights or answers.empty():
                     break
                 answer = answers.get()
+
+    def _lets_more_in(self) -> bool:
+        """Let in further tasks if nothing is out: those that are in may wait for them; tell whether there were any."""
+        if self._out or self._lean is None or not self._lean.let_more_in(AWAKE_MAX):
+            return False
+        self.reactor.go_on(self.solution)
+        return True
 
     def _must_stop(self) -> bool:
         if self._should_stop is not None and self._should_stop():

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import random
+from typing import TYPE_CHECKING
 
 import pytest
 
 from solvent.running import lean, workflow
+from solvent.running.agents.case import Case
+from solvent.running.agents.offers import offers_of
+from solvent.running.agents.plans import submit
+from solvent.running.agents.replaying import NoCaller
 from solvent.running.making import run_workflow
+from solvent.running.records import Journal, recorded_run
 from solvent.workflow.model import Result, Service, Task, Value, Workflow
+from tests.unit.running.agents.flows import add, run_by_agents, space_at
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.mark.parametrize("awake_max", [1, 2, 1_000])
@@ -33,3 +43,37 @@ def test_every_task_is_called_once_however_few_are_awake(awake_max: int, monkeyp
     assert report.results == {f"T{at}": value for at, value in expected.items() if at not in used}
     assert report.calls == {**{f"T{at}": 1 for at in sources}, "bad": 1}
     assert (report.states["bad"], report.states["behind"]) == ("failed", "waiting")
+
+
+@pytest.fixture
+def crowded(monkeypatch: pytest.MonkeyPatch) -> Workflow:
+    """Give a workflow whose first tasks that are let in wait for others, which are let in when nothing is out."""
+    monkeypatch.setattr(lean, "AWAKE_MAX", 2)
+    monkeypatch.setattr(workflow, "AWAKE_MAX", 2)
+    tasks = [Task("first", "add", (Value(1),))]
+    tasks += [Task(f"join{at}", "add", (Result("first"), Result(f"side{at}"))) for at in range(12)]
+    tasks += [Task(f"side{at}", "add", (Result("first"), Value(at))) for at in range(12)]
+    return Workflow("crowded", tuple(tasks), (Service("add", function=add),))
+
+
+def test_what_was_let_in_while_nothing_was_out_is_there_when_a_record_is_done_again(
+    crowded: Workflow, tmp_path: Path
+) -> None:
+    """A run that has more tasks waiting than are let in is done again from its record, without any call."""
+    with space_at(tmp_path) as space:
+        for is_read_only in (False, True):
+            journal = Journal(space, "runs/r/journal", "me", is_read_only=is_read_only)
+            journal.open()
+            report = recorded_run(crowded, None, journal=journal, seconds_max=60).run()
+            assert report.error is None
+            assert report.results == {f"join{at}": at + 2 for at in range(12)}
+
+
+def test_places_let_in_the_same_tasks_when_their_journals_are_done_again(crowded: Workflow, tmp_path: Path) -> None:
+    """Whoever takes over a place with more tasks waiting than are let in finds every task that was called there."""
+    with space_at(tmp_path) as space:
+        plan, offers = submit(space, "r1", crowded, {}, places_max=2), offers_of([crowded])
+        assert run_by_agents(space, "r1", offers).state == "done"
+        case = Case(space, "looks", "r1", plan, offers, jobs=None)
+        parts = [case.again(number, NoCaller()).part() for number in range(case.plan.places)]
+        assert {state for part in parts for state in part.states.values()} == {"done"}

@@ -144,9 +144,12 @@ class Place(CallingRun):
         After each thing that happens, as when it is done again: what comes next may call them off, and finds only those
         that are out.
         """
-        flights, self.reactor.flights = self.reactor.flights, []
-        for flight in flights:
-            self._take_off(self._caller_here, flight)
+        while True:
+            flights, self.reactor.flights = self.reactor.flights, []
+            for flight in flights:
+                self._take_off(self._caller_here, flight)
+            if not self._lets_more_in():
+                return
 
     def settle(self) -> None:
         """Go on until nothing more can happen here without an answer or a letter."""
@@ -158,10 +161,6 @@ class Place(CallingRun):
                     continue
                 if self.report.ended_by:
                     self.abandon()
-                    return
-                if not self._out and self._lean is not None and self._lean.let_more_in(1_000):
-                    self.reactor.go_on(self.solution)
-                    continue
                 return
 
         self._within(settle)
