@@ -5,8 +5,8 @@ again. So a small shell waits beside it, in a session of its own: it reads which
 until the pipe ends. What has not ended by then it ends: asks (TERM), and after a grace does not ask any more (KILL).
 A process group is struck off before its number can become another's.
 
-The end of the pipe is the end of all who have it: a process that a service has split off, without another program,
-puts it off.
+The end of the pipe is the end of all who have it. So a process that a service has split off, without another program,
+lets it go at once: it may live longer.
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ for one in $all; do kill -s KILL -- "-$one"; done
 """
 
 
+SECONDS_MAX = 1.0
+"""How long its end is waited for, which comes at once."""
+
+
 class Guard:
     """Knows which process groups this process has; for any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._groups = set[int]()
-        self._owner = 0
         self._process: subprocess.Popen[bytes] | None = None
 
     def begin(self, group: int) -> None:
         """Have a process group ended when this process is killed."""
         with self._lock:
-            if self._owner != os.getpid():
-                # The pipe of whoever split this process off is that one's.
-                self._owner, self._process, self._groups = os.getpid(), None, set()
             self._groups.add(group)
             if not self._tell("+", group):
                 self._start()
@@ -70,11 +70,19 @@ class Guard:
             if pipe is not None and self._process is not None:
                 pipe.close()
                 with suppress(subprocess.TimeoutExpired):
-                    self._process.wait(0 if self._groups else None)
+                    self._process.wait(0 if self._groups else SECONDS_MAX)
                 self._process = None
 
+    def forget(self) -> None:
+        """Have nothing to do with it, in a process that was split off: it is the other's, who may hold the lock."""
+        pipe, process = self._pipe(), self._process
+        self._lock, self._groups, self._process = threading.Lock(), set(), None
+        if pipe is not None and process is not None:
+            pipe.close()
+            process.returncode = 0
+
     def _pipe(self) -> IO[bytes] | None:
-        return None if self._process is None or self._owner != os.getpid() else self._process.stdin
+        return None if self._process is None else self._process.stdin
 
     def _tell(self, what: str, group: int) -> bool:
         pipe = self._pipe()
@@ -103,5 +111,7 @@ class Guard:
 
 GUARD = Guard()
 atexit.register(GUARD.close)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=GUARD.forget)
 
 __all__ = ["GUARD", "Guard"]

@@ -37,6 +37,27 @@ threading.Event().wait()
 """
 
 
+_SPLITTING = """\
+import os, sys, threading
+from solvent.services.command import Command
+from solvent.services.output import End
+
+def started(text):
+    return Command(["/bin/sh", "-c", text], stdin=None, cwd=sys.argv[1], env=None, out=End(), beat=lambda: None)
+
+if sys.argv[2] == "killed":
+    started("echo $$ > first; sleep 60")
+else:
+    started("true").run()
+if not (other := os.fork()):
+    os.close(1)
+    threading.Event().wait()
+print(other, flush=True)
+if sys.argv[2] == "killed":
+    threading.Event().wait()
+"""
+
+
 def _until(is_so: Callable[[], bool]) -> None:
     end = time.monotonic() + 60
     while not is_so():
@@ -68,3 +89,23 @@ def test_the_commands_of_a_process_that_is_killed_end(tmp_path: Path, how: str) 
         assert _is_running(left)
     finally:
         os.kill(left, signal.SIGKILL)
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked for in /proc")
+@pytest.mark.parametrize("how", ["killed", "ended"])
+def test_what_a_service_has_split_off_keeps_nobody_from_ending(tmp_path: Path, how: str) -> None:
+    """A process ends, and the commands of one that is killed do, though one that it has split off goes on."""
+    words = [sys.executable, "-c", _SPLITTING, str(tmp_path), how]
+    with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE) as one:
+        assert one.stdout is not None
+        other = int(one.stdout.readline())
+        try:
+            if how == "killed":
+                file = tmp_path / "first"
+                _until(lambda: file.exists() and file.read_text().endswith("\n"))
+                one.kill()
+                _until(lambda: not _is_running(int(file.read_text())))
+            assert one.wait(60) == (-signal.SIGKILL if how == "killed" else 0)
+            assert _is_running(other)
+        finally:
+            os.kill(other, signal.SIGKILL)
