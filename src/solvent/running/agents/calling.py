@@ -68,6 +68,13 @@ class CallingRun(RecordedRun):
                 yield flight, self._keys[flight], handle, None
         yield from self._landed
 
+    def forget_unmade(self) -> None:
+        """Have only calls that were made: the others never will be, and would keep their room for ever."""
+        self._held.clear()
+        for flight, (_, handle) in self._out.items():
+            if not (isinstance(handle, Deferred) and handle.is_begun):
+                self.end_call(flight)
+
     def go_on_with(self, adrift: Adrift) -> None:
         """Adopt calls that are out, when it is started."""
         self._adrift = adrift

@@ -167,6 +167,7 @@ class Case:
         for number, place in self.here.items():
             self.end_adrift(number)
             self.adrift[number] = Adrift(place)
+            place.forget_unmade()
         self.here.clear()
         # It may have forgotten what it had said that it keeps.
         self._published.clear()

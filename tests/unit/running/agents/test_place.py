@@ -110,3 +110,23 @@ def test_who_goes_on_after_a_record_of_which_the_space_said_nothing_loses_no_cal
         assert again is not None
         assert (again.journal.goes_on, again.ready, again.journal.losses.total()) == (True, 0, 0)
         case.close()
+
+
+@pytest.mark.parametrize("is_noted", [True, False], ids=["noted", "waiting"])
+def test_calls_that_were_not_made_when_the_space_went_away_keep_no_room(tmp_path: Path, *, is_noted: bool) -> None:
+    """The disk was full just then, and none of them ever will be: who goes on makes as many as there are threads."""
+    flow = workflow(*(Task(f"t{number}", "add", (Value(number),)) for number in range(3)))
+    with space_at(tmp_path) as space:
+        plan, came = submit(space, "r1", flow, {}, places_max=1), SimpleQueue[Any]()
+        case = Case(space, "one", "r1", plan, offers_of([flow]), jobs=2)
+        for _ in range(3):
+            place = case.take(0, Pulses(space), came)
+            assert place is not None
+            place.settle()
+            if is_noted:
+                case.admit()
+            case.set_adrift()
+        place = case.take(0, Pulses(space), came)
+        assert place is not None
+        assert (case.admit(), place.ready) == ({place}, 1)
+        case.close()
