@@ -353,6 +353,9 @@ class Builder:
                 self.changes.append(f"{site.store}.remove({element.cell})")
         if items:
             self.changes.append(f"{site.solution}.extend(({''.join(item + ', ' for item in items)}))")
+        elif not all(element.kept for element in site.elements):
+            # A rule that asks something of the rest may want what it has become.
+            self.changes.append(f"if {site.store}.late: {site.solution}.inert = False")
         return site.solution
 
     def _stay(self, element: Element, site: Site, inner: Site) -> None:

@@ -128,6 +128,17 @@ def test_rules_that_came_before_see_that_a_molecule_holds_less(seed: int | None)
     assert final(f"<T : <A, B, B>, {rules}>", seed=seed) == "<B, B, DONE:T, last, less>"
 
 
+@pytest.mark.parametrize("depth", [0, 1])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_rule_that_counts_the_rest_sees_that_it_is_less(seed: int | None, depth: int) -> None:
+    """A solution from which something is taken goes on if a rule there asks something of all that is left."""
+    inside = "1, 1, 1, (few = replace-one ?w by DONE if len(list(w)) == 2)"
+    taken, left = ("DST : <1, ?w>", "DST : <w>") if depth else ("1, ?w", "w")
+    held = f"DST : <{inside}>" if depth else inside
+    text = f"<T : <{held}>, replace-one T : <{taken}> by T : <{left}>>"
+    assert final(text, seed=seed) == ("<T:<DST:<DONE>>>" if depth else "<T:<DONE>>")
+
+
 def test_an_endless_supply_in_a_molecule_keeps_nobody_from_reacting() -> None:
     """One molecule that hands out for ever leaves others their turn, and can be stopped."""
     looks = iter(range(5))
