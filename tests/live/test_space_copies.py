@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import solvent
+from solvent.running.spaces import joining
 from tests.live.space_processes import SECONDS_MAX, Scene, count, counted, scene, until
 
 if TYPE_CHECKING:
@@ -169,6 +170,52 @@ def test_a_copy_whose_host_is_lost_is_made_again_at_once(place: Scene) -> None:
         children[lost].kill()
         until(lambda: _version_on(place, other) is not None)
         assert _version_on(place, other) == _version_on(place, "one")
+        assert counted(handle) == 1
+
+
+def test_a_handle_that_comes_and_goes_while_a_copy_is_made_again_loses_nothing(place: Scene) -> None:
+    """The process leaves the resource only when others have what it has released, which they would not find else."""
+    with place.space("one") as space, place.store("three") as busy:
+        place.serve("one", join=space.address)
+        place.serve("one", join=space.address)
+
+        def work(say: Callable[[str], None]) -> None:
+            with place.space("two", join=space.address) as mine, mine.handle("m", size=SIZE, copies=2) as own:
+                count(own)
+                say("counted")
+                time.sleep(SECONDS_MAX)
+
+        child = place.start(work)
+        assert child.hear() == "counted"
+        place.serve("three", join=space.address)
+        # Somebody of that host has it: whoever is to have it copied there waits.
+        writing = busy.create("m", SIZE, keep_last=True, copies=2).write(1)
+        before = _version_on(place, "one")
+        child.kill()
+        until(lambda: _version_on(place, "one") != before)
+        with space.handle("m"):
+            pass
+        writing.abandon()
+        with space.handle("m") as handle:
+            assert counted(handle) == 1
+
+
+def test_a_copy_is_made_again_when_who_reads_has_ended(place: Scene) -> None:
+    """Who releases what it has only read makes no copies, so whoever has the data tries again."""
+    with place.space("one") as space, space.handle("m", size=SIZE, copies=2) as handle, space.handle("m") as reader:
+        place.serve("one", join=space.address)
+        children = {host: place.serve(host, join=space.address)[0] for host in ("two", "three")}
+        count(handle)
+        [lost] = [host for host in children if _version_on(place, host) is not None]
+        [other] = children.keys() - {lost}
+        reader.acquire("read")
+        members = len(space.members)
+        children[lost].kill()
+        until(lambda: len(space.members) < members)
+        time.sleep(2 * joining._SECONDS_MAX)
+        assert _version_on(place, other) is None
+        reader.release()
+        until(lambda: _version_on(place, other) is not None)
         assert counted(handle) == 1
 
 

@@ -183,8 +183,9 @@ class Writing:
 
     def _begin(self) -> None:
         if self._on_begin is not None:
-            begin, self._on_begin = self._on_begin, None
-            begin()
+            self._on_begin()
+            # Not before: where the card could not be changed, nobody gets the bytes the next time either.
+            self._on_begin = None
 
     def _ended(self, version: int | None) -> int:
         """Give the version that is made."""

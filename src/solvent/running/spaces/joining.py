@@ -6,7 +6,7 @@ has them claims all of it, like any user, changes nothing, and releases it. Most
 it is let be: somebody may have a part and want another one, and must not wait for a claim that waits for the first.
 
 Where several hosts are to have every version and one was lost, whoever has the data does the same: a release sees to it
-that there are enough copies. If somebody else has it just then, that one's release does.
+that there are enough copies. If somebody else has it just then, it tries again: who only reads releases no version.
 """
 
 from __future__ import annotations
@@ -40,28 +40,27 @@ class Joining:
         with self._guard:
             self._is_over = True
 
-    def join(self, node: SpaceNode, resource: Resource, *, is_keeper: bool = False) -> None:
-        """Make one version of it, unless this process takes part no longer; in a thread of its own.
-
-        Who only keeps the data takes part without any handles.
-        """
-        is_staying = resource.stay()
-        if not is_staying and (resource.is_leaving or not is_keeper):
-            return
+    def join(self, node: SpaceNode, resource: Resource, *, is_keeper: bool = False) -> bool:
+        """Make one version of it, if this process takes part; in a thread of its own. Tell whether others had it."""
+        is_others = False
+        if not resource.stay(is_keeper=is_keeper):
+            return is_others
         cycle = resource.cycle(WHOLE)
         with suppress(SolventError):
             try:
                 resource.begin(cycle)
                 node.host.wait(cycle.has_settled, _SECONDS_MAX)
                 with self._guard:
-                    if cycle.grant is not None and cycle.is_settled and not (cycle.is_over or self._is_over):
+                    is_over = cycle.is_over or self._is_over
+                    is_others = cycle.grant is None and not is_over
+                    if cycle.grant is not None and cycle.is_settled and not is_over:
                         resource.access(cycle, NOTHING)
                         resource.release(cycle)
             finally:
                 with suppress(SolventError):
                     resource.withdraw(cycle)
-                if is_staying:
-                    resource.take_part_no_longer()
+                resource.stay_no_longer()
+        return is_others
 
 
 __all__ = ["PIECES_MAX", "Joining"]

@@ -64,6 +64,9 @@ class Resource:
         self.is_open = False
         self.is_leaving = False
         self.handles = 0
+        #: How many claims the process makes by itself, and whether it leaves when they are over.
+        self._stays = 0
+        self._is_leave_due = False
         #: What may have been lost of it last, while this process took part.
         self.setback: Setback | None = None
         self._node = node
@@ -88,20 +91,40 @@ class Resource:
                 self.handles -= 1
                 raise
 
-    def stay(self) -> bool:
-        """Take part for one more that says when it is over, if the process does; tell whether it does."""
+    def stay(self, *, is_keeper: bool) -> bool:
+        """Leave not before `stay_no_longer`, if the process takes part; tell whether it does.
+
+        Who only keeps the data takes part without any handles.
+        """
         with self._guard:
-            self.handles += self.handles > 0
-            return self.handles > 0
+            is_part = self.handles > 0 or (is_keeper and not self.is_leaving)
+            self._stays += is_part
+            return is_part
+
+    def stay_no_longer(self) -> None:
+        """Leave, if that was put off."""
+        with self._guard:
+            self._stays -= 1
+            is_due = self._is_leave_due and not self._stays
+            self._is_leave_due &= not is_due
+        if is_due:
+            self._node.request(In(self.name, Leave()))
 
     def take_part_no_longer(self) -> None:
-        """Let one handle be over; with the last of them the process leaves."""
+        """Let one handle be over; with the last of them the process leaves.
+
+        That gives up all claims. What one of the process's own has written would be a version that nobody knows of: so
+        it is waited for.
+        """
         with self._guard:
             self.handles -= 1
-            is_last = not self.handles
-        if is_last:
+            if self.handles:
+                return
             self.is_open = False
             self.is_leaving = True
+            self._is_leave_due = self._stays > 0
+            is_now = not self._is_leave_due
+        if is_now:
             self._node.request(In(self.name, Leave()))
 
     def cycle(self, claim: Claim) -> Cycle:
@@ -318,10 +341,15 @@ class Resource:
         _start(self._copy_again, f"solvent-copy-{self.name}")
 
     def _copy_again(self) -> None:
+        pause = _PAUSE_SECONDS
         with suppress(SolventError):
             region = self._node.store.region(self.name)
-            if region is not None and region.sheet.copies > 1:
-                self._joining.join(self._node, self, is_keeper=True)
+            if region is None or region.sheet.copies == 1:
+                return
+            while self._joining.join(self._node, self, is_keeper=True):
+                # Perhaps somebody only reads it, and no release will see to it.
+                time.sleep(pause)
+                pause = min(2 * pause, _PAUSE_SECONDS_MAX)
 
     def inventory(self) -> tuple[Data, ...]:
         """Tell what data there is on this host."""

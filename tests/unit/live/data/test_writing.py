@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
 
-from solvent.errors import Misuse
+from solvent.errors import DataProblem, Misuse
+from solvent.live.data import locks
 from tests.unit.live.data.regions import attached, made
 
 if TYPE_CHECKING:
@@ -109,3 +111,24 @@ def test_sizes_are_changed_by_who_writes_everything(tmp_path: Path) -> None:
     part.commit()
     with pytest.raises(Misuse), region.write(3) as writing:
         writing.describe("x" * 1000)
+
+
+def test_what_cannot_be_said_to_be_under_way_is_not_given_to_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who looks again after that has failed gets the bytes only when the card says so: others would believe them."""
+    region, other = made(tmp_path, 100), attached(tmp_path)
+    monkeypatch.setattr(locks, "_SHORT_SECONDS_MAX", 0.001)
+    writing = region.write(1, offset=10, length=5)
+    stopped = os.open(next(tmp_path.glob("*.card")), os.O_RDWR)
+    assert locks.try_lock(stopped, 0, 1)
+    for _ in range(2):
+        with pytest.raises(DataProblem) as caught:
+            _ = writing.view
+        assert caught.value.code == "D203"
+    os.close(stopped)
+    writing.view[:] = b"later"
+    with pytest.raises(DataProblem):
+        other.read(0)
+    writing.commit()
+    assert bytes(other.read(1, offset=10, length=5)) == b"later"
