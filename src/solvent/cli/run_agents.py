@@ -118,8 +118,8 @@ def resume_by_agents(space: Space, options: Namespace) -> int | None:
             raise AgentProblem("A104", "`--agents` goes on with runs that were given to agents, and this is none")
         return None
     while successor := successor_of(space, run):
+        announce(space, run, existing(space, run), successor)
         run = successor
-        announce(space, run)
     plan, is_over = existing(space, run), ending_of(space, run) is not None
     tasks = lost_tasks(space, run, plan)
     if is_over and not tasks:

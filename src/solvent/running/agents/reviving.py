@@ -10,6 +10,7 @@ That is seen by doing all of it again before it is submitted.
 from __future__ import annotations
 
 from bisect import bisect_right
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -60,24 +61,31 @@ def lost_tasks(space: Space, run: str, plan: Plan) -> frozenset[str]:
 
 def revive(space: Space, run: str, plan: Plan, tasks: frozenset[str], offers: Offers) -> str:
     """Have a run go on whose tasks were lost, and give its new name: the one that somebody else has given it, if so."""
-    origin = plan.origin or run
-    name, plan = new_name(origin), replace(plan, origin=origin)
+    name = new_name(plan.origin or run)
     moved = _copy_letters(space, run, name)
     for place in range(plan.places):
         _copy_journal(space, log_at(run, place), log_at(name, place), tasks, moved)
-    _check(space, run, name, plan, offers)
-    space.put(key_of(name, "plan"), msgspec.msgpack.encode(plan), expected=0)
+    _check(space, run, name, _plan_after(run, plan), offers)
     try:
         space.put(key_of(run, "resumed"), name.encode(), expected=0)
     except Conflict:
         name = successor_of(space, run)
-    announce(space, name)
+    announce(space, run, plan, name)
     return name
 
 
-def announce(space: Space, run: str) -> None:
-    """Let agents know of a run, once more if need be: who was to do it may have died before."""
-    space.append(SUBMITTED, run.encode())
+def announce(space: Space, run: str, plan: Plan, name: str) -> None:
+    """Let agents know of the run that goes on with one, once more if need be: who was to do it may have died before.
+
+    It has a plan, and so is a run, only when it is the only one that goes on.
+    """
+    with suppress(Conflict):
+        space.put(key_of(name, "plan"), msgspec.msgpack.encode(_plan_after(run, plan)), expected=0)
+    space.append(SUBMITTED, name.encode())
+
+
+def _plan_after(run: str, plan: Plan) -> Plan:
+    return replace(plan, origin=plan.origin or run)
 
 
 def _letters_of(space: Space, run: str) -> Iterator[Record]:

@@ -13,8 +13,9 @@ from solvent.errors import RecordProblem
 from solvent.live.space.leases import Pulses
 from solvent.running.agents.case import Case
 from solvent.running.agents.offers import Offers, offers_of
-from solvent.running.agents.plans import report_of, submit, successor_of
-from solvent.running.agents.reviving import lost_tasks, revive
+from solvent.running.agents.plans import key_of, plan_of, report_of, submit, successor_of
+from solvent.running.agents.reviving import announce, lost_tasks, revive
+from solvent.running.records.runs import names_in
 from solvent.workflow.concrete import task_symbol
 from solvent.workflow.model import Alternative, Policy, Result, Service, Task, Value, Workflow
 from tests.unit.running.agents.flows import run_by_agents, space_at
@@ -110,6 +111,24 @@ def test_a_run_goes_on_as_one_other_only(space: Space) -> None:
     plan = fail_by_death(space, sums())
     name = go_on(space, plan)
     assert go_on(space, plan) == name == successor_of(space, "r1")
+
+
+def test_copies_that_were_made_in_vain_are_no_runs(space: Space) -> None:
+    """Of two who have it go on at once one has its way, and there is no second run that could make the calls, too."""
+    plan = fail_by_death(space, sums())
+    names = {go_on(space, plan), go_on(space, plan)}
+    assert names_in(space) == ["r1", *names]
+
+
+def test_who_dies_before_the_other_run_has_a_plan_leaves_it_to_the_next(space: Space) -> None:
+    """A run that goes on by its name only is given its plan when it is announced again."""
+    plan = fail_by_death(space, sums())
+    name = go_on(space, plan)
+    made = plan_of(space, name)
+    space.delete(key_of(name, "plan"))
+    announce(space, "r1", plan, name)
+    assert plan_of(space, name) == made
+    assert run_by_agents(space, name, offers_of([sums()])).state == "done"
 
 
 def test_a_run_that_failed_otherwise_too_does_not_go_on(space: Space) -> None:
