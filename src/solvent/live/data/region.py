@@ -309,10 +309,11 @@ class Region:
             taken = Taken(start, end, start == 0 and end == sheet.size)
             if self._is_mine(taken) or not self._card.try_take(start, taken.locked):
                 raise DataProblem("D203", f"`{self.resource}` is being written by somebody else")
-            if self.sheet.size == sheet.size:
+            if self._card.sheet() is sheet and not _is_unmended(sheet, taken):
                 self._written.append(taken)
                 return taken
-            # Somebody had changed the size just before; an other end may be meant.
+            # Somebody had changed the size just before, and another end may be meant; or has died, and what it left is
+            # to be mended, which ends with no lock.
             self._card.give_back(start, taken.locked)
 
     def _is_mine(self, taken: Taken) -> bool:
@@ -344,6 +345,12 @@ def _is_rewritten(sheet: Sheet) -> bool:
     Now and then a draft is made all the same, to see whether it is still so.
     """
     return sheet.heavy >= _HEAVY_MIN and sheet.heavy % _HEAVY_LOOK != 0
+
+
+def _is_unmended(sheet: Sheet, taken: Taken) -> bool:
+    """Tell whether who has died has left something to be done in a stretch."""
+    left = any(taken.is_whole or (one.start < taken.end and taken.start < one.end) for one in sheet.redo)
+    return left or is_only_kept(sheet)
 
 
 def stretch_of(sheet: Sheet, offset: int, length: int | None) -> tuple[int, int]:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from solvent.errors import DataGone, DataProblem, Misuse, SolventError
+from solvent.live.data import drafting as drafting_module
 from solvent.live.data import region as region_module
+from solvent.live.data.draft import can_draft
 from tests.unit.live.data.regions import attached, die, made
 
 if TYPE_CHECKING:
@@ -203,3 +205,32 @@ def test_one_piece_too_many_is_refused_before_the_work_is_done(tmp_path: Path, m
     assert not region.is_busy()
     region.write(40).commit()
     region.write(50, offset=30, length=1).commit()
+
+
+@pytest.mark.skipif(not can_draft(), reason="this system does not tell which pages were changed")
+@pytest.mark.parametrize("size", [20_000, 0])
+def test_who_finishes_for_one_that_dies_just_then_has_the_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    """It dies between two looks of who is about to write, and nobody else writes at the same time."""
+    one, other, third = made(tmp_path, size, keep_last=True), attached(tmp_path), attached(tmp_path)
+    writing = one.write(1)
+    writing.resize(20_000)
+    writing.view[:] = b"x" * 20_000
+    with monkeypatch.context() as patch:
+        patch.setattr(drafting_module, "finish", None)
+        with pytest.raises(TypeError):
+            writing.commit()
+    take, times = other._card.try_take, iter(range(20_000))
+
+    def late(start: int, length: int) -> bool:
+        if next(times) == 1:
+            die(one)
+        return take(start, length)
+
+    monkeypatch.setattr(other._card, "try_take", late)
+    writing = other.write(2)
+    assert bytes(writing.view) == b"x" * 20_000
+    assert _code(lambda: third.write(3)) == "D203"
+    writing.commit()
+    assert third.version == 2
