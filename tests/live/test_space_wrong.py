@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -71,3 +72,23 @@ def test_part_of_a_handle_is_kept_where_something_else_is_said(place: Scene) -> 
                 seen.append(bytes(part.acquire(**claim)))  # type: ignore[arg-type]
                 part.release()
     assert [(one[0], len(one)) for one in seen] == [(10, 10), (10, 10), (10, 5), (20, 10)]
+
+
+def test_other_coroutines_go_on_while_one_waits_for_locked_memory(place: Scene) -> None:
+    """Who acquires what another one of its host has locked waits, and the loop does not: else this would never end."""
+
+    async def run() -> int:
+        async with place.space() as space, space.handle("m", size=100) as handle:
+            await handle.acquire()
+            handle.release()
+            with place.store() as store:
+                region = store.region("m")
+                assert region is not None
+                writing = region.write(1 << 50)
+                acquiring = asyncio.create_task(handle.acquire())
+                done, _ = await asyncio.wait([acquiring], timeout=0.1)
+                assert not done
+                writing.leave()
+                return len(await acquiring)
+
+    assert asyncio.run(run()) == 100

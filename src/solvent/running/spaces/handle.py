@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine, Generator
     from types import TracebackType
 
+    from solvent.protocols.elmp.vocabulary import Claim
     from solvent.running.spaces.cycle import Cycle
 
 _T = TypeVar("_T")
@@ -107,7 +108,7 @@ class Handle(Claiming):
         within(seconds)
         try:
             async with asyncio.timeout(seconds):
-                await self._acquire(self._acquiring(me, claim, is_anew=anew))
+                await self._acquire(self._acquiring(me, claim, is_anew=anew), claim or self._usual)
             return self.view  # noqa: TRY300 - what is raised here, too, gives up the claim
         except TimeoutError as error:
             self._give_up(me)
@@ -116,14 +117,12 @@ class Handle(Claiming):
             self._give_up(me)
             raise
 
-    async def _acquire(self, steps: Generator[Cycle, None, None]) -> None:
-        cycle = next(steps, None)
-        while cycle is not None:
+    async def _acquire(self, steps: Generator[Cycle, None, None], claim: Claim) -> None:
+        keeping = self._resource.keeping
+        is_quick = not (claim.is_plain and keeping.is_held_up())
+        while (cycle := await _next(steps, is_quick=is_quick)) is not None:
             await _settled(cycle)
-            if self._resource.keeping.is_quick(cycle.grant):
-                cycle = next(steps, None)
-            else:
-                cycle = await _to_the_end(asyncio.to_thread(next, steps, None))
+            is_quick = keeping.is_quick(cycle.grant) and not (claim.is_plain and keeping.is_held_up())
 
     async def __aenter__(self) -> Self:
         return await self.create()
@@ -141,6 +140,11 @@ class Handle(Claiming):
 
     def _is_there(self, user: Any) -> bool:
         return not (isinstance(user, asyncio.Task) and user.done())
+
+
+async def _next(steps: Generator[Cycle, None, None], *, is_quick: bool) -> Cycle | None:
+    """Go on, in a thread where somebody may have to be waited for: other coroutines go on meanwhile."""
+    return next(steps, None) if is_quick else await _to_the_end(asyncio.to_thread(next, steps, None))
 
 
 async def _to_the_end(work: Coroutine[Any, Any, _T]) -> _T:

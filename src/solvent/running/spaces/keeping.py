@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from solvent.errors import DataGone, DataProblem
+from solvent.errors import DataGone, DataProblem, SolventError
 from solvent.live.data.draft import can_draft
 from solvent.live.data.extents import UNDER_WAY, version_of
 from solvent.protocols.elmp.vocabulary import Claim, Data
@@ -172,6 +173,13 @@ class Keeping:
             return grant is None
         details = details_from_text(grant.data.details)
         return details is not None and details.birth == self._region.birth and (not details.keep_last or can_draft())
+
+    def is_held_up(self) -> bool:
+        """Tell whether somebody has locked the memory that this process has, whom a claim of all of it waits for."""
+        region = self._region
+        with suppress(SolventError):
+            return region is not None and region.is_busy()
+        return False
 
     # --------------------------------------------------------------------------------------------------- telling
 
