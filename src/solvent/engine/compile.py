@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from solvent.engine.builder import Builder, may_be_rule
 from solvent.engine.code import Code
 from solvent.engine.matcher import Matcher
+from solvent.engine.onward import lengths_looked_up
 from solvent.engine.plan import Plan
 from solvent.engine.sweep_code import can_sweep
 
@@ -34,6 +35,8 @@ class RuleCode:
         # Whether its reaction may take rules, itself not among them.
         self.takes_rules = any(may_be_rule(self.plan, one) and not one.kept for one in self.elements)
         self.meets_rules = any(may_be_rule(self.plan, one) for one in self.elements)
+        # The lengths of tuples of which a search may ask for an index that nobody has asked for before; 0 for all.
+        self.looks_up = lengths_looked_up(self.plan) if len(self.elements) > 1 else frozenset()
         self.keys = [self.plan.keys(element) for element in self.elements]
         # For each element, the shapes without which a search that starts there finds nothing.
         shapes = [self.plan.shape(element) for element in self.elements]

@@ -254,6 +254,21 @@ def _is_tested(plan: Plan, name: str) -> bool:
     return sum(_mentions(element.pattern, name) for element in plan.elements) > 1
 
 
+def lengths_looked_up(plan: Plan) -> frozenset[int]:
+    """Give the lengths of tuples that a rule finds by their parts, not knowing the first one before; 0 for all."""
+    found: set[int] = set()
+    for element in plan.top.elements:
+        pattern = element.pattern
+        if isinstance(pattern, TuplePattern) and plan.head(pattern) is None:
+            # Where products may take the cells of others, whatever their length, these must not be indexed meanwhile.
+            found.add(len(pattern.parts) if len(plan.sites) > 1 else 0)
+        elif isinstance(pattern, VariablePattern) and _is_tested(plan, pattern.name):
+            kinds = plan.kinds.get(pattern.name)
+            if kinds is None or tuple in kinds:
+                found.add(0)
+    return frozenset(found)
+
+
 def _mentions(pattern: Pattern, name: str) -> int:
     if isinstance(pattern, TuplePattern):
         return sum(_mentions(part, name) for part in pattern.parts)

@@ -144,14 +144,17 @@ class Registry:
     def note_fast(
         self, molecule: Molecule, entries: tuple[Entry, ...], solution: Solution, make_visit: Callable[..., Any]
     ) -> None:
-        """Remember how to visit molecules like this one, if each entry is ready and none can end a rule."""
+        """Remember how to visit molecules like this one, if each entry is ready for that."""
         if self.rules is _NONE:
             return
         head = molecule[0]
         key = (len(molecule), head)
         if type(head) is not Symbol or key not in self.heads or self.has_endless:
             return
-        if all(entry.can_attempt() and not entry.code.takes_rules for entry in entries):
+        # A visit settles the molecule in the indexes that it knows of, so its searches must not make further ones.
+        codes = [entry.code for entry in entries if entry.can_attempt()]
+        lengths = {0, len(molecule)}
+        if len(codes) == len(entries) and not any(one.takes_rules or lengths & one.looks_up for one in codes):
             self.fast[key] = make_visit(entries, self, solution, key)
 
     def _collect(self, key: Any, kind: type) -> tuple[Entry, ...]:
