@@ -263,7 +263,7 @@ class Fetch:
                 writing = None
             answer = line.hear_answer()
             if answer != source.size:
-                return self._is_refused(source, answer), False
+                return self._give_up_on(source, answer), False
             writing = writing or self._act(region, begin)
             if writing is None:
                 return False, False
@@ -273,8 +273,8 @@ class Fetch:
                 writing.leave()
         return True, True
 
-    def _is_refused(self, source: Where, answer: int | Lack) -> bool:
-        """Ask one no more that has it not; tell whether it has said so, and nothing else comes."""
+    def _give_up_on(self, source: Where, answer: int | Lack) -> bool:
+        """Ask one no more that has it not; tell whether the connection is in order: it has said so."""
         if isinstance(answer, Lack):
             kind = DataGone if answer.code in ("D201", "D202") else DataProblem
             self._drop(kind(answer.code, f"{source.address} has it not: {answer.reason}"))

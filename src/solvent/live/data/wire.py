@@ -7,7 +7,7 @@
     fetcher   Want      another one, over the same connection
     giver     Offer     something that the other side is to have as well, see `offering`
 
-A trailer says whether the piece was that version all the time until it was sent, and has a checksum if one is wanted.
+A trailer says whether the piece was that version until its last byte was read, and has a checksum if one is wanted.
 What arrived with a good trailer stays good whatever happens afterwards, so a fetch that breaks goes on behind it, at
 the same server or at another one.
 
