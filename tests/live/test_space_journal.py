@@ -9,6 +9,7 @@ import pytest
 
 from solvent.errors import Conflict, NodeProblem
 from solvent.live import Host, Hub
+from solvent.live.space import open_space
 from solvent.live.space.journal import SpaceJournal
 from solvent.protocols.link import Linked, record_type
 from solvent.protocols.link.talker import Heard, Listening, Say, Talker
@@ -18,6 +19,7 @@ from tests.live.space_backends import BACK_ENDS, fresh_space
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from tests.live.space_stores import Fresh
 
@@ -57,6 +59,24 @@ def _written(fresh: Fresh, log: str, *records: Any, **options: Any) -> SpaceJour
         journal.append(record)
     journal.close()
     return journal
+
+
+def test_nothing_is_written_behind_what_an_error_has_stopped(log: str, tmp_path: Path) -> None:
+    """A record that was not written, for whatever reason, is the last of its life: nobody would see the hole."""
+    with open_space(str(tmp_path / "space.db")) as space:
+        journal = SpaceJournal(space, log, Kept).open()
+        journal.append(Kept(1))
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(space, "append", _no_memory)
+            with pytest.raises(MemoryError):
+                journal.commit()
+        journal.append(Kept(2))
+        journal.close()
+        assert SpaceJournal(space, log, Kept).open().saved == ()
+
+
+def _no_memory(*_: Any, **__: Any) -> int:
+    raise MemoryError
 
 
 def test_records_come_back_in_order(fresh: Fresh, log: str) -> None:

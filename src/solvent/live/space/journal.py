@@ -105,8 +105,12 @@ class SpaceJournal:
             raise Conflict(self._log, expected=self._last, last=self._space.last(self._log))
         if self._noted:
             noted, self._noted = self._noted, []
+            # Until all of it is there: after an error, whichever, it may be there or not, or a part of it, and only who
+            # reads it again knows. What was noted later must not stand behind a hole.
+            self._is_lost = True
             for burst in self._put_together(noted):
                 self._write(burst)
+            self._is_lost = False
         elif not self._is_sure(self._certain_at):
             self.check()
 
@@ -131,12 +135,7 @@ class SpaceJournal:
 
     def _write(self, burst: _Burst) -> None:
         began = time.monotonic()
-        try:
-            self._last = self._space.append(self._log, self._encode(burst), expected=self._last)
-        except SpaceError:
-            # After a lost connection it may be there or not; only who reads it again knows.
-            self._is_lost = True
-            raise
+        self._last = self._space.append(self._log, self._encode(burst), expected=self._last)
         self._certain_at = began
 
     def _put_together(self, noted: list[bytes]) -> Iterator[_Burst]:

@@ -105,13 +105,18 @@ class Agent:
             tell = partial(self._came.put, _CHANGED)
             with Watcher(self.name, watch, tell) as self._watcher:
                 try:
-                    while not self._is_over:
+                    while not self._is_over and not (until_idle and self._is_idle()):
                         self._turn()
-                        if until_idle and not self.cases and self._read_up_to:
-                            return
-                finally:
                     for case in list(self.cases.values()):
                         self._leave(case)
+                finally:
+                    # After an error nobody knows how much of what a place has done is in its journal: what would be
+                    # written next may rest on what is not. So nothing is, as if this agent had been killed.
+                    for case in self.cases.values():
+                        case.close()
+
+    def _is_idle(self) -> bool:
+        return self._read_up_to > 0 and not self.cases
 
     # --- A turn.
 

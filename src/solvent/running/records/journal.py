@@ -60,6 +60,8 @@ class Journal:
         self.goes_on = False
         self._pending: list[Entry] = []
         self._pending_bytes = 0
+        #: The record that is being appended, of which nobody knows whether it is there; nothing is written before it.
+        self._sealed = b""
         self._last = 0
 
     def rename(self, log: str) -> None:
@@ -154,20 +156,25 @@ class Journal:
         return values.decode(data)
 
     def taken(self) -> list[Append]:
-        """Give what was written down, if anything, for somebody who appends it and tells by `kept` where."""
-        pending = self._pending
-        if not pending:
-            return []
-        record = self._record()
-        pending.clear()
-        self._pending_bytes = 0
-        return [Append(self.log, record, self._last)]
+        """Give what was written down, if anything, for somebody who appends it and tells by `kept` where.
 
-    def _record(self) -> bytes:
-        """Make one record of what was written down: it counts as a whole, however much it is."""
+        Until that is told nothing more is given: a record behind one that is not there would be read as if nothing had
+        happened between them.
+        """
+        if self._sealed:
+            raise RecordProblem("R402", f"nobody knows where `{self.log}` ends", hint="open it again")
+        record = self._seal()
+        return [Append(self.log, record, self._last)] if record else []
+
+    def _seal(self) -> bytes:
+        """Make one record of what was written down, if anything: it counts as a whole, however much it is."""
+        if self._sealed or not self._pending:
+            return self._sealed
         record = entries.write(self._pending)
         if len(record) > self.space.record_bytes_max // 2:
             record = entries.write([Elsewhere(self.space.put_blob(record))])
+        # In one step, here and below: nothing, not even Ctrl-C, comes between two of these assignments.
+        self._sealed, self._pending, self._pending_bytes = record, [], 0
         return record
 
     @property
@@ -177,29 +184,28 @@ class Journal:
 
     def kept(self, position: int) -> None:
         """Hear where the last record is that was taken."""
-        self._last = position
+        self._last, self._sealed = position, b""
 
     def commit(self) -> None:
         """Keep what was written down; raise `RecordProblem` if somebody else has the journal now."""
-        pending = self._pending
-        if not pending or self.is_read_only:
-            pending.clear()
+        if self.is_read_only:
+            self._pending.clear()
             return
-        record = self._record()
-        self._pending_bytes = 0
-        try:
-            self._last = self.space.append(self.log, record, expected=self._last)
-        except Conflict as error:
-            if self._was_kept(record):
-                pending.clear()
-                return
-            raise self._another() from error
-        pending.clear()
+        # One that was being appended when an error came is first, and is as it was.
+        while record := self._seal():
+            try:
+                position = self.space.append(self.log, record, expected=self._last)
+            except Conflict as error:
+                found = self._position_of(record)
+                if found is None:
+                    raise self._another() from error
+                position = found
+            self.kept(position)
 
     def end(self, state: str) -> bool:
         """Note how it ended, and nothing of what was not kept yet; raise `RecordProblem` R402 as `commit` does."""
-        self._pending.clear()
-        self.note(Ended(state, time.time()))
+        self._sealed = b""
+        self._pending = [Ended(state, time.time())]
         self.commit()
         return True
 
@@ -207,13 +213,10 @@ class Journal:
         said = f"another process goes on with `{self.log}`"
         return RecordProblem("R402", said, hint="this one stops; nothing is lost")
 
-    def _was_kept(self, record: bytes) -> bool:
-        """Tell whether a record is there already: an append whose connection was lost may have happened."""
+    def _position_of(self, record: bytes) -> int | None:
+        """Give where a record is that was appended, if it is there: one whose answer was lost may have been taken."""
         found = self.space.read(self.log, self._last, 2)
-        if len(found) != 1 or found[0].data != record:
-            return False
-        self._last = found[0].position
-        return True
+        return found[0].position if len(found) == 1 and found[0].data == record else None
 
 
 def read_journal(space: Space, log: str) -> Iterator[tuple[int, entries.Any]]:

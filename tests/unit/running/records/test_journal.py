@@ -128,3 +128,40 @@ def test_an_append_that_happened_unheard_is_no_conflict(space: Space, monkeypatc
     journal.called("b")
     journal.commit()
     assert [one.key for _, one in read_journal(space, LOG) if isinstance(one, Called)] == ["a", "b"]
+
+
+@pytest.mark.parametrize("is_taken", [False, True])
+def test_what_an_error_has_stopped_stands_before_what_comes_next(
+    space: Space, monkeypatch: pytest.MonkeyPatch, *, is_taken: bool
+) -> None:
+    """A record whose append ended in an error that is none of the space's is written once, before later ones."""
+    journal = opened(space)
+    append = space.append
+
+    def broken(log: str, data: bytes, *, expected: int | None = None) -> int:
+        if is_taken:
+            append(log, data, expected=expected)
+        raise KeyboardInterrupt
+
+    journal.called("a")
+    monkeypatch.setattr(space, "append", broken)
+    with pytest.raises(KeyboardInterrupt):
+        journal.commit()
+    monkeypatch.undo()
+    journal.called("b")
+    journal.commit()
+    assert [one.key for _, one in read_journal(space, LOG) if isinstance(one, Called)] == ["a", "b"]
+
+
+def test_a_record_that_was_given_away_is_waited_for(space: Space) -> None:
+    """Who appends records itself gets the next one only when it has told where the last one is."""
+    journal = opened(space)
+    journal.called("a")
+    (first,) = journal.taken()
+    journal.called("b")
+    with pytest.raises(RecordProblem, match="nobody knows where"):
+        journal.taken()
+    journal.kept(space.append(*first[:2], expected=first.expected))
+    (second,) = journal.taken()
+    journal.kept(space.append(*second[:2], expected=second.expected))
+    assert [one.key for _, one in read_journal(space, LOG) if isinstance(one, Called)] == ["a", "b"]
