@@ -15,7 +15,16 @@ from solvent.cli.watching import Watch
 from solvent.errors import AgentProblem, RecordProblem, SpaceError, WorkflowFailed
 from solvent.running.agents.following import Following
 from solvent.running.agents.looking import existing, lasted, see_agents
-from solvent.running.agents.plans import FINISHED, SUBMITTED, ending_of, name_from, plan_of, report_of, workflow_of
+from solvent.running.agents.plans import (
+    FINISHED,
+    SUBMITTED,
+    announced,
+    ending_of,
+    name_from,
+    plan_of,
+    report_of,
+    workflow_of,
+)
 from solvent.running.agents.troubles import Doubts, room_problem
 from solvent.running.report import Report
 
@@ -61,7 +70,7 @@ def runs_of_agents(space: Space) -> list[str]:
     after = 0
     while True:
         records = space.read(SUBMITTED, after)
-        found |= dict.fromkeys(name for one in records if (name := name_from(one.data)))
+        found |= dict.fromkeys(name for one in records if (name := announced(one.data)[0]))
         if not records:
             return list(found)
         after = records[-1].position

@@ -21,7 +21,18 @@ from solvent.running.agents.case import Case
 from solvent.running.agents.ending import IDLE_SECONDS, Endings
 from solvent.running.agents.keeping import Keeper
 from solvent.running.agents.offers import Offers
-from solvent.running.agents.plans import FINISHED, NEWS, OVER, SUBMITTED, ending_of, is_away, log_to, name_from, plan_of
+from solvent.running.agents.plans import (
+    FINISHED,
+    NEWS,
+    OVER,
+    SUBMITTED,
+    announced,
+    announced_plan,
+    ending_of,
+    is_away,
+    log_to,
+    name_from,
+)
 from solvent.running.agents.refusing import Refusals
 from solvent.running.agents.sharing import Shares
 from solvent.running.agents.telling import Teller
@@ -41,7 +52,7 @@ if TYPE_CHECKING:
 TTL = 5.0
 PATIENCE_SECONDS = 0.5
 """How long a turn waits for something to come."""
-ANNOUNCED_LOOKS_MAX, READ_MAX = 20, 1000
+READ_MAX = 1000
 _CHANGED = object()
 
 
@@ -88,8 +99,6 @@ class Agent:
         #: Where the logs of submitted and of finished runs, and of letters, were read up to.
         self._read_up_to = 0
         self._looks_at = 0.0
-        #: Runs that were announced and have no plan yet, and how often that was looked for.
-        self._announced: dict[str, int] = {}
         #: How often this agent may have been presumed dead when it last saw which places it still has.
         self._lapses = 0
 
@@ -233,13 +242,13 @@ class Agent:
 
     def _hear_of_runs(self, found: list[Record]) -> None:
         """Hear of runs that were submitted, and of runs that are over."""
-        fresh = [name for one in found if one.log == SUBMITTED and (name := name_from(one.data))]
+        fresh = [announced(one.data) for one in found if one.log == SUBMITTED]
         over = {name_from(one.data) for one in found if one.log == OVER}
         ended = self._endings.known
         ended.update(name_from(one.data) for one in found if one.log == FINISHED)
-        for run in fresh:
-            if run not in ended and run not in self.cases:
-                self._open(run)
+        for run, blob in fresh:
+            if run and run not in ended and run not in self.cases:
+                self._open(run, blob)
                 self._looks_at = 0.0
         for run in over & self.cases.keys() - ended:
             self._endings.end(self.cases[run])
@@ -248,15 +257,10 @@ class Agent:
             self._refusals.forget(run)
             self._tell.over(run)
 
-    def _open(self, run: str) -> None:
+    def _open(self, run: str, blob: str) -> None:
         with self._refusals.of(run):
-            plan = plan_of(self._space, run)
-            if plan is None:
-                # It is about to be submitted, or who was to do it has died.
-                self._announced[run] = self._announced.get(run, 0) + 1
-                return
-            self._announced.pop(run, None)
-            if ending_of(self._space, run):
+            plan = announced_plan(self._space, run, blob)
+            if plan is None or ending_of(self._space, run):
                 return
             self.cases[run] = case = self._case(run, plan, self._offers, observer=self._observe(run, plan))
             if case.missing:
@@ -323,8 +327,6 @@ class Agent:
 
     def _look(self, touched: dict[Place, Case]) -> None:
         """Take this agent's share of the places that nobody has."""
-        for run in [run for run, count in self._announced.items() if count < ANNOUNCED_LOOKS_MAX]:
-            self._open(run)
         self._shares.look(self.cases)
         for case in list(self.cases.values()):
             with self._refusals.of(case.run):

@@ -5,7 +5,8 @@ place K is, when nothing more can happen there unless a letter comes), `runs/RUN
 nothing more can happen at all), `runs/RUN/cannot/AGENT` (places that an agent could not open), `runs/RUN/end` (how the
 run ended; written once), `runs/RUN/resumed` (the run that goes on with one that is over; written once). Logs:
 `runs/RUN/at/K` (the journal of place K, written by who has it), `news/to/RUN` (what its places say to each other);
-`news/submitted`, `news/over` (nothing more can happen) and `news/finished` have the names of runs.
+`news/submitted` (with the blob that has the plan), `news/over` (nothing more can happen) and `news/finished` have the
+names of runs.
 """
 
 from __future__ import annotations
@@ -114,10 +115,40 @@ def submit(
     where = {name: number for number, names in enumerate(places) for name in names}
     division = bytes(where[task.name] for task in workflow.tasks) if len(where) < DIVISION_BYTES_MAX else b""
     plan = Plan(document, given, workflow.name, len(places), places_max, time.time(), division)
-    # Before, so that a run whose submitter dies here is known of; and after, so that agents need not look again.
-    space.append(SUBMITTED, run.encode())
-    space.put(key_of(run, "plan"), msgspec.msgpack.encode(plan), expected=0)
-    space.append(SUBMITTED, run.encode())
+    announce(space, run, plan)
+    return plan
+
+
+def announce(space: Space, run: str, plan: Plan) -> None:
+    """Let agents know of a run; raise `Conflict` where its name is another's.
+
+    From the moment it is in the log it is a run: should whoever announces it die there, agents write its plan.
+    """
+    data = msgspec.msgpack.encode(plan)
+    blob = space.put_blob(data)
+    space.append(SUBMITTED, f"{run} {blob}".encode())
+    try:
+        space.put(key_of(run, "plan"), data, expected=0)
+    except Conflict:
+        # An agent may have been quicker.
+        entry = space.get(key_of(run, "plan"))
+        if entry is None or entry.value != data:
+            raise
+
+
+def announced(data: bytes) -> tuple[str, str]:
+    """Give the name of a run that was announced, empty where it is none, and the blob that has its plan, if any."""
+    name, _, blob = data.partition(b" ")
+    return name_from(name), blob.decode(errors="replace")
+
+
+def announced_plan(space: Space, run: str, blob: str) -> Plan | None:
+    """Give the plan of a run that was announced; write it, where who has announced it did not come to that."""
+    plan = plan_of(space, run)
+    if plan is None and blob:
+        with suppress(Conflict):
+            space.put(key_of(run, "plan"), space.get_blob(blob), expected=0)
+        plan = plan_of(space, run)
     return plan
 
 
@@ -254,7 +285,8 @@ def is_over(found: Mapping[int, Standing], places: int) -> bool:
 
 
 __all__ = [
-    "FINISHED", "NEWS", "OVER", "SUBMITTED", "Ending", "Plan", "Standing", "end", "ending_of", "is_away", "is_over",
+    "FINISHED", "NEWS", "OVER", "SUBMITTED", "Ending", "Plan", "Standing", "announce", "announced", "announced_plan",
+    "end", "ending_of", "is_away", "is_over",
     "key_of", "log_to", "name_from", "places_of", "plan_of", "publish", "report_of", "standings", "submit",
     "successor_of", "workflow_of",
 ]  # fmt: skip

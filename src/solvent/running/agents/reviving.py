@@ -13,15 +13,13 @@ from bisect import bisect_right
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-import msgspec
 from msgspec.structs import replace
 
 from solvent.errors import Conflict, RecordProblem, SolventError
 from solvent.live.space import Append
-from solvent.running.agents import words
+from solvent.running.agents import plans, words
 from solvent.running.agents.case import Case
 from solvent.running.agents.plans import (
-    SUBMITTED,
     ending_of,
     key_of,
     log_at,
@@ -80,8 +78,7 @@ def announce(space: Space, run: str, plan: Plan, name: str) -> None:
     It has a plan, and so is a run, only when it is the only one that goes on.
     """
     with suppress(Conflict):
-        space.put(key_of(name, "plan"), msgspec.msgpack.encode(_plan_after(run, plan)), expected=0)
-    space.append(SUBMITTED, name.encode())
+        plans.announce(space, name, _plan_after(run, plan))
 
 
 def _plan_after(run: str, plan: Plan) -> Plan:

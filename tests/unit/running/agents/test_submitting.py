@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from solvent.errors import AgentProblem, RecordProblem, WorkflowProblem
-from solvent.running.agents.plans import plan_of
+from solvent.running.agents.plans import announced, announced_plan, plan_of
 from solvent.running.agents.submitting import give_to_agents
 from solvent.workflow.control import Control
 from solvent.workflow.model import REQUIRED, Input, Service, Task, Value, Workflow
 from solvent.workflow.resources import Resource
-from tests.unit.running.agents.flows import adaptive, space_at, workflow
+from tests.unit.running.agents.flows import AgentsHere, adaptive, end_of, space_at, workflow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,3 +69,43 @@ def test_a_name_is_used_once(space: Space) -> None:
     give_to_agents(space, "r1", adaptive(), {})
     with pytest.raises(RecordProblem, match="already"):
         give_to_agents(space, "r1", adaptive(), {})
+
+
+class Died(BaseException):
+    """Stands for the death of who submits."""
+
+
+@pytest.mark.parametrize("at,is_run", [("append", False), ("put", True)])
+def test_a_run_is_one_from_its_announcement_on(
+    space: Space, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: str, *, is_run: bool
+) -> None:
+    """Agents that are there run what was announced, though who did so died before the plan was written; no other."""
+
+    def dies(*_: Any, **__: Any) -> int:
+        raise Died
+
+    with AgentsHere(space) as here:
+        give_to_agents(space, "r1", adaptive(), {})
+        end_of(space, "r1")
+        with space_at(tmp_path) as other:
+            monkeypatch.setattr(other, at, dies)
+            with pytest.raises(Died):
+                give_to_agents(other, "r2", adaptive(), {})
+        if is_run:
+            assert end_of(space, "r2").state == "done"
+        give_to_agents(space, "r3", adaptive(), {})
+        here.wait_for("r3 is over")
+    assert (plan_of(space, "r2") is not None) == is_run
+
+
+def test_an_agent_that_is_quicker_with_the_plan_is_no_conflict(space: Space, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who submits a run is not told that its name is taken where an agent has written this very plan before."""
+    append = space.append
+
+    def helped(log: str, data: bytes) -> int:
+        position = append(log, data)
+        announced_plan(space, *announced(data))
+        return position
+
+    monkeypatch.setattr(space, "append", helped)
+    assert give_to_agents(space, "r1", adaptive(), {}) == plan_of(space, "r1")
