@@ -40,6 +40,25 @@ def rests() -> st.SearchStrategy[tree.Pattern]:
     return st.builds(tree.RestPattern, names(), st.booleans())
 
 
+def _one_needs(items: list[tree.Pattern]) -> list[tree.Pattern]:
+    """Let at most one rest ask for at least one molecule.
+
+    Changed, and not drawn again: hypothesis prints a strategy whose filter nothing passes, and these are very long.
+    """
+    found = False
+    for one in items:
+        if isinstance(one, tree.RestPattern):
+            one.at_least_one = one.at_least_one and not found
+            found = found or one.at_least_one
+    return items
+
+
+def _one_rest(items: list[tree.Pattern]) -> list[tree.Pattern]:
+    """Keep the first rest only."""
+    first = next((one for one in items if isinstance(one, tree.RestPattern)), None)
+    return [one for one in items if one is first or not isinstance(one, tree.RestPattern)]
+
+
 def patterns() -> st.SearchStrategy[tree.Pattern]:
     """Give patterns that take one molecule."""
     simple = st.one_of(
@@ -52,12 +71,8 @@ def patterns() -> st.SearchStrategy[tree.Pattern]:
         several = st.lists(st.one_of(parts, rests()), max_size=3)
         return st.one_of(
             st.lists(parts, min_size=2, max_size=3).map(tree.TuplePattern),
-            several.filter(lambda items: sum(getattr(one, "at_least_one", False) for one in items) < 2).map(
-                tree.SolutionPattern
-            ),
-            several.filter(lambda items: sum(isinstance(one, tree.RestPattern) for one in items) < 2).map(
-                tree.ListPattern
-            ),
+            several.map(_one_needs).map(tree.SolutionPattern),
+            several.map(_one_rest).map(tree.ListPattern),
         )
 
     # Deferred, since hypothesis prints strategies, and these are long.
@@ -81,9 +96,7 @@ def _binding(name: str, rule: tree.RuleNode, *, recursive: bool) -> tree.Binding
 def rules(parts: st.SearchStrategy[tree.Expression]) -> st.SearchStrategy[tree.RuleNode]:
     """Give rules of all three words, with and without names and conditions."""
     items = st.lists(parts, max_size=2)
-    left = st.lists(st.one_of(patterns(), rests()), min_size=1, max_size=2).filter(
-        lambda found: sum(getattr(one, "at_least_one", False) for one in found) < 2
-    )
+    left = st.lists(st.one_of(patterns(), rests()), min_size=1, max_size=2).map(_one_needs)
     condition = st.one_of(st.none(), parts)
     name = st.one_of(st.none(), names())
     replaces = st.builds(tree.RuleNode, left, items, condition, st.booleans(), name)
@@ -108,7 +121,7 @@ def expressions() -> st.SearchStrategy[tree.Expression]:
         bindings = st.lists(st.builds(_binding, names(), rules(parts), recursive=st.booleans()), min_size=1, max_size=2)
         return st.one_of(
             st.lists(parts, min_size=2, max_size=3).map(tree.TupleNode),
-            items.filter(lambda found: len(found) != 1).map(tree.ListNode),
+            st.one_of(st.builds(list), st.lists(parts, min_size=2, max_size=3)).map(tree.ListNode),
             items.map(tree.SolutionNode),
             st.builds(tree.Multiplet, parts, st.one_of(st.none(), parts)),
             st.builds(tree.Unary, st.just("!"), parts),

@@ -99,15 +99,19 @@ class Place(CallingRun):
         if letters:
             self.read_up_to = letters[-1].position
         self._began = time.perf_counter()
-        self._within(lambda: self.reactor.run(self.solution))
-        self.settle()
-        self._again = self._written()
-        self._is_caught_up = True
-        if self._letters:
-            # They came after the last one who had this place had died, and may call off what it had called.
-            self.journal.note(Heard(self.read_up_to))
-            self._within(lambda: self._hear(self.read_up_to))
-        self.settle()
+        try:
+            self._within(lambda: self.reactor.run(self.solution))
+            self.settle()
+            self._again = self._written()
+            self._is_caught_up = True
+            if self._letters:
+                # They came after the last one who had this place had died, and may call off what it had called.
+                self.journal.note(Heard(self.read_up_to))
+                self._within(lambda: self._hear(self.read_up_to))
+            self.settle()
+        except BaseException:
+            self._forget_flights()
+            raise
         self._adrift = None
 
     def take(self, answer: tuple[Any, ...]) -> None:
@@ -222,6 +226,13 @@ class Place(CallingRun):
             handle.cancel()
             self.end_call(flight)
         self._out.clear()
+        self._forget_flights()
+
+    def _forget_flights(self) -> None:
+        """Close what was about to set out: Python warns of a coroutine that nobody has begun."""
+        for flight in self.reactor.flights:
+            flight.coroutine.close()
+        self.reactor.flights = []
 
     def withdraw(self) -> None:
         """Note that the calls which were out have been ended by who had made them, and not by a death."""
