@@ -18,7 +18,7 @@ ARGUMENTS = [
     "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
     "--disable-default-apps", "--disable-sync", "--no-first-run", "--disable-dev-shm-usage",
 ]  # fmt: skip
-SECONDS_MAX = 60
+SECONDS_MAX = 200
 
 
 @contextmanager

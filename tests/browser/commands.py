@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-SECONDS_MAX = 60
+SECONDS_MAX = 200
 SERVICES = """\
 import time
 from pathlib import Path

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-SECONDS_MAX = 60
+SECONDS_MAX = 200
 SERVICES = '''\
 """What the workflows of these tests call. Every call leaves a line in `calls`."""
 

@@ -45,7 +45,7 @@ def test_a_full_disk_is_said_once_and_the_run_goes_on_when_there_is_room(tmp_pat
         (disk / "ballast").unlink()
         (tmp_path / "open").touch()
         agent.wait_for("the space is well again")
-        assert run.process.wait(60) == 0
+        assert run.process.wait(200) == 0
         assert (run.said().count(FULL), agent.said().count(FULL)) == (1, 1)
         assert "does not answer" not in agent.said()
         assert "sum: 17" in run.said()
@@ -59,5 +59,5 @@ def test_an_agent_whose_space_is_gone_ends(tmp_path: Path) -> None:
         until(lambda: agents_of(tmp_path) != [])
         shutil.copy(tmp_path / "runs.db", tmp_path / "copy.db")
         (tmp_path / "copy.db").rename(tmp_path / "runs.db")
-        assert agent.process.wait(60) == 1
+        assert agent.process.wait(200) == 1
         assert "error[E409]: the space" in agent.said()

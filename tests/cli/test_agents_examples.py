@@ -58,7 +58,7 @@ def test_an_array_of_a_batch_system_is_agents(tmp_path: Path) -> None:
             assert solvent("resume", "r1", "--space", "runs.db", cwd=tmp_path).out == "sum: 85\n"
         finally:
             scheduler.terminate()
-            scheduler.wait(60)
+            scheduler.wait(200)
     for log in logs:
         assert "job42-" in log.read_text()
         assert log.read_text().endswith("ends; others go on with what it had\n")

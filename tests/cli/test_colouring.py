@@ -22,7 +22,7 @@ def _on_terminal(*words: str, colour: bool) -> str:
     with subprocess.Popen(arguments(*words), stdin=its, stdout=its, stderr=its, env=surroundings) as process:
         os.close(its)
         seen = b""
-        until = time.monotonic() + 60
+        until = time.monotonic() + 200
         while time.monotonic() < until:
             try:
                 piece = os.read(ours, 65536)
@@ -31,7 +31,7 @@ def _on_terminal(*words: str, colour: bool) -> str:
             if not piece:
                 break
             seen += piece
-        assert process.wait(60) == 0
+        assert process.wait(200) == 0
     os.close(ours)
     return seen.decode().replace("\r\n", "\n")
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SHELLS = ("bash", "zsh", "fish")
-_SECONDS_MAX = 60
+_SECONDS_MAX = 200
 _IN_ZSH = """
 compdef() { : }
 compadd() { shift; print -rl -- "$@" }

@@ -17,7 +17,7 @@ from tests.cli.workflows import calls
 if TYPE_CHECKING:
     from pathlib import Path
 
-SECONDS_MAX = 30
+SECONDS_MAX = 200
 
 
 def interrupted(folder: Path, *words: str) -> tuple[int, str, str]:

@@ -28,12 +28,12 @@ def interrupted(tmp_path: Path, *words: str, number: int = signal.SIGINT) -> tup
         stderr=subprocess.PIPE,
         env=environment(),
     )
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 200
     while not mark.exists() and time.monotonic() < deadline:
         time.sleep(0.02)
     time.sleep(0.2)
     process.send_signal(number)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=200)
     assert b"Traceback" not in err
     return process.returncode, out.decode(), err.decode()
 

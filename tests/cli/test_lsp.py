@@ -46,7 +46,7 @@ def test_an_editor_that_is_gone_ends_the_server() -> None:
         one.begin()
         assert one.process.stdin is not None
         one.process.stdin.close()
-        assert one.process.wait(60) == 1
+        assert one.process.wait(200) == 1
 
 
 def test_errors_have_code_place_and_hint(open_editor: Editor) -> None:

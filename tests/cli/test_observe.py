@@ -162,7 +162,7 @@ def test_all_agents_add_to_one_trace(tmp_path: Path) -> None:
             Command(*words, "--name", "a", cwd=tmp_path, more=receiver.variables) as one,
             Command(*words, "--name", "b", cwd=tmp_path, more=receiver.variables) as two,
         ):
-            assert (one.process.wait(60), two.process.wait(60)) == (0, 0)
+            assert (one.process.wait(200), two.process.wait(200)) == (0, 0)
         spans = receiver.spans
     assert len({span.trace_id for _, span in spans}) == 1
     (run,) = [span for _, span in spans if span.name == "run numbers"]
@@ -187,7 +187,7 @@ def test_services_are_handed_the_span(tmp_path: Path) -> None:
         with Command(
             "run", "flow.yaml", "--no-record", "--format", "json", cwd=tmp_path, more=receiver.variables
         ) as run:
-            assert run.process.wait(60) == 0, run.said()
+            assert run.process.wait(200) == 0, run.said()
         spans = {f"{span.name} {_said(span).get('attempt', '')}".strip(): span for _, span in receiver.spans}
         (headers,) = receiver.headers
     assert spans.keys() == {"run tries", "task try", "task ask", "call once 1", "call once 2", "call ask 1"}
@@ -215,7 +215,7 @@ def test_spans_that_cannot_be_sent_as_asked_are_an_error(tmp_path: Path) -> None
     """An exporter that is not installed is told, with those that are."""
     put_flow(tmp_path)
     with Command("run", "flow.yaml", "--otel", cwd=tmp_path, more={"OTEL_TRACES_EXPORTER": "pigeon"}) as run:
-        assert run.process.wait(60) == 2
+        assert run.process.wait(200) == 2
         assert "error[H355]: there is no exporter of spans `pigeon` installed" in run.said()
 
 
@@ -225,7 +225,7 @@ def test_a_collector_that_is_not_there_stops_nothing(tmp_path: Path) -> None:
     (tmp_path / "open").touch()
     nobody = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9", "OTEL_EXPORTER_OTLP_TIMEOUT": "0.5"}
     with Command("run", "flow.yaml", "--no-record", "--log-level", "error", cwd=tmp_path, more=nobody) as run:
-        assert run.process.wait(60) == 0
+        assert run.process.wait(200) == 0
         lines = run.said().splitlines()
     assert "sum: 17" in lines
     (said,) = [line for line in lines if "spans" in line]
@@ -239,7 +239,7 @@ def test_an_agent_logs_json(tmp_path: Path) -> None:
     solvent("submit", "flow.yaml", *SPACE[:2], "--name", "r1", cwd=tmp_path)
     words = (*AGENT, "--until", "r1", "--log-format", "json", "--log-level", "debug")
     with Command(*words, cwd=tmp_path) as agent:
-        assert agent.process.wait(60) == 0
+        assert agent.process.wait(200) == 0
         lines = [json.loads(line) for line in agent.said().splitlines()]
     assert all({"time", "level", "event", "agent", "says"} <= line.keys() for line in lines)
     (failed,) = [line for line in lines if line.get("task") == "odd" and line["event"] == "answered"]

@@ -163,7 +163,7 @@ class Terminal:
         """Type keys."""
         os.write(self.master, text.encode())
 
-    def wait_for(self, text: str, seconds_max: float = 20) -> None:
+    def wait_for(self, text: str, seconds_max: float = 200) -> None:
         """Read until a text appears, and forget what came before."""
         deadline = time.monotonic() + seconds_max
         while text not in self.seen:
@@ -180,7 +180,7 @@ class Terminal:
     def close(self) -> int:
         """Wait for the end and give the exit code."""
         try:
-            return self.process.wait(20)
+            return self.process.wait(200)
         finally:
             self.process.kill()
             os.close(self.master)

@@ -89,7 +89,7 @@ def test_interrupted_it_keeps_what_is_complete(tmp_path: Path) -> None:
     assert b"figure 10" in process.stderr.readline()
     time.sleep(0.3)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=200)
     assert process.returncode == 3
     assert "interrupted; complete figures: 10" in err.decode()
     assert "Traceback" not in err.decode()

@@ -62,7 +62,7 @@ def test_all_agents_may_be_killed(tmp_path: Path) -> None:
     with Command("run", "flow.yaml", *AGENTS, *SPACE, "--name", "r1", cwd=tmp_path) as launcher:
         until(lambda: is_held(tmp_path), launcher.said())
         kill_agents(tmp_path)
-        assert launcher.process.wait(60) == 1
+        assert launcher.process.wait(200) == 1
         assert "error[A105]: all agents that were started have ended" in launcher.said()
     (tmp_path / "open").touch()
     result = solvent("resume", "r1", *SPACE, *AGENTS[:4], "--file", "flow.yaml", cwd=tmp_path)
@@ -113,7 +113,7 @@ def test_a_run_that_was_lost_with_its_agents_goes_on(tmp_path: Path) -> None:
     with Command("run", "flow.yaml", *AGENTS, *SPACE, "--name", "r1", cwd=tmp_path) as launcher:
         until(lambda: is_held(tmp_path), launcher.said())
         kill_agents(tmp_path)
-        assert launcher.process.wait(60) == 1
+        assert launcher.process.wait(200) == 1
     failed = solvent(*again, cwd=tmp_path)
     assert (failed.code, failed.out) == (1, "")
     assert "task `held` was lost: it was out when its agent died" in failed.err

@@ -120,7 +120,7 @@ def test_who_is_stopped_leaves_nothing_behind(which: signal.Signals) -> None:
         assert process.poll() is None
     folder = (set(MEMORY.glob("solvent-storm-*")) - before).pop()
     process.send_signal(which)
-    _, complaint = process.communicate(timeout=60)
+    _, complaint = process.communicate(timeout=200)
     assert process.returncode == 3
     assert complaint.startswith("stopped after ")
     assert not folder.exists()

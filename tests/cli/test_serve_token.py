@@ -34,7 +34,7 @@ def test_a_node_tells_what_happens_and_leaves_when_it_is_stopped() -> None:
     while sum(event["event"] == "locked" for event in seen) < 2:
         seen.append(json.loads(process.stdout.readline()))
     process.send_signal(signal.SIGINT)
-    rest, complaint = process.communicate(timeout=60)
+    rest, complaint = process.communicate(timeout=200)
     seen += _events(rest)
     assert (process.returncode, complaint) == (3, '{"note": {"message": "node 0 stopped"}}\n')
     assert [event["event"] for event in seen[:2]] == ["began", "ring"]
@@ -64,7 +64,7 @@ def test_a_whole_ring_shows_the_token_move_and_be_found_again() -> None:
     while not is_all_seen():
         seen.append(json.loads(process.stdout.readline()))
     process.send_signal(signal.SIGINT)
-    _, complaint = process.communicate(timeout=60)
+    _, complaint = process.communicate(timeout=200)
     assert (process.returncode, complaint) == (3, '{"note": {"message": "the ring stopped"}}\n')
     killed = next(event["node"] for event in seen if event["event"] == "killed")
     assert next(event["node"] for event in seen if event["event"] == "back") != killed

@@ -107,7 +107,7 @@ def test_ctrl_c_keeps_what_is_done() -> None:
     )
     time.sleep(3)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=200)
     assert (process.returncode, "Traceback" in err) == (3, False)
     said = re.search(r"interrupted(?:: ([\d,]+) of 20,000 runs are done)?", err)
     assert said is not None

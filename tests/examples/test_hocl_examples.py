@@ -24,7 +24,7 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "hocl"
 NAMES = sorted(folder.name for folder in EXAMPLES.iterdir() if folder.is_dir())
 NAMES_CHECKED = [name for name in NAMES if (EXAMPLES / name / "check.py").exists()]
 SEEDS = range(5)
-SECONDS_MAX = 30
+SECONDS_MAX = 200
 LINES_MAX = 100
 
 

@@ -167,7 +167,7 @@ def test_shop_survives_the_death_of_a_server(tmp_path: Path) -> None:
         cwd=_copy("http", tmp_path),
         env=environment(),
         capture_output=True,
-        timeout=60,
+        timeout=200,
         check=False,
         text=True,
     )

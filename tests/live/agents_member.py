@@ -202,7 +202,7 @@ def _options(url: str) -> dict[str, Any]:
 
 
 def _opened(url: str) -> Any:
-    until = time.monotonic() + 60
+    until = time.monotonic() + 200
     while True:
         try:
             return open_space(url, **_options(url))

@@ -78,7 +78,7 @@ def _cluster_hurt(seed: int, *, is_leader: bool) -> Outcome:
 def leader_of(world: World, three: Cluster) -> Server:
     """Give the server that leads what is appended."""
     link: Any = world.space._link  # type: ignore[attr-defined]
-    end = time.monotonic() + 30
+    end = time.monotonic() + 200
     while time.monotonic() < end:
         with suppress(Exception):
             told = json.loads(link.run(link.ask("$JS.API.STREAM.INFO.solvent-records")).data)

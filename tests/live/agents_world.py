@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from solvent.workflow.model import Workflow
 
 TTL = float(os.environ.get("SOLVENT_TEST_TTL", "1"))
-SECONDS_MAX = 100.0
+SECONDS_MAX = 200.0
 
 
 class Member:

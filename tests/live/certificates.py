@@ -45,7 +45,7 @@ class Certificates:
         return ["--tls-ca", tls.ca, "--tls-cert", tls.cert, "--tls-key", tls.key]
 
     def _openssl(self, *words: str) -> None:
-        subprocess.run(["openssl", *words], cwd=self.folder, check=True, capture_output=True, timeout=30)
+        subprocess.run(["openssl", *words], cwd=self.folder, check=True, capture_output=True, timeout=200)
 
 
 @contextmanager

@@ -80,7 +80,7 @@ def split_off(work: Callable[[], None]) -> int:
     if not child:
         # Whatever becomes of the test, nobody stays behind.
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        signal.alarm(60)
+        signal.alarm(200)
         try:
             work()
         except BaseException:  # noqa: BLE001 - nothing of the test goes on in a copy of it

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from solvent.live import Address
 
 A, B = NodeId(0), NodeId(1)
-SECONDS = 60.0
+SECONDS = 200.0
 
 
 class Word(Message, frozen=True, gc=False):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from solvent.live import Application, Transport
 
 ARMS = ("in-process", "tcp", "tls", "nats")
-SECONDS_MAX = 60
+SECONDS_MAX = 200
 
 
 class Listener:

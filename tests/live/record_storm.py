@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 RUN = "storm"
-SECONDS_MAX = 60
+SECONDS_MAX = 200
 SERVICES = """\
 import hashlib, os, random, time
 from pathlib import Path

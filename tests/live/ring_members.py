@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-SECONDS_MAX = 60
+SECONDS_MAX = 200
 PATIENCE = 0.4
 STALL = 0.05
 """Who cannot run for so long may be taken for dead, and not notice; a busy machine does that as well as a test."""

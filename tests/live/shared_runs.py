@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from solvent.live.space import Space
     from solvent.running.nodes.control import Status
 
-SECONDS_MAX = 60.0
+SECONDS_MAX = 200.0
 
 SLOW = """
 import time

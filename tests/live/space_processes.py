@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from solvent.running.spaces import BlockingHandle, Opening
 
 PATIENCE = 0.5
-SECONDS_MAX = 30.0
+SECONDS_MAX = 200.0
 
 
 class Scene:

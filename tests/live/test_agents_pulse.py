@@ -125,5 +125,5 @@ def test_an_agent_that_leaves_takes_its_pulse_away() -> None:
     """It ends in order: its key is gone, and so is the process."""
     with _one() as (world, member, pulse):
         member.send(signal.SIGTERM)
-        member.process.wait(60)
+        member.process.wait(200)
         assert (world.space.keys(AGENTS), _has_ended(pulse)) == ({}, True), member.said()

@@ -179,7 +179,7 @@ def test_an_interrupted_wait_leaves_all_as_it_was(places: dict[NodeId, tuple[str
                     # The next interrupt comes when this was heard.
                     said, note = note, ""
                     child.say([said])
-                talk.host.wait(lambda: len(talk.ears.heard) >= 600, 60)
+                talk.host.wait(lambda: len(talk.ears.heard) >= 600, 200)
             except KeyboardInterrupt:
                 note = "interrupted"
         assert talk.ears.numbers(A) == list(range(600))
@@ -223,6 +223,6 @@ def test_who_ends_without_closing_has_said_what_it_said(places: dict[NodeId, tup
         "talk = Talk(B, {A: tuple(json.loads(sys.argv[1]))})\n"
         "talk.say(A, 0, 100, letters=30_000)\n"
     )
-    subprocess.run([sys.executable, "-c", program, json.dumps(places[A])], check=True, timeout=100)
+    subprocess.run([sys.executable, "-c", program, json.dumps(places[A])], check=True, timeout=200)
     a.wait_for(B, 100)
     assert a.ears.numbers(B) == list(range(100))

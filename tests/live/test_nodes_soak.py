@@ -72,6 +72,6 @@ def test_many_kills_change_nothing(seed: int, write: object, protocol: str, tmp_
                 os.kill(number, signal.SIGKILL)
                 kills += 1
         time.sleep(chance.uniform(0.05, 0.4))
-    out, err = running.communicate(timeout=100)
+    out, err = running.communicate(timeout=200)
     assert running.returncode == 0, err
     assert json.loads(out)["solution"] == solvent.show(expected)

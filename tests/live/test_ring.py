@@ -126,7 +126,7 @@ def test_a_lock_with_a_timeout_and_one_that_is_cancelled() -> None:
                 waiting.cancel()
                 with pytest.raises(asyncio.CancelledError):
                     await waiting
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(200):
                 async with one.lock():
                     pass
                 async with other.lock():
@@ -150,7 +150,7 @@ def test_a_task_that_never_waits_lets_others_have_the_lock() -> None:
                 return count
 
             task = asyncio.create_task(greedy())
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(200):
                 for _ in range(3):
                     async with other.lock():
                         pass

@@ -51,7 +51,7 @@ def test_who_is_called_to_the_foreground_goes_on(tmp_path: Path, *, is_called: b
     shell, terminal = pty.fork()
     if not shell:
         os.execv(sys.executable, [sys.executable, "-c", SHELL, str(path), str(told)])  # noqa: S606
-    job, until = 0, time.monotonic() + 60
+    job, until = 0, time.monotonic() + 200
     try:
         while not job and time.monotonic() < until:
             time.sleep(0.01)

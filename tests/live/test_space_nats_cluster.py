@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from solvent.live.space import Space
     from solvent.live.space.server import Cluster, Server
 
-SECONDS_MAX = 80.0
+SECONDS_MAX = 200.0
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-SECONDS_MAX = 60.0
+SECONDS_MAX = 200.0
 
 
 @pytest.fixture(scope="module")

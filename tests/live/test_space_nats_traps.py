@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from solvent.live.space.server import Server
 
-SECONDS_MAX = 30.0
+SECONDS_MAX = 200.0
 
 
 @pytest.fixture(scope="module")

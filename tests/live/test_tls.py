@@ -145,7 +145,7 @@ def test_files_of_no_use_are_clear_errors(made: Certificates, tmp_path: Path, mo
     tls = made.tls("one")
     locked = tmp_path / "locked.key"
     words = ["openssl", "ec", "-in", tls.key, "-out", str(locked), "-aes256", "-passout", "pass:word"]
-    subprocess.run(words, check=True, capture_output=True, timeout=30)
+    subprocess.run(words, check=True, capture_output=True, timeout=200)
     for ca, cert, key in (
         (tls.ca, tls.cert, str(tmp_path / "none")),
         (tls.key, tls.cert, tls.key),
@@ -182,7 +182,7 @@ def test_served_nodes_and_their_launcher_use_tls(made: Certificates, tmp_path: P
         result = solvent(*program, "--peers", peers, "--no-local", *made.options("launcher"))
         assert result.out.strip() == total(30), result.err
         for node, _ in served:
-            assert node.wait(timeout=20) == 0
+            assert node.wait(timeout=200) == 0
     finally:
         for node, _ in served:
             node.kill()
@@ -199,7 +199,7 @@ def test_processes_of_one_machine_and_of_a_space_use_tls(made: Certificates, tmp
     with shared(str(tmp_path / "space.db"), *words) as run_:
         os.kill(run_.all_react(2)[1].process, 9)
         address = address_from_text(run_.board.look().addresses[0])
-        with socket.create_connection(address, timeout=30) as plain:
+        with socket.create_connection(address, timeout=200) as plain:
             made.tls("visitor").client.wrap_socket(plain).close()
-        out, err = run_.command.communicate(timeout=60)
+        out, err = run_.command.communicate(timeout=200)
         assert f'"{total(100)}"' in out, err

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from solvent.running.report import Report
     from solvent.workflow.model import Workflow
 
-SECONDS_MAX = 60
+SECONDS_MAX = 200
 
 
 @contextmanager

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from solvent.workflow.model import Workflow
     from tests.property.pattern_blocks import Block
 
-SECONDS_MAX = 20
+SECONDS_MAX = 200
 CALLS_MAX = 150
 SMALL = 8
 """Nestings of no more tasks are kept small in every way."""

@@ -19,7 +19,7 @@ from tests.property.oracle import TooMany, search, state_key
 from tests.property.strategies import programs
 
 STATES_MAX = 120
-SECONDS_MAX = 20.0
+SECONDS_MAX = 200.0
 
 
 @pytest.fixture(autouse=True, params=["eager", "as it is"])

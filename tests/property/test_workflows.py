@@ -16,7 +16,7 @@ from tests.property.workflows import Scenario, scenarios
 if TYPE_CHECKING:
     from solvent.running.report import Event
 
-SECONDS_MAX = 60
+SECONDS_MAX = 200
 # No shrinking: what threads do differs from run to run, and hypothesis would search for minutes.
 PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from solvent.workflow.model import Argument
 
 TIMEOUT_SECONDS = 0.02
-CALL_SECONDS_MAX = 60.0
+CALL_SECONDS_MAX = 200.0
 """Seconds that no call should ever take in full."""
 BAD = 1
 CONDITION = "nth(2, result) == 1"

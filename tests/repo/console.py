@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-_SECONDS_MAX = 60
+_SECONDS_MAX = 200
 _MARK = "==== end of command ===="
 _COPIED = ("examples", "docs", "bench", "README.md")
 

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(NODE is None, reason="there is no Node here")
 def _run(command: list[str]) -> Any:
     assert NODE is not None
     words = [NODE, str(ROOT / "tests/repo/vscode.js"), str(ROOT / "editors/vscode/extension.js"), json.dumps(command)]
-    done = subprocess.run([*words, TEXT], capture_output=True, env=environment(), timeout=60, check=False)
+    done = subprocess.run([*words, TEXT], capture_output=True, env=environment(), timeout=200, check=False)
     assert done.returncode == 0, done.stderr.decode()
     return json.loads(done.stdout)
 

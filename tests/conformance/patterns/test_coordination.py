@@ -156,7 +156,7 @@ def with_services(**functions: Callable[..., Any]) -> Workflow:
 
 def test_branches_run_at_the_same_time() -> None:
     """ChWS2 and ChWS3 run side by side, and so do ChWS5 and ChWS6: each waits until the other has begun."""
-    first, second = threading.Barrier(2, timeout=20), threading.Barrier(2, timeout=20)
+    first, second = threading.Barrier(2, timeout=200), threading.Barrier(2, timeout=200)
 
     def met(barrier: threading.Barrier, value: int) -> int:
         barrier.wait()
@@ -178,7 +178,7 @@ def test_the_first_is_whoever_comes_first(slow: str, fast: str) -> None:
     is_called = threading.Event()
 
     def late(_: int) -> str:
-        assert is_called.wait(20)
+        assert is_called.wait(200)
         return slow
 
     def last(value: str) -> str:

@@ -81,7 +81,7 @@ class Listener:
 
 def run(test: Coroutine[Any, Any, None]) -> None:
     """Run a test, but not for ever."""
-    asyncio.run(asyncio.wait_for(test, 20))
+    asyncio.run(asyncio.wait_for(test, 200))
 
 
 async def until(is_so: Callable[[], bool]) -> None:

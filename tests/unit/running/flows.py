@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from solvent.running.report import Report
     from solvent.workflow.model import Each
 
-PATIENCE = 60.0
+PATIENCE = 200.0
 """Seconds after which what a test waits for will not happen any more."""
 
 

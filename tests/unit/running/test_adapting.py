@@ -15,7 +15,7 @@ from solvent.workflow.model import Alternative, Each, Result, Service, Task, Val
 if TYPE_CHECKING:
     from solvent.running.report import Report
 
-CALL_SECONDS = 30.0
+CALL_SECONDS = 200.0
 """Seconds that no call should ever take in full."""
 
 

@@ -57,7 +57,7 @@ def run_with(text: str, act: Callable[[Service], None] | None = None, **options:
         if act is not None:
             act(service)
         solution = solvent.parse(text, functions=service.functions).solution()
-        await asyncio.wait_for(solvent.run_async(solution, **options), 10)
+        await asyncio.wait_for(solvent.run_async(solution, **options), 200)
         return solution, service
 
     return asyncio.run(inside())
@@ -93,7 +93,7 @@ def test_calls_are_out_together(seed: int | None) -> None:
 
     @functions.register
     async def meet(value: int) -> int:
-        await asyncio.wait_for(barrier.wait(), 10)
+        await asyncio.wait_for(barrier.wait(), 200)
         return value
 
     text = "<1, 2, <3, (inner = replace x::int by A:meet(x))>, (outer = replace x::int by A:meet(x))>"
@@ -206,7 +206,7 @@ def test_cancelled_run_loses_nothing(text: str, seed: int | None) -> None:
         solution = solvent.parse(text, functions=service.functions).solution()
         before = solvent.show(solution)
         task = asyncio.ensure_future(solvent.run_async(solution, seed=seed))
-        await asyncio.wait_for(service.was_asked.wait(), 10)
+        await asyncio.wait_for(service.was_asked.wait(), 200)
         assert solvent.show(solution) != before
         assert not solution.inert
         task.cancel()

@@ -21,7 +21,7 @@ from solvent.running.boards import SILENT_SECONDS, VARIABLE, Notice, Poster, boa
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-SECONDS_MAX = 30.0
+SECONDS_MAX = 200.0
 
 
 def wait_for(folder: Path, is_so: Callable[[list[Notice]], Any]) -> list[Notice]:

@@ -17,13 +17,13 @@ def test_settings_are_as_before_whoever_ends_first() -> None:
     def later() -> None:
         with few_collections():
             has_begun.set()
-            may_end.wait(60)
+            may_end.wait(200)
 
     thread = threading.Thread(target=later)
     with deep_stack():
         assert (sys.getrecursionlimit(), gc.get_threshold()) > before
         thread.start()
-        assert has_begun.wait(60)
+        assert has_begun.wait(200)
     assert gc.get_threshold() > before[1], "the other one is still under way"
     may_end.set()
     thread.join()

@@ -13,7 +13,7 @@ from typing import Any
 
 from solvent.services import heartbeat
 
-SECONDS_MAX = 60.0
+SECONDS_MAX = 200.0
 
 
 def double(number: int) -> int:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from solvent.services import Caller, Failure, Handle
     from solvent.services.clock import Clock
 
-LONG = 30.0
+LONG = 200.0
 """Seconds that no test should ever wait in full."""
 
 

@@ -16,7 +16,7 @@ from solvent.services.signs import CallIdentity, call
 from solvent.workflow.model import Policy, Service
 
 KNOWN = CallIdentity("run-1", "tä sk", "run-1/tä sk[2]#3")
-LONG = 30.0
+LONG = 200.0
 
 
 def answer_of(service: Service, identity: CallIdentity | None, **options: Any) -> Any:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-SECONDS_MAX = 30.0
+SECONDS_MAX = 200.0
 
 
 @contextmanager

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from solvent.live.space import Space
 
-SECONDS_MAX = 30.0
+SECONDS_MAX = 200.0
 
 
 class Counter:

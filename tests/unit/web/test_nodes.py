@@ -110,7 +110,7 @@ def test_a_run_in_a_space_is_shown_as_its_nodes_said(tmp_path: Path) -> None:
         sys.executable, "-m", "solvent", "run", str(tmp_path / "sum.hocl"), "--nodes", "2", "--space",
         str(tmp_path / "space.db"),
     ]  # fmt: skip
-    subprocess.run(command, check=True, timeout=60, capture_output=True)
+    subprocess.run(command, check=True, timeout=200, capture_output=True)
     with served(tmp_path / "space.db") as client:
         runs = client.get("/api/programs").json()["runs"]
         (run,) = [one for one in runs if one["where"] == "space"]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Page
 
-SECONDS_MAX = 60
+SECONDS_MAX = 200
 MAX = "let max = replace x, y by x if x >= y in\n<2, 9, 5, max>"
 _ODD = [
     "", "{", '"open', "a.b(c)", 'é = replace-one "\\u0041\\n" by Ω', "replace-one2 x'' ½ ²a",

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Page
 
-SECONDS_MAX = 60
+SECONDS_MAX = 200
 MANY = 120
 IS_WITHIN = (
     "document.documentElement.scrollWidth <= innerWidth && document.querySelector('main').scrollWidth <= innerWidth"

@@ -60,7 +60,7 @@ def test_on_timeout() -> None:
     tasks = (task("A"), task("B", A), task("X"))
     spare = Alternative("x", {"A": "X"}, on=("timeout",))
     done = threading.Event()
-    slow = run(tasks, spare, policy=Policy(timeout=0.05), A=lambda: done.wait(60))
+    slow = run(tasks, spare, policy=Policy(timeout=0.05), A=lambda: done.wait(200))
     done.set()
     assert (slow.results, slow.calls) == ({"B": ["B", ["X"]]}, {"A": 1, "X": 1, "B": 1})
     failed = run(tasks, spare, A=fail)

@@ -44,7 +44,7 @@ def test_a_killed_process_is_dead_for_certain(tmp_path: Path) -> None:
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
-        signal.alarm(60)
+        signal.alarm(200)
         _mine = _entered(tmp_path, 2)
         os.write(writing, b"x")
         time.sleep(3600)
@@ -66,7 +66,7 @@ def test_a_copy_of_a_process_does_not_stand_for_it(tmp_path: Path) -> None:
     waits, ends = os.pipe()
     child = os.fork()
     if not child:
-        signal.alarm(60)
+        signal.alarm(200)
         os.close(ends)
         os.write(said, b"x")
         os.read(waits, 1)

@@ -121,7 +121,7 @@ def test_who_waits_has_timers_run_out_itself(alone: Alone) -> None:
     host = alone.start({"go": (SetTimer("a", 20),), TimerFired("a"): (Report("a"),)})
     alone.ears.then = lambda _: threads.add(threading.get_ident())
     host.request("go")
-    assert host.wait(lambda: bool(alone.ears.outcomes), 30)
+    assert host.wait(lambda: bool(alone.ears.outcomes), 200)
     assert threads == {threading.get_ident()}
 
 
@@ -138,7 +138,7 @@ def test_several_threads_wait_and_each_is_woken_for_its_own(alone: Alone) -> Non
     done = list[int]()
 
     def wait(number: int) -> None:
-        assert host.wait(lambda: number in alone.ears.outcomes, 60)
+        assert host.wait(lambda: number in alone.ears.outcomes, 200)
         done.append(number)
 
     threads = [threading.Thread(target=wait, args=(number,)) for number in range(8)]
@@ -147,7 +147,7 @@ def test_several_threads_wait_and_each_is_woken_for_its_own(alone: Alone) -> Non
     time.sleep(0.02)
     for number in (3, 0, 7, 5, 1, 2, 6, 4):
         host.request(number)
-        threads[number].join(60)
+        threads[number].join(200)
         assert number in done
     assert sorted(done) == list(range(8))
 
@@ -164,7 +164,7 @@ def test_who_waits_is_woken_for_what_happens_outside(alone: Alone) -> None:
 
     thread = threading.Thread(target=bring)
     thread.start()
-    assert host.wait(lambda: bool(flag), 60)
+    assert host.wait(lambda: bool(flag), 200)
     thread.join()
 
 
@@ -179,7 +179,7 @@ def test_a_fault_of_the_machine_ends_the_host_for_all(alone: Alone) -> None:
     alone.ears.then = refuse
     host.request("go")
     with pytest.raises(ArithmeticError):
-        host.wait(lambda: False, 60)
+        host.wait(lambda: False, 200)
     with pytest.raises(ArithmeticError):
         host.request("go")
     assert not host.is_running
@@ -251,11 +251,11 @@ def test_an_interrupt_ends_a_wait_and_nothing_else(alone: Alone) -> None:
     timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     with pytest.raises(KeyboardInterrupt):
-        host.wait(lambda: False, 60)
+        host.wait(lambda: False, 200)
     timer.join()
     later = threading.Timer(0.02, host.request, ("go",))
     later.start()
-    assert host.wait(lambda: alone.ears.outcomes == [1], 60)
+    assert host.wait(lambda: alone.ears.outcomes == [1], 200)
     later.join()
 
 

@@ -92,12 +92,12 @@ class AgentsHere:
         for agent in self.agents:
             agent.stop()
         for thread in self._threads:
-            thread.join(30)
+            thread.join(200)
             assert not thread.is_alive()
 
     def wait_for(self, words: str) -> None:
         """Wait until an agent has said something."""
-        until = time.monotonic() + 60
+        until = time.monotonic() + 200
         while not any(words in one for one in self.told):
             assert time.monotonic() < until, self.told
             time.sleep(0.01)

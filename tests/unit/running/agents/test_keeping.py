@@ -31,7 +31,7 @@ def _refused(tmp_path: Path, letter: bytes) -> list[str]:
         keeper, place = Keeper(space, lambda _: False), Speaker(letter)
         some: Any = place
         assert keeper.keep([some]) == {}
-        until, found = time.monotonic() + 30, dict[Any, Any]()
+        until, found = time.monotonic() + 200, dict[Any, Any]()
         while keeper._under_way and time.monotonic() < until:
             found |= keeper.refused()
         assert not keeper._under_way

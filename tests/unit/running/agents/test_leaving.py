@@ -36,7 +36,7 @@ def test_what_has_ended_when_an_agent_leaves_is_kept(tmp_path: Path, monkeypatch
         leave = Agent._leave
 
         def late(agent: Agent, case: Any) -> None:
-            until = time.monotonic() + 60
+            until = time.monotonic() + 200
             while not agent.waiting() and not any(isinstance(one, Answered) for one in noted()):
                 assert time.monotonic() < until
             leave(agent, case)

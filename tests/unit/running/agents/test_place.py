@@ -70,11 +70,11 @@ def test_a_call_that_is_called_off_in_the_turn_that_led_to_it_is_so_again(tmp_pa
         assert place is not None
         place.listen([said(space, 1, number, Symbol("PASS"), second, first, 0, molecule_of(1))])
         kept(place)
-        place.take(came.get(timeout=20)[1])
+        place.take(came.get(timeout=200)[1])
         place.listen([said(space, 2, number, Symbol("OFF"), second, first, 0)])
         kept(place)
         while not place.is_idle:
-            place.take(came.get(timeout=20)[1])
+            place.take(came.get(timeout=200)[1])
             kept(place)
         cases[0].release(number)
         again = cases[1].take(number, Pulses(space), came)

@@ -21,7 +21,7 @@ def test_who_is_asked_ends(tmp_path: Path) -> None:
             ask_to_stop(space, "a2")
             assert not stopped.wait(0.1)
             ask_to_stop(space, "a1")
-            assert stopped.wait(60)
+            assert stopped.wait(200)
         assert list(space.keys(STOPS)) == [f"{STOPS}a2"]
 
 
@@ -30,4 +30,4 @@ def test_who_is_to_end_with_a_run_does(tmp_path: Path) -> None:
     stopped = threading.Event()
     with space_at(tmp_path) as space, Stopper(space, "a1", stopped.set, until="r1"):
         end(space, "r1", "done")
-        assert stopped.wait(60)
+        assert stopped.wait(200)

@@ -36,7 +36,7 @@ def sandbox() -> Iterator[Sandbox]:
 
 
 def _answered(sandbox: Sandbox, **question: Any) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(sandbox.ask(Question(**question)).future.result(60))
+    found: dict[str, Any] = json.loads(sandbox.ask(Question(**question)).future.result(200))
     return found
 
 
@@ -84,7 +84,7 @@ def test_a_question_that_nobody_waits_for_is_ended(sandbox: Sandbox) -> None:
     while job._process is None:
         time.sleep(0.01)
     job.end()
-    job.future.result(60)
+    job.future.result(200)
     assert job._process.returncode is not None
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from solvent.services.signs import CallIdentity
 
 LOG = "runs/r/journal"
-SECONDS_MAX = 60
+SECONDS_MAX = 200
 PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from solvent.services import heartbeat
 from solvent.workflow import attempt, resource, service, workflow
 
-SECONDS_MAX = 60.0
+SECONDS_MAX = 200.0
 
 
 @service

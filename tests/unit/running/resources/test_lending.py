@@ -324,7 +324,7 @@ def test_a_run_that_is_stopped_gives_back_what_it_has() -> None:
     def wait(grid: Any) -> None:
         grid[:] = 9
         is_in.set()
-        go.wait(60)
+        go.wait(200)
 
     @workflow
     def flow() -> Any:
