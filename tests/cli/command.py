@@ -9,6 +9,8 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import suppress
+from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, Any
 
@@ -16,7 +18,6 @@ from tests.cli.forking import ROOT, run_forked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
 EXAMPLES = ROOT / "examples" / "hocl"
 SECONDS_MAX = 200
@@ -33,6 +34,27 @@ def environment() -> dict[str, str]:
 def arguments(*words: str | Path) -> list[str]:
     """Give the words that start the command."""
     return [sys.executable, "-m", "solvent", *map(str, words)]
+
+
+def worked(process: int) -> float:
+    """Give for how many seconds a processor has worked for a process: on a busy machine it is not how long it ran."""
+    return _worked(Path(f"/proc/{process}/stat").read_text(encoding="utf-8"))[1]
+
+
+def children_worked(process: int) -> float:
+    """Give the same of all processes that it has started."""
+    found = 0.0
+    for one in Path("/proc").glob("[0-9]*/stat"):
+        # Some end while they are looked at.
+        with suppress(OSError):
+            parent, seconds = _worked(one.read_text(encoding="utf-8"))
+            found += seconds * (parent == process)
+    return found
+
+
+def _worked(stat: str) -> tuple[int, float]:
+    about = stat.rpartition(")")[2].split()
+    return int(about[1]), int(about[11]) / os.sysconf("SC_CLK_TCK")
 
 
 class Result:

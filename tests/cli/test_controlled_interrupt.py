@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import signal
 import subprocess
@@ -11,7 +12,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from tests.cli import controlled
-from tests.cli.command import arguments, environment, solvent
+from tests.cli.command import arguments, environment, solvent, worked
 from tests.cli.workflows import calls
 
 if TYPE_CHECKING:
@@ -26,10 +27,12 @@ def interrupted(folder: Path, *words: str) -> tuple[int, str, str]:
     process = subprocess.Popen(
         arguments(words[0], file, *words[1:]), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()
     )
-    deadline = time.monotonic() + SECONDS_MAX
-    while not calls(folder) and time.monotonic() < deadline:
+    deadline, began = time.monotonic() + SECONDS_MAX, math.inf
+    # It has called something, and worked for a while since then.
+    while worked(process.pid) < began + 0.2 and time.monotonic() < deadline:
+        if calls(folder):
+            began = min(began, worked(process.pid))
         time.sleep(0.02)
-    time.sleep(0.3)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=SECONDS_MAX)
     assert b"Traceback" not in err

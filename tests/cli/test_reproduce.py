@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -79,15 +78,18 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path, capsys: pytest.CaptureF
 
 def test_interrupted_it_keeps_what_is_complete(tmp_path: Path) -> None:
     """Ctrl-C leaves the figures that are complete, says so, and exits with 3."""
-    words = ("--figure", "10", "--figure", "17", "--scale", "small", "--runs", "10", "--no-plots", "--out", tmp_path)
-    # One that is there already, so that the interruption comes in the middle.
-    assert main(["reproduce", "capture", "--figure", "10", *map(str, words[4:])]) == 0
+    words = ("--scale", "small", "--runs", "4", "--no-plots", "--out", tmp_path)
+    # One that is there already, and several that are not, so that the interruption comes in the middle.
+    assert main(["reproduce", "capture", "--figure", "10", *map(str, words)]) == 0
+    figures = [word for number in (10, 15, 16, 17, 18, 19) for word in ("--figure", str(number))]
     process = subprocess.Popen(
-        arguments("reproduce", "capture", *words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()
+        arguments("reproduce", "capture", *figures, *words),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(),
     )
     assert process.stderr is not None
     assert b"figure 10" in process.stderr.readline()
-    time.sleep(0.3)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=200)
     assert process.returncode == 3

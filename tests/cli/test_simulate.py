@@ -13,7 +13,7 @@ import pytest
 
 from solvent.cli import simulate
 from solvent.cli.main import main
-from tests.cli.command import arguments, environment, solvent
+from tests.cli.command import SECONDS_MAX, arguments, children_worked, environment, solvent
 
 SMALL = ("--nodes", "10", "--molecules", "200")
 
@@ -105,7 +105,11 @@ def test_ctrl_c_keeps_what_is_done() -> None:
         env=environment(),
         text=True,
     )
-    time.sleep(3)
+    # Those that simulate have done something: neither is the command about to begin, nor are they.
+    until = time.monotonic() + SECONDS_MAX
+    while children_worked(process.pid) < 0.5:
+        assert time.monotonic() < until
+        time.sleep(0.02)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=200)
     assert (process.returncode, "Traceback" in err) == (3, False)

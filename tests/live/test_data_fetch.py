@@ -120,9 +120,9 @@ def test_a_silent_peer_is_given_up(place: Hosts) -> None:
     filled(one, "m", CONTENT)
     with socket.create_server(("127.0.0.1", 0)) as deaf:
         where = replace(one.where("m"), address=f"127.0.0.1:{deaf.getsockname()[1]}")
-        options = Options(seconds_max=0.05, attempts_max=2)
-        assert _code(lambda: other.get(where, options=options)) == "D204"
-        assert bytes(other.get(where, one.where("m"), options=options).read(1)) == CONTENT
+        hasty, patient = Options(seconds_max=0.05, attempts_max=2), Options(seconds_max=0.5)
+        assert _code(lambda: other.get(where, options=hasty)) == "D204"
+        assert bytes(other.get(where, one.where("m"), options=patient).read(1)) == CONTENT
 
 
 def _damaging(where: Where) -> Callable[[memoryview], None]:
@@ -220,7 +220,7 @@ def test_a_mate_that_gets_nothing_is_not_waited_for_without_end(place: Hosts) ->
         async def both() -> None:
             first = asyncio.create_task(stuck.obtain(where, options=Options(seconds_max=60)))
             await asyncio.sleep(0.05)
-            region = await other.obtain(one.where("m"), options=Options(seconds_max=0.1))
+            region = await other.obtain(one.where("m"), options=Options(seconds_max=0.5))
             assert bytes(region.read(1)) == CONTENT
             assert not first.done()
             first.cancel()

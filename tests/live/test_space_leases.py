@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import time
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
 
-from solvent.live.space import Conflict, Space, SpaceError
+from solvent.live.space import Conflict, Space, SpaceError, beats
 from solvent.live.space.leases import (
     AGENTS,
     BEATS_PER_TTL,
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 TTL = 0.6
+#: Of one that must not be taken for dead, however busy the machine is.
+LONG_TTL = 3.0
 
 
 @pytest.fixture(scope="module", params=BACK_ENDS)
@@ -220,15 +223,15 @@ def test_a_pulse_outlives_trouble(space: Space, fresh: Fresh) -> None:
     assert AGENTS + agent in space.keys(AGENTS)
 
 
-def _agent(name: str, part: str) -> Callable[[Space, Callable[[str], None]], None]:
+def _agent(name: str, part: str, ttl: float) -> Callable[[Space, Callable[[str], None]], None]:
     """Give a process that takes a lease when it may, and appends to a log while it may."""
 
     def work(space: Space, say: Callable[[str], None]) -> None:
-        pulses, lease = Pulses(space, ttl=TTL), Lease(space, f"{part}/lease", name)
+        pulses, lease = Pulses(space, ttl=ttl), Lease(space, f"{part}/lease", name)
         until = time.monotonic() + SECONDS_MAX
-        with Pulse(space, name, ttl=TTL):
+        with Pulse(space, name, ttl=ttl):
             while time.monotonic() < until:
-                time.sleep(TTL / BEATS_PER_TTL / 2)
+                time.sleep(ttl / BEATS_PER_TTL / 2)
                 pulses.look()
                 epoch = lease.take(pulses)
                 if epoch is None:
@@ -249,9 +252,9 @@ def _agent(name: str, part: str) -> Callable[[Space, Callable[[str], None]], Non
 def test_one_that_is_stopped_is_replaced_and_fenced(fresh: Fresh, space: Space) -> None:
     """An agent stopped for longer than its lease is replaced; when it goes on, it writes nothing more."""
     part, old, new = fresh_part(), fresh_part(), fresh_part()
-    first = fresh.start(_agent(old, part))
+    first = fresh.start(_agent(old, part, LONG_TTL))
     assert first.hear() == "took 1"
-    second = fresh.start(_agent(new, part))
+    second = fresh.start(_agent(new, part, TTL))
     time.sleep(2 * TTL)
     assert {record.data for record in space.read(f"{part}/log")} == {f"{old} 1".encode()}
     os.kill(first.number, signal.SIGSTOP)
@@ -269,9 +272,9 @@ def test_one_that_is_stopped_is_replaced_and_fenced(fresh: Fresh, space: Space) 
 def test_a_killed_holder_is_replaced(fresh: Fresh) -> None:
     """After a kill, the next agent has the lease and goes on with the log."""
     part = fresh_part()
-    first = fresh.start(_agent(fresh_part(), part))
+    first = fresh.start(_agent(fresh_part(), part, TTL))
     assert first.hear() == "took 1"
-    second = fresh.start(_agent(fresh_part(), part))
+    second = fresh.start(_agent(fresh_part(), part, TTL))
     first.kill()
     assert second.hear() == "took 2"
     second.kill()
@@ -286,14 +289,16 @@ def test_one_that_begins_anew_takes_what_it_had(space: Space) -> None:
         assert Lease(space, f"{part}/lease", part).take(pulses) == 2
 
 
-def test_a_pulse_knows_when_it_may_have_been_taken_for_dead(space: Space) -> None:
+def test_a_pulse_knows_when_it_may_have_been_taken_for_dead(space: Space, monkeypatch: pytest.MonkeyPatch) -> None:
     """It counts the times at which it was not written for longer than a lease; being fresh again hides none."""
+    clock = Clock()
+    monkeypatch.setattr(beats, "time", SimpleNamespace(monotonic=clock))
     pulse = Pulse(space, fresh_part(), ttl=TTL)
     pulse._beats.write()
     assert (pulse.is_fresh(), pulse.lapses) == (True, 0)
     pulse._beats.write()
     assert pulse.lapses == 0
-    time.sleep(TTL)
+    clock.now += TTL
     assert not pulse.is_fresh()
     pulse._beats.write()
     assert (pulse.is_fresh(), pulse.lapses) == (True, 1)

@@ -29,7 +29,7 @@ def space(tmp_path: Path) -> Iterator[Space]:
 
 def test_who_has_a_pulse_is_alive(space: Space) -> None:
     """An agent whose pulse changes is alive, one whose pulse is still is not, and one that has left is not there."""
-    with Pulse(space, "beats", ttl=0.4, about={"services": {"add": "x"}}):
+    with Pulse(space, "beats", ttl=2.0, about={"services": {"add": "x"}}):
         entry = space.get(f"{AGENTS}beats")
         assert entry is not None
         space.put(f"{AGENTS}still", entry.value)
