@@ -23,6 +23,7 @@ from solvent.running.agents.keeping import Keeper
 from solvent.running.agents.offers import Offers
 from solvent.running.agents.plans import (
     FINISHED,
+    FORMAT,
     NEWS,
     OVER,
     SUBMITTED,
@@ -32,6 +33,7 @@ from solvent.running.agents.plans import (
     is_away,
     log_to,
     name_from,
+    refuse_format,
 )
 from solvent.running.agents.refusing import Refusals
 from solvent.running.agents.sharing import Shares
@@ -87,7 +89,7 @@ class Agent:
         self._troubles = Troubles(space, name, ttl, self._tell)
         self._observe = observe
         self.turns = 0
-        about = {"services": offers.marks(), "trusts_all": offers.trusts_all}
+        about = {"services": offers.marks(), "trusts_all": offers.trusts_all, "format": FORMAT}
         self._pulse = Pulse(space, name, ttl=ttl, about=about, process=pulse)
         self._shares = Shares(space, name, ttl)
         self._keeper = Keeper(space, is_away)
@@ -262,6 +264,7 @@ class Agent:
             plan = announced_plan(self._space, run, blob)
             if plan is None or ending_of(self._space, run):
                 return
+            refuse_format(plan)
             self.cases[run] = case = self._case(run, plan, self._offers, observer=self._observe(run, plan))
             if case.missing:
                 self._tell.missing(run, case.missing)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from solvent.errors import Conflict, RecordProblem, SolventError, SpaceError
+from solvent.errors import AgentProblem, Conflict, RecordProblem, SolventError, SpaceError
 from solvent.live.space.interface import check_name
 from solvent.running.agents.partition import PLACES_MAX, are_together, divided, places_for
 from solvent.running.agents.parts import merged, part_from, plain_part
@@ -44,6 +44,13 @@ NEWS = "news/"
 SUBMITTED, OVER, FINISHED = f"{NEWS}submitted", f"{NEWS}over", f"{NEWS}finished"
 TEXT_MAX = 10_000
 DIVISION_BYTES_MAX = 64 * 1024
+FORMAT = 1
+"""What agents of one run must agree on: in which order a place says what, and how all of it is written.
+
+Whoever takes a place over does again what was done there: its letters must come out with the numbers that they had. So
+this is raised whenever an agent of today would do again what one of yesterday has done, and come to something else.
+`tests/unit/running/agents/test_format.py` tells when.
+"""
 _BLOB = b"\xc1blob:"
 """Begins what is a blob's name: no value is written with this byte first."""
 
@@ -63,6 +70,8 @@ class Plan(msgspec.Struct, frozen=True):
     created: float
     division: bytes = b""
     origin: str = ""
+    #: Of who has submitted it; before there was any, 0.
+    format: int = 0
 
 
 class Ending(msgspec.Struct, frozen=True):
@@ -114,7 +123,7 @@ def submit(
     places = divided(workflow, places_max)
     where = {name: number for number, names in enumerate(places) for name in names}
     division = bytes(where[task.name] for task in workflow.tasks) if len(where) < DIVISION_BYTES_MAX else b""
-    plan = Plan(document, given, workflow.name, len(places), places_max, time.time(), division)
+    plan = Plan(document, given, workflow.name, len(places), places_max, time.time(), division, format=FORMAT)
     announce(space, run, plan)
     return plan
 
@@ -150,6 +159,14 @@ def announced_plan(space: Space, run: str, blob: str) -> Plan | None:
             space.put(key_of(run, "plan"), space.get_blob(blob), expected=0)
         plan = plan_of(space, run)
     return plan
+
+
+def refuse_format(plan: Plan) -> None:
+    """Raise `AgentProblem` A110 for a run that agents of this version of Solvent must not have a part in."""
+    if plan.format != FORMAT:
+        other = "a later" if plan.format > FORMAT else "an earlier"
+        said = f"it was submitted by {other} version of Solvent (format {plan.format}, and here {FORMAT})"
+        raise AgentProblem("A110", said, hint="start agents of that version, or submit the workflow again")
 
 
 def plan_of(space: Space, run: str) -> Plan | None:
@@ -285,8 +302,7 @@ def is_over(found: Mapping[int, Standing], places: int) -> bool:
 
 
 __all__ = [
-    "FINISHED", "NEWS", "OVER", "SUBMITTED", "Ending", "Plan", "Standing", "announce", "announced", "announced_plan",
-    "end", "ending_of", "is_away", "is_over",
-    "key_of", "log_to", "name_from", "places_of", "plan_of", "publish", "report_of", "standings", "submit",
-    "successor_of", "workflow_of",
+    "FINISHED", "FORMAT", "NEWS", "OVER", "SUBMITTED", "Ending", "Plan", "Standing", "announce", "announced",
+    "announced_plan", "end", "ending_of", "is_away", "is_over", "key_of", "log_to", "name_from", "places_of",
+    "plan_of", "publish", "refuse_format", "report_of", "standings", "submit", "successor_of", "workflow_of",
 ]  # fmt: skip

@@ -17,7 +17,7 @@ from solvent.errors import AgentProblem, SpaceError, problem_of
 from solvent.live.space.leases import pulse_from_value
 from solvent.running.agents.ending import MOVED
 from solvent.running.agents.offers import mark_of
-from solvent.running.agents.plans import TEXT_MAX, is_away, key_of
+from solvent.running.agents.plans import FORMAT, TEXT_MAX, is_away, key_of
 from solvent.services.failure import legible
 
 if TYPE_CHECKING:
@@ -116,10 +116,11 @@ def _about(entry: Entry) -> dict[str, Any]:
 
 
 def _offers(about: Mapping[str, Any], services: Iterable[Service]) -> bool:
-    """Whether an agent, by what it says of itself, has services."""
+    """Whether an agent, by what it says of itself, has services, and can have a part in runs of this format."""
     own = about.get("services")
-    return about.get("trusts_all") is True or (
-        isinstance(own, dict) and all(own.get(one.name) == mark_of(one) for one in services)
+    return about.get("format") == FORMAT and (
+        about.get("trusts_all") is True
+        or (isinstance(own, dict) and all(own.get(one.name) == mark_of(one) for one in services))
     )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from solvent.errors import SpaceError
 from solvent.live.space.leases import Pulses, holder_from_entry, pulse_from_value
-from solvent.running.agents.plans import key_of
+from solvent.running.agents.plans import FORMAT, key_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -130,10 +130,12 @@ class Shares:
 
 
 def _is_able(entry: Entry, cases: Mapping[str, Case]) -> bool:
-    """Whether an agent has a service of any of these runs, as its pulse tells."""
+    """Whether an agent has a service of any of these runs, and is of this format, as its pulse tells."""
     try:
         about = pulse_from_value(entry.value)
     except SpaceError:
+        return False
+    if about.get("format") != FORMAT:
         return False
     services = about.get("services")
     if about.get("trusts_all") or not isinstance(services, dict):

@@ -10,7 +10,7 @@ import pytest
 from solvent.live.space.leases import AGENTS, Pulses
 from solvent.running.agents.case import Case
 from solvent.running.agents.offers import offers_of
-from solvent.running.agents.plans import submit
+from solvent.running.agents.plans import FORMAT, submit
 from solvent.running.agents.sharing import Shares
 from solvent.workflow.model import Task, Value
 from tests.unit.running.agents.flows import space_at, workflow
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 TTL = 8.0
 
 
-def beat(space: Space, agent: str, count: int) -> None:
+def beat(space: Space, agent: str, count: int, number: int = FORMAT) -> None:
     """Let an agent's pulse beat."""
-    space.put(AGENTS + agent, msgspec.msgpack.encode({"count": count, "ttl": TTL}))
+    space.put(AGENTS + agent, msgspec.msgpack.encode({"count": count, "ttl": TTL, "format": number}))
 
 
 @pytest.mark.parametrize("is_alive, wanted", [(False, 4), (True, 1)])
@@ -47,3 +47,17 @@ def test_places_are_shared_with_those_whose_pulse_moves(tmp_path: Path, *, is_al
                 case.here[number] = None  # type: ignore[assignment]
             taken.append(len(case.here))
         assert taken == [1, 1, 1, wanted]
+
+
+def test_agents_of_another_format_get_no_share(tmp_path: Path) -> None:
+    """Nothing is left to an agent that lives and must not have a part in the run."""
+    flow = workflow(*(Task(f"t{k}", "add", (Value(k),)) for k in range(4)))
+    with space_at(tmp_path) as space:
+        case = Case(space, "me", "r1", submit(space, "r1", flow, {}, places_max=4), offers_of([flow]), jobs=1)
+        beat(space, "other", 1, FORMAT + 1)
+        shares, taken = Shares(space, "me", TTL), list[int]()
+        shares.look({"r1": case})
+        for number in shares.wanted(case):
+            shares.took(case, number)
+            taken.append(number)
+    assert sorted(taken) == [0, 1, 2, 3]
