@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,28 @@ from tests.live.space_processes import SECONDS_MAX, Scene, scene
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+
+class Odd(Exception):
+    """What a handler of the user's own raises in the middle of a step."""
+
+
+def break_in(space: Any, handle: Any = None, *, is_now: bool = False) -> None:
+    """Have the next step of a process raise something, when a handle was acquired; or another thread make that step."""
+    if handle is not None:
+        handle.acquire()
+    steps = space._node.host._steps
+    real = steps.finish
+
+    def broken() -> None:
+        steps.finish = real
+        raise Odd
+
+    steps.finish = broken
+    if is_now:
+        thread = threading.Thread(target=space._node.wake)
+        thread.start()
+        thread.join()
 
 
 @pytest.fixture(name="place")
@@ -92,3 +115,77 @@ def test_other_coroutines_go_on_while_one_waits_for_locked_memory(place: Scene) 
                 return len(await acquiring)
 
     assert asyncio.run(run()) == 100
+
+
+def test_error_in_the_step_that_ends_a_handle_is_what_its_user_sees(place: Scene) -> None:
+    """That the process takes part no longer is no second error over it."""
+    with pytest.raises(Odd), place.space() as space, space.handle("m", size=8) as handle:
+        break_in(space, handle)
+
+
+def test_error_in_the_step_that_leaves_a_space_leaves_nothing_open(place: Scene) -> None:
+    """Its memory and its connections are closed all the same."""
+    opening = place.space()
+    with pytest.raises(Odd), opening as space:
+        break_in(space)
+    assert not opening._node.is_here
+    with pytest.raises(Misuse):
+        opening._node.store.names()
+
+
+def test_error_while_others_wait_is_raised_in_no_thread_of_the_space(
+    place: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who waits to take part is told; what undoes that in the background has nothing to say."""
+    unheard = list[Any]()
+    monkeypatch.setattr(threading, "excepthook", unheard.append)
+    with place.space() as space:
+        handle = space.handle("m", size=8)
+        waiting = handle._wait
+
+        def broken(is_so: Callable[[], bool], end: float | None) -> None:
+            if handle._resource.handles:
+                break_in(space, is_now=True)
+            waiting(is_so, end)
+
+        handle._wait = broken  # type: ignore[method-assign]
+        with pytest.raises(SolventError) as caught:
+            handle.create()
+    assert caught.value.code == "S206"
+    assert isinstance(caught.value.__cause__, Odd)
+    for thread in threading.enumerate():
+        if thread.name.startswith("solvent-leave"):
+            thread.join(SECONDS_MAX)
+    assert not unheard
+
+
+def test_who_held_something_when_its_part_ended_is_told_at_the_end_of_its_block(place: Scene) -> None:
+    """What it wrote counts for nothing, and nothing else would have said so."""
+    with place.space() as space:
+        with pytest.raises(SolventError) as caught, space.handle("m", size=8) as handle:
+            break_in(space, handle, is_now=True)
+        assert caught.value.code == "S206"
+        assert isinstance(caught.value.__cause__, Odd)
+
+
+def test_who_was_told_that_its_part_ended_is_not_told_again(place: Scene) -> None:
+    """Neither at the end of its handle's block nor of the space's."""
+    with place.space() as space, space.handle("m", size=8) as handle:
+        break_in(space, handle, is_now=True)
+        with pytest.raises(SolventError) as caught:
+            handle.release()
+        assert caught.value.code == "S206"
+
+
+def test_end_of_a_space_tells_of_what_was_held_without_a_block(place: Scene) -> None:
+    """What is still held at the end is released; where that cannot be, it is said."""
+    with pytest.raises(SolventError) as caught, place.space() as space:
+        break_in(space, space.handle("m", size=8).create(), is_now=True)
+    assert caught.value.code == "S206"
+
+
+def test_who_only_waited_when_its_part_ended_leaves_without_a_word(place: Scene) -> None:
+    """It has lost nothing, and wants nothing any more."""
+    with place.space() as space, space.handle("m", size=8) as handle:
+        handle.request()
+        break_in(space, is_now=True)

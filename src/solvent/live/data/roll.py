@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import threading
 import weakref
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
@@ -43,6 +44,7 @@ class Roll:
         self._folder = folder
         self._file = -1
         self._node = -1
+        self._leaving = threading.Lock()
         _ROLLS.add(self)
 
     @contextmanager
@@ -105,11 +107,12 @@ class Roll:
         return True
 
     def leave(self) -> None:
-        """Be on it no longer."""
-        if self._file >= 0:
-            with suppress(OSError):
-                self._path(self._node).unlink(missing_ok=True)
-            self.abandon()
+        """Be on it no longer; two threads may want that at the same time."""
+        with self._leaving:
+            if self._file >= 0:
+                with suppress(OSError):
+                    self._path(self._node).unlink(missing_ok=True)
+                self.abandon()
 
     def abandon(self) -> None:
         """Let go of it in a copy of the process, which would stand for the dead one otherwise."""

@@ -123,7 +123,7 @@ class DirectHost(Generic[State]):
     def wait(self, is_done: Callable[[], bool], timeout: float | None = None) -> bool:
         """Work until something is done, or so many seconds have passed; tell whether it is done.
 
-        `is_done` is called by whichever thread works, and must not raise.
+        `is_done` is called by whichever thread works, and must not raise. It may be so when all is over.
         """
         if self._working.owner == get_ident():
             raise Misuse("P350", "whoever is told something must not wait: the node stands still meanwhile")

@@ -242,10 +242,10 @@ class Working:
             with self.mutex:
                 try:
                     while True:
-                        if not self.is_running:
-                            self.check()
                         if is_done():
                             return True
+                        if not self.is_running:
+                            self.check()
                         if end != NEVER and time.monotonic() >= end:
                             return False
                         if self._worker:

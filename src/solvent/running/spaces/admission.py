@@ -43,7 +43,7 @@ class Admission:
     def stop(self) -> None:
         """Have `enter` end soon, with an error, wherever it is."""
         self._stopped.set()
-        self._node.wake_quietly()
+        self._node.wake()
 
     def hear(self, outcome: Any) -> None:
         """Hear what the machine reports."""

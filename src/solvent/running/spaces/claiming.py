@@ -129,7 +129,7 @@ class Claiming:
 
     def request(self, mode: Mode | None = None, *, offset: int | None = None, length: int | None = None) -> None:
         """Claim the resource, and do something else until it is there."""
-        self._node.check()
+        self._check()
         claim = self._claim(mode, offset, length) or self._usual
         with self._section:
             if self._is_valid:
@@ -138,14 +138,14 @@ class Claiming:
 
     def test(self) -> bool:
         """Tell whether to acquire it would take no time: it is this handle's turn, and the data is on this host."""
-        self._node.check()
+        self._check()
         cycle = self._cycle
         return self._is_valid and cycle is not None and not cycle.is_over and cycle.is_settled
 
     def release(self) -> None:
         """Let the next one have it, with what was changed; ignored where nothing is held."""
         if self._node.fault is not None:
-            raise self._node.fault
+            self._check()
         with self._section:
             self._release()
 
@@ -179,11 +179,12 @@ class Claiming:
             if not self._is_valid:
                 return
             self._is_valid = False
-            if self._node.fault is None:
-                try:
-                    before()
-                    self._withdraw()
-                finally:
+            try:
+                before()
+                self._withdraw()
+            finally:
+                # What was raised before is what counts; and who takes no part any more need not say so.
+                with suppress(SolventError):
                     self._resource.take_part_no_longer()
 
     def _end_after(self, fault: BaseException | None) -> None:
@@ -241,7 +242,7 @@ class Claiming:
         """Acquire: whoever goes on waits until each cycle that is given is settled."""
         resource, contents = self._resource, self._contents
         if self._node.fault is not None:
-            raise self._node.fault
+            self._check()
         with self._section:
             cycle = self._begun(me, claim)
             if cycle.access is not None:
@@ -263,8 +264,8 @@ class Claiming:
     def _begun(self, me: object, claim: Claim | None) -> Cycle:
         """Become the user, and claim it unless that is done."""
         if not self._is_valid:
-            hint = "enter its `with` block, or call `create`"
-            raise Misuse("S103", f"the handle of `{self.name}` is not valid: not created yet, or destroyed", hint=hint)
+            why = f"the handle of `{self.name}` is not valid: not created yet, or destroyed"
+            raise Misuse("S103", why, hint="enter its `with` block, or call `create`")
         self._check_user(me)
         cycle = self._cycle
         if cycle is None or cycle.is_over or (claim is not None and cycle.claim != claim):
@@ -331,6 +332,8 @@ class Claiming:
 
     def _release(self) -> None:
         cycle = self._cycle
+        if cycle is not None and cycle.is_lost:
+            self._check()
         if cycle is None or cycle.access is None:
             return
         self._is_releasing = True
@@ -371,19 +374,23 @@ class Claiming:
         if mode is None and offset is None and length is None:
             return None
         usual = self._usual
-        return claim_from(
-            mode or ("read" if usual.is_shared else "write"),
-            usual.first if offset is None else offset,
-            usual.length if length is None else length,
-        )
+        first = usual.first if offset is None else offset
+        length = usual.length if length is None else length
+        return claim_from(mode or ("read" if usual.is_shared else "write"), first, length)
 
     def _seconds(self, timeout: float | None) -> float | None:
         return self._timeout if timeout is None else seconds_from(timeout)
 
+    def _check(self) -> None:
+        """Raise why nothing can be done any more; then the user knows it."""
+        if self._cycle is not None:
+            self._cycle.is_lost = False
+        self._node.check()
+
     def _held(self) -> Access:
         cycle = self._cycle
         if self._node.fault is not None:
-            raise self._node.fault
+            self._check()
         if cycle is None or cycle.access is None:
             raise Misuse("S104", f"`{self.name}` is not held", hint="acquire it first; a release ends it")
         return cycle.access

@@ -54,6 +54,8 @@ class Cycle(msgspec.Struct, eq=False):
     #: Whether it can be acquired now, or never: then it is over.
     is_settled: bool = False
     is_over: bool = False
+    #: Whether it was held to be changed when the process's part ended, and its user has not been told.
+    is_lost: bool = False
     #: Who else wants to know.
     on_settled: Callable[[], None] | None = None
 

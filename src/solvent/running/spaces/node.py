@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 
     from solvent.live import Address
     from solvent.running.spaces.access import Access
+    from solvent.running.spaces.cycle import Cycle
     from solvent.running.spaces.meeting import Contact
     from solvent.running.spaces.place import SpacePlace
 
@@ -89,6 +90,8 @@ class SpaceNode:
         self.is_keeping = place.is_keeping
         self.seconds_max = max(10.0, 4 * place.patience)
         self.fault: SolventError | None = None
+        #: What was held when it came.
+        self._lost: tuple[Cycle, ...] = ()
         self.resources = dict[str, Resource]()
         #: All that were ever met, and those that take part now.
         self._homes = dict[NodeId, Home]()
@@ -217,13 +220,17 @@ class SpaceNode:
         if is_ending:
             return
         host = self._host
-        if host is not None and self.admission.is_in and self.fault is None and host.is_running:
-            with suppress(SolventError):
-                for resource in list(self.resources.values()):
-                    resource.end_all(is_released=is_released)
-                self.request(Go())
-                self._wait_to_go(host)
-        self.close()
+        try:
+            if host is not None and self.admission.is_in and self.fault is None and host.is_running:
+                with suppress(SolventError):
+                    for resource in list(self.resources.values()):
+                        resource.end_all(is_released=is_released)
+                    self.request(Go())
+                    self._wait_to_go(host)
+        finally:
+            self.close()
+        if is_released and any(cycle.is_lost for cycle in self._lost):
+            self.check()
 
     def _wait_to_go(self, host: DirectHost[Any]) -> None:
         """Wait until nobody needs this process any more; but not for others that will not answer."""
@@ -265,10 +272,7 @@ class SpaceNode:
         """Tell the machine what is wanted; as the last, behind what others have said."""
         if self.fault is not None:
             raise self.fault
-        host = self._host
-        if host is None:
-            raise Misuse("S103", "the space has not been entered, or was left", hint="use it inside its `with` block")
-        host.request(wanted, is_last=is_last)
+        self.host.request(wanted, is_last=is_last)
 
     def request_quietly(self, wanted: Any) -> None:
         """Do the same from a thread that nobody listens to."""
@@ -276,15 +280,11 @@ class SpaceNode:
             self.request(wanted)
 
     def wake(self) -> None:
-        """Let threads that wait look whether it has happened."""
+        """Let threads that wait look whether it has happened; all who do are told when the host is over."""
         host = self._host
         if host is not None:
-            host.wake()
-
-    def wake_quietly(self) -> None:
-        """Do the same where it may be over already."""
-        with suppress(SolventError):
-            self.wake()
+            with suppress(Exception):
+                host.wake()
 
     # ------------------------------------------------------------------------------------------- for the machine
 
@@ -377,8 +377,9 @@ class SpaceNode:
 
     def _fail(self, fault: SolventError) -> None:
         self.fault = fault
-        held = [access for resource in list(self.resources.values()) for access in resource.fail(fault)]
-        in_background(lambda: self._let_go(held), "solvent-let-go")
+        held = [one for resource in list(self.resources.values()) for one in resource.fail(fault)]
+        self._lost = tuple(cycle for cycle, _ in held)
+        in_background(lambda: self._let_go([access for _, access in held]), "solvent-let-go")
 
     def _let_go(self, held: list[Access]) -> None:
         """Put back what was kept of what was held, and be known to take no part any more.

@@ -355,7 +355,7 @@ class Resource:
         """Tell what data there is on this host."""
         return self.keeping.inventory()
 
-    def fail(self, fault: SolventError) -> list[Access]:
+    def fail(self, fault: SolventError) -> list[tuple[Cycle, Access]]:
         """Let everything be over, since the process takes no part in the space any more; give what was held.
 
         What was kept of it is to be put back, which may take long.
@@ -366,7 +366,8 @@ class Resource:
             access, cycle.access = cycle.access, None
             cycle.end()
             if access is not None:
-                held.append(access)
+                cycle.is_lost = access.writing is not None
+                held.append((cycle, access))
         self._cycles.clear()
         return held
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from solvent.live.data.roll import Presence, Roll
@@ -77,3 +80,21 @@ def test_a_copy_of_a_process_does_not_stand_for_it(tmp_path: Path) -> None:
     for end in (ready, said, waits, ends):
         os.close(end)
     assert os.waitpid(child, 0)[1] == 0
+
+
+def test_two_threads_leave_once(tmp_path: Path) -> None:
+    """The number of a file that is closed twice may be somebody else's by then."""
+    roll, both = Roll(tmp_path), threading.Barrier(2)
+    roll.enter(1, "member", "here")
+    path = roll._path
+
+    def slow(node: int) -> Path:
+        with suppress(threading.BrokenBarrierError):
+            both.wait(0.1)
+        return path(node)
+
+    roll._path = slow  # type: ignore[method-assign]
+    with ThreadPoolExecutor(2) as threads:
+        for leaving in [threads.submit(roll.leave) for _ in range(2)]:
+            leaving.result()
+    assert not path(1).exists()
