@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import threading
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from solvent.errors import Misuse, SolventError
-from tests.live.space_processes import SECONDS_MAX, Scene, scene
+from tests.live.space_processes import PATIENCE, SECONDS_MAX, Scene, scene, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -97,24 +99,75 @@ def test_part_of_a_handle_is_kept_where_something_else_is_said(place: Scene) -> 
     assert [(one[0], len(one)) for one in seen] == [(10, 10), (10, 10), (10, 5), (20, 10)]
 
 
-def test_other_coroutines_go_on_while_one_waits_for_locked_memory(place: Scene) -> None:
+CLAIMS: list[dict[str, Any]] = [{}, {"offset": 10, "length": 10}]
+
+
+@contextmanager
+def locked(place: Scene) -> Iterator[None]:
+    """Have somebody who does not ask for the lock write where the claims are."""
+    with place.store() as store:
+        region = store.region("m")
+        assert region is not None
+        with region.write(1 << 50, offset=10, length=10) as writing:
+            writing.view[0] = 1
+            yield
+            writing.leave()
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_other_coroutines_go_on_while_one_waits_for_locked_memory(place: Scene, claim: dict[str, Any]) -> None:
     """Who acquires what another one of its host has locked waits, and the loop does not: else this would never end."""
 
-    async def run() -> int:
-        async with place.space() as space, space.handle("m", size=100) as handle:
+    async def run() -> None:
+        async with place.space(patience=100 * PATIENCE) as space, space.handle("m", size=100) as handle:
             await handle.acquire()
             handle.release()
-            with place.store() as store:
-                region = store.region("m")
-                assert region is not None
-                writing = region.write(1 << 50)
-                acquiring = asyncio.create_task(handle.acquire())
+            with locked(place):
+                acquiring = asyncio.create_task(handle.acquire(**claim))
                 done, _ = await asyncio.wait([acquiring], timeout=0.1)
                 assert not done
-                writing.leave()
-                return len(await acquiring)
+            assert len(await acquiring) == claim.get("length", 100)
 
-    assert asyncio.run(run()) == 100
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_coroutine_that_waits_for_locked_memory_can_be_cancelled(place: Scene, claim: dict[str, Any]) -> None:
+    """It does not wait until that is free, as long as that may take."""
+
+    async def run() -> None:
+        async with place.space(patience=100 * PATIENCE) as space, space.handle("m", size=100) as handle:
+            await handle.acquire()
+            handle.release()
+            with locked(place):
+                acquiring = asyncio.create_task(handle.acquire(**claim))
+                await asyncio.wait([acquiring], timeout=0.1)
+                acquiring.cancel()
+                done, _ = await asyncio.wait([acquiring], timeout=SECONDS_MAX)
+                assert done
+                assert acquiring.cancelled()
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_ctrl_c_ends_a_wait_for_locked_memory(place: Scene, claim: dict[str, Any]) -> None:
+    """It is not put off until that is free, and nothing is claimed any more."""
+
+    def interrupt(handle: Any) -> None:
+        until(lambda: handle._cycle is not None and handle._cycle.is_settled)
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    with place.space(patience=100 * PATIENCE) as space, space.handle("m", size=100) as handle:
+        handle.acquire()
+        handle.release()
+        with locked(place):
+            thread = threading.Thread(target=interrupt, args=(handle,))
+            thread.start()
+            with pytest.raises(KeyboardInterrupt):
+                handle.acquire(**claim)
+            thread.join()
+            assert handle.state == "valid"
 
 
 def test_error_in_the_step_that_ends_a_handle_is_what_its_user_sees(place: Scene) -> None:

@@ -37,6 +37,10 @@ class Shield:
             self.is_noted = False
             raise KeyboardInterrupt
 
+    def is_mine_noted(self) -> bool:
+        """Tell whether this thread is to be interrupted as soon as it leaves its step, for one that takes long."""
+        return self.is_noted and threading.get_ident() == self.main
+
     def install(self) -> bool:
         """Take Python's handler's place, for one host more; tell whether this can be done."""
         if threading.get_ident() != self.main:

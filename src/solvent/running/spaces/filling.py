@@ -10,16 +10,18 @@ import math
 import threading
 import time
 from bisect import bisect_left, bisect_right
+from contextlib import contextmanager
 from contextvars import ContextVar
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from solvent.errors import DataProblem, Misuse
 from solvent.live.data import Options, Where
+from solvent.live.direct.shield import SHIELD
 from solvent.running.spaces.words import Details, part_version
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from solvent.live.data import Fetch, Region, Store
@@ -65,6 +67,24 @@ class Job:
         fetch = self.fetch
         if fetch is not None:
             fetch.cancel()
+
+
+_job: ContextVar[Job | None] = ContextVar("job", default=None)
+
+
+@contextmanager
+def stopped_by(job: Job) -> Iterator[None]:
+    """Have what this thread or task has done by others be a job that somebody can stop."""
+    token = _job.set(job)
+    try:
+        yield
+    finally:
+        _job.reset(token)
+
+
+def job_of(seconds_max: float) -> Job:
+    """Give the job that this thread or task does."""
+    return _job.get() or Job(seconds_max)
 
 
 def rows_of(data: Data, details: Details, sources: Sequence[Source], claim: Claim) -> list[Row]:
@@ -170,10 +190,11 @@ class Filler:
             try:
                 return act()
             except DataProblem as problem:
-                # Another process of this host may be about to put the same right.
-                if problem.code != "D203":
+                # Another process of this host may be about to put the same right. Ctrl-C is only noted here, and raised
+                # when the handle has given up.
+                if problem.code != "D203" or job.stopped.wait(_PAUSE_SECONDS) or SHIELD.is_mine_noted():
                     raise
-                if time.monotonic() > end or job.stopped.wait(_PAUSE_SECONDS):
+                if time.monotonic() > end:
                     if end == latest:
                         raise TimeoutError(f"`{self._resource}` was not to be had in time") from problem
                     raise
@@ -194,4 +215,4 @@ class Filler:
         )
 
 
-__all__ = ["Filler", "Job", "Row", "ends_of", "rows_of", "within"]
+__all__ = ["Filler", "Job", "Row", "ends_of", "job_of", "rows_of", "stopped_by", "within"]

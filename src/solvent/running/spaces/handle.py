@@ -6,21 +6,25 @@ import asyncio
 import threading
 import time
 from contextlib import suppress
+from functools import partial
 from threading import get_ident
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self
 
+from solvent.errors import DataProblem
 from solvent.running.spaces.claiming import Claiming, Mode
-from solvent.running.spaces.filling import within
+from solvent.running.spaces.filling import Job, stopped_by, within
 from solvent.running.spaces.threads import in_thread
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Generator
+    from collections.abc import Callable, Generator
     from types import TracebackType
 
-    from solvent.protocols.elmp.vocabulary import Claim
     from solvent.running.spaces.cycle import Cycle
 
-_T = TypeVar("_T")
+_HELD_UP = ("D203", "D209")
+"""What who must not wait gets where somebody has it locked, and where something is still to be fetched."""
+_NOW = Job(0.0)
+_NOW.stop()
 
 
 class BlockingHandle(Claiming):
@@ -108,7 +112,7 @@ class Handle(Claiming):
         within(seconds)
         try:
             async with asyncio.timeout(seconds):
-                await self._acquire(self._acquiring(me, claim, is_anew=anew), claim or self._usual)
+                await self._acquire(partial(self._acquiring, me, claim, is_anew=anew))
             return self.view  # noqa: TRY300 - what is raised here, too, gives up the claim
         except TimeoutError as error:
             self._give_up(me)
@@ -117,12 +121,41 @@ class Handle(Claiming):
             self._give_up(me)
             raise
 
-    async def _acquire(self, steps: Generator[Cycle, None, None], claim: Claim) -> None:
-        keeping = self._resource.keeping
-        is_quick = not (claim.is_plain and keeping.is_held_up())
-        while (cycle := await _next(steps, is_quick=is_quick)) is not None:
+    async def _acquire(self, begin: Callable[[], Generator[Cycle, None, None]]) -> None:
+        cycle, steps = self._cycle, begin()
+        while True:
+            try:
+                is_quick = self._is_quick(cycle)
+                cycle = _at_once(steps) if is_quick else await self._in_thread(steps)
+            except DataProblem as problem:
+                if not is_quick or problem.code not in _HELD_UP:
+                    raise
+                # Somebody has locked it for a moment, and is waited for where that halts nobody else.
+                steps = begin()
+                cycle = await self._in_thread(steps)
+            if cycle is None:
+                return
             await _settled(cycle)
-            is_quick = keeping.is_quick(cycle.grant) and not (claim.is_plain and keeping.is_held_up())
+
+    def _is_quick(self, cycle: Cycle | None) -> bool:
+        grant = None if cycle is None else cycle.grant
+        return grant is None or self._resource.keeping.is_quick(grant, self._contents)
+
+    async def _in_thread(self, steps: Generator[Cycle, None, None]) -> Cycle | None:
+        """Go on where somebody may have to be waited for: other coroutines go on meanwhile.
+
+        It is waited for also when nobody wants to any more, which it is told: what it brings about must be undone then.
+        """
+        job = Job(self._node.seconds_max)
+        with stopped_by(job):
+            task = asyncio.create_task(asyncio.to_thread(next, steps, None))
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            job.stop()
+            with suppress(Exception):
+                await task
+            raise
 
     async def __aenter__(self) -> Self:
         return await self.create()
@@ -142,20 +175,10 @@ class Handle(Claiming):
         return not (isinstance(user, asyncio.Task) and user.done())
 
 
-async def _next(steps: Generator[Cycle, None, None], *, is_quick: bool) -> Cycle | None:
-    """Go on, in a thread where somebody may have to be waited for: other coroutines go on meanwhile."""
-    return next(steps, None) if is_quick else await _to_the_end(asyncio.to_thread(next, steps, None))
-
-
-async def _to_the_end(work: Coroutine[Any, Any, _T]) -> _T:
-    """Wait for a thread, also when nobody wants to any more: what it brings about must be undone then."""
-    task = asyncio.create_task(work)
-    try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        with suppress(Exception):
-            await task
-        raise
+def _at_once(steps: Generator[Cycle, None, None]) -> Cycle | None:
+    """Go on without waiting for anybody."""
+    with stopped_by(_NOW):
+        return next(steps, None)
 
 
 async def _settled(cycle: Cycle) -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from solvent.errors import DataGone, DataProblem, SolventError
+from solvent.errors import DataGone, DataProblem
 from solvent.live.data.draft import can_draft
 from solvent.live.data.extents import UNDER_WAY, version_of
 from solvent.protocols.elmp.vocabulary import Claim, Data
 from solvent.running.spaces.access import Access
-from solvent.running.spaces.filling import Filler, Job, ends_of, rows_of
+from solvent.running.spaces.filling import Filler, ends_of, job_of, rows_of
 from solvent.running.spaces.finding import found_on, newest_on
 from solvent.running.spaces.words import (
     details_from_text,
@@ -107,7 +106,7 @@ class Keeping:
         self, grant: Granted, claim: Claim, contents: Contents, details: Details, filled: Region | None
     ) -> Access:
         assert grant.data is not None
-        data, regions, job = grant.data, [filled], Job(self._node.seconds_max)
+        data, regions, job = grant.data, [filled], job_of(self._node.seconds_max)
         start, end = ends_of(claim, details.size)
 
         def begun() -> tuple[Region, Writing | None]:
@@ -167,19 +166,14 @@ class Keeping:
             writing.view[:] = contents.initial
         return Access(contents, region=region, writing=writing, base=base, copies=region.sheet.copies)
 
-    def is_quick(self, grant: Granted | None) -> bool:
+    def is_quick(self, grant: Granted, contents: Contents) -> bool:
         """Tell whether to get the data takes no longer than a look: it is in memory that this process has."""
-        if grant is None or grant.data is None or self._region is None:
-            return grant is None
+        if grant.data is None:
+            return not contents.can_make
+        if self._region is None:
+            return False
         details = details_from_text(grant.data.details)
         return details is not None and details.birth == self._region.birth and (not details.keep_last or can_draft())
-
-    def is_held_up(self) -> bool:
-        """Tell whether somebody has locked the memory that this process has, whom a claim of all of it waits for."""
-        region = self._region
-        with suppress(SolventError):
-            return region is not None and region.is_busy()
-        return False
 
     # --------------------------------------------------------------------------------------------------- telling
 
