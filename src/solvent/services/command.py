@@ -4,7 +4,8 @@ The command leads a process group of its own, so that all it starts can be ended
 a grace made to (KILL). It has ended when its shell has ended; something that it left behind in the background may
 keep the pipes open, and is not waited for. When the command is being ended, that is different: then its end is the end
 of all that hold the pipes, or that of the grace, and nothing of the group is left after it. Should this process be
-killed, its `guard` ends the group.
+killed, its `guard` ends the group. There is no moment at which a command runs and its guard does not know it: it begins
+when it has read a line that is written when the guard was told, and ends if nobody is left to write that.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 CHUNK = 1 << 16
 GRACE_SECONDS = 2.0
+_GATE = "read -r SOLVENT_GATE || exit 1; "
 LOOK_SECONDS = 0.05
 """How often to look where the system does not tell of a process's end."""
 
@@ -38,7 +40,8 @@ class Command:
 
     def __init__(
         self,
-        words: Sequence[str],
+        text: str,
+        parameters: Sequence[str] = (),
         *,
         stdin: bytes | None,
         cwd: Path | None,
@@ -52,9 +55,11 @@ class Command:
         self.errors = End()
         self._lock = threading.Lock()
         self._ends_at: float | None = None
+        # In the first line of the text, which has the numbers that it had, and by the shell that is there anyway.
+        begins = _GATE if stdin is not None else f"{_GATE}exec < /dev/null; "
         self._process = subprocess.Popen(  # noqa: S603 -- running what the workflow says is the purpose
-            words,
-            stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
+            ["/bin/sh", "-c", begins + text, "sh", *parameters],
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             cwd=cwd,
@@ -63,6 +68,17 @@ class Command:
             bufsize=0,
         )
         GUARD.begin(self._process.pid)
+        self._open_gate()
+
+    def _open_gate(self) -> None:
+        """Let the command begin; what it reads comes behind the line that it waits for."""
+        pipe = self._process.stdin
+        assert pipe is not None
+        with contextlib.suppress(BrokenPipeError):
+            pipe.write(b"\n")
+        if self._stdin is None:
+            pipe.close()
+            self._process.stdin = None
 
     def run(self) -> int:
         """Feed and read it until it ends; gives the exit code. Raises `TooMuch`, having ended it."""

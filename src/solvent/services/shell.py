@@ -162,8 +162,7 @@ class _Run:
         elif isinstance(stdin, str):
             stdin = stdin.encode()
         out = End() if self._wanted == "exit" or self._wanted.startswith("file:") else Whole(self._bytes_max)
-        words = ["/bin/sh", "-c", text, "sh", *parameters]
-        return Command(words, stdin=stdin, cwd=self._cwd, env=self._env, out=out, beat=attempt.beat)
+        return Command(text, parameters, stdin=stdin, cwd=self._cwd, env=self._env, out=out, beat=attempt.beat)
 
     def _stop(self) -> None:
         """End the command; if even that does not end it, its outcome is reported nevertheless."""
