@@ -23,7 +23,6 @@ from solvent.running.agents.keeping import Keeper
 from solvent.running.agents.offers import Offers
 from solvent.running.agents.plans import (
     FINISHED,
-    FORMAT,
     NEWS,
     OVER,
     SUBMITTED,
@@ -36,7 +35,7 @@ from solvent.running.agents.plans import (
     refuse_format,
 )
 from solvent.running.agents.refusing import Refusals
-from solvent.running.agents.sharing import Shares
+from solvent.running.agents.sharing import Shares, about_this
 from solvent.running.agents.telling import Teller
 from solvent.running.agents.troubles import Troubles
 from solvent.running.agents.watching import Watcher
@@ -89,8 +88,7 @@ class Agent:
         self._troubles = Troubles(space, name, ttl, self._tell)
         self._observe = observe
         self.turns = 0
-        about = {"services": offers.marks(), "trusts_all": offers.trusts_all, "format": FORMAT}
-        self._pulse = Pulse(space, name, ttl=ttl, about=about, process=pulse)
+        self._pulse = Pulse(space, name, ttl=ttl, about=about_this(offers), process=pulse)
         self._shares = Shares(space, name, ttl)
         self._keeper = Keeper(space, is_away)
         self._came: SimpleQueue[Any] = SimpleQueue()

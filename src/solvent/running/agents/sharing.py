@@ -5,11 +5,14 @@ from __future__ import annotations
 import random
 import time
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from msgspec import ValidationError, convert, to_builtins
 
 from solvent.errors import SpaceError
 from solvent.live.space.leases import Pulses, holder_from_entry, pulse_from_value
 from solvent.running.agents.plans import FORMAT, key_of
+from solvent.running.records import holders
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
     from solvent.live.space.interface import Entry
     from solvent.live.space.leases import Holder
     from solvent.running.agents.case import Case
+    from solvent.running.agents.offers import Offers
 
 
 class Shares:
@@ -43,7 +47,7 @@ class Shares:
         self.pulses.look()
         self._free = {place: since for place, since in self._free.items() if place[0] in cases}
         self._held = {run: self._holders(case) for run, case in cases.items()}
-        # Of those who have just died nobody knows it yet; they are not waited for with what nobody has.
+        # Of those who have just died, elsewhere, nobody knows it yet; they are not waited for with what nobody has.
         able = {name for name, entry in self.pulses.lively().items() if _is_able(entry, cases)} - {self._agent}
         has = Counter(one.agent for held in self._held.values() for one in held.values() if one is not None)
         self._others = {name: has[name] for name in able}
@@ -129,13 +133,23 @@ class Shares:
         return self._mine > self._least and own in rich[: max(0, self._missing() - self._left)]
 
 
+def about_this(offers: Offers) -> dict[str, Any]:
+    """Say what others may want to know of this agent."""
+    return {
+        "services": offers.marks(),
+        "trusts_all": offers.trusts_all,
+        "format": FORMAT,
+        "process": to_builtins(holders.this_process()),
+    }
+
+
 def _is_able(entry: Entry, cases: Mapping[str, Case]) -> bool:
-    """Whether an agent has a service of any of these runs, and is of this format, as its pulse tells."""
+    """Whether an agent has a service of any of these runs, is of this format, and may be there, as its pulse tells."""
     try:
         about = pulse_from_value(entry.value)
     except SpaceError:
         return False
-    if about.get("format") != FORMAT:
+    if about.get("format") != FORMAT or _is_gone(about.get("process")):
         return False
     services = about.get("services")
     if about.get("trusts_all") or not isinstance(services, dict):
@@ -143,4 +157,16 @@ def _is_able(entry: Entry, cases: Mapping[str, Case]) -> bool:
     return not cases or any(services.get(name) == mark for case in cases.values() for name, mark in case.marks.items())
 
 
-__all__ = ["Shares"]
+def _is_gone(told: object) -> bool:
+    """Whether a process is seen to be dead: one of this machine that was killed has left its pulse.
+
+    Who is new here would leave a share to it, until it is seen not to beat. What it had is left to it for longer, as
+    to any other: commands that it has called may take a moment to end.
+    """
+    try:
+        return holders.is_there(convert(told, holders.Holder)) is False
+    except ValidationError:
+        return False
+
+
+__all__ = ["Shares", "about_this"]

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
+from msgspec import to_builtins
+from msgspec.structs import replace
 
 from solvent.live.space.leases import AGENTS, Pulses
 from solvent.running.agents.case import Case
 from solvent.running.agents.offers import offers_of
 from solvent.running.agents.plans import FORMAT, submit
 from solvent.running.agents.sharing import Shares
+from solvent.running.records.holders import this_process
 from solvent.workflow.model import Task, Value
 from tests.unit.running.agents.flows import space_at, workflow
 
@@ -23,9 +26,10 @@ if TYPE_CHECKING:
 TTL = 8.0
 
 
-def beat(space: Space, agent: str, count: int, number: int = FORMAT) -> None:
+def beat(space: Space, agent: str, count: int, **odd: Any) -> None:
     """Let an agent's pulse beat."""
-    space.put(AGENTS + agent, msgspec.msgpack.encode({"count": count, "ttl": TTL, "format": number}))
+    said = {"count": count, "ttl": TTL, "format": FORMAT, "process": to_builtins(this_process()), **odd}
+    space.put(AGENTS + agent, msgspec.msgpack.encode(said))
 
 
 @pytest.mark.parametrize("is_alive, wanted", [(False, 4), (True, 1)])
@@ -49,15 +53,19 @@ def test_places_are_shared_with_those_whose_pulse_moves(tmp_path: Path, *, is_al
         assert taken == [1, 1, 1, wanted]
 
 
-def test_agents_of_another_format_get_no_share(tmp_path: Path) -> None:
-    """Nothing is left to an agent that lives and must not have a part in the run."""
+GONE = to_builtins(replace(this_process(), started="never"))
+
+
+@pytest.mark.parametrize("odd,wanted", [({}, 2), ({"format": FORMAT + 1}, 4), ({"process": GONE}, 4)])
+def test_agents_that_cannot_help_get_no_share(tmp_path: Path, odd: dict[str, Any], wanted: int) -> None:
+    """Nothing is left to an agent that must not have a part in the run, or whose process is seen to be dead."""
     flow = workflow(*(Task(f"t{k}", "add", (Value(k),)) for k in range(4)))
     with space_at(tmp_path) as space:
         case = Case(space, "me", "r1", submit(space, "r1", flow, {}, places_max=4), offers_of([flow]), jobs=1)
-        beat(space, "other", 1, FORMAT + 1)
+        beat(space, "other", 1, **odd)
         shares, taken = Shares(space, "me", TTL), list[int]()
         shares.look({"r1": case})
         for number in shares.wanted(case):
             shares.took(case, number)
             taken.append(number)
-    assert sorted(taken) == [0, 1, 2, 3]
+    assert len(taken) == wanted
