@@ -136,7 +136,8 @@ $(VENV)/.runtime: pyproject.toml | $(VENV)/.made
 
 $(VENV)/.installed: pyproject.toml | $(VENV)/.made
 	@echo "Installing Solvent and its development tools into $(VENV) ..."
-	@$(PIP) install -e '.[dev]'
+	@# What is imported is compiled then, and most of the tools' files never are.
+	@$(PIP) install --no-compile -e '.[dev]'
 	@$(BIN)/python -m compileall -q src
 	@touch $(VENV)/.runtime $@
 

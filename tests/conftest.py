@@ -9,6 +9,7 @@ its part in that order; which part is whose is not repeated, so one process alon
 
 from __future__ import annotations
 
+import gc
 import signal
 
 import hypothesis
@@ -31,6 +32,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=False,
         help="write expected files anew from what the tests see, instead of comparing",
     )
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """Keep what has been imported and collected out of the collector's way: there is much, and it stays."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config) -> None:

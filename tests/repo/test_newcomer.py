@@ -2,6 +2,9 @@
 
 The pages share one folder, as they would for a person, so a page may not stumble over what another has left there. What
 is run is what was installed, not the sources beside this file. `test_docs` leaves these commands to this test.
+
+Nothing is fetched, since that may fail or take long: what Solvent says it depends on is copied from here, and pip
+checks that this is enough.
 """
 
 from __future__ import annotations
@@ -9,8 +12,12 @@ from __future__ import annotations
 import difflib
 import os
 import re
+import shutil
 import subprocess
 import sys
+import sysconfig
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,12 +28,10 @@ from tests.repo.snippets import blocks_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 PAGES = sorted((ROOT / "docs" / "tutorial").glob("*.md"))
 _SECONDS_MAX = 400
-# What pip says where it finds no packages at all.
-_NO_PACKAGES = re.compile(r"No matching distribution|Could not find a version|Failed to establish|Name or service")
+_NAME = re.compile(r"[\w.-]+")
 
 
 @pytest.mark.timeout(_SECONDS_MAX + 200)
@@ -56,15 +61,38 @@ def _installed(environment: Path) -> Path:
     """Make an environment, install Solvent as users do, and give the folder of its commands."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(environment)], check=True)
     programs = environment / "bin"
-    install = [sys.executable, "-m", "pip", "--python", str(programs / "python"), "install", "--quiet"]
-    # What is imported is compiled then, and most is not.
-    install += ["--no-compile", str(ROOT)]
+    _copy_dependencies(Path(sysconfig.get_path("purelib", vars={"base": str(environment)})))
     plain = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    packed = environment / "packed"
+    build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(packed)]
+    subprocess.run(build, cwd=ROOT, env=plain, check=True, capture_output=True, timeout=_SECONDS_MAX)
+    install = [sys.executable, "-m", "pip", "--python", str(programs / "python"), "install", "--quiet", "--no-index"]
+    # What is imported is compiled then, and most is not.
+    install += ["--no-compile", *map(str, packed.iterdir())]
     done = subprocess.run(install, capture_output=True, check=False, encoding="utf-8", env=plain, timeout=_SECONDS_MAX)
-    if done.returncode and _NO_PACKAGES.search(done.stderr):
-        pytest.skip("no packages can be had here, so nothing can be installed")
     assert done.returncode == 0, done.stderr
     return programs
+
+
+def _copy_dependencies(to: Path) -> None:
+    """Copy what Solvent depends on, and what that depends on, from the packages of this environment."""
+    waiting, seen = ["solvent"], set[str]()
+    while waiting:
+        name = waiting.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        try:
+            found = distribution(name)
+        except PackageNotFoundError:
+            # It is for other systems or versions of Python; pip complains if it is not.
+            continue
+        waiting += [_NAME.match(one)[0] for one in found.requires or () if "extra ==" not in one]  # type: ignore[index]
+        for file in (found.files or ()) if name != "solvent" else ():
+            # Its commands are nothing that Solvent needs, and what was compiled is for another place.
+            if ".." not in file.parts and file.suffix != ".pyc":
+                (to / file).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(file.locate(), to / file)
 
 
 def _differences(page: Path, folder: Path, programs: Path) -> Iterator[str]:
