@@ -121,13 +121,13 @@ def _down_options(parser: ArgumentParser, arguments: list[str]) -> Namespace:
 def _down(options: Namespace) -> int:
     from solvent.live.space import open_space
     from solvent.running.agents.hosts import read_hosts
-    from solvent.running.agents.looking import see_agents
+    from solvent.running.agents.looking import SURE_PART_OF_TTL, see_agents
     from solvent.running.agents.stopping import ask_to_stop
 
     hosts = read_hosts(options.file) if options.file else None
     labels = tuple(f"{host.label}-" for host in hosts.hosts) if hosts is not None else ()
     with open_space(_url(options, "" if hosts is None else hosts.space)) as space:
-        there = see_agents(space)
+        there = see_agents(space, part=SURE_PART_OF_TTL)
         unknown = set(options.agent) - {one.name for one in there}
         if unknown:
             said = f"there is no agent `{shown(min(unknown))}`"

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from solvent.workflow.model import Workflow
 
 PART_OF_TTL = 0.6
+#: Where more depends on it than what is shown: a machine may be busy.
+SURE_PART_OF_TTL = 1.5
 LOOK_SECONDS = 0.05
 SECONDS_MAX = 10.0
 
@@ -111,13 +113,13 @@ def is_of_agents(space: Space, run: str) -> bool:
     return space.get(key_of(run, "plan")) is not None
 
 
-def see_agents(space: Space, *, patience: float | None = None) -> list[AgentSeen]:
-    """Look who is there; `patience` is how long to wait for pulses at most (nothing: most of what they last)."""
+def see_agents(space: Space, *, patience: float | None = None, part: float = PART_OF_TTL) -> list[AgentSeen]:
+    """Look who is there; `patience` is how long to wait for pulses at most (nothing: this part of what they last)."""
     before = space.keys(AGENTS)
     told = {name: _about(entry.value) for name, entry in before.items()}
     beaten = set[str]()
     lasts = max((_number(one.get("ttl"), TTL) for one in told.values()), default=0.0)
-    until = time.monotonic() + min(SECONDS_MAX, lasts * PART_OF_TTL if patience is None else patience)
+    until = time.monotonic() + min(SECONDS_MAX, lasts * part if patience is None else patience)
     while len(beaten) < len(before) and time.monotonic() < until:
         time.sleep(LOOK_SECONDS)
         now = space.keys(AGENTS)
