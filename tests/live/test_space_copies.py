@@ -18,7 +18,7 @@ from tests.live.space_processes import SECONDS_MAX, Scene, count, counted, scene
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from solvent.running.spaces import BlockingHandle
+    from solvent.running.spaces import BlockingHandle, BlockingSpace
     from tests.live.data_hosts import Child
 
 SIZE = 300_000
@@ -28,6 +28,34 @@ SIZE = 300_000
 def _place() -> Iterator[Scene]:
     with scene() as some:
         yield some
+
+
+@pytest.fixture(name="counting")
+def _counting(place: Scene) -> Iterator[tuple[BlockingSpace, Child]]:
+    """Have three processes on a host, and the only one of another, which has counted: both hosts have that."""
+    with place.space("one") as space:
+        for _ in range(2):
+            place.serve("one", join=space.address)
+
+        def work(say: Callable[[str], None]) -> None:
+            with place.space("two", join=space.address) as mine, mine.handle("m", size=SIZE, copies=2) as own:
+                count(own)
+                say("counted")
+                time.sleep(SECONDS_MAX)
+
+        child = place.start(work)
+        assert child.hear() == "counted"
+        yield space, child
+
+
+def _copied(place: Scene, space: BlockingSpace, handle: BlockingHandle) -> tuple[Child, str]:
+    """Count, with two processes on this host; give the only one of the host with the copy, and a host without."""
+    place.serve("one", join=space.address)
+    children = {host: place.serve(host, join=space.address)[0] for host in ("two", "three")}
+    count(handle)
+    [lost] = [host for host in children if _version_on(place, host) is not None]
+    [other] = children.keys() - {lost}
+    return children[lost], other
 
 
 def _dies_after(place: Scene, join: str, times: int) -> int:
@@ -135,58 +163,39 @@ def test_a_part_survives_the_death_of_its_host(place: Scene) -> None:
 
 
 @pytest.mark.parametrize("is_user", [True, False])
-def test_a_copy_that_was_lost_is_made_again_at_once(place: Scene, is_user: bool) -> None:  # noqa: FBT001
+def test_a_copy_that_was_lost_is_made_again_at_once(
+    place: Scene,
+    counting: tuple[BlockingSpace, Child],
+    is_user: bool,  # noqa: FBT001
+) -> None:
     """Whoever has the data then sees to it, whether it uses the resource or only has a copy."""
-    with place.space("one") as space:
-        place.serve("one", join=space.address)
-        place.serve("one", join=space.address)
-
-        def work(say: Callable[[str], None]) -> None:
-            with place.space("two", join=space.address) as mine, mine.handle("m", size=SIZE, copies=2) as own:
-                count(own)
-                say("counted")
-                time.sleep(SECONDS_MAX)
-
-        child = place.start(work)
-        assert child.hear() == "counted"
-        with space.handle("m") if is_user else nullcontext():
-            third, _ = place.serve("three", join=space.address)
-            child.kill()
-            until(lambda: _version_on(place, "three") is not None)
-            assert _version_on(place, "three") == _version_on(place, "one")
-            third.kill()
-        with space.handle("m") as handle:
-            assert counted(handle) == 1
+    space, child = counting
+    with space.handle("m") if is_user else nullcontext():
+        third, _ = place.serve("three", join=space.address)
+        child.kill()
+        until(lambda: _version_on(place, "three") is not None)
+        assert _version_on(place, "three") == _version_on(place, "one")
+        third.kill()
+    with space.handle("m") as handle:
+        assert counted(handle) == 1
 
 
 def test_a_copy_whose_host_is_lost_is_made_again_at_once(place: Scene) -> None:
     """Who released it need not do so again."""
     with place.space("one") as space, space.handle("m", size=SIZE, copies=2) as handle:
-        place.serve("one", join=space.address)
-        children = {host: place.serve(host, join=space.address)[0] for host in ("two", "three")}
-        count(handle)
-        [lost] = [host for host in children if _version_on(place, host) is not None]
-        [other] = children.keys() - {lost}
-        children[lost].kill()
+        lost, other = _copied(place, space, handle)
+        lost.kill()
         until(lambda: _version_on(place, other) is not None)
         assert _version_on(place, other) == _version_on(place, "one")
         assert counted(handle) == 1
 
 
-def test_a_handle_that_comes_and_goes_while_a_copy_is_made_again_loses_nothing(place: Scene) -> None:
+def test_a_handle_that_comes_and_goes_while_a_copy_is_made_again_loses_nothing(
+    place: Scene, counting: tuple[BlockingSpace, Child]
+) -> None:
     """The process leaves the resource only when others have what it has released, which they would not find else."""
-    with place.space("one") as space, place.store("three") as busy:
-        place.serve("one", join=space.address)
-        place.serve("one", join=space.address)
-
-        def work(say: Callable[[str], None]) -> None:
-            with place.space("two", join=space.address) as mine, mine.handle("m", size=SIZE, copies=2) as own:
-                count(own)
-                say("counted")
-                time.sleep(SECONDS_MAX)
-
-        child = place.start(work)
-        assert child.hear() == "counted"
+    space, child = counting
+    with place.store("three") as busy:
         place.serve("three", join=space.address)
         # Somebody of that host has it: whoever is to have it copied there waits.
         writing = busy.create("m", SIZE, keep_last=True, copies=2).write(1)
@@ -203,14 +212,10 @@ def test_a_handle_that_comes_and_goes_while_a_copy_is_made_again_loses_nothing(p
 def test_a_copy_is_made_again_when_who_reads_has_ended(place: Scene) -> None:
     """Who releases what it has only read makes no copies, so whoever has the data tries again."""
     with place.space("one") as space, space.handle("m", size=SIZE, copies=2) as handle, space.handle("m") as reader:
-        place.serve("one", join=space.address)
-        children = {host: place.serve(host, join=space.address)[0] for host in ("two", "three")}
-        count(handle)
-        [lost] = [host for host in children if _version_on(place, host) is not None]
-        [other] = children.keys() - {lost}
+        lost, other = _copied(place, space, handle)
         reader.acquire("read")
         members = len(space.members)
-        children[lost].kill()
+        lost.kill()
         until(lambda: len(space.members) < members)
         time.sleep(2 * joining._SECONDS_MAX)
         assert _version_on(place, other) is None

@@ -15,7 +15,6 @@ import time
 from typing import TYPE_CHECKING
 
 from solvent.errors import DataProblem, SpaceProblem
-from solvent.live.data import Where
 from solvent.live.data.offering import RUNS_MAX
 from solvent.live.data.wire import Offer
 from solvent.running.spaces.trouble import LOG
@@ -108,7 +107,7 @@ class Copying:
         for home in homes:
             while True:
                 try:
-                    self._node.store.give(offer, self._where(offer, home))
+                    self._node.store.give(offer, home.where(offer.resource, offer.version, offer.size))
                 except DataProblem as problem:
                     reason = problem.message
                     # Another process of that host may be about to put something right there.
@@ -121,19 +120,6 @@ class Copying:
             if time.monotonic() > end:
                 break
         return reason
-
-    @staticmethod
-    def _where(offer: Offer, home: Home) -> Where:
-        return Where(
-            resource=offer.resource,
-            version=offer.version,
-            size=offer.size,
-            host=home.host,
-            segment="",
-            birth=0,
-            address=home.data_address,
-            token=home.token,
-        )
 
 
 __all__ = ["Copying"]

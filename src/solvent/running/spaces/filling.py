@@ -15,8 +15,10 @@ from contextvars import ContextVar
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from msgspec.structs import replace
+
 from solvent.errors import DataProblem, Misuse
-from solvent.live.data import Options, Where
+from solvent.live.data import Options
 from solvent.live.direct.shield import SHIELD
 from solvent.running.spaces.words import Details, part_version
 
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from solvent.live.data import Fetch, Region, Store
+    from solvent.live.data import Fetch, Region, Store, Where
     from solvent.live.data.extents import Origin
     from solvent.protocols.elmp.vocabulary import Claim, Data, Source
     from solvent.protocols.machine import NodeId
@@ -200,19 +202,8 @@ class Filler:
                     raise
 
     def _where(self, row: Row, details: Details, home: Home, birth: int) -> Where:
-        return Where(
-            resource=self._resource,
-            version=row.version,
-            size=details.size,
-            host=home.host,
-            segment="",
-            birth=birth,
-            address=home.data_address,
-            token=home.token,
-            form=details.form,
-            keep_last=details.keep_last,
-            copies=details.copies,
-        )
+        where = home.where(self._resource, row.version, details.size, birth)
+        return replace(where, form=details.form, keep_last=details.keep_last, copies=details.copies)
 
 
 __all__ = ["Filler", "Job", "Row", "ends_of", "job_of", "rows_of", "stopped_by", "within"]

@@ -18,6 +18,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
+from solvent.live.data import Where
 from solvent.protocols.elmp.vocabulary import Data
 from solvent.protocols.machine import NodeId
 
@@ -43,6 +44,10 @@ class Home(NamedTuple):
     def text(self) -> str:
         """Say it."""
         return " ".join((self.address, self.data_address or _NONE, self.host, self.token.hex()))
+
+    def where(self, resource: str, version: int, size: int, birth: int = 0) -> Where:
+        """Say where a version is that the process has."""
+        return Where(resource, version, size, self.host, "", birth, self.data_address, self.token)
 
 
 class Details(NamedTuple):
