@@ -14,6 +14,7 @@ from solvent.cli.agent_runs import INTERRUPTED, find_run_of_agents, refuse_witho
 from solvent.cli.loading import add_format, add_log, add_otel, at_least, log_words, parser_for, seconds
 from solvent.cli.recording import hints_with_space, said_space, space_for, url_of
 from solvent.cli.render import write
+from solvent.cli.secrecy import VARIABLE
 from solvent.cli.submit import add_place
 from solvent.cli.workflows import add_inputs, add_workflow, inputs_of, is_workflow, load_sound
 from solvent.errors import AgentProblem, Misuse
@@ -83,7 +84,7 @@ def watch_with_agents(space: Space, run: str, options: Namespace) -> int:
     more += ["--jobs", str(options.jobs)] if options.jobs else []
     more += [*(["--otel"] if options.otel else []), *log_words(options)]
     more += ["--no-sync"] if getattr(options, "no_sync", False) else []
-    launched = launch(url, [options.file], options.agents, more=more) if options.agents else []
+    launched = launch([options.file], options.agents, variables={VARIABLE: url}, more=more) if options.agents else []
     try:
         code = watch_run(space, run, options, launched=launched)
     finally:

@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-VARIABLE = "SOLVENT_SPACE"
 STOP_SECONDS = 10.0
 TAIL_BYTES = 4_000
 
@@ -63,13 +62,16 @@ class Launched:
 
 
 def launch(
-    url: str, services: Sequence[str], count: int, *, more: Sequence[str] = (), folder: Path | None = None
+    services: Sequence[str], count: int, *, variables: Mapping[str, str], more: Sequence[str] = ()
 ) -> list[Launched]:
-    """Start agents that offer the services of files; `more` are further options of `solvent agent`."""
-    logs = folder if folder is not None else _log_folder()
+    """Start agents that offer the services of files; `more` are further options of `solvent agent`.
+
+    `variables` are those of their environment that say where the space is.
+    """
+    logs = _log_folder()
     words = [sys.executable, "-P", "-m", "solvent", "agent", "--services", *services, *more]
     # What is to be seen is what the agent says, not what a terminal could show.
-    surroundings = {**os.environ, VARIABLE: url, "NO_COLOR": "1"}
+    surroundings = {**os.environ, **variables, "NO_COLOR": "1"}
     found = []
     for _ in range(count):
         descriptor, log = tempfile.mkstemp(prefix="agent-", suffix=".log", dir=logs)

@@ -243,8 +243,10 @@ def all_runs(space: Space) -> list[RunCard]:
 
 def names_in(space: Space) -> list[str]:
     """Give the names of all runs in a space, whoever has them: one process, agents, or the nodes of a program."""
+    from solvent.running.nodes.shared import PROGRAMS  # what nodes need is asked for by few who look for a run
+
     found: dict[str, int] = {}
-    for key, entry in {**space.keys("runs/"), **space.keys("programs/")}.items():
+    for key, entry in {**space.keys("runs/"), **space.keys(PROGRAMS)}.items():
         name = key.split("/")[1]
         found[name] = min(entry.revision, found.get(name, entry.revision))
     return sorted(found, key=found.__getitem__)
