@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from solvent.cli.secrecy import has_secret, redacted, shown
+from solvent.live.space import open_space
 from tests.cli.agent_processes import Command, put_flow, until
 from tests.cli.command import started
 from tests.live.space_servers import server
@@ -16,6 +17,7 @@ from tests.live.space_servers import server
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+JSON = ("--format", "json")
 PASSWORD = "Tr0ub4dor"  # noqa: S105 - of a server that lives for a test
 
 
@@ -83,12 +85,36 @@ def test_errors_do_not_tell_the_password(tmp_path: Path, url: str) -> None:
         url.replace(PASSWORD, PASSWORD[::-1]),
         f"nats://me:{PASSWORD}@a b",
         f"{url}?password={PASSWORD}",
+        f"nat://me:{PASSWORD}@127.0.0.1:1",
+        f"HTTP://me:{PASSWORD}@127.0.0.1:1",
     ):
         result = started("submit", str(tmp_path / "flow.yaml"), "--space", wrong)
         assert result.code == 2
         assert "error[E40" in result.err
         assert PASSWORD not in result.out + result.err
         assert PASSWORD[::-1] not in result.out + result.err
+
+
+def test_the_scheme_of_an_address_may_be_in_capitals(url: str) -> None:
+    """`NATS://` means the same as `nats://`."""
+    with open_space(url.replace("nats", "NATS", 1)) as space:
+        assert space.url.startswith("nats://")
+
+
+def test_errors_of_services_do_not_change_the_terminal(tmp_path: Path) -> None:
+    """What a service says is shown by every command without control signs, also as JSON."""
+    file = tmp_path / "bad.py"
+    file.write_text(
+        "from solvent.workflow import service, workflow\n"
+        "@service\ndef bad():\n    raise ValueError('bad \\x1b[31m \\x9b2J')\n"
+        "@workflow\ndef flow():\n    return bad()\n"
+    )
+    where = ("--space", str(tmp_path / "s.db"))
+    seen = [started("run", str(file), *where, "--name", "r")]
+    seen += [started(one, "r", *where, *more) for one in ("logs", "status", "resume", "replay") for more in ((), JSON)]
+    said = [one.out + one.err for one in seen]
+    assert [one for one in said if "bad" in one]
+    assert not [one for one in said if "\x1b" in one or "\x9b" in one]
 
 
 def processes_of(parent: int) -> list[int]:

@@ -120,10 +120,10 @@ def look_at_space(given: str) -> Finding:
 
 
 def _opened(place: str, *, is_named: bool) -> Finding:
-    from solvent.live.space import open_space
+    from solvent.live.space import is_on_servers, open_space
     from solvent.live.space.sqlite_format import FORMAT, check_place, path_from_url
 
-    is_server = place.startswith(("nats://", "tls://", "ws://", "wss://"))
+    is_server = is_on_servers(place)
     if not is_server:
         path = path_from_url(place)
         if not path.exists():

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
 from solvent.cli.board import MARKS, STYLES, Board
-from solvent.cli.render import counted, shortened, write
+from solvent.cli.render import counted, harmless, shortened, write
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -161,7 +161,7 @@ class Picture(View):
     def _say(self, text: str, style: str) -> None:
         from rich.text import Text
 
-        self._console.print(Text(text, style))
+        self._console.print(Text(harmless(text), style))
 
     def draw(self) -> Any:
         """Draw how things stand."""

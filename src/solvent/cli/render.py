@@ -6,8 +6,11 @@ can be seen.
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
+
+from solvent.cli.secrecy import redacted
 
 if TYPE_CHECKING:
     from solvent.engine.trace import Record
@@ -18,6 +21,8 @@ _TEXT_MAX = 300
 _RULE_MAX = 32
 _COLOURED_MAX = 100_000
 """Longer texts are written as they are: nobody reads them, and colouring takes time."""
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n|\Z)")
+"""Signs that would change a terminal: all but tabs and ends of lines."""
 _consoles: dict[int, Any] = {}
 _forms: dict[str, bool] = {}
 
@@ -26,14 +31,20 @@ def write(*pieces: Piece, to: TextIO | None = None) -> None:
     """Write one line."""
     stream = to if to is not None else sys.stdout
     if not stream.isatty():
-        stream.write("".join(one if isinstance(one, str) else one[0] for one in pieces) + "\n")
+        stream.write(harmless("".join(one if isinstance(one, str) else one[0] for one in pieces)) + "\n")
         return
     from rich.text import Text
 
     text = Text()
     for one in pieces:
-        text.append(*(one,) if isinstance(one, str) else one)
+        words, *style = (one,) if isinstance(one, str) else one
+        text.append(harmless(words), *style)
     _console(stream).print(text, soft_wrap=True, highlight=False)
+
+
+def harmless(text: str) -> str:
+    """Give a text without signs that would change the terminal: services, and others, may have written it."""
+    return text if text.isprintable() else _CONTROL.sub("\ufffd", text)
 
 
 def write_program(text: str) -> None:
@@ -56,13 +67,11 @@ def _console(stream: TextIO) -> Any:
 
 def write_json(value: Any) -> None:
     """Write a value as one line of JSON."""
-    import json
-
     digits = sys.get_int_max_str_digits()
     # A result may be a number of any length.
     sys.set_int_max_str_digits(0)
     try:
-        sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+        sys.stdout.write(_json_text(value) + "\n")
     finally:
         sys.set_int_max_str_digits(digits)
 
@@ -77,10 +86,15 @@ def is_json_used() -> bool:
     return _forms.get("is_json", False)
 
 
-def _write_object(kind: str, fields: dict[str, Any]) -> None:
+def _json_text(value: Any) -> str:
+    """Write a value as JSON; it escapes most signs that would change the terminal, and here the rest of them."""
     import json
 
-    sys.stderr.write(json.dumps({kind: fields}, ensure_ascii=False) + "\n")
+    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))
+
+
+def _write_object(kind: str, fields: dict[str, Any]) -> None:
+    sys.stderr.write(_json_text({kind: fields}) + "\n")
 
 
 def complain(message: str, *, hint: str = "") -> None:
@@ -101,9 +115,9 @@ def show_error(error: SolventError) -> None:
         fields = error_as_json(error)
         if "rule" not in fields and (details := list(error.details())):
             fields["details"] = details
-        _write_object("error", fields)
+        _write_object("error", {key: redacted(one) if isinstance(one, str) else one for key, one in fields.items()})
         return
-    first, *others = error.show().split("\n")
+    first, *others = redacted(error.show()).split("\n")
     write((first, "bold red"), to=sys.stderr)
     for line in others:
         style = "cyan" if line.startswith("  hint:") else "red" if line.lstrip().startswith("| ") else ""

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 TTL = 5.0
 _TTL_MIN = 0.5
-_SERVERS = ("nats://", "tls://")
 
 
 def add_shared(parser: Any) -> None:
@@ -85,6 +84,7 @@ def refuse_workflow(options: Namespace) -> None:
 
 def shared(options: Namespace) -> SharedNodes:
     """Give a run in a space: a new one, or one that is there."""
+    from solvent.live.space import is_on_servers
     from solvent.running.nodes.sharing import attach, share_out
 
     manner = _manner(options)
@@ -99,7 +99,7 @@ def shared(options: Namespace) -> SharedNodes:
             "H344", "a program and --nodes are wanted", hint="`solvent run PROGRAM.hocl --nodes 4 --space URL`"
         )
     refuse_workflow(options)
-    if options.transport == "nats" and not manner.url.startswith(_SERVERS):
+    if options.transport == "nats" and not is_on_servers(manner.url):
         hint = "`solvent space serve` starts one; then --space nats://127.0.0.1:4222"
         raise Misuse("H344", "`--transport nats` needs a space that is kept by NATS servers", hint=hint)
     ttl = options.ttl or TTL

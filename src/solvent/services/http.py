@@ -14,13 +14,15 @@ whenever this call is made, also after a crash and a resumption.
 
 In a run that is traced the header `traceparent` names the span of the attempt.
 
-A status of 400 and above is a failure, with the beginning of the answer. An answer that says it is JSON is read as
+A status of 400 and above is a failure, with the beginning of the answer. Failures tell the address without its query
+and without what is before an `@`. An answer that says it is JSON is read as
 such, an empty one is nothing, any other is text. All calls share one client, and run in one event loop.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
@@ -41,6 +43,7 @@ BYTES_MAX_DEFAULT = 64 * 1024 * 1024
 CONNECT_SECONDS = 30.0
 CONNECTIONS_MAX = 256
 _OPTIONS = {"headers", "output_max"}
+_QUERY = re.compile("[?#]")
 _WITHOUT_BODY = {"GET", "HEAD", "DELETE", "OPTIONS"}
 
 
@@ -93,9 +96,13 @@ def make_http(service: Service, caller: Caller) -> Callable[[Attempt], None]:
             return await _ask(clients.get(), request, service, attempt)
         except (NoArgument, Refused) as error:
             attempt.fail("FAILED", one_line(str(error)), getattr(error, "output", ""))
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
+        except httpx.InvalidURL as error:
+            # Where the host of such an address begins is not known, so none of it is repeated.
+            cause = one_line(str(error)).partition(":")[0]
+            attempt.fail("FAILED", f"{service.method}: its address is none: {cause}")
+        except httpx.HTTPError as error:
             cause = one_line(str(error)) or type(error).__name__
-            attempt.fail("FAILED", f"{service.method} {one_line(address)}: {cause}")
+            attempt.fail("FAILED", f"{service.method} {one_line(_told(address))}: {cause}")
 
     return lambda attempt: caller.loop.run(attempt, work)
 
@@ -104,7 +111,7 @@ def _check(service: Service) -> None:
     unknown = sorted(set(service.options) - _OPTIONS)
     problem = ""
     if not service.target.startswith(("http://", "https://", "{")):
-        problem = f"`{service.target}` is no address of HTTP"
+        problem = f"`{_told(service.target)}` is no address of HTTP"
     elif unknown:
         problem = f"there is no option `{unknown[0]}`"
     elif not isinstance(service.options.get("headers", {}), dict):
@@ -164,6 +171,15 @@ def _request(service: Service, attempt: Attempt) -> dict[str, Any]:
             raise Refused(f"its arguments cannot be written as JSON: {error}") from None
         headers.setdefault("content-type", "application/json")
     return request
+
+
+def _told(address: str) -> str:
+    """Give what may be told of an address: who is let in, and the query, may be secret."""
+    scheme, sign, rest = address.partition("://")
+    if not sign:
+        return _QUERY.split(address)[0].rpartition("@")[2]
+    host, slash, path = _QUERY.split(rest)[0].partition("/")
+    return f"{scheme}{sign}{host.rpartition('@')[2]}{slash}{path}"
 
 
 def _quoted(value: Any) -> str:

@@ -204,3 +204,21 @@ def test_nonsense_is_refused(service: Service, text: str) -> None:
     """An HTTP service that could never work is refused before anything runs."""
     with pytest.raises(WorkflowProblem, match=text):
         Caller([service])
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["http://bob:SECRET@127.0.0.1:1/x?token=SECRET", "http://bob:SECRET/@127.0.0.1:1/x", "http://127.0.0.1:1/x#SECRET"],
+)
+def test_failures_do_not_tell_what_is_secret_in_an_address(address: str) -> None:
+    """What fails is told without the password and without the query, in which tokens are."""
+    with Caller([Service("s", kind="http", target=address, method="GET")]) as caller:
+        said = call(caller, "s").failure().text
+    assert "SECRET" not in said
+    assert "127.0.0.1:1/x" in said or "is none" in said
+
+
+def test_an_address_of_another_kind_is_told_without_its_password() -> None:
+    """An address that is refused is shown, and what is before the `@` is not."""
+    with pytest.raises(WorkflowProblem, match=r"`htp://host/x` is no address of HTTP"):
+        Caller([Service("s", kind="http", target="htp://bob:pw@host/x?a=1", method="GET")])

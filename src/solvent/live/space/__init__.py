@@ -28,9 +28,14 @@ def open_space(url: str, **options: Any) -> Space:
     return opener_of(url)(url, **options)
 
 
+def is_on_servers(url: str) -> bool:
+    """Whether a space is kept by servers; a scheme may be in capitals."""
+    return url.lower().startswith(_SERVERS)
+
+
 def opener_of(url: str) -> Callable[..., Space]:
     """Import what a space needs, by where it is, and give what opens it."""
-    if url.startswith(_SERVERS):
+    if is_on_servers(url):
         from solvent.live.space.nats import open_nats
 
         return open_nats
@@ -39,4 +44,15 @@ def opener_of(url: str) -> Callable[..., Space]:
     return open_sqlite
 
 
-__all__ = ["Append", "Conflict", "Entry", "Record", "Space", "SpaceError", "Watch", "open_space", "opener_of"]
+__all__ = [
+    "Append",
+    "Conflict",
+    "Entry",
+    "Record",
+    "Space",
+    "SpaceError",
+    "Watch",
+    "is_on_servers",
+    "open_space",
+    "opener_of",
+]

@@ -82,6 +82,7 @@ class Address:
 def read_address(url: str) -> Address:
     """Read a URL; raise `SpaceError` E401 for one that is wrong."""
     scheme, _, rest = url.partition("://")
+    scheme = scheme.lower()
     if scheme not in ("nats", "tls"):
         _wrong(f"`{scheme}://` is no kind of address for NATS servers")
     rest, _, query = rest.partition("?")

@@ -7,8 +7,8 @@ folder is used by one server at a time: a lock on it goes with the server's proc
 from __future__ import annotations
 
 import fcntl
-import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -30,6 +30,7 @@ PAYLOAD_BYTES_MAX = 8 << 20
 _START_S = 20.0
 _STOP_S = 10.0
 _TRIES_MAX = 5
+_SPECIAL = re.compile(r'[\x00-\x1f"\\]')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,23 +63,21 @@ class Plan:
 
     def configuration(self) -> str:
         """Give the text of a server's configuration file."""
-        store = [f"store_dir: {json.dumps(str(self.folder / 'store'))}"]
+        store = [f"store_dir: {_quoted(str(self.folder / 'store'))}"]
         # Without this a server answers at once and brings to the disk what it has every two minutes.
         store += ["sync_interval: always"] if self.is_durable else []
         store += [f"max_file_store: {self.store_bytes_max}"] if self.store_bytes_max else []
         lines = [
-            f"server_name: {json.dumps(self.name)}",
-            f"host: {json.dumps(self.host)}",
+            f"server_name: {_quoted(self.name)}",
+            f"host: {_quoted(self.host)}",
             f"port: {self.port}",
             f"max_payload: {self.payload_bytes_max}",
             *_block("jetstream", store),
         ]
         if self.user:
-            lines += _block(
-                "authorization", [f"user: {json.dumps(self.user)}", f"password: {json.dumps(self.password)}"]
-            )
+            lines += _block("authorization", [f"user: {_quoted(self.user)}", f"password: {_quoted(self.password)}"])
         elif self.token:
-            lines += _block("authorization", [f"token: {json.dumps(self.token)}"])
+            lines += _block("authorization", [f"token: {_quoted(self.token)}"])
         if self.cert:
             lines += _block("tls", self._tls())
         if self.cluster_port:
@@ -86,18 +85,28 @@ class Plan:
         return "\n".join([*lines, self.more]).rstrip() + "\n"
 
     def _cluster(self) -> list[str]:
-        lines = ["name: solvent", f"host: {json.dumps(self.host)}", f"port: {self.cluster_port}"]
+        lines = ["name: solvent", f"host: {_quoted(self.host)}", f"port: {self.cluster_port}"]
         secret, who = self.password or self.token, ""
         if secret:
             # Whoever is let in here sees everything, as a server: so the others must know what clients must know.
-            lines += _block("authorization", ["user: server", f"password: {json.dumps(secret)}"])
+            lines += _block("authorization", ["user: server", f"password: {_quoted(secret)}"])
             who = f"server:{quote(secret, safe='')}@"
-        routes = ", ".join(json.dumps(f"nats://{who}{route}") for route in self.routes)
+        routes = ", ".join(_quoted(f"nats://{who}{route}") for route in self.routes)
         return [*lines, f"routes: [{routes}]", *_block("tls", self._tls() if self.cert else [])]
 
     def _tls(self) -> list[str]:
-        lines = [f"cert_file: {json.dumps(self.cert)}", f"key_file: {json.dumps(self.key)}"]
-        return lines + ([f"ca_file: {json.dumps(self.ca)}", "verify: true"] if self.ca else [])
+        lines = [f"cert_file: {_quoted(self.cert)}", f"key_file: {_quoted(self.key)}"]
+        return lines + ([f"ca_file: {_quoted(self.ca)}", "verify: true"] if self.ca else [])
+
+
+def _quoted(text: str) -> str:
+    """Write a text as a server's configuration has it: the escapes of JSON are others."""
+    return f'"{_SPECIAL.sub(_escaped, text)}"'
+
+
+def _escaped(found: re.Match[str]) -> str:
+    one = found[0]
+    return rf"\x{ord(one):02x}" if one < " " else f"\\{one}"
 
 
 def _block(name: str, lines: list[str]) -> list[str]:
@@ -178,8 +187,8 @@ class Server:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             file = folder / "server.conf"
             file.unlink(missing_ok=True)
-            with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as text:
-                text.write(self.plan.configuration())
+            with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as text:
+                text.write(self.plan.configuration().encode(errors="surrogateescape"))
             with self.log.open("ab") as log:
                 # A session of its own: Ctrl-C is for who started it, and who will end it in order.
                 self._process = subprocess.Popen(  # noqa: S603 - the program of the wheel

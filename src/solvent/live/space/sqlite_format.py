@@ -50,11 +50,13 @@ _SETTINGS = (
 
 def path_from_url(url: str) -> Path:
     """Give the file that is meant by a path or by `sqlite://` and a path."""
-    if url.startswith(SCHEME):
-        url = unquote(url.removeprefix(SCHEME))
-    elif "://" in url:
+    scheme, sign, rest = url.partition("://")
+    if url.lower().startswith(SCHEME):
+        url = unquote(rest)
+    elif sign:
         hint = "say a file, sqlite:///path/to/file.db, or nats://host:port"
-        raise SpaceError("E401", f"`{url}` is no space", hint=hint)
+        # What follows may have a password.
+        raise SpaceError("E401", f"`{scheme}://` is no kind of address for a space", hint=hint)
     if not url or "\0" in url:
         raise SpaceError("E401", "a space needs the name of a file")
     # Links are followed now, as SQLite does: what lies beside the file is named after where it really is.

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import quote
 
+import pytest
+
+from solvent.live.space import SpaceError, open_space
 from solvent.live.space.server import Cluster, Plan, Server, free_ports
 
 FOLDER = Path('/srv/a "space"')
@@ -46,3 +50,16 @@ def test_addresses_of_servers() -> None:
 def test_free_ports_differ() -> None:
     """Each port is another one."""
     assert len(set(free_ports(6))) == 6
+
+
+def test_what_is_beyond_ascii_is_told_as_it_is(tmp_path: Path) -> None:
+    """A server starts in any folder, under any name and with any password, and lets in who knows it."""
+    secret = 'é"\\\u20ac\x01'  # noqa: S105 -- of a server that lives for a test
+    plan = Plan(folder=tmp_path / "données\t", name="é", user="ü", password=secret)
+    with Server(plan) as server:
+        url = server.url.replace("://", f"://{quote('ü')}:{quote(secret)}@")
+        with open_space(url) as space:
+            assert space.append("log", b"x")
+        with pytest.raises(SpaceError):
+            open_space(url.replace("%C3%A9", "e"))
+    assert (tmp_path / "données\t" / "store").is_dir()
