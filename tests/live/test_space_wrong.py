@@ -132,6 +132,23 @@ def test_other_coroutines_go_on_while_one_waits_for_locked_memory(place: Scene, 
 
 
 @pytest.mark.parametrize("claim", CLAIMS)
+def test_who_makes_data_waits_for_who_has_locked_what_was_left(place: Scene, claim: dict[str, Any]) -> None:
+    """Memory that an earlier run has left is removed when nobody has it any more; it was an error at once."""
+
+    async def run() -> None:
+        async with place.space() as space, space.handle("m", size=100) as handle:
+            with place.store() as store:
+                store.create("m", 50)
+                with locked(place):
+                    acquiring = asyncio.create_task(handle.acquire(**claim))
+                    done, _ = await asyncio.wait([acquiring], timeout=0.1)
+                    assert not done
+            assert len(await acquiring) == claim.get("length", 100)
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
 def test_coroutine_that_waits_for_locked_memory_can_be_cancelled(place: Scene, claim: dict[str, Any]) -> None:
     """It does not wait until that is free, as long as that may take."""
 

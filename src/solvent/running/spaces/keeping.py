@@ -139,32 +139,40 @@ class Keeping:
 
         If there was a version since, which nobody has any more, nothing of it counts.
         """
-        store, base = self._node.store, -1
-        region = store.region(self._name)
-        if region is not None:
-            found = newest_on(region.sheet) if self._node.is_keeping and since < 0 else None
-            if found is not None:
-                contents.check(region.sheet)
-                region.recover(found)
-                base = found
-            else:
-                store.remove(self._name)
-                region = None
-        if region is None:
-            region = store.create(
-                self._name,
-                contents.size,
-                path=contents.path,
-                form=contents.form,
-                keep_last=self._keep_last,
-                copies=contents.copies,
-            )
+
+        def begun() -> tuple[Region, Writing, int]:
+            region, base = self._left(contents, is_counting=self._node.is_keeping and since < 0)
+            if region is None:
+                region = self._node.store.create(
+                    self._name,
+                    contents.size,
+                    path=contents.path,
+                    form=contents.form,
+                    keep_last=self._keep_last,
+                    copies=contents.copies,
+                )
+            return region, region.write(next_version(grant.turn, max(base, since, 0))), base
+
+        # Somebody may still have what was left, or be looking at what was made.
+        region, writing, base = self.filler.patiently(begun, job_of(self._node.seconds_max))
         self._region = region
-        writing = region.write(next_version(grant.turn, max(base, since, 0)))
         writing.origin = grant.turn, grant.use
         if base < 0 and contents.initial is not None and len(contents.initial):
             writing.view[:] = contents.initial
         return Access(contents, region=region, writing=writing, base=base, copies=region.sheet.copies)
+
+    def _left(self, contents: Contents, *, is_counting: bool) -> tuple[Region | None, int]:
+        """Give the memory that was left here, and its version; it is removed if nothing in it counts."""
+        region = self._node.store.region(self._name)
+        if region is None:
+            return None, -1
+        found = newest_on(region.sheet) if is_counting else None
+        if found is None:
+            self._node.store.remove(self._name)
+            return None, -1
+        contents.check(region.sheet)
+        region.recover(found)
+        return region, found
 
     def is_quick(self, grant: Granted, contents: Contents) -> bool:
         """Tell whether to get the data takes no longer than a look: it is in memory that this process has."""
