@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from solvent.errors import DataGone, DataProblem
@@ -75,7 +76,7 @@ class Keeping:
                         raise
                 return self._made(grant, contents, since=details.version)
             if not (is_anew and claim.is_plain):
-                raise lost(self._name)
+                raise self.lost()
         if not contents.can_make:
             # Nobody has said that there is any data: the lock alone is wanted.
             return Access(contents, seen=memoryview(bytearray()))
@@ -209,6 +210,25 @@ class Keeping:
             )
         return text_from_details(version, self._rest)
 
+    def lost(self, gone: DataGone | None = None) -> DataGone:
+        """Say that data is lost, and what is known of how."""
+        if gone is not None and gone.code == "S205":
+            return gone
+        hint = "`acquire(anew=True)` of the whole makes it anew; `keep_last=True` lets data survive its writer"
+        why = self._torn() or ("nobody who is left has a version of it" if gone is None else gone.message)
+        return DataGone("S205", f"the data of `{self._name}` is lost: {why}", hint=hint)
+
+    def _torn(self) -> str:
+        """Say which bytes somebody of this host was writing when it died, if there is nothing to put back there."""
+        with suppress(DataProblem):
+            region = self._node.store.region(self._name)
+            sheet = None if region is None else region.sheet
+            torn = [] if sheet is None else [one for one in sheet.extents if one.version == UNDER_WAY]
+            if sheet is not None and torn and not sheet.keep_last:
+                which = f"bytes {torn[0].start:,} to {torn[-1].end - 1:,} of {sheet.size:,}"
+                return f"a process died while it wrote {which}, and with `keep_last=False` no version before is kept"
+        return ""
+
     def has_newer(self, version: int) -> bool:
         """Tell whether a later version of the whole is on this host: then what is missing is not lost."""
         try:
@@ -238,13 +258,4 @@ class Keeping:
         return tuple(told)
 
 
-def lost(resource: str, gone: DataGone | None = None) -> DataGone:
-    """Say that data is lost, and what is known of how."""
-    if gone is not None and gone.code == "S205":
-        return gone
-    hint = "`acquire(anew=True)` of the whole makes it anew; `keep_last=True` lets data survive its writer"
-    why = "nobody who is left has a version of it" if gone is None else gone.message
-    return DataGone("S205", f"the data of `{resource}` is lost: {why}", hint=hint)
-
-
-__all__ = ["Keeping", "lost"]
+__all__ = ["Keeping"]

@@ -36,7 +36,7 @@ from solvent.running.spaces.copying import Copying
 from solvent.running.spaces.cycle import Cycle
 from solvent.running.spaces.filling import Job, Row, rows_of
 from solvent.running.spaces.joining import PIECES_MAX, Joining
-from solvent.running.spaces.keeping import Keeping, lost
+from solvent.running.spaces.keeping import Keeping
 from solvent.running.spaces.words import LOST, details_from_text, is_part
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ class Resource:
         """Give the data of a claim whose turn it is; raise why that is not possible."""
         grant, problem = cycle.grant, cycle.problem
         if problem is not None and not (is_anew and isinstance(problem, DataProblem)):
-            raise lost(self.name, problem) if isinstance(problem, DataGone) else problem
+            raise self.keeping.lost(problem) if isinstance(problem, DataGone) else problem
         if grant is None:
             raise SpaceProblem(
                 "S204", f"the claim of `{self.name}` is no more: the handle was destroyed, or the space left"
@@ -209,7 +209,7 @@ class Resource:
         try:
             cycle.access = self.keeping.access(grant, cycle.claim, contents, cycle.region, is_anew=is_anew)
         except DataGone as gone:
-            raise lost(self.name, gone) from gone
+            raise self.keeping.lost(gone) from gone
 
     def needs_making(self, cycle: Cycle, contents: Contents) -> bool:
         """Tell whether its data has to be made first, by who has all of it to itself."""

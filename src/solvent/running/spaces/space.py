@@ -135,8 +135,9 @@ class Space(_Inside):
 
         What the data is to be, if nobody has made it yet: `size` zeros, `initial` bytes or array, an `array` of shape
         and type, or what is in a `file`. Without any of these the handle uses what others make, or is a lock alone.
-        With `keep_last` the last released version survives a process that dies while it writes; with `copies` of more
-        than one also the loss of a host, since a release waits until so many hosts have it, as far as there are.
+        With `keep_last` the last released version survives a process that dies while it writes; without, all of it may
+        be lost then, also if only a part was written. With `copies` of more than one it survives the loss of a host as
+        well, since a release waits until so many hosts have it, as far as there are.
         `timeout` is how long to wait, to take part and to acquire, where nothing else is said.
         """
         _check_name(resource)
