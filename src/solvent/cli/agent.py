@@ -23,10 +23,12 @@ from solvent.errors import AgentProblem, Misuse, SpaceError
 
 if TYPE_CHECKING:
     from argparse import Namespace
+    from collections.abc import Iterable
     from pathlib import Path
 
     from solvent.running.agents.agent import Agent
     from solvent.running.agents.offers import Offers
+    from solvent.workflow.files import Loaded
 
 TTL_MIN = 0.5
 _SAYS = (
@@ -135,8 +137,7 @@ def check_ttl(options: Namespace) -> None:
 
 def offers_from(files: list[str], *, trusts_all: bool = False) -> Offers:
     """Read workflow files and offer their services; one that cannot be called here is an error."""
-    from solvent.cli.services import service_problems
-    from solvent.cli.workflows import folder_of, load_sound, show_problems
+    from solvent.cli.workflows import folder_of, load_sound
     from solvent.running.agents.offers import offers_of
 
     if not files and not trusts_all:
@@ -152,11 +153,20 @@ def offers_from(files: list[str], *, trusts_all: bool = False) -> Offers:
         raise AgentProblem("A103", said, hint="start an agent for each folder")
     folder = next(iter(folders), None)
     offers = offers_of((one.workflow for one in loaded), folder, trusts_all=trusts_all)
-    problems = [problem for one in loaded for problem in service_problems(one, folder_of(files[0]))]
+    if files:
+        refuse_uncallable(loaded, folder_of(files[0]))
+    return offers
+
+
+def refuse_uncallable(loaded: Iterable[Loaded], folder: Path) -> None:
+    """Show which services of files cannot be called here, and end with 2 if there are any."""
+    from solvent.cli.services import service_problems
+    from solvent.cli.workflows import show_problems
+
+    problems = [problem for one in loaded for problem in service_problems(one, folder)]
     if problems:
         show_problems(problems)
         raise SystemExit(2)
-    return offers
 
 
 def _space(options: Namespace) -> str:
@@ -192,4 +202,4 @@ def _own_output() -> IO[str]:
     return out
 
 
-__all__ = ["main", "offers_from"]
+__all__ = ["main", "offers_from", "refuse_uncallable"]

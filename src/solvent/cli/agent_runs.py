@@ -108,7 +108,7 @@ def watch_run(space: Space, run: str, options: Namespace, *, launched: Sequence[
                 changes.wait(WAIT_SECONDS)
     except KeyboardInterrupt:
         return _interrupted()
-    return tell_end(space, run, options, view=view, following=following)
+    return tell_end(space, run, options, workflow=workflow, view=view, following=following)
 
 
 class _Trouble:
@@ -159,12 +159,18 @@ def _see_whether_launched_live(launched: Sequence[Launched]) -> None:
 
 
 def tell_end(
-    space: Space, run: str, options: Namespace, *, view: View | None = None, following: Following | None = None
+    space: Space,
+    run: str,
+    options: Namespace,
+    *,
+    workflow: Workflow | None = None,
+    view: View | None = None,
+    following: Following | None = None,
 ) -> int:
     """Print the results of a run that has ended, as a run in this process does, and give its exit code."""
     plan, ending = existing(space, run), ending_of(space, run)
     assert ending is not None
-    workflow = workflow_of(space, plan)
+    workflow = workflow or workflow_of(space, plan)
     report = report_of_run(space, run, plan, ending, workflow)
     following = following or Following(space, run, workflow, plan.created)
     for _ in following.news():

@@ -9,14 +9,14 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from solvent.cli.agent import check_ttl
+from solvent.cli.agent import check_ttl, refuse_uncallable
 from solvent.cli.agent_runs import INTERRUPTED, find_run_of_agents, refuse_without_agents, tell_end, watch_run
 from solvent.cli.loading import add_format, add_log, add_otel, at_least, log_words, parser_for, seconds
 from solvent.cli.recording import hints_with_space, said_space, space_for, url_of
 from solvent.cli.render import write
 from solvent.cli.secrecy import VARIABLE
 from solvent.cli.submit import add_place
-from solvent.cli.workflows import add_inputs, add_workflow, inputs_of, is_workflow, load_sound
+from solvent.cli.workflows import add_inputs, add_workflow, folder_of, inputs_of, is_workflow, load_sound
 from solvent.errors import AgentProblem, Misuse
 
 if TYPE_CHECKING:
@@ -35,15 +35,15 @@ TTL = 5.0
 def main(arguments: list[str]) -> int:
     """Run a workflow by agents."""
     options = _options(arguments)
-    from solvent.cli.agent import offers_from
     from solvent.running.agents.submitting import give_to_agents
     from solvent.running.records.runs import new_name
 
     if not is_workflow(options.file):
         raise Misuse("H313", "`--agents` is for workflows, and this is a program", hint="`--nodes N` runs a program")
-    workflow = load_sound(options.file, scale=options.scale).workflow
+    loaded = load_sound(options.file, scale=options.scale)
+    workflow = loaded.workflow
     # What is wrong with a service is said here, and not in the logs of agents.
-    offers_from([options.file])
+    refuse_uncallable([loaded], folder_of(options.file))
     with space_for(options) as space:
         run = options.name or new_name(workflow.name)
         with hints_with_space(options):

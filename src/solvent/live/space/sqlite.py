@@ -126,17 +126,18 @@ class SqliteSpace(Space):
         self, connection: sqlite3.Connection, appends: Sequence[Append], fresh: dict[str, int]
     ) -> list[int]:
         positions = list[int]()
-        rows = list[tuple[int, int, bytes]]()
+        rows, logs = list[tuple[int, int, bytes]](), set[int]()
         for log, data, expected in appends:
             number = self._numbers.get(log) or fresh.get(log) or _number(connection, log, fresh)
             if expected is not None:
-                if rows:
+                if number in logs:
                     positions += _insert(connection, rows)
-                    rows = []
+                    rows, logs = [], set()
                 last = _last(connection, number)
                 if last != expected:
                     raise Conflict(log, expected=expected, last=last)
             rows.append((number, checksum(data, number), data))
+            logs.add(number)
         positions += _insert(connection, rows)
         return positions
 
