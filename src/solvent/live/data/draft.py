@@ -20,7 +20,6 @@ import os
 import struct
 import sys
 from array import array
-from contextlib import suppress
 from functools import cache
 
 from solvent.live.data.opening import opening
@@ -37,6 +36,8 @@ _FEW, _MANY = 16, 512
 #: The same in the highest byte of an entry of the table: there or swapped out, and not of a file.
 _OWN = bytes(bool(byte & 0xC0) and not byte & 0x20 for byte in range(256))
 _NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000)
+_NONE = mmap.mmap(-1, 1)
+_NONE.close()
 
 
 class Asking:
@@ -141,9 +142,9 @@ class Draft:
         self.own = []
 
     def close(self) -> None:
-        """Let go of it; views that somebody still has stay."""
-        with suppress(BufferError):
-            self._map.close()
+        """Let go of it; it is unmapped with the last view or array that somebody still has."""
+        # To close it would unmap it under arrays: NumPy has a reference to a mapping, but no claim to its buffer.
+        self._map = _NONE
 
 
 @cache

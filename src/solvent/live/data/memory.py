@@ -15,7 +15,6 @@ from __future__ import annotations
 import errno
 import mmap
 import os
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from solvent.errors import DataProblem, Misuse
@@ -140,7 +139,8 @@ class Memory:
         """Take a draft back; that of everything is kept for the next time, with the few pages that are its own."""
         if draft is not self._draft:
             draft.close()
-        elif own is None:
+            return
+        if own is None:
             draft.forget()
         # Who still has a view of it may write what nobody is to see.
         if own is None or not draft.is_unseen():
@@ -192,14 +192,11 @@ class Memory:
             os.close(file)
 
     def close(self) -> None:
-        """Let go of the file; views that somebody still has stay."""
+        """Let go of the file; it is unmapped with the last view or array that somebody still has, see `Draft.close`."""
         if self._draft is not None:
             self._draft.close()
             self._draft = None
-        if self._map is not None:
-            with suppress(BufferError):
-                self._map.close()
-            self._map = None
+        self._map = None
         if self._file >= 0:
             os.close(self._file)
             self._file = -1

@@ -38,6 +38,8 @@ class Access(msgspec.Struct, eq=False):
     holder: NodeId | None = None
     #: How many hosts are to have what is written before others get it.
     copies: int = 1
+    #: The array over the bytes, once somebody has asked for it.
+    _array: Any = None
 
     @property
     def view(self) -> memoryview:
@@ -59,7 +61,12 @@ class Access(msgspec.Struct, eq=False):
         self.writing.origin = self.writing.origin[0], base
 
     def array(self, offset: int) -> Any:
-        """Give the bytes as an array; of a part, its rows or its entries."""
+        """Give the bytes as an array, the same each time; of a part, its rows or its entries."""
+        if self._array is None:
+            self._array = self._made_array(offset)
+        return self._array
+
+    def _made_array(self, offset: int) -> Any:
         writing, region, view = self.writing, self.region, self.view
         form, size = "", len(view)
         if writing is not None and region is not None:
@@ -88,6 +95,7 @@ class Access(msgspec.Struct, eq=False):
             raise Misuse("S104", "only who holds all of a resource, to change it, can change its size")
         # Before anything is changed: what is wrong here would be everybody's.
         size = bytes_from(size)
+        self._array = None
         self.writing.resize(size)
         self.writing.describe(resized_form(self.writing.form, size))
         return self.writing.view
@@ -99,6 +107,7 @@ class Access(msgspec.Struct, eq=False):
 
     def commit(self) -> None:
         """End it; what was changed is a version now."""
+        self._array = None
         if self.writing is not None:
             self.writing.commit()
         if self.seen is not None:
@@ -106,6 +115,7 @@ class Access(msgspec.Struct, eq=False):
 
     def abandon(self) -> None:
         """End it; what was changed counts for nothing, and what was kept of the last version is put back."""
+        self._array = None
         if self.writing is not None:
             self.writing.abandon()
         if self.seen is not None:
