@@ -30,7 +30,7 @@ def test_a_resumed_run_tells_what_was_called_again(tmp_path: Path) -> None:
 def test_a_run_of_agents_tells_what_was_called_again(tmp_path: Path) -> None:
     """Two calls were out when their agent was killed: the summary and the JSON have them, whenever one asks."""
     put_flow(tmp_path)
-    words = ("agent", *SPACE, "--services", "flow.yaml", "--ttl", "1")
+    words = ("agent", *SPACE, "--services", "flow.yaml", "--ttl", "3")
     solvent("submit", "flow.yaml", *SPACE, "--name", "r", cwd=tmp_path)
     with Command(*words, cwd=tmp_path) as first:
         until(lambda: calls(tmp_path).count("gate") == 2)

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SPACE = ("--space", "runs.db")
-AGENTS = ("--agents", "2", "--ttl", "1", "--no-sync")
+# Agents that live must not be taken for dead, however busy the machine is.
+AGENTS = ("--agents", "2", "--ttl", "3", "--no-sync")
 
 
 def is_held(folder: Path) -> bool:

@@ -236,8 +236,8 @@ def test_a_node_that_is_watched_and_forgotten_is_lost(*, is_watched_first: bool)
 def test_nodes_that_are_watched_and_answer_are_not_lost() -> None:
     """Though nobody says a word, for several times the patience; one side is enough to watch."""
     with talking(A, B) as (a, b):
-        a.host.watch([B], patience=0.4)
-        assert a.host.wait(lambda: bool(a.ears.losses), 1.5) is False
+        a.host.watch([B], patience=1.5)
+        assert a.host.wait(lambda: bool(a.ears.losses), 4.0) is False
         a.host.watch([])
         assert not a.host._board.is_watched(B)
         assert b.ears.losses == []

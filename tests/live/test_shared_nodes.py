@@ -69,7 +69,7 @@ def test_a_killed_node_and_a_killed_launcher_cost_nothing(kind: str, options: li
     program = sum_program(tmp_path, COUNT)
     with (
         kept(kind, tmp_path) as words,
-        shared(words[0], *program, "--nodes", "3", "--ttl", "1", *options, *words[1:]) as run,
+        shared(words[0], *program, "--nodes", "3", "--ttl", "3", *options, *words[1:]) as run,
     ):
         statuses = run.all_react(3)
         run.command.kill()

@@ -50,14 +50,14 @@ def die_once(grid: Any, mark: str) -> float:
     return before
 
 
-@service(timeout=0.3, retries=1, backoff=0.01)
+@service(timeout=1.5, retries=1, backoff=0.01)
 def hang_once(grid: Any, mark: str) -> float:
     """Change the grid and take too long; the second time, find it as it was."""
     before = float(grid.sum())
     grid[:] = 7.0
     if not Path(mark).exists():
         Path(mark).touch()
-        time.sleep(1.0)
+        time.sleep(2.5)
     return before
 
 
