@@ -139,6 +139,9 @@ $(VENV)/.installed: pyproject.toml | $(VENV)/.made
 	@# What is imported is compiled then, and most of the tools' files never are.
 	@$(PIP) install --no-compile -e '.[dev]'
 	@$(BIN)/python -m compileall -q src
+	@# What pytest makes of the tests before it runs them is kept; else each of the processes that share them makes all.
+	@for part in tests/unit '--ignore=tests/unit tests'; do \
+	  $(BIN)/python -m pytest --collect-only $$part >/dev/null 2>&1 & done; wait
 	@touch $(VENV)/.runtime $@
 
 $(VENV)/.peers: pyproject.toml $(VENV)/.installed

@@ -19,8 +19,8 @@ def independent(count: int) -> Workflow:
 
 
 def test_tasks_that_never_began_are_not_lost_with_agents() -> None:
-    """Three agents are killed under twenty calls with the usual policy: nothing fails, and few calls are repeated."""
-    workflow = independent(20)
+    """Three agents are killed under forty calls with the usual policy: nothing fails, and few calls are repeated."""
+    workflow = independent(40)
     with World(pause=PAUSE) as world:
         world.submit("run", workflow)
         for _ in range(3):
@@ -41,7 +41,7 @@ def test_tasks_that_never_began_are_not_lost_with_agents() -> None:
 def test_agents_that_come_later_get_their_share() -> None:
     """One agent has all places of many tasks; three that come when it has begun make calls, too, each of them."""
     workflow = independent(120)
-    with World(pause=PAUSE / 2) as world:
+    with World(pause=PAUSE / 2, ttl=3.0) as world:
         world.submit("run", workflow)
         [first] = world.start()
         world.until_calls(JOBS)
