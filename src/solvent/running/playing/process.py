@@ -20,6 +20,8 @@ from solvent.running.playing.answering import answer
 from solvent.running.playing.problems import error_of
 from solvent.running.playing.question import ANSWER_MAX, BYTES_MAX, MEMORY_MAX, read_question
 
+READY = b"\n"
+"""What a process writes when it has started; an answer in JSON may begin with it."""
 _FILES_MAX = 32
 _NICENESS = 5
 
@@ -32,6 +34,8 @@ def main() -> None:
     _limit("NOFILE", _FILES_MAX)
     if hasattr(os, "nice"):
         os.nice(_NICENESS)
+    sys.stdout.buffer.write(READY)
+    sys.stdout.buffer.flush()
     data = sys.stdin.buffer.read(BYTES_MAX + 1)
     if data:
         sys.stdout.buffer.write(_answered(data))

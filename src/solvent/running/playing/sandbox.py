@@ -13,15 +13,23 @@ import sys
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
 from solvent.errors import Misuse
-from solvent.running.playing.process import stopped
+from solvent.running.playing.process import READY, stopped
 from solvent.running.playing.question import ANSWER_MAX, MEMORY_MAX, Question
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Result = TypeVar("Result")
+
 GRACE_SECONDS = 2.0
-"""How much longer than it may compute a process may live: it starts, and writes down what it has found."""
+"""How much longer than it may compute a process may live: it reads, and writes down what it has found."""
+START_SECONDS = 60.0
+"""How long a process may take to start: where there is much else to do, longer than most programs."""
 WAITING_MAX = 16
 """How many questions may wait for a process."""
 _COMMAND = (sys.executable, "-P", "-m", "solvent.running.playing.process")
@@ -102,19 +110,18 @@ class Sandbox:
             process = _started()
         self.warm()
         is_late = threading.Event()
-        seconds = question.seconds_max + GRACE_SECONDS
 
         def too_late() -> None:
             is_late.set()
             process.kill()
 
-        timer = threading.Timer(seconds, too_late)
-        timer.daemon = True
-        timer.start()
+        data = b""
         try:
-            data = _asked(process, msgspec.json.encode(question)) if job.begin(process) else b""
+            if job.begin(process) and _in_time(START_SECONDS, too_late, lambda: _is_ready(process)):
+                # What it may take counts from here: it has started.
+                seconds, asked = question.seconds_max + GRACE_SECONDS, msgspec.json.encode(question)
+                data = _in_time(seconds, too_late, lambda: _asked(process, asked))
         finally:
-            timer.cancel()
             _end(process)
         if 0 < len(data) <= ANSWER_MAX and not is_late.is_set():
             return data
@@ -128,6 +135,23 @@ def _started() -> Process:
     return subprocess.Popen(  # noqa: S603
         _COMMAND, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, env=environment
     )
+
+
+def _in_time(seconds: float, too_late: Callable[[], None], work: Callable[[], Result]) -> Result:
+    """Do something that `too_late` ends if it takes too long."""
+    timer = threading.Timer(seconds, too_late)
+    timer.daemon = True
+    timer.start()
+    try:
+        return work()
+    finally:
+        timer.cancel()
+
+
+def _is_ready(process: Process) -> bool:
+    """Wait until a process has started; say whether it has."""
+    assert process.stdout is not None
+    return process.stdout.read(len(READY)) == READY
 
 
 def _asked(process: Process, question: bytes) -> bytes:

@@ -16,6 +16,7 @@ from solvent.errors import Misuse
 from solvent.running.playing import Question, Sandbox
 from solvent.running.playing import sandbox as module
 from solvent.running.playing.examples import examples
+from solvent.running.playing.process import READY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -116,7 +117,7 @@ def test_a_process_without_a_question_ends() -> None:
     """A process whose starter has died reads no question, and ends."""
     command = [sys.executable, "-m", "solvent.running.playing.process"]
     done = subprocess.run(command, input=b"", capture_output=True, check=True, env=os.environ)
-    assert done.stdout == b""
+    assert done.stdout == READY
 
 
 def test_every_example_can_be_checked_and_run(sandbox: Sandbox) -> None:
