@@ -71,13 +71,15 @@ class Result:
         return json.loads(self.out)
 
 
-def solvent(*words: str | Path, typed: str | bytes = "", cwd: Path | None = None) -> Result:
-    """Run the command to its end; whatever happens, it never shows a traceback."""
+def solvent(
+    *words: str | Path, typed: str | bytes = "", cwd: Path | None = None, more: dict[str, str] | None = None
+) -> Result:
+    """Run the command to its end, with more in its environment; whatever happens, it never shows a traceback."""
     with TemporaryFile() as given, TemporaryFile() as out, TemporaryFile() as err:
         given.write(typed.encode() if isinstance(typed, str) else typed)
         given.seek(0)
         files = (given, out, err)
-        how: dict[str, Any] = {"cwd": cwd, "environment": environment(), "seconds_max": SECONDS_MAX}
+        how: dict[str, Any] = {"cwd": cwd, "environment": {**environment(), **(more or {})}, "seconds_max": SECONDS_MAX}
         code = run_forked(list(map(str, words)), files, **how)
         result = Result(code, *(_written(file) for file in (out, err)))
     assert "Traceback" not in result.err

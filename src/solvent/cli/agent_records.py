@@ -43,11 +43,15 @@ def show_status(space: Space, options: Namespace) -> bool:
     return True
 
 
-def list_runs(space: Space) -> list[dict[str, Any]]:
-    """Give all runs of agents, for a list."""
+def list_runs(space: Space, damaged: dict[str, str]) -> list[dict[str, Any]]:
+    """Give all runs of agents, for a list; `damaged` gets the names of those that do not read, and why."""
     found = []
     for run in runs_of_agents(space):
-        plan, ending = plan_of(space, run), ending_of(space, run)
+        try:
+            plan, ending = plan_of(space, run), ending_of(space, run)
+        except RecordProblem as error:
+            damaged[run] = error.message
+            continue
         if plan is not None:
             state = "given to agents" if ending is None else ending.state
             found.append({"run": run, "workflow": plan.name, "state": state, "created": plan.created, "agents": True})

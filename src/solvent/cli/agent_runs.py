@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from solvent.cli.live import view_for
@@ -83,7 +84,10 @@ def latest_of_agents(space: Space) -> tuple[float, str] | None:
 
 
 def _open_plan(space: Space, run: str) -> Plan | None:
-    return plan_of(space, run) if ending_of(space, run) is None else None
+    """Give the plan of a run that is not over; of one that does not read, nothing."""
+    with suppress(RecordProblem):
+        return plan_of(space, run) if ending_of(space, run) is None else None
+    return None
 
 
 def watch_run(space: Space, run: str, options: Namespace, *, launched: Sequence[Launched] = ()) -> int:

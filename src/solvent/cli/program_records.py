@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from solvent.cli.recording import local_time, said_space
 from solvent.cli.render import counted, write, write_json
 from solvent.cli.secrecy import shown
+from solvent.errors import SpaceError
 from solvent.running.nodes.shared import HALTED, Board, runs_in
 
 if TYPE_CHECKING:
@@ -16,15 +17,23 @@ if TYPE_CHECKING:
     from solvent.running.nodes.shared import Seen
 
 _GOES_ON = "not over"
+_DAMAGED = frozenset({"E406", "E407"})
+"""It does not read, or another version has written it."""
 
 
-def list_programs(space: Space) -> list[dict[str, Any]]:
-    """Give all runs of programs, for a list."""
+def list_programs(space: Space, damaged: dict[str, str]) -> list[dict[str, Any]]:
+    """Give all runs of programs, for a list; `damaged` gets the names of those that do not read, and why."""
     found = []
     for run in runs_in(space):
         board = Board(space, run)
-        record = board.record()
-        found.append({"run": run, "program": record.name, "state": _state(board.look()), "created": record.started_at,
+        try:
+            record, seen = board.record(), board.look()
+        except SpaceError as error:
+            if error.code not in _DAMAGED:
+                raise
+            damaged[run] = error.message
+            continue
+        found.append({"run": run, "program": record.name, "state": _state(seen), "created": record.started_at,
                       "nodes": record.nodes})  # fmt: skip
     return found
 

@@ -82,7 +82,10 @@ def begin_record(options: Namespace, workflow: Workflow, inputs: dict[str, Any])
 def _given(options: Namespace) -> str:
     """Give the address that was said; no service finds it in its environment: it may have a password."""
     known = os.environ.pop(VARIABLE, "")
-    return options.space or known
+    if known:
+        # Whoever asks again gets the same answer.
+        options.known_space = known
+    return str(options.space or getattr(options, "known_space", ""))
 
 
 def _made_folder() -> str:

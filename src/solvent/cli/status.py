@@ -11,6 +11,7 @@ from solvent.cli.loading import add_format, parser_for
 from solvent.cli.program_records import list_programs, show_program, write_programs
 from solvent.cli.recording import add_run, add_space, card_as_json, local_time, open_records, said_space, state_of
 from solvent.cli.render import counted, shortened, write, write_json
+from solvent.cli.secrecy import shown as safe
 from solvent.running.records.cards import report_of, summary_of
 from solvent.running.records.history import states_of
 from solvent.running.records.runs import all_runs, find
@@ -35,7 +36,9 @@ def main(arguments: list[str]) -> int:
     with open_records(options) as space:
         is_json = options.format == "json"
         if not options.run:
-            _list(all_runs(space), list_runs(space), list_programs(space), is_json=is_json)
+            damaged: dict[str, str] = {}
+            cards, others = all_runs(space, damaged), list_runs(space, damaged)
+            _list(cards, others, list_programs(space, damaged), damaged, is_json=is_json)
         elif not show_status(space, options) and not show_program(space, options):
             _show(space, find(space, options.run), options)
     return 0
@@ -53,9 +56,17 @@ def _options(arguments: list[str]) -> Namespace:
     return parser.parse_args(arguments)
 
 
-def _list(cards: list[RunCard], others: list[dict[str, Any]], programs: list[dict[str, Any]], *, is_json: bool) -> None:
+def _list(
+    cards: list[RunCard],
+    others: list[dict[str, Any]],
+    programs: list[dict[str, Any]],
+    damaged: dict[str, str],
+    *,
+    is_json: bool,
+) -> None:
     if is_json:
-        write_json({"runs": [*(card_as_json(card) for card in cards), *others, *programs]})
+        broken = [{"run": run, "state": "damaged", "text": why} for run, why in damaged.items()]
+        write_json({"runs": [*(card_as_json(card) for card in cards), *others, *programs, *broken]})
         return
     if len(cards) > _RUNS_MAX:
         write((f"… and {counted(len(cards) - _RUNS_MAX, 'earlier run')}; --format json lists all", "dim"))
@@ -71,7 +82,9 @@ def _list(cards: list[RunCard], others: list[dict[str, Any]], programs: list[dic
         )
     write_runs(others[-_RUNS_MAX:])
     write_programs(programs[-_RUNS_MAX:])
-    if not cards and not others and not programs:
+    for run, why in damaged.items():
+        write((run, "bold"), "  ", ("damaged", "bold red"), f"  {safe(why)}")
+    if not cards and not others and not programs and not damaged:
         write("there are no runs")
 
 

@@ -108,11 +108,6 @@ def existing(space: Space, run: str) -> Plan:
     return plan
 
 
-def is_of_agents(space: Space, run: str) -> bool:
-    """Whether a run was given to agents."""
-    return space.get(key_of(run, "plan")) is not None
-
-
 def see_agents(space: Space, *, patience: float | None = None, part: float = PART_OF_TTL) -> list[AgentSeen]:
     """Look who is there; `patience` is how long to wait for pulses at most (nothing: this part of what they last)."""
     before = space.keys(AGENTS)
@@ -236,7 +231,6 @@ __all__ = [
     "Refusal",
     "RunSeen",
     "existing",
-    "is_of_agents",
     "lasted",
     "see_agents",
     "see_run",

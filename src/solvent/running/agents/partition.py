@@ -28,7 +28,7 @@ def places_for(workflow: Workflow) -> int:
 def divided(workflow: Workflow, places_max: int) -> list[list[str]]:
     """Give the tasks of each place."""
     names = [task.name for task in workflow.tasks]
-    if _is_whole(workflow) or places_max == 1:
+    if _is_whole(workflow) or places_max == 1 or not names:
         return [names]
     groups = _Groups(names)
     for alternative in workflow.alternatives:

@@ -23,6 +23,7 @@ from solvent.running.agents.partition import PLACES_MAX, are_together, divided, 
 from solvent.running.agents.parts import merged, part_from, plain_part
 from solvent.running.records import values
 from solvent.running.records.journal import BLOB_BYTES_MIN
+from solvent.running.records.names import claim_for_agents
 from solvent.services.failure import legible
 from solvent.workflow.concrete import task_symbol
 from solvent.workflow.files import load_text
@@ -135,6 +136,7 @@ def announce(space: Space, run: str, plan: Plan) -> None:
     """
     data = msgspec.msgpack.encode(plan)
     blob = space.put_blob(data)
+    claim_for_agents(space, run)
     space.append(SUBMITTED, f"{run} {blob}".encode())
     try:
         space.put(key_of(run, "plan"), data, expected=0)

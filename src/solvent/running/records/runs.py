@@ -35,6 +35,7 @@ from solvent.running.records.cards import (
 from solvent.running.records.entries import Ended
 from solvent.running.records.holders import is_there, this_process
 from solvent.running.records.journal import Journal
+from solvent.running.records.names import claim_for_process, is_of_agents
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -77,7 +78,7 @@ class HeldRun:
     def _put_first(self) -> None:
         while True:
             try:
-                self._revision = self.space.put(key_of(self.card.run), write_card(self.card), expected=0)
+                self._put_card()
             except Conflict as error:
                 run = self.card.run
                 if self._is_named:
@@ -87,6 +88,17 @@ class HeldRun:
                 self.journal.rename(log_of(self.card.run))
             else:
                 return
+
+    def _put_card(self) -> None:
+        """Let the run be in the space; raise `Conflict` where there is one of its name."""
+        run = self.card.run
+        self._revision = self.space.put(key_of(run), write_card(self.card), expected=0)
+        # A name that nobody has chosen is not chosen by another at the same time.
+        is_free = claim_for_process(self.space, run) if self._is_named else not is_of_agents(self.space, run)
+        if not is_free:
+            self.space.delete(key_of(run), expected=self._revision)
+            self._revision = 0
+            raise Conflict(key_of(run), expected=0, last=0)
 
     def name(self, name: str) -> None:
         """Call it so, before it is opened; what no run can be called is refused."""
@@ -232,12 +244,18 @@ def refuse_if_there(card: RunCard) -> None:
         raise RecordProblem("R405", said, hint=hint)
 
 
-def all_runs(space: Space) -> list[RunCard]:
-    """Give the cards of all runs, the latest last."""
+def all_runs(space: Space, damaged: dict[str, str] | None = None) -> list[RunCard]:
+    """Give the cards of all runs, the latest last; `damaged` gets the names of those that do not read, and why."""
     found = []
     for key, entry in space.keys("runs/").items():
         if key.count("/") == 1:
-            found.append(read_card(key.removeprefix("runs/"), entry.value))
+            run = key.removeprefix("runs/")
+            try:
+                found.append(read_card(run, entry.value))
+            except RecordProblem as error:
+                # The others are none the worse for it.
+                if damaged is not None:
+                    damaged[run] = error.message
     return sorted(found, key=lambda card: (card.created, card.run))
 
 

@@ -8,9 +8,10 @@ import pytest
 
 from solvent.errors import RecordProblem
 from solvent.live.space.leases import AGENTS, Pulse
-from solvent.running.agents.looking import is_of_agents, see_agents, see_run
+from solvent.running.agents.looking import see_agents, see_run
 from solvent.running.agents.offers import offers_of
 from solvent.running.agents.plans import submit
+from solvent.running.records.names import is_of_agents
 from tests.unit.running.agents.flows import AgentsHere, adaptive, end_of, space_at, workflow
 
 if TYPE_CHECKING:

@@ -7,18 +7,21 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from solvent.errors import AgentProblem, RecordProblem, WorkflowProblem
-from solvent.running.agents.plans import announced, announced_plan, plan_of
+from solvent.running.agents.plans import SUBMITTED, announced, announced_plan, plan_of
 from solvent.running.agents.submitting import give_to_agents
+from solvent.running.records.names import is_of_agents
+from solvent.running.records.runs import all_runs, new_run
 from solvent.workflow.control import Control
 from solvent.workflow.model import REQUIRED, Input, Service, Task, Value, Workflow
 from solvent.workflow.resources import Resource
 from tests.unit.running.agents.flows import AgentsHere, adaptive, end_of, space_at, workflow
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from solvent.live.space import Space
+    from solvent.running.records.runs import HeldRun
 
 
 @pytest.fixture
@@ -71,6 +74,66 @@ def test_a_name_is_used_once(space: Space) -> None:
         give_to_agents(space, "r1", adaptive(), {})
 
 
+def own_run(space: Space, name: str = "") -> HeldRun:
+    """Give a run of this process that has not begun."""
+    held = new_run(space, adaptive(), {})
+    if name:
+        held.name(name)
+    return held
+
+
+def test_a_run_of_one_process_does_not_take_the_name_of_a_run_of_agents(space: Space) -> None:
+    """It is refused, and leaves nothing behind: who asks for this run is shown that of the agents."""
+    give_to_agents(space, "r1", adaptive(), {})
+    with pytest.raises(RecordProblem, match="already") as caught:
+        own_run(space, "r1").open()
+    assert caught.value.code == "R408"
+    assert all_runs(space) == []
+
+
+@pytest.mark.parametrize("is_first", [False, True])
+def test_a_name_that_is_wanted_by_both_at_once_is_one_run_s(
+    space: Space, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_first: bool
+) -> None:
+    """Whoever comes between the look and the claim of the other, just one of them has the name."""
+    held, had = own_run(space, "r1"), list[str]()
+    with space_at(tmp_path) as other:
+        ways: list[Callable[[], Any]] = [held.open, lambda: give_to_agents(other, "r1", adaptive(), {})]
+        asked, (one, quicker) = (space, ways) if is_first else (other, reversed(ways))
+        append = asked.append
+
+        def between(log: str, data: bytes, **how: Any) -> int:
+            if log == "names/r1" and not had:
+                had.append("")
+                quicker()
+            return append(log, data, **how)
+
+        monkeypatch.setattr(asked, "append", between)
+        with pytest.raises(RecordProblem, match="already"):
+            one()
+    is_ours = [card.run for card in all_runs(space)] == ["r1"]
+    assert is_ours != is_of_agents(space, "r1")
+    held.leave()
+
+
+def test_a_name_is_free_again_when_its_run_could_not_begin(space: Space) -> None:
+    """Who was refused may run the workflow otherwise, by the same name."""
+    held = own_run(space, "r1")
+    held.open()
+    held.forget()
+    again = own_run(space, "r1")
+    again.open()
+    again.forget()
+    assert give_to_agents(space, "r1", adaptive(), {}) == plan_of(space, "r1")
+
+
+def test_a_workflow_without_tasks_is_done_by_agents(space: Space) -> None:
+    """It has one place, at which there is nothing to do."""
+    assert give_to_agents(space, "r1", Workflow("z", (), ()), {}).places == 1
+    with AgentsHere(space):
+        assert end_of(space, "r1").state == "done"
+
+
 class Died(BaseException):
     """Stands for the death of who submits."""
 
@@ -102,9 +165,10 @@ def test_an_agent_that_is_quicker_with_the_plan_is_no_conflict(space: Space, mon
     """Who submits a run is not told that its name is taken where an agent has written this very plan before."""
     append = space.append
 
-    def helped(log: str, data: bytes) -> int:
-        position = append(log, data)
-        announced_plan(space, *announced(data))
+    def helped(log: str, data: bytes, **how: Any) -> int:
+        position = append(log, data, **how)
+        if log == SUBMITTED:
+            announced_plan(space, *announced(data))
         return position
 
     monkeypatch.setattr(space, "append", helped)

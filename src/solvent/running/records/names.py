@@ -1,0 +1,45 @@
+"""A name is one run's, whoever has that: one process (`runs/NAME`) or agents (`runs/NAME/plan`).
+
+These are two keys, and no space compares two at once. So who wants a name that somebody has chosen writes to the log
+`names/NAME` first: who has looked before, and has not written yet, is refused. Agents win, since what is announced to
+them may have begun.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from solvent.errors import Conflict
+
+if TYPE_CHECKING:
+    from solvent.live.space import Space
+
+_BY_AGENTS = b"agents"
+
+
+def claim_for_agents(space: Space, run: str) -> None:
+    """Let a name be that of a run of agents; raise `Conflict` where one process has a run of this name."""
+    log = _log_of(run)
+    last = space.last(log)
+    card = space.get(f"runs/{run}")
+    if card is not None:
+        raise Conflict(f"runs/{run}", expected=0, last=card.revision)
+    space.append(log, _BY_AGENTS, expected=last)
+
+
+def claim_for_process(space: Space, run: str) -> bool:
+    """Let a name be that of a run of one process, which is in the space; false where agents have one of this name."""
+    space.append(_log_of(run), b"")
+    return not is_of_agents(space, run) and all(one.data != _BY_AGENTS for one in space.read(_log_of(run)))
+
+
+def is_of_agents(space: Space, run: str) -> bool:
+    """Whether a run was given to agents."""
+    return space.get(f"runs/{run}/plan") is not None
+
+
+def _log_of(run: str) -> str:
+    return f"names/{run}"
+
+
+__all__ = ["claim_for_agents", "claim_for_process", "is_of_agents"]
