@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import socket
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ import pytest
 
 from solvent.cli.main import main
 from solvent.cli.serve import PROTOCOLS
+from solvent.live.ports import free_ports
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,12 +39,6 @@ def _serve(processes: list[Process], *arguments: str) -> Process:
     return process
 
 
-def _free_ports() -> tuple[int, int]:
-    """Give two ports that nobody has now."""
-    with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as two:
-        return one.getsockname()[1], two.getsockname()[1]
-
-
 def _hears(process: Process) -> str:
     """Wait for the first line of a node's output."""
     assert process.stdout is not None
@@ -55,7 +49,7 @@ def test_nodes_hear_each_other(processes: list[Process], tmp_path: Path) -> None
     """Nodes that share a secret talk over TCP; one that is killed goes on from its journal; a signal stops them."""
     secret, journal = tmp_path / "secret", str(tmp_path / "journal")
     secret.write_text("a secret\n")
-    peers = ",".join(f"{node}=127.0.0.1:{port}" for node, port in enumerate(_free_ports()))
+    peers = ",".join(f"{node}=127.0.0.1:{port}" for node, port in enumerate(free_ports(2)))
     common = ["--words", "50", "--run", "tests", "--secret-file", str(secret), "--peers", peers]
     first = _serve(processes, *common)
     second = _serve(processes, *common, "--node", "1", "--journal", journal)

@@ -12,7 +12,6 @@ import itertools
 import json
 import os
 import signal
-import socket
 import sys
 import time
 import traceback
@@ -20,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 import solvent
+from solvent.live.ports import LOOPBACK, free_ports
 from solvent.protocols.token.group.invariants import Order
 
 if TYPE_CHECKING:
@@ -34,11 +34,7 @@ STALL = 0.05
 
 def free_places(count: int) -> dict[int, str]:
     """Give nodes addresses of this machine that nobody has now."""
-    probes = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    places = {node: f"127.0.0.1:{probe.getsockname()[1]}" for node, probe in enumerate(probes)}
-    for probe in probes:
-        probe.close()
-    return places
+    return {node: f"{LOOPBACK}:{port}" for node, port in enumerate(free_ports(count))}
 
 
 # ---------------------------------------------------------------------------------------------------- the member

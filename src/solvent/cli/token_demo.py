@@ -166,13 +166,9 @@ def _show(said: str) -> None:
 
 def _free_places(count: int) -> str:
     """Give nodes addresses of this machine that nobody has now."""
-    import socket
+    from solvent.live.ports import LOOPBACK, free_ports
 
-    probes = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    places = ",".join(f"{node}=127.0.0.1:{probe.getsockname()[1]}" for node, probe in enumerate(probes))
-    for probe in probes:
-        probe.close()
-    return places
+    return ",".join(f"{node}={LOOPBACK}:{port}" for node, port in enumerate(free_ports(count)))
 
 
 __all__ = ["run_demo"]

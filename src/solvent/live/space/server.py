@@ -11,7 +11,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sysconfig
 import time
@@ -22,12 +21,13 @@ from typing import Self
 from urllib.parse import quote
 
 from solvent.errors import SpaceError
+from solvent.live import ports
+from solvent.live.ports import LOOPBACK
 
-LOOPBACK = "127.0.0.1"
 PAYLOAD_BYTES_MAX = 8 << 20
 """Of a record; what the makers of NATS advise not to exceed."""
 
-_START_S = 20.0
+_START_S = 60.0
 _STOP_S = 10.0
 _TRIES_MAX = 5
 _SPECIAL = re.compile(r'[\x00-\x1f"\\]')
@@ -255,15 +255,15 @@ class Cluster:
     """Several servers that keep the same; three survive the loss of one."""
 
     def __init__(self, folder: Path, *, servers_count: int = 3, is_durable: bool = False) -> None:
-        ports = free_ports(2 * servers_count)
-        routes = tuple(f"{LOOPBACK}:{port}" for port in ports[servers_count:])
+        found = free_ports(2 * servers_count)
+        routes = tuple(f"{LOOPBACK}:{port}" for port in found[servers_count:])
         self.servers = [
             Server(
                 Plan(
                     folder=folder / f"node{number}",
                     name=f"node{number}",
-                    port=ports[number],
-                    cluster_port=ports[servers_count + number],
+                    port=found[number],
+                    cluster_port=found[servers_count + number],
                     routes=routes,
                     is_durable=is_durable,
                 )
@@ -319,17 +319,10 @@ def free_port(host: str = LOOPBACK) -> int:
 
 def free_ports(count: int, host: str = LOOPBACK) -> list[int]:
     """Give several such ports, each another one."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    sockets = [socket.socket(family, socket.SOCK_STREAM) for _ in range(count)]
     try:
-        for one in sockets:
-            one.bind((host, 0))
-        return [one.getsockname()[1] for one in sockets]
+        return ports.free_ports(count, host)
     except OSError as error:
         raise SpaceError("E401", f"nothing can listen at {host}: {error.strerror}") from None
-    finally:
-        for one in sockets:
-            one.close()
 
 
 __all__ = ["Cluster", "Plan", "Server", "free_port", "free_ports", "server_program"]
