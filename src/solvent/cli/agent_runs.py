@@ -15,17 +15,20 @@ from solvent.cli.summary import write_report_as_json, write_results, write_summa
 from solvent.cli.watching import Watch
 from solvent.errors import AgentProblem, RecordProblem, SpaceError, WorkflowFailed
 from solvent.running.agents.following import Following
-from solvent.running.agents.looking import existing, lasted, see_agents
+from solvent.running.agents.lacking import needs_of
+from solvent.running.agents.looking import existing, lasted
 from solvent.running.agents.plans import (
     FINISHED,
     SUBMITTED,
     announced,
     ending_of,
     name_from,
+    places_of,
     plan_of,
     report_of,
     workflow_of,
 )
+from solvent.running.agents.presence import see_agents
 from solvent.running.agents.troubles import Doubts, room_problem
 from solvent.running.report import Report
 
@@ -95,7 +98,10 @@ def watch_run(space: Space, run: str, options: Namespace, *, launched: Sequence[
     plan = existing(space, run)
     workflow = workflow_of(space, plan)
     view = view_for(workflow, options, run=run)
-    following, trouble = Following(space, run, workflow, plan.created), _Trouble(space, is_for_agents=not launched)
+    following, trouble = (
+        Following(space, run, workflow, plan.created),
+        _Trouble(space, plan, workflow, is_for_agents=not launched),
+    )
     try:
         with Watch() as watch, view, space.watch([f"runs/{run}/", FINISHED]) as changes:
             while True:
@@ -118,9 +124,9 @@ def watch_run(space: Space, run: str, options: Namespace, *, launched: Sequence[
 class _Trouble:
     """Tells who watches a run, once, why nothing happens, and when that is over."""
 
-    def __init__(self, space: Space, *, is_for_agents: bool) -> None:
+    def __init__(self, space: Space, plan: Plan, workflow: Workflow, *, is_for_agents: bool) -> None:
         """With `is_for_agents`, also if nobody is there: of agents that were started from here that is known."""
-        self._doubts = Doubts(space)
+        self._doubts = Doubts(space, needs_of(workflow, places_of(workflow, plan)[0]))
         self._is_for_agents = is_for_agents
         self._told = self._back = ""
         self._new_at = time.monotonic()
@@ -136,6 +142,8 @@ class _Trouble:
             found, back = f"{found}; the run goes on when there is room", "there is room again"
         elif self._is_for_agents and self._doubts.is_nobody_there:
             found, back = "no agent is alive; the run goes on when one is started", "there are agents again"
+        elif found := shown("; ".join(self._doubts.lacking.lines())):
+            back = "there are agents with all services again"
         else:
             back = ""
         if bool(found) != bool(self._told):
@@ -254,7 +262,8 @@ def run_as_json(seen: Any) -> dict[str, Any]:
             for one in seen.places
         ],
         "agents": [agent_as_json(one) for one in seen.agents],
-        "missing_services": list(seen.missing),
+        "missing_services": list(seen.lacking.missing),
+        "services_apart": [list(one) for one in seen.lacking.apart],
         "refusals": [{"agent": one.agent, "place": one.place, "why": one.why} for one in seen.refusals],
         "trouble": seen.trouble,
     }  # fmt: skip
@@ -293,8 +302,8 @@ def write_run(seen: Any) -> None:
     if seen.ending is None:
         _write_places(seen)
         write_agents(seen.agents)
-        if seen.missing:
-            write((f"no living agent offers: {', '.join(map(shown, seen.missing))}", "bold yellow"))
+        for line in seen.lacking.lines():
+            write((shown(line), "bold yellow"))
         for one in seen.refusals:
             what = "it" if one.place is None else f"place {one.place}"
             write((f"{shown(one.agent)} cannot run {what}: {shown(one.why)}", "bold yellow"))

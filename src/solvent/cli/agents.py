@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from solvent.live.space import Space
     from solvent.running.agents.hosts import Answer
-    from solvent.running.agents.looking import AgentSeen
+    from solvent.running.agents.presence import AgentSeen
 
 _WAIT_SECONDS = 30.0
 _LOOK_SECONDS = 0.2
@@ -58,7 +58,7 @@ def _up_options(parser: ArgumentParser, arguments: list[str]) -> Namespace:
 def _up(options: Namespace) -> int:
     from solvent.live.space import open_space
     from solvent.running.agents.hosts import read_hosts, start_on_all
-    from solvent.running.agents.looking import see_agents
+    from solvent.running.agents.presence import see_agents
 
     hosts = read_hosts(options.file)
     url = _url(options, hosts.space)
@@ -121,7 +121,7 @@ def _down_options(parser: ArgumentParser, arguments: list[str]) -> Namespace:
 def _down(options: Namespace) -> int:
     from solvent.live.space import open_space
     from solvent.running.agents.hosts import read_hosts
-    from solvent.running.agents.looking import SURE_PART_OF_TTL, see_agents
+    from solvent.running.agents.presence import SURE_PART_OF_TTL, see_agents
     from solvent.running.agents.stopping import ask_to_stop
 
     hosts = read_hosts(options.file) if options.file else None
@@ -181,7 +181,7 @@ def _list_options(parser: ArgumentParser, arguments: list[str]) -> Namespace:
 
 def _list(options: Namespace) -> int:
     from solvent.live.space import open_space
-    from solvent.running.agents.looking import see_agents
+    from solvent.running.agents.presence import see_agents
 
     with open_space(_url(options, "")) as space:
         found = see_agents(space)

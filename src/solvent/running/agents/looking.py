@@ -1,8 +1,4 @@
-"""How a run that agents have stands, and who is there: what `solvent status` shows.
-
-Whether an agent is alive cannot be read, only seen: its pulse changes (see `leases`). So whoever looks once waits for
-a moment, until each agent's pulse has changed, or for a part of the time after which others presume it dead.
-"""
+"""How a run that agents have stands, and who is there: what `solvent status` shows."""
 
 from __future__ import annotations
 
@@ -12,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from solvent.errors import RecordProblem, SpaceError
-from solvent.live.space.leases import AGENTS, TTL, holder_from_entry, pulse_from_value
+from solvent.errors import RecordProblem
+from solvent.live.space.leases import holder_from_entry
 from solvent.running.agents.following import Following
-from solvent.running.agents.offers import mark_of
+from solvent.running.agents.lacking import Lacking, lacking, needs_of
 from solvent.running.agents.plans import ending_of, key_of, places_of, plan_of, successor_of, workflow_of
+from solvent.running.agents.presence import AgentSeen, see_agents
 from solvent.running.agents.refusing import ALL, refused
 from solvent.running.agents.troubles import room_problem
 
@@ -25,25 +22,6 @@ if TYPE_CHECKING:
 
     from solvent.live.space import Space
     from solvent.running.agents.plans import Ending, Plan
-    from solvent.workflow.model import Workflow
-
-PART_OF_TTL = 0.6
-#: Where more depends on it than what is shown: a machine may be busy.
-SURE_PART_OF_TTL = 1.5
-LOOK_SECONDS = 0.05
-SECONDS_MAX = 10.0
-
-
-class AgentSeen(msgspec.Struct, frozen=True):
-    """An agent: what it says of itself, and whether its pulse was seen to change."""
-
-    name: str
-    is_alive: bool
-    host: str = ""
-    pid: int = 0
-    started: float = 0.0
-    services: dict[str, str] = {}
-    trusts_all: bool = False
 
 
 class PlaceSeen(msgspec.Struct, frozen=True):
@@ -80,8 +58,7 @@ class RunSeen(msgspec.Struct, frozen=True):
     ending: Any
     places: tuple[PlaceSeen, ...]
     agents: tuple[AgentSeen, ...]
-    #: Services that it needs and no living agent offers.
-    missing: tuple[str, ...]
+    lacking: Lacking
     calls: int
     again: int
     #: What living agents cannot do, of places that no living agent has.
@@ -108,24 +85,6 @@ def existing(space: Space, run: str) -> Plan:
     return plan
 
 
-def see_agents(space: Space, *, patience: float | None = None, part: float = PART_OF_TTL) -> list[AgentSeen]:
-    """Look who is there; `patience` is how long to wait for pulses at most (nothing: this part of what they last)."""
-    before = space.keys(AGENTS)
-    told = {name: _about(entry.value) for name, entry in before.items()}
-    beaten = set[str]()
-    lasts = max((_number(one.get("ttl"), TTL) for one in told.values()), default=0.0)
-    until = time.monotonic() + min(SECONDS_MAX, lasts * part if patience is None else patience)
-    while len(beaten) < len(before) and time.monotonic() < until:
-        time.sleep(LOOK_SECONDS)
-        now = space.keys(AGENTS)
-        beaten |= {name for name, entry in now.items() if name not in before or entry != before[name]}
-        told |= {name: _about(entry.value) for name, entry in now.items()}
-        before = {name: entry for name, entry in before.items() if name in now}
-    return [
-        _seen(name.removeprefix(AGENTS), told[name], is_alive=name in beaten) for name in sorted({*before, *beaten})
-    ]
-
-
 def see_run(space: Space, run: str, *, patience: float | None = None) -> RunSeen:
     """Look how a run stands."""
     plan = existing(space, run)
@@ -134,7 +93,9 @@ def see_run(space: Space, run: str, *, patience: float | None = None) -> RunSeen
     following = Following(space, run, workflow, plan.created)
     for _ in following.news():
         pass
-    places = tuple(_places(space, run, plan, workflow, following))
+    parts, _ = places_of(workflow, plan)
+    places = tuple(_places(space, run, parts, following))
+    trouble = "" if ending is not None else _trouble(space, agents)
     return RunSeen(
         run=run,
         workflow=plan.name,
@@ -142,11 +103,12 @@ def see_run(space: Space, run: str, *, patience: float | None = None) -> RunSeen
         ending=ending,
         places=places,
         agents=agents,
-        missing=() if ending is not None else tuple(_missing(workflow, agents)),
+        # Where there is no room nobody's pulse is written, so nobody knows who is alive.
+        lacking=Lacking() if ending is not None or trouble else lacking(needs_of(workflow, parts), agents),
         calls=following.answers + len(following.out) + following.again.total(),
         again=following.again.total(),
         refusals=() if ending is not None else tuple(_refusals(space, run, places, agents)),
-        trouble="" if ending is not None else _trouble(space, agents),
+        trouble=trouble,
         successor="" if ending is None else successor_of(space, run),
     )
 
@@ -169,10 +131,9 @@ def _trouble(space: Space, agents: tuple[AgentSeen, ...]) -> str:
     return room_problem(space, alive, is_tried=bool(agents) and not alive)
 
 
-def _places(space: Space, run: str, plan: Plan, workflow: Workflow, following: Following) -> list[PlaceSeen]:
+def _places(space: Space, run: str, parts: list[frozenset[str]], following: Following) -> list[PlaceSeen]:
     below = key_of(run, "has") + "/"
     held = {int(key.removeprefix(below)): holder_from_entry(entry) for key, entry in space.keys(below).items()}
-    parts, _ = places_of(workflow, plan)
     out = Counter(place for place, _ in following.out.values())
     found = []
     for number, names in enumerate(parts):
@@ -183,55 +144,16 @@ def _places(space: Space, run: str, plan: Plan, workflow: Workflow, following: F
     return found
 
 
-def _missing(workflow: Workflow, agents: tuple[AgentSeen, ...]) -> list[str]:
-    alive = [one for one in agents if one.is_alive]
-    if any(one.trusts_all for one in alive):
-        return []
-    used = {task.service for task in workflow.tasks}
-    return sorted(
-        one.name
-        for one in workflow.services
-        if one.name in used and not any(agent.services.get(one.name) == mark_of(one) for agent in alive)
-    )
-
-
-def _about(value: bytes) -> dict[str, Any]:
-    try:
-        return pulse_from_value(value)
-    except SpaceError:
-        # Somebody else's key: it is shown, and nothing of it is believed.
-        return {}
-
-
-def _seen(name: str, about: dict[str, Any], *, is_alive: bool) -> AgentSeen:
-    services = about.get("services")
-    return AgentSeen(
-        name,
-        is_alive,
-        host=str(about.get("host", ""))[:100],
-        pid=int(_number(about.get("pid"), 0)),
-        started=_number(about.get("started"), 0.0),
-        services={str(one): str(mark) for one, mark in services.items()} if isinstance(services, dict) else {},
-        trusts_all=about.get("trusts_all") is True,
-    )
-
-
-def _number(value: Any, otherwise: float) -> float:
-    return float(value) if isinstance(value, int | float) and value == value else otherwise  # noqa: PLR0124 - not a number
-
-
 def lasted(plan: Plan, ending: Ending | None) -> float:
     """Give for how long a run has been there, by the clocks of who submitted and who ended it."""
     return max(0.0, (time.time() if ending is None else ending.at) - plan.created)
 
 
 __all__ = [
-    "AgentSeen",
     "PlaceSeen",
     "Refusal",
     "RunSeen",
     "existing",
     "lasted",
-    "see_agents",
     "see_run",
 ]

@@ -3,7 +3,8 @@
 Tasks that an alternative watches are together, since the rule that applies it looks at all of them. A task goes with
 the only one it waits for, if that has no other to pass to: chains are not torn apart. The rest is dealt out in the
 order in which tasks can begin, so that what can be done at the same time is at different places; but a task goes where
-most of what it waits for is, if not more than one too many would be there: what need not be said costs nothing. A
+most of what it waits for is, if not more than one too many would be there: what need not be said costs nothing. Where
+no agent offers all services, each place has only tasks that one of them can do, and chains are torn for that. A
 workflow whose tasks join and split by patterns, or share resources, is one place.
 """
 
@@ -12,12 +13,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from solvent.workflow.model import Workflow
 
 PLACES_MIN, PLACES_MAX = 16, 64
 TASKS_PER_PLACE = 64
+_ANYBODY = frozenset({""})
 
 
 def places_for(workflow: Workflow) -> int:
@@ -25,24 +27,32 @@ def places_for(workflow: Workflow) -> int:
     return max(PLACES_MIN, min(PLACES_MAX, len(workflow.tasks) // TASKS_PER_PLACE))
 
 
-def divided(workflow: Workflow, places_max: int) -> list[list[str]]:
-    """Give the tasks of each place."""
+def divided(
+    workflow: Workflow, places_max: int, offered: Mapping[str, frozenset[str]] | None = None
+) -> list[list[str]]:
+    """Give the tasks of each place; `offered` says who offers each service, if that matters."""
     names = [task.name for task in workflow.tasks]
     if _is_whole(workflow) or places_max == 1 or not names:
         return [names]
-    groups = _Groups(names)
+    groups = _Groups({one.name: offered[one.service] if offered else _ANYBODY for one in workflow.tasks})
     for alternative in workflow.alternatives:
         first, *others = alternative.watched
         for other in others:
             groups.join(first, other)
     onward = workflow.destinations
     for task in workflow.tasks:
-        if len(task.sources) == 1 and len(onward[task.sources[0]]) == 1:
+        if len(task.sources) == 1 and len(onward[task.sources[0]]) == 1 and groups.fit(task.sources[0], task.name):
             groups.join(task.sources[0], task.name)
     found: dict[str, list[str]] = {}
     for name in _in_order(workflow):
         found.setdefault(groups.of(name), []).append(name)
-    return _dealt(workflow, list(found.values()), min(places_max, len(found)))
+    kinds: dict[frozenset[str], list[list[str]]] = {}
+    for first, names in found.items():
+        kinds.setdefault(groups.able(first), []).append(names)
+    count, places = min(places_max, len(found)), list[list[str]]()
+    for some in kinds.values():
+        places += _dealt(workflow, some, max(1, count * len(some) // len(found)))
+    return places if len(places) <= PLACES_MAX else divided(workflow, places_max)
 
 
 def are_together(workflow: Workflow, places: Sequence[Collection[str]]) -> bool:
@@ -97,8 +107,10 @@ def _in_order(workflow: Workflow) -> list[str]:
 class _Groups:
     """Names that belong together."""
 
-    def __init__(self, names: list[str]) -> None:
-        self._above = {name: name for name in names}
+    def __init__(self, able: Mapping[str, frozenset[str]]) -> None:
+        """`able`: who can do each."""
+        self._above = {name: name for name in able}
+        self._able = dict(able)
 
     def of(self, name: str) -> str:
         """Give the one that stands for a name's group."""
@@ -110,7 +122,17 @@ class _Groups:
 
     def join(self, one: str, other: str) -> None:
         """Make one group of two."""
-        self._above[self.of(other)] = self.of(one)
+        one, other = self.of(one), self.of(other)
+        self._able[one] &= self._able[other]
+        self._above[other] = one
+
+    def fit(self, one: str, other: str) -> bool:
+        """Whether somebody can do all of two groups."""
+        return not self.able(one).isdisjoint(self.able(other))
+
+    def able(self, name: str) -> frozenset[str]:
+        """Give who can do all of a name's group."""
+        return self._able[self.of(name)]
 
 
 __all__ = ["are_together", "divided", "places_for"]

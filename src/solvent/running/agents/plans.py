@@ -112,16 +112,24 @@ def key_of(run: str, what: str, place: int | None = None) -> str:
 
 
 def submit(
-    space: Space, run: str, workflow: Workflow, inputs: Mapping[str, Any] | None, *, places_max: int | None = None
+    space: Space,
+    run: str,
+    workflow: Workflow,
+    inputs: Mapping[str, Any] | None,
+    *,
+    places_max: int | None = None,
+    offered: Mapping[str, frozenset[str]] | None = None,
 ) -> Plan:
-    """Have a workflow run by whichever agents there are."""
+    """Have a workflow run by whichever agents there are; `offered` says who offers each service, if that matters."""
     places_max = min(places_max or places_for(workflow), PLACES_MAX)
     document = space.put_blob(write_json(workflow, indent=None).encode())
     try:
         given = values.encode(dict(inputs or {}))
     except values.Unrecordable as error:
         raise RecordProblem("R406", f"the inputs of `{workflow.name}` cannot be sent to agents: {error}") from None
-    places = divided(workflow, places_max)
+    # Where a plan is too large to have its division, everybody divides for himself, and knows nothing of this.
+    places = divided(workflow, places_max, offered if len(workflow.tasks) < DIVISION_BYTES_MAX else None)
+    places_max = max(places_max, len(places))
     where = {name: number for number, names in enumerate(places) for name in names}
     division = bytes(where[task.name] for task in workflow.tasks) if len(where) < DIVISION_BYTES_MAX else b""
     plan = Plan(document, given, workflow.name, len(places), places_max, time.time(), division, format=FORMAT)

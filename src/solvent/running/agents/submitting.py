@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from solvent.errors import AgentProblem, Conflict, RecordProblem, WorkflowProblem
+from solvent.running.agents.lacking import has_a_part, marks_of, offered_apart
 from solvent.running.agents.plans import key_of, name_from, submit
+from solvent.running.agents.presence import SURE_PART_OF_TTL, see_agents
 from solvent.workflow.concrete import Concretiser
 
 if TYPE_CHECKING:
@@ -31,7 +33,8 @@ def give_to_agents(
     if space.get(key_of(run, "plan")) is not None or space.get(f"runs/{run}") is not None:
         raise _taken(run)
     try:
-        return submit(space, run, workflow, inputs, places_max=places_max)
+        offered = _offered_apart(space, workflow)
+        return submit(space, run, workflow, inputs, places_max=places_max, offered=offered)
     except WorkflowProblem as error:
         if error.code != "W106":
             raise
@@ -41,6 +44,15 @@ def give_to_agents(
         raise AgentProblem("A101", f"`{workflow.name}` cannot be given to agents: {error.message}", hint=hint) from None
     except Conflict:
         raise _taken(run) from None
+
+
+def _offered_apart(space: Space, workflow: Workflow) -> dict[str, frozenset[str]]:
+    """Give who offers each service, if nobody who is alive offers all of them."""
+    marks = marks_of(workflow)
+    # Whether agents are alive is seen only after a moment, for which nobody waits where they all have the same.
+    if not any(has_a_part(one, marks) for one in see_agents(space, patience=0.0)):
+        return {}
+    return offered_apart(marks, see_agents(space, part=SURE_PART_OF_TTL))
 
 
 def refuse_what_agents_cannot(workflow: Workflow) -> None:

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING
 
 from solvent.errors import SpaceError
 from solvent.live.space.leases import Pulses
+from solvent.running.agents.lacking import Lacking, lacking
+from solvent.running.agents.presence import agent_from
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from solvent.live.space import Space
     from solvent.running.agents.telling import Teller
@@ -103,8 +105,14 @@ def room_problem(space: Space, agents: Collection[str] = (), *, is_tried: bool =
 class Doubts:
     """Looks, for who only watches a run, who is there and whether there is room; by a thread: it may have to wait."""
 
-    def __init__(self, space: Space, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, space: Space, needs: Sequence[Mapping[str, str]] = (), *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """`needs`: the services of each place of the run."""
         self._space = space
+        self._needs = needs
+        #: What those who are there do not offer of it.
+        self.lacking = Lacking()
         self._pulses = Pulses(space, ttl=2 * LOOK_SECONDS, clock=clock)
         #: Whether no agent's pulse moves.
         self.is_nobody_there = False
@@ -126,7 +134,11 @@ class Doubts:
     def _look(self) -> None:
         try:
             self._pulses.look()
-            self.is_nobody_there = not self._pulses.alive()
+            alive = self._pulses.alive()
+            self.is_nobody_there = not alive
+            self.lacking = lacking(
+                self._needs, [agent_from(name, entry.value, is_alive=True) for name, entry in alive.items()]
+            )
             before = self._revisions
             self._revisions = {key: entry.revision for key, entry in self._space.keys(TROUBLES).items()}
             # Who says so again and again is alive.

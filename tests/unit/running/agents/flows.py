@@ -25,6 +25,11 @@ def add(*numbers: int) -> int:
     return sum(numbers)
 
 
+def double(number: int) -> int:
+    """Double a number."""
+    return 2 * number
+
+
 def broken(*_: Any) -> int:
     """Fail."""
     raise ValueError("no such column")
@@ -54,6 +59,22 @@ def adaptive() -> Workflow:
     )
 
 
+def chain() -> Workflow:
+    """Make a workflow of tasks in a row, which call two services in turn."""
+    services = (Service("add", function=add), Service("double", function=double))
+    tasks = (
+        Task("one", "add", (Value(1), Value(2))),
+        Task("two", "double", (Result("one"),)),
+        Task("three", "add", (Result("two"), Value(10))),
+    )
+    return Workflow("chain", tasks, services)
+
+
+def offering(flow: Workflow, *names: str) -> Offers:
+    """Offer some services of a workflow."""
+    return offers_of([Workflow("part", (), tuple(one for one in flow.services if one.name in names))])
+
+
 def space_at(folder: Path) -> Space:
     """Open a space in a file."""
     return open_space(str(folder / "space.db"), is_durable=False)
@@ -77,10 +98,10 @@ def end_of(space: Space, run: str, *, wait: float = 60.0) -> Ending:
 class AgentsHere:
     """Agents in threads of this process, in a context; `told` is what they say."""
 
-    def __init__(self, space: Space, offers: Offers | None = None, *, many: int = 1) -> None:
+    def __init__(self, space: Space, offers: Offers | None = None, *, many: int = 1, name: str = "a") -> None:
         offers = offers if offers is not None else offers_of([adaptive()])
         self.told: list[str] = []
-        self.agents = [Agent(space, f"a{one}", offers, ttl=2.0, tell=self.told.append) for one in range(many)]
+        self.agents = [Agent(space, f"{name}{one}", offers, ttl=2.0, tell=self.told.append) for one in range(many)]
         self._threads = [threading.Thread(target=agent.run, daemon=True) for agent in self.agents]
 
     def __enter__(self) -> Self:

@@ -8,9 +8,10 @@ import pytest
 
 from solvent.errors import RecordProblem
 from solvent.live.space.leases import AGENTS, Pulse
-from solvent.running.agents.looking import see_agents, see_run
+from solvent.running.agents.looking import see_run
 from solvent.running.agents.offers import offers_of
 from solvent.running.agents.plans import submit
+from solvent.running.agents.presence import see_agents
 from solvent.running.records.names import is_of_agents
 from tests.unit.running.agents.flows import AgentsHere, adaptive, end_of, space_at, workflow
 
@@ -55,7 +56,7 @@ def test_a_run_without_agents_waits(space: Space) -> None:
     """Nobody has its places, no task has begun, and all its services are missing."""
     submit(space, "r1", adaptive(), {})
     seen = see_run(space, "r1")
-    assert (seen.state, seen.missing) == ("waiting", ("add", "broken"))
+    assert (seen.state, seen.lacking.missing) == ("waiting", ("add", "broken"))
     assert sum(place.waiting for place in seen.places) == 4
     assert {place.agent for place in seen.places} == {""}
 
@@ -67,7 +68,7 @@ def test_services_that_nobody_offers_are_missing(space: Space) -> None:
     only = type(only)("one", (), only.services[:1])
     with AgentsHere(space, offers_of([only])) as here:
         here.wait_for("needs services")
-        assert see_run(space, "r1").missing == ("broken",)
+        assert see_run(space, "r1").lacking.missing == ("broken",)
 
 
 def test_a_run_that_is_over_says_how(space: Space) -> None:
@@ -76,7 +77,7 @@ def test_a_run_that_is_over_says_how(space: Space) -> None:
     with AgentsHere(space):
         end_of(space, "r1")
         seen = see_run(space, "r1")
-    assert (seen.state, seen.calls, seen.again, seen.missing) == ("done", 4, 0, ())
+    assert (seen.state, seen.calls, seen.again, seen.lacking.missing) == ("done", 4, 0, ())
     assert [sum(getattr(one, what) for one in seen.places) for what in ("done", "failed", "out")] == [3, 1, 0]
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from solvent.running.agents.partition import divided
 from solvent.workflow.control import Control
-from solvent.workflow.model import Alternative, Result, Task, Value, Workflow
+from solvent.workflow.model import Alternative, Result, Service, Task, Value, Workflow
 from tests.unit.running.agents.flows import adaptive, workflow
 
 
@@ -50,6 +51,19 @@ def test_what_an_alternative_watches_is_together(flow: Workflow, places_max: int
 def test_everybody_divides_alike(flow: Workflow, places_max: int) -> None:
     """Where a plan has no division agents divide by themselves, so they must come to the same, in the same order."""
     assert divided(flow, places_max) == divided(flow, places_max)
+
+
+@given(workflows(), st.integers(2, 5), st.data())
+def test_a_place_needs_what_one_agent_offers(flow: Workflow, places_max: int, data: st.DataObject) -> None:
+    """Where it matters who offers which service, somebody can do all tasks of a place that need not be together."""
+    agents = st.frozensets(st.sampled_from("xyz"), min_size=1)
+    tasks = tuple(replace(one, service=data.draw(st.sampled_from("ab"))) for one in flow.tasks)
+    offered = {name: data.draw(agents) for name in "ab"}
+    flow = Workflow("w", tasks, (Service("a"), Service("b")))
+    places = divided(flow, places_max, offered)
+    assert sorted(name for names in places for name in names) == sorted(task.name for task in flow.tasks)
+    for names in places:
+        assert frozenset.intersection(*(offered[flow.by_name[one].service] for one in names))
 
 
 def test_chains_are_not_torn_apart() -> None:

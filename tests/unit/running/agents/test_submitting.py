@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from solvent.errors import AgentProblem, RecordProblem, WorkflowProblem
 from solvent.running.agents.plans import SUBMITTED, announced, announced_plan, plan_of
+from solvent.running.agents.presence import see_agents
 from solvent.running.agents.submitting import give_to_agents
 from solvent.running.records.names import is_of_agents
 from solvent.running.records.runs import all_runs, new_run
 from solvent.workflow.control import Control
 from solvent.workflow.model import REQUIRED, Input, Service, Task, Value, Workflow
 from solvent.workflow.resources import Resource
-from tests.unit.running.agents.flows import AgentsHere, adaptive, end_of, space_at, workflow
+from tests.unit.running.agents.flows import AgentsHere, adaptive, chain, end_of, offering, space_at, workflow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -173,3 +175,42 @@ def test_an_agent_that_is_quicker_with_the_plan_is_no_conflict(space: Space, mon
 
     monkeypatch.setattr(space, "append", helped)
     assert give_to_agents(space, "r1", adaptive(), {}) == plan_of(space, "r1")
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait for the pulses of agents for as long as it takes: a machine may be busy."""
+    monkeypatch.setattr("solvent.running.agents.presence.SECONDS_MAX", 200.0)
+    monkeypatch.setattr("solvent.running.agents.submitting.SURE_PART_OF_TTL", 100.0)
+
+
+@pytest.mark.usefixtures("patient")
+def test_services_that_agents_have_apart_are_at_places_apart(space: Space) -> None:
+    """A chain goes on from agent to agent where none of them offers all that it calls."""
+    flow = chain()
+    with (
+        AgentsHere(space, offering(flow, "add")) as one,
+        AgentsHere(space, offering(flow, "double"), name="b") as other,
+    ):
+        until(lambda: len(see_agents(space, patience=0.0)) == 2)
+        assert give_to_agents(space, "r1", flow, {}).places == 3
+        assert end_of(space, "r1").state == "done"
+    assert [words for agent in (one, other) for words in agent.told if "fail" in words] == []
+
+
+@pytest.mark.usefixtures("patient")
+def test_where_one_agent_has_all_services_chains_are_whole(space: Space) -> None:
+    """Others that have a part of the services change nothing then."""
+    flow = chain()
+    with AgentsHere(space, offering(flow, "add")), AgentsHere(space, offering(flow, "add", "double"), name="b"):
+        until(lambda: len(see_agents(space, patience=0.0)) == 2)
+        assert give_to_agents(space, "r1", flow, {}).places == 1
+        assert end_of(space, "r1").state == "done"
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Wait until something is so."""
+    end = time.monotonic() + 200
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.01)
