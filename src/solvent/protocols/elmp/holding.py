@@ -168,22 +168,24 @@ class Holding(Queue):
 
     def put_use(self, use: Use) -> None:
         """Keep a claim as it is now."""
-        uses, number = self.uses, use.number
-        if not uses or (len(uses) == 1 and uses[0].number == number):
-            self.uses = (use,)
-        else:
-            self.uses = (*(one for one in uses if one.number != number), use)
+        is_only = not self.uses or (len(self.uses) == 1 and self.uses[0].number == use.number)
+        self.uses = (use,) if is_only else (*self.uses_but(use.number), use)
+
+    def uses_but(self, number: int) -> tuple[Use, ...]:
+        """Give all claims but one. It is mostly among the last, behind thousands of parts that were changed."""
+        uses = self.uses
+        for place in range(len(uses) - 1, -1, -1):
+            if uses[place].number == number:
+                return uses[:place] + uses[place + 1 :]
+        return uses
 
     def use_of(self, number: int) -> Use | None:
         """Give the claim with a number, if it is here."""
-        return next((one for one in self.uses if one.number == number), None)
+        return next((one for one in reversed(self.uses) if one.number == number), None)
 
     def claim(self, handle: int) -> Use | None:
         """Give a user's claim that was let in."""
-        for one in self.uses:
-            if one.handle == handle:
-                return one
-        return None
+        return next((one for one in reversed(self.uses) if one.handle == handle), None)
 
     def begin(self, use: Use) -> None:
         """Keep a claim that was let in, and grant it if it waits for nobody."""
@@ -252,7 +254,7 @@ class Holding(Queue):
         if is_changed:
             self.put_use(replace(use, handle=None, is_held=False, askers=(), sources=()))
         else:
-            self.uses = tuple(one for one in self.uses if one.number != use.number)
+            self.uses = self.uses_but(use.number)
         for to, number in use.askers:
             self.send(to, Done(number, self.me, (use.number,), is_changed=is_changed))
 
