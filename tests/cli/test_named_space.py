@@ -1,11 +1,13 @@
-"""The variable SOLVENT_SPACE stands for `--space`."""
+"""Where a space is, is said by `--space` or the variable SOLVENT_SPACE; and commands in hints say it, too."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.cli.agent_processes import agents_of, put_flow
-from tests.cli.command import solvent
+import pytest
+
+from tests.cli.agent_processes import Command, agents_of, calls, put_flow, until
+from tests.cli.command import MAX, solvent
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,3 +35,50 @@ def test_agents_that_go_on_look_where_the_variable_says(tmp_path: Path) -> None:
     result = solvent("resume", "r1", *AGENTS, "--file", "flow.yaml", cwd=tmp_path, more=more)
     assert (result.code, result.out) == (0, "sum: 17\n")
     assert not (tmp_path / ".solvent" / "space.db").exists()
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    """Give a folder with a program."""
+    (tmp_path / "max.hocl").write_text(MAX, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize("said,is_kept", [("runs.db", True), ("none", False), ("", False)])
+def test_a_program_over_nodes_is_kept_where_the_variable_says(program: Path, said: str, *, is_kept: bool) -> None:
+    """It comes to the same either way; `none` is no space."""
+    result = solvent("run", "max.hocl", "--nodes", "2", cwd=program, more={"SOLVENT_SPACE": said})
+    assert (result.code, result.out) == (0, "<9, max>\n")
+    assert [one.name for one in program.glob("*.db")] == (["runs.db"] if is_kept else [])
+
+
+def test_a_program_that_is_kept_elsewhere_does_not_mind_the_variable(program: Path) -> None:
+    """Who names a folder means this folder."""
+    more = {"SOLVENT_SPACE": "runs.db"}
+    result = solvent("run", "max.hocl", "--nodes", "2", "--state", "kept", cwd=program, more=more)
+    assert (result.code, result.out) == (0, "<9, max>\n")
+    assert not (program / "runs.db").exists()
+
+
+@pytest.mark.parametrize("command", ["logs", "replay", "resume", "timeline"])
+def test_what_is_for_workflows_says_what_is_for_a_program(program: Path, command: str) -> None:
+    """A run of a program is known by its name, and the commands that are for it are named, with the space."""
+    solvent("run", "max.hocl", "--nodes", "2", "--space", "runs.db", cwd=program)
+    run = solvent("status", "--space", "runs.db", "--format", "json", cwd=program).json["runs"][0]["run"]
+    result = solvent(command, run, "--space", "runs.db", cwd=program)
+    assert (result.code, result.out) == (2, "")
+    assert f"error[R401]: `{run}` is no run of a workflow, but of a program over nodes\n" in result.err
+    assert f"`solvent run --attach {run} --space runs.db`" in result.err
+    words = result.err.partition("; `solvent ")[2].partition("`")[0].split()
+    assert solvent(*words, cwd=program).out == "<9, max>\n"
+
+
+def test_hints_name_the_space(tmp_path: Path) -> None:
+    """Whoever copies the command from a hint finds the run."""
+    put_flow(tmp_path)
+    more = {"SOLVENT_SPACE": ""}
+    with Command("run", "flow.yaml", "--space", "d.db", "--name", "em1", cwd=tmp_path, more=more) as command:
+        until(lambda: "gate" in calls(tmp_path), command.said())
+        result = solvent("resume", "em1", "--space", "d.db", cwd=tmp_path)
+        assert "`solvent cancel em1 --space d.db`" in result.err
+        assert solvent("cancel", "em1", "--space", "d.db", cwd=tmp_path).out == "em1: cancelled\n"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.cli.render import complain, counted, write
 from solvent.cli.secrecy import VARIABLE, redacted
-from solvent.errors import Misuse, RecordProblem, SpaceError
+from solvent.errors import Misuse, RecordProblem, SolventError, SpaceError
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -29,6 +29,9 @@ FOLDER = ".solvent"
 FILE = "space.db"
 NOWHERE = "none"
 _NAMES_MAX = 3
+_LOOKING = "status|logs|resume|replay|cancel|timeline|agents list|run --attach"
+_COMMAND = re.compile(rf"`(solvent (?:{_LOOKING})\b(?![^`]* --space )[^`]*)`")
+"""One that looks into a space, in a hint that does not say which."""
 
 
 def add_space(parser: ArgumentParser) -> None:
@@ -118,8 +121,14 @@ def place_of(options: Namespace) -> str:
     return absolute(given or os.path.join(FOLDER, FILE))  # noqa: PTH118
 
 
-def open_records(options: Namespace) -> Space:
+@contextmanager
+def open_records(options: Namespace) -> Iterator[Space]:
     """Open the space that the options name; one that is not there is not made."""
+    with hints_with_space(options), _opened(options) as space:
+        yield space
+
+
+def _opened(options: Namespace) -> Space:
     from solvent.live.space import open_space
 
     place = place_of(options)
@@ -163,15 +172,14 @@ def hints_with_space(options: Namespace) -> Iterator[None]:
     """Let the commands that a hint names look where this command looks."""
     try:
         yield
-    except RecordProblem as error:
+    except SolventError as error:
         add_space_to_hint(error, options)
         raise
 
 
-def add_space_to_hint(error: RecordProblem, options: Namespace) -> None:
+def add_space_to_hint(error: SolventError, options: Namespace) -> None:
     """Let the commands that the hint of an error names look where this command looks."""
-    where = said_space(options)
-    error.hint = re.sub(r"`(solvent (?:status|resume) [^`]*)`", lambda found: f"`{found[1]}{where}`", error.hint)
+    error.hint = _COMMAND.sub(lambda found: f"`{found[1]}{said_space(options)}`", error.hint)
 
 
 def tell_how_to_resume(held: HeldRun, options: Namespace) -> None:

@@ -34,8 +34,7 @@ if TYPE_CHECKING:
 def main(arguments: list[str]) -> int:
     """Go on with a run."""
     options = _options(arguments)
-    space = open_records(options)
-    with space:
+    with open_records(options) as space:
         options.run = options.run or _latest(space)
         code = resume_by_agents(space, options)
         if code is not None:

@@ -7,8 +7,9 @@ import sys
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from solvent.cli.loading import at_least, load_functions, load_program, seconds
+from solvent.cli.recording import NOWHERE
 from solvent.cli.render import write
-from solvent.cli.secrecy import GIVEN, VARIABLE
+from solvent.cli.secrecy import VARIABLE
 from solvent.cli.workflows import is_workflow
 from solvent.errors import Misuse
 
@@ -24,11 +25,12 @@ if TYPE_CHECKING:
 
 TTL = 5.0
 _TTL_MIN = 0.5
+_ELSEWHERE = ("peers", "state", "resume", "secret_file")
 
 
 def add_shared(parser: Any) -> None:
     """Add the options of a run that is kept in a space."""
-    says = f"keep the run in a space (with --attach, default: {VARIABLE}): any of its processes may be killed"
+    says = f"keep the run in a space (default: {VARIABLE}): any of its processes may be killed"
     group = parser.add_argument_group("in a space")
     group.add_argument("--space", metavar="URL", help=says)
     says = "wait for a run that is in the space, and print its solution"
@@ -63,16 +65,23 @@ def tls_of(options: Namespace) -> Tls | None:
 
 def is_shared(options: Namespace) -> bool:
     """Say whether the run is, or is to be, in a space."""
-    given = (options.space, options.attach, options.spares, options.transport, os.environ.pop(GIVEN, None))
-    if all(one is None for one in given):
+    elsewhere = [name for name in _ELSEWHERE if getattr(options, name) is not None]
+    is_meant = any(one is not None for one in (options.space, options.attach, options.spares, options.transport))
+    # Who says otherwise where the run is does not mean the variable.
+    if not is_meant and (elsewhere or not _url(options)):
         for name in ("ttl", "listen"):
             if getattr(options, name) is not None:
                 raise Misuse("H344", f"`--{name}` is for runs in a space", hint="give --space URL")
         return False
-    for name in ("peers", "state", "resume", "secret_file"):
-        if getattr(options, name) is not None:
-            raise Misuse("H344", f"`--{name.replace('_', '-')}` is not for runs in a space", hint="leave it out")
+    for name in elsewhere:
+        raise Misuse("H344", f"`--{name.replace('_', '-')}` is not for runs in a space", hint="leave it out")
     return True
+
+
+def _url(options: Namespace) -> str:
+    """Give the address that was said, or that the environment has, if any."""
+    url = options.space or os.environ.get(VARIABLE, "")
+    return "" if url == NOWHERE else url
 
 
 def refuse_workflow(options: Namespace) -> None:
@@ -124,7 +133,7 @@ def shared(options: Namespace) -> SharedNodes:
 def _manner(options: Namespace) -> Manner:
     from solvent.running.nodes.members import Manner
 
-    url = options.space or os.environ.get(VARIABLE)
+    url = _url(options)
     if not url:
         raise Misuse("H344", "it is not said where the run is kept", hint=f"--space URL, or the variable {VARIABLE}")
     host = options.listen or "127.0.0.1"

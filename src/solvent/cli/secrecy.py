@@ -11,8 +11,6 @@ import re
 import sys
 
 VARIABLE = "SOLVENT_SPACE"
-GIVEN = "SOLVENT_SPACE_GIVEN"
-"""Says, to a command that was started anew, that its words had the address."""
 _SECRET = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*://)[^/?#\s]*@")
 _OPTION = "--space"
 _HANDED_ON = "SOLVENT_HANDED_ON"
@@ -61,4 +59,4 @@ def shown(text: str) -> str:
     return redacted(plain)
 
 
-__all__ = ["GIVEN", "VARIABLE", "has_secret", "hide", "redacted", "shown"]
+__all__ = ["VARIABLE", "has_secret", "hide", "redacted", "shown"]

@@ -8,6 +8,7 @@ up here, and only what is the same as in one of the agent's own files is run, as
 from __future__ import annotations
 
 import hashlib
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -66,12 +67,14 @@ class Offers:
             raise AgentProblem("A101", said, hint="run it without --space")
         if self.trusts_all:
             return
-        for predicate in predicates_of(workflow):
-            if predicate not in self.predicates:
-                raise _refused(f"the condition `{predicate}`")
-        for path in workflow.patterns.values():
-            if path not in self.libraries:
-                raise _refused(f"the rule library `{path}`")
+        if what := self.unknown_code(workflow):
+            raise AgentProblem("A102", f"{what} is in none of the files that this agent was started with")
+
+    def unknown_code(self, workflow: Workflow) -> str:
+        """Give the first function or file besides services that a workflow names and that is not here, if any."""
+        predicates = (f"the condition `{one}`" for one in predicates_of(workflow) if one not in self.predicates)
+        libraries = (f"the rule library `{one}`" for one in workflow.patterns.values() if one not in self.libraries)
+        return next(chain(predicates, libraries), "")
 
     def marks(self) -> dict[str, str]:
         """Give the names of the services, each with a mark by which others see whether it is the same as theirs."""
@@ -136,10 +139,6 @@ def _tests(control: Any) -> Iterator[Test]:
     routes = [*control.routes, *([control.again] if control.again is not None else [])]
     many = [] if control.many is None else [control.many.more, control.many.enough]
     yield from (test for test in [*(route.test for route in routes), *many] if test is not None)
-
-
-def _refused(what: str) -> AgentProblem:
-    return AgentProblem("A102", f"{what} is in none of the files that this agent was started with")
 
 
 __all__ = ["Offers", "mark_of", "offers_of", "predicates_of"]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from solvent.errors import RecordProblem
 from solvent.running.agents.case import Case
 from solvent.running.agents.parts import merged
+from solvent.running.agents.plans import workflow_of
 from solvent.running.interpreter import deep_stack
 
 if TYPE_CHECKING:
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     from solvent.running.agents.offers import Offers
     from solvent.running.agents.plans import Plan
     from solvent.running.report import Report
+    from solvent.workflow.model import Workflow
 
 
 class NoCaller:
@@ -23,11 +26,19 @@ class NoCaller:
         raise AssertionError("a replay calls nobody")
 
 
+def refuse_code(run: str, workflow: Workflow, offers: Offers, *, command: str = "replay") -> None:
+    """Raise `RecordProblem` R406 where functions would be called that are not offered: a record may be anybody's."""
+    if what := offers.unknown_code(workflow):
+        said = f"the run `{run}` goes by {what}, and only its own files say what that is"
+        raise RecordProblem("R406", said, hint=f"`solvent {command} {run} --file WORKFLOW`")
+
+
 def replayed(space: Space, run: str, plan: Plan, offers: Offers) -> Report:
     """Give the report that follows from what was written down; of `offers` only conditions are asked."""
+    refuse_code(run, workflow_of(space, plan), offers)
     case = Case(space, "replay", run, plan, offers, jobs=None)
     with deep_stack():
         return merged(case.workflow, [case.again(number, NoCaller()).part() for number in range(plan.places)])
 
 
-__all__ = ["replayed"]
+__all__ = ["NoCaller", "refuse_code", "replayed"]

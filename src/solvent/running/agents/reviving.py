@@ -28,7 +28,7 @@ from solvent.running.agents.plans import (
     successor_of,
     workflow_of,
 )
-from solvent.running.agents.replaying import NoCaller
+from solvent.running.agents.replaying import NoCaller, refuse_code
 from solvent.running.interpreter import deep_stack
 from solvent.running.records.entries import Answered, Called, Heard, Opened, Retried, Withdrawn
 from solvent.running.records.history import task_of
@@ -59,6 +59,7 @@ def lost_tasks(space: Space, run: str, plan: Plan) -> frozenset[str]:
 
 def revive(space: Space, run: str, plan: Plan, tasks: frozenset[str], offers: Offers) -> str:
     """Have a run go on whose tasks were lost, and give its new name: the one that somebody else has given it, if so."""
+    refuse_code(run, workflow_of(space, plan), offers, command="resume")
     name = new_name(plan.origin or run)
     moved = _copy_letters(space, run, name)
     for place in range(plan.places):

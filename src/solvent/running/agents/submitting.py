@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.errors import AgentProblem, Conflict, RecordProblem, WorkflowProblem
 from solvent.running.agents.lacking import has_a_part, marks_of, offered_apart
-from solvent.running.agents.plans import key_of, name_from, submit
+from solvent.running.agents.plans import key_of, submit
 from solvent.running.agents.presence import SURE_PART_OF_TTL, see_agents
+from solvent.running.records.names import MEANING, is_name
 from solvent.workflow.concrete import Concretiser
 
 if TYPE_CHECKING:
@@ -27,9 +28,8 @@ def give_to_agents(
     refuse_what_agents_cannot(workflow)
     # Whoever has forgotten an input shall hear of it here, and not from an agent.
     Concretiser(workflow, inputs)
-    if not name_from(run.encode()):
-        hint = "letters, digits and _ . = - only"
-        raise AgentProblem("A101", f"a run cannot be called {run!a}", hint=hint)
+    if not is_name(run):
+        raise AgentProblem("A101", f"a run cannot be called {run!a}", hint=MEANING)
     if space.get(key_of(run, "plan")) is not None or space.get(f"runs/{run}") is not None:
         raise _taken(run)
     try:

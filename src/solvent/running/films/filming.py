@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from solvent.errors import RecordProblem
 from solvent.running.agents.case import Case
 from solvent.running.agents.controlled import ControlledPlace
-from solvent.running.agents.offers import Offers, predicates_of
+from solvent.running.agents.offers import Offers
 from solvent.running.agents.place import Place
 from solvent.running.agents.plans import plan_of, workflow_of
-from solvent.running.agents.replaying import NoCaller
+from solvent.running.agents.replaying import NoCaller, refuse_code
 from solvent.running.records import Journal, values
 from solvent.running.records.recorded import RecordedControlledRun, RecordedRun
 from solvent.running.records.runs import log_of
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from solvent.running.records import entries
     from solvent.running.records.cards import RunCard
     from solvent.services import Caller
-    from solvent.workflow.model import Workflow
 
 
 class _Filmed(RecordedRun):
@@ -104,7 +103,7 @@ def film_run(space: Space, card: RunCard, film: Film) -> str:
         raise RecordProblem("R404", said, hint=f"solvent replay {card.run} --trace")
     text = space.get_blob(card.document).decode()
     workflow = load_text(text, name=f"{card.workflow}.json").workflow
-    _refuse_code(card.run, workflow)
+    refuse_code(card.run, workflow, Offers({}))
     journal = Journal(space, log_of(card.run), "film", is_read_only=True)
     journal.open()
     film.at = card.created
@@ -117,14 +116,6 @@ def film_run(space: Space, card: RunCard, film: Film) -> str:
     return "" if error is None or card.has_ended else error.message
 
 
-def _refuse_code(run: str, workflow: Workflow) -> None:
-    """Raise `RecordProblem` R406 where a replay would call functions: a record is data, and may be anybody's."""
-    named = next(predicates_of(workflow), None) or next(iter(workflow.patterns.values()), None)
-    if named is not None:
-        said = f"the run `{run}` goes by the condition `{named}`, and only its own files say what that is"
-        raise RecordProblem("R406", said, hint=f"solvent replay {run} --file WORKFLOW")
-
-
 def film_place(space: Space, run: str, place: int, film: Film) -> str:
     """Do one place of a run of agents again."""
     plan = plan_of(space, run)
@@ -132,7 +123,7 @@ def film_place(space: Space, run: str, place: int, film: Film) -> str:
         raise RecordProblem("R401", f"there is no run `{run}` in {space.url}")
     if not 0 <= place < plan.places:
         raise RecordProblem("R401", f"the run `{run}` has no place {place}", hint=f"it has {plan.places}, from 0 on")
-    _refuse_code(run, workflow_of(space, plan))
+    refuse_code(run, workflow_of(space, plan), Offers({}))
     case = _FilmedCase(space, "film", run, plan, Offers({}), jobs=None)
     case.film = film
     film.at = plan.created

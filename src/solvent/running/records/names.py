@@ -7,6 +7,7 @@ them may have begun.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from solvent.errors import Conflict
@@ -14,7 +15,14 @@ from solvent.errors import Conflict
 if TYPE_CHECKING:
     from solvent.live.space import Space
 
+MEANING = "letters, digits and _ . = - only, at most 100"
+_NAME = re.compile(r"[A-Za-z0-9_.=-]{1,100}")
 _BY_AGENTS = b"agents"
+
+
+def is_name(text: str) -> bool:
+    """Whether a run can be called so: there is room in a space's names for what comes behind."""
+    return _NAME.fullmatch(text) is not None
 
 
 def claim_for_agents(space: Space, run: str) -> None:
@@ -42,4 +50,4 @@ def _log_of(run: str) -> str:
     return f"names/{run}"
 
 
-__all__ = ["claim_for_agents", "claim_for_process", "is_of_agents"]
+__all__ = ["MEANING", "claim_for_agents", "claim_for_process", "is_name", "is_of_agents"]

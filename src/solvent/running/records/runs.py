@@ -35,7 +35,7 @@ from solvent.running.records.cards import (
 from solvent.running.records.entries import Ended
 from solvent.running.records.holders import is_there, this_process
 from solvent.running.records.journal import Journal
-from solvent.running.records.names import claim_for_process, is_of_agents
+from solvent.running.records.names import MEANING, claim_for_process, is_name, is_of_agents
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,7 +49,6 @@ LOOK_SECONDS = 0.25
 _LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"
 _ENDING_CHARACTERS = 4
 _NAME_CHARACTERS_MAX = 40
-_NAME = re.compile(r"[A-Za-z0-9_.=-]{1,100}")
 _RESOURCES = "its tasks change resources in place, and what is in those is not recorded"
 
 
@@ -102,9 +101,8 @@ class HeldRun:
 
     def name(self, name: str) -> None:
         """Call it so, before it is opened; what no run can be called is refused."""
-        if not _NAME.fullmatch(name):
-            hint = "letters, digits and _ . = - only, at most 100"
-            raise RecordProblem("R408", f"a run cannot be called `{name}`", hint=hint)
+        if not is_name(name):
+            raise RecordProblem("R408", f"a run cannot be called `{name}`", hint=MEANING)
         self._is_named = True
         self.card = msgspec.structs.replace(self.card, run=name)
         self.journal.rename(log_of(name))
@@ -272,7 +270,7 @@ def names_in(space: Space) -> list[str]:
 
 def find(space: Space, name: str) -> RunCard:
     """Find a run by its name, or by the beginning of it that no other run has."""
-    entry = space.get(key_of(name)) if _NAME.fullmatch(name) else None
+    entry = space.get(key_of(name)) if is_name(name) else None
     if entry is not None:
         return read_card(name, entry.value)
     matches = [card for card in all_runs(space) if card.run.startswith(name)]
@@ -340,6 +338,13 @@ def _taken_away(run: str) -> RecordProblem:
 def _unknown(space: Space, name: str) -> RecordProblem:
     runs = names_in(space)
     matches = [run for run in runs if run.startswith(name)]
+    run = name if name in runs else matches[0] if len(matches) == 1 else ""
+    if run and space.get(f"programs/{run}/run") is not None:
+        said = f"`{run}` is no run of a workflow, but of a program over nodes"
+        hint = (
+            f"`solvent status {run}` shows it; `solvent run --attach {run}` waits for it and, with --spares 1, goes on"
+        )
+        return RecordProblem("R401", said, hint=hint)
     if len(matches) > 1:
         shown = ", ".join(matches[-5:])
         return RecordProblem("R401", f"`{name}` may be several runs: {shown}", hint="write more of the name")

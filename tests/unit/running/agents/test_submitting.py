@@ -76,6 +76,14 @@ def test_a_name_is_used_once(space: Space) -> None:
         give_to_agents(space, "r1", adaptive(), {})
 
 
+@pytest.mark.parametrize("name", ["", "a b", "a/b", "x" * 101])
+def test_what_no_run_can_be_called_is_refused(space: Space, name: str) -> None:
+    """It is said of what a name is made, and how long it may be: the names of keys have more behind it."""
+    with pytest.raises(AgentProblem, match="cannot be called") as caught:
+        give_to_agents(space, name, adaptive(), {})
+    assert caught.value.hint == "letters, digits and _ . = - only, at most 100"
+
+
 def own_run(space: Space, name: str = "") -> HeldRun:
     """Give a run of this process that has not begun."""
     held = new_run(space, adaptive(), {})
