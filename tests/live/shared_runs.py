@@ -32,8 +32,8 @@ def slow(one, other):
 """
 
 
-def sum_program(folder: Path, count: int, *, seconds: float = 0.01) -> list[str]:
-    """Write a program that adds numbers up, slowly; give the words that run it."""
+def sum_program(folder: Path, count: int, *, seconds: float = 0.05) -> list[str]:
+    """Write a program that adds numbers up, so slowly that it is not done before it is disturbed; give its words."""
     (folder / "slow.py").write_text(SLOW.format(seconds=seconds), encoding="utf-8")
     numbers = ", ".join(map(str, range(1, count + 1)))
     program = folder / "sum.hocl"
@@ -90,6 +90,14 @@ class Shared:
             return "" if ending is None else ending.how
 
         return _until(look, None)
+
+    def until_opened_by(self, command: subprocess.Popen[str]) -> None:
+        """Wait until a command has opened the file that is the space: it has begun with what it is to do."""
+
+        def is_open() -> bool:
+            return any(os.path.realpath(one) == self.url for one in Path(f"/proc/{command.pid}/fd").iterdir())
+
+        _until(is_open, command)
 
     def close(self) -> None:
         """Leave nothing behind."""

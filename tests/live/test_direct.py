@@ -13,6 +13,7 @@ import pytest
 from solvent.live import Codec, PeerFault
 from solvent.live.codec import framed
 from solvent.live.direct.places import HAS_NAMES
+from solvent.live.ports import free_ports
 from solvent.protocols.machine import NodeId
 from tests.live.direct_nodes import SECONDS, A, B, Talk, Word, eventually, talking
 
@@ -161,9 +162,7 @@ def test_strangers_are_refused_and_told() -> None:
 def test_where_another_has_the_name_the_port_is_dialled() -> None:
     """Two nodes at one port of two addresses of this machine: each gets its own words."""
     places: dict[NodeId, tuple[str, int]] = {}
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    (port,) = free_ports(1)
     b = Talk(B, places, listen=("127.0.0.1", port))
     c = Talk(NodeId(2), places, listen=("127.0.0.2", port))
     a = Talk(A, places)

@@ -185,13 +185,13 @@ def test_a_limit_halts_the_run_and_it_can_go_on(tmp_path: Path) -> None:
 
 def test_ctrl_c_halts_the_run_but_not_of_who_watches(tmp_path: Path) -> None:
     """Ctrl-C of who only watches changes nothing; of who started the run, it ends all processes and loses nothing."""
-    words = [*sum_program(tmp_path, COUNT, seconds=0.1), "--nodes", "2"]
+    words = [*sum_program(tmp_path, COUNT, seconds=1.0), "--nodes", "2"]
     with shared(str(tmp_path / "space.db"), *words) as run:
         run.all_react(2)
         watching = ["run", "--attach", run.run, "--space", run.url, "--functions", tmp_path / "slow.py"]
         assert "error[H502]" in solvent(*watching, "--seconds-max", "0.1").err
         watcher = start(*watching)
-        time.sleep(0.5)
+        run.until_opened_by(watcher)
         watcher.send_signal(signal.SIGINT)
         assert watcher.communicate(timeout=200)[0] == ""
         assert watcher.returncode == 3
