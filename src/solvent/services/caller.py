@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
     from solvent.services.call import Attempt
     from solvent.services.failure import Done
+    from solvent.services.gate import Gates
     from solvent.services.lending import Lender
     from solvent.services.observing import CallObserver
     from solvent.services.processes import Processes
@@ -78,9 +79,14 @@ class Caller:
         lender: Lender | None = None,
         may_begin: Callable[[], bool] | None = None,
         observer: CallObserver | None = None,
+        gates: Gates | None = None,
     ) -> None:
-        """`may_begin` is asked before each call is really begun, by any thread; while it says no, calls wait."""
+        """`may_begin` is asked before each call is really begun, by any thread; while it says no, calls wait.
+
+        With `gates`, limits of number and pace hold for all callers that have them, together.
+        """
         self.folder = folder
+        self._gates = gates
         self._observer = observer
         self._may_begin = may_begin
         self.lender = lender
@@ -234,7 +240,7 @@ class Caller:
 
     def _guarded(self, service: Service, launch: Launch) -> Starter:
         policy, observer = service.policy, self._observer
-        gate = Gate(policy, self.clock) if policy.concurrency or policy.rate else None
+        gate = self._gate(service) if policy.concurrency or policy.rate else None
         turns = self._turns if self.lends_to(service) else None
 
         def start(  # noqa: PLR0917 -- as `start` above
@@ -256,6 +262,9 @@ class Caller:
             return call
 
         return start
+
+    def _gate(self, service: Service) -> Gate:
+        return Gate(service.policy, self.clock) if self._gates is None else self._gates.of(service)
 
     def _forget(self, call: Call) -> None:
         self._live.discard(call)

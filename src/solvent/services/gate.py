@@ -12,9 +12,11 @@ from collections import deque
 from time import monotonic
 from typing import TYPE_CHECKING, Protocol
 
+from solvent.services.clock import Clock
+
 if TYPE_CHECKING:
-    from solvent.services.clock import Clock, Timer
-    from solvent.workflow.model import Policy
+    from solvent.services.clock import Timer
+    from solvent.workflow.model import Policy, Service
 
 
 class Waiting(Protocol):
@@ -96,4 +98,21 @@ class Gate:
         self._open()
 
 
-__all__ = ["Gate", "Waiting"]
+class Gates:
+    """The gates of services that several callers share: what has the same name and limits goes through the same."""
+
+    def __init__(self) -> None:
+        self._clock = Clock()
+        self._gates: dict[tuple[str, int | None, float | None], Gate] = {}
+
+    def of(self, service: Service) -> Gate:
+        """Give the gate of a service."""
+        policy = service.policy
+        return self._gates.setdefault((service.name, policy.concurrency, policy.rate), Gate(policy, self._clock))
+
+    def close(self) -> None:
+        """Let no more in."""
+        self._clock.close()
+
+
+__all__ = ["Gate", "Gates", "Waiting"]

@@ -7,12 +7,13 @@ started by the first call.
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from solvent.services.failure import failure_of
-from solvent.services.signs import CURRENT
+from solvent.services.signs import CURRENT, end_if_forked
 from solvent.services.threads import report_fault
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ class Loop:
 async def _carry_out(attempt: Attempt, work: Work) -> None:
     """Do the work of an attempt and report its outcome."""
     CURRENT.set(attempt)
-    value = failure = None
+    value, failure, home = None, None, os.getpid()
     try:
         attempt.begin()
         value = await work(attempt)
@@ -121,6 +122,7 @@ async def _carry_out(attempt: Attempt, work: Work) -> None:
         failure = None if attempt.over else failure_of(error)
     except BaseException as error:  # noqa: BLE001 -- `sys.exit` in a service fails the call, not the loop
         failure = failure_of(error)
+    end_if_forked(home)
     try:
         attempt.settle(value, failure)
     except Exception:  # noqa: BLE001 -- a fault of the callback; reported, and the loop goes on

@@ -24,7 +24,7 @@ from time import sleep
 from typing import TYPE_CHECKING, Any, Protocol
 
 from solvent.services.failure import Failure, failure_of
-from solvent.services.signs import CURRENT
+from solvent.services.signs import CURRENT, end_if_forked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -269,6 +269,7 @@ class Threads:
     def _work(self, seat: Seat) -> None:
         """Run jobs until told to end or given up."""
         get, idle, note, may_begin = self._queue.get, self._idle, CURRENT.set, self._may_begin
+        home = os.getpid()
         while (job := get()) is not None:
             # First the seat, then the question: whoever cancels the job meanwhile finds its seat, or it does not begin.
             job.seat = seat
@@ -277,7 +278,7 @@ class Threads:
                 sleep(LOOK_SECONDS)
             if not job.over:
                 note(job)
-                _run(job)
+                _run(job, home)
             seat.job = None
             if seat.given_up:
                 self._leave()
@@ -298,7 +299,7 @@ class Threads:
             self._add_thread()
 
 
-def _run(job: ThreadJob) -> None:
+def _run(job: ThreadJob, home: int) -> None:
     """Run a job's function and hand over its outcome; nothing it raises may end the thread."""
     value = failure = None
     try:
@@ -306,6 +307,7 @@ def _run(job: ThreadJob) -> None:
         value = job.function(*job.arguments, **job.keywords)
     except BaseException as error:  # noqa: BLE001 -- `sys.exit` in a service fails the call, not the worker
         failure = failure_of(error)
+    end_if_forked(home)
     try:
         job.settle(value, failure)
     except BaseException:  # noqa: BLE001 -- a fault of the callback; reported, and the thread goes on

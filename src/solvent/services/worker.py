@@ -34,7 +34,7 @@ from solvent.services.frames import (
     frame,
 )
 from solvent.services.shipping import unpack_function
-from solvent.services.signs import CURRENT
+from solvent.services.signs import CURRENT, end_if_forked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,7 +63,8 @@ class Worker:
         """Run calls until the main process has no more."""
         threading.Thread(target=self._watch, daemon=True).start()
         CURRENT.set(self)
-        self._send(frame(HELLO, os.getpid()))
+        home = os.getpid()
+        self._send(frame(HELLO, home))
         while True:
             try:
                 number, payload = self._queue.popleft()
@@ -73,7 +74,9 @@ class Worker:
                         return
                 continue
             self._running = number
-            self._send(self._run(number, payload))
+            answer = self._run(number, payload)
+            end_if_forked(home)
+            self._send(answer)
 
     def beat(self) -> None:
         """Pass a sign of life on."""

@@ -6,6 +6,7 @@ import threading
 import time
 
 from solvent.services import Caller
+from solvent.services.gate import Gates
 from tests.unit.services.functions import fail
 from tests.unit.services.outcomes import LONG, Time, call, python, start, wait_until
 
@@ -97,3 +98,25 @@ def test_thousands_that_fail_at_once_need_no_stack() -> None:
         outcomes = [call(caller, "s", "x") for _ in range(5_000)]
         assert {one.failure().text for one in outcomes} == {"no thread to be had"}
         caller.threads.refusal = None
+
+
+def test_callers_that_share_gates_share_limits() -> None:
+    """Calls of another caller wait for their turn, too, also if that one was closed meanwhile."""
+    go, gates, begun = threading.Event(), Gates(), list[int]()
+
+    def work(number: int) -> int:
+        begun.append(number)
+        go.wait(LONG)
+        return number
+
+    services = [python(work, concurrency=1)]
+    with Caller(services, jobs=4, gates=gates) as one, Caller(services, jobs=4, gates=gates) as other:
+        first = call(one, "s", 1)
+        wait_until(lambda: begun == [1])
+        second, third = start(other, "s", 2), call(one, "s", 3)
+        second[1].cancel()
+        assert begun == [1]
+        go.set()
+        assert [first.value(), third.value()] == [1, 3]
+    assert begun == [1, 3]
+    gates.close()

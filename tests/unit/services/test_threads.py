@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import threading
+import warnings
 from typing import TYPE_CHECKING
 
 import pytest
@@ -243,3 +245,22 @@ def test_a_pool_that_never_ran_closes() -> None:
     """A pool without a single thread can be closed."""
     Threads(2).close()
     Threads(2).close(cancel=True)
+
+
+def test_what_a_service_forks_ends_where_the_service_does() -> None:
+    """A child that returns from the service, or raises, ends there, and reports nothing."""
+    with Caller([python(fork)], jobs=1) as caller:
+        outcomes = [call(caller, "s", is_good) for is_good in (True, False)]
+        for child in [one.value() for one in outcomes]:
+            wait_until(lambda child=child: os.waitpid(child, os.WNOHANG)[0] == child)
+        assert [len(one.reports) for one in outcomes] == [1, 1]
+
+
+def fork(is_good: bool) -> int:  # noqa: FBT001 -- as services are called
+    """Leave a copy of this process; give its number."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        child = os.fork()
+    if not child and not is_good:
+        raise ValueError("in the child")
+    return child

@@ -41,6 +41,7 @@ from solvent.running.agents.troubles import Troubles
 from solvent.running.agents.watching import Watcher
 from solvent.running.agents.words import dealt
 from solvent.running.interpreter import deep_stack, few_collections
+from solvent.services.gate import Gates
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,7 +82,9 @@ class Agent:
         self._space = space
         self._offers = offers
         self._ttl = ttl
-        self._case = partial(Case, space, name, jobs=jobs, may_begin=self._may_act)
+        #: So that limits of services hold for all runs together.
+        self._gates = Gates()
+        self._case = partial(Case, space, name, jobs=jobs, may_begin=self._may_act, gates=self._gates)
         self._tell = Teller(tell)
         self._endings = Endings(space, self._tell)
         self._refusals = Refusals(space, name, self._tell)
@@ -123,6 +126,7 @@ class Agent:
                     # written next may rest on what is not. So nothing is, as if this agent had been killed.
                     for case in self.cases.values():
                         case.close()
+                    self._gates.close()
 
     def _is_idle(self) -> bool:
         return self._read_up_to > 0 and not self.cases

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from solvent.live.space.leases import Pulses
     from solvent.running.agents.offers import Offers
     from solvent.running.agents.plans import Plan
+    from solvent.services.gate import Gates
     from solvent.services.observing import CallObserver
     from solvent.workflow.model import Service, Workflow
 
@@ -52,6 +53,7 @@ class Case:
         jobs: int | None,
         may_begin: Callable[[], bool] | None = None,
         observer: CallObserver | None = None,
+        gates: Gates | None = None,
     ) -> None:
         self.run = run
         self.plan = plan
@@ -67,6 +69,7 @@ class Case:
         self._jobs = jobs
         self._may_begin = may_begin
         self.observer = observer
+        self._gates = gates
         #: Letters that were read when places were taken, and up to where.
         self._letters: dict[int, list[Record]] = {}
         self._letters_up_to = 0
@@ -125,6 +128,7 @@ class Case:
                 makers=makers_at(0),
                 may_begin=self._may_begin,
                 observer=self.observer,
+                gates=self._gates,
             )
         except SolventError as error:
             self.missing = frozenset().union(*self._needs)

@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from solvent.engine.reaction import Stopped
-from solvent.errors import LimitReached, RecordProblem
+from solvent.errors import LimitReached, RecordProblem, SpaceError
 from solvent.running.controlled import ControlledRun
 from solvent.running.records import entries, values
 from solvent.running.records.entries import Answered, Ended, Signalled
@@ -255,14 +255,21 @@ class RecordedRun(WorkflowRun):
 
     def _bring_back(self) -> None:
         """Keep the answers that have come and were not taken any more; calls that are still out are made again."""
+        problem: SpaceError | None = None
         while not self._answers.empty():
             flight, _, value, failure, attempts = self._answers.get()
             if flight in self._keys and (failure is None or failure.kind != "CANCELLED"):
-                self._note_answer(flight, value, failure, attempts)
+                try:
+                    self._note_answer(flight, value, failure, attempts)
+                except SpaceError as error:
+                    # There may be no room for this one, and for others, and for what was noted already.
+                    problem = error
         try:
             self.journal.commit()
         finally:
             super()._bring_back()
+        if problem is not None:
+            raise problem
 
 
 class RecordedControlledRun(RecordedRun, ControlledRun):

@@ -260,3 +260,26 @@ def test_attempts_that_failed_count_when_another_agent_goes_on(space: Space) -> 
             time.sleep(0.005)
     assert run_by_agents(space, "r1", offers_of([flow])).state == "failed"
     assert len(ATTEMPTS) == report_at_end(space, "r1", flow).failures[0].attempts == 3
+
+
+INSIDE: list[int] = []
+MOST: list[int] = []
+
+
+def lonely() -> None:
+    """Note how many calls of this run at once."""
+    INSIDE.append(1)
+    MOST.append(len(INSIDE))
+    time.sleep(0.01)
+    INSIDE.pop()
+
+
+def test_limits_of_a_service_hold_for_all_runs_of_an_agent(space: Space) -> None:
+    """Three runs of one agent call a service that allows one call at a time, and no two of them at once."""
+    limited = Service("lonely", function=lonely, policy=Policy(concurrency=1))
+    flow = Workflow("w", tuple(Task(f"T{one}", "lonely") for one in range(4)), (limited,))
+    for run in ("r1", "r2", "r3"):
+        submit(space, run, flow, {})
+    with AgentsHere(space, offers_of([flow])):
+        assert [end_of(space, run).state for run in ("r1", "r2", "r3")] == ["done"] * 3
+    assert (len(MOST), max(MOST)) == (12, 1)

@@ -10,10 +10,11 @@ from hypothesis import HealthCheck, Phase, given, note
 from hypothesis import strategies as st
 
 import solvent
-from solvent.errors import RecordProblem
+from solvent.errors import RecordProblem, SpaceError
 from solvent.live.space import Space, open_space
 from solvent.running.records import Journal, recorded_run
 from solvent.running.records.entries import Answered
+from solvent.running.records.journal import BLOB_BYTES_MIN
 from solvent.workflow.model import Policy, Result, Service, Task, Value, Workflow
 from tests.patterns.catalogue import FOLDER, Example, workflow_in
 from tests.patterns.catalogue import examples as patterns
@@ -203,3 +204,33 @@ def test_a_further_attempt_repeats_the_call(space: Space) -> None:
     report = run(space, "runs/retried/journal", chain(fails_once, retries=1, backoff=0.0))
     assert report.results == {"t0": 5}
     assert seen == [["retried", "t0", "retried/t0", False], ["retried", "t0", "retried/t0", True]]
+
+
+def test_an_answer_that_does_not_fit_takes_no_others_with_it(space: Space, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there is no room for some results, those that fit are kept, and only the others are called again."""
+    calls, all_are_there = list[int](), threading.Barrier(4, timeout=SECONDS_MAX)
+
+    def large(number: int) -> str:
+        calls.append(number)
+        if len(calls) <= 4:
+            all_are_there.wait()
+        return str(number) * BLOB_BYTES_MIN
+
+    put, kept = space.put_blob, list[str]()
+
+    def put_some(data: bytes) -> str:
+        if kept:
+            raise SpaceError("E403", "there is no room")
+        kept.append(put(data))
+        return kept[0]
+
+    workflow = Workflow(
+        "w", tuple(Task(f"T{n}", "large", (Value(n),)) for n in range(4)), (Service("large", function=large),)
+    )
+    with monkeypatch.context() as patch:
+        patch.setattr(space, "put_blob", put_some)
+        with pytest.raises(SpaceError, match="no room"):
+            run(space, "runs/full/journal", workflow, jobs=4)
+    report = run(space, "runs/full/journal", workflow)
+    assert report.results == {f"T{n}": str(n) * BLOB_BYTES_MIN for n in range(4)}
+    assert len(calls) == 4 + 3
