@@ -148,6 +148,28 @@ def test_a_handle_has_one_thread_at_a_time(place: Scene) -> None:
         _turn(other)
 
 
+@pytest.mark.parametrize("is_cancelled", [False, True])
+def test_a_handle_is_blocked_only_while_somebody_waits(place: Scene, *, is_cancelled: bool) -> None:
+    """After a wait that took too long, or was cancelled, what is requested is only requested."""
+
+    async def run() -> None:
+        async with place.space() as space, space.handle("x", size=8) as other, space.handle("x") as handle:
+            await other.acquire()
+            waiting = asyncio.create_task(handle.acquire(timeout=None if is_cancelled else 0.01))
+            if is_cancelled:
+                await asyncio.to_thread(until, lambda: handle.state is HandleState.BLOCKED)
+                waiting.cancel()
+            # What was raised is kept, and with it all that had to do with it.
+            (problem,) = await asyncio.gather(waiting, return_exceptions=True)
+            handle.request()
+            assert (handle.state, type(problem)) == (
+                HandleState.REQ,
+                asyncio.CancelledError if is_cancelled else TimeoutError,
+            )
+
+    asyncio.run(run())
+
+
 def test_another_thread_may_drop_the_claim_of_one_that_waits(place: Scene) -> None:
     """The one that waits is told, and what is claimed next with the handle stays."""
     codes = list[str]()

@@ -7,13 +7,17 @@ draft. Nothing else tells a user that the limit of a process has to do with the 
 from __future__ import annotations
 
 import errno
+import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from solvent.errors import Misuse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+_T = TypeVar("_T")
+_PAUSE_SECONDS = 0.02
 
 
 @contextmanager
@@ -28,4 +32,17 @@ def opening() -> Iterator[None]:
         raise Misuse("D107", "too many files are open in this process, or on this host", hint=hint) from error
 
 
-__all__ = ["opening"]
+def when_files_can_be_opened(what: Callable[[], _T], *, until: float) -> _T | None:
+    """Do something, again and again while too many files are open, until some moment; give nothing if it is in vain."""
+    while True:
+        try:
+            return what()
+        except Misuse as misuse:
+            if misuse.code != "D107":
+                raise
+        if time.monotonic() > until:
+            return None
+        time.sleep(_PAUSE_SECONDS)
+
+
+__all__ = ["opening", "when_files_can_be_opened"]

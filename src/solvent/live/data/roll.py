@@ -19,6 +19,7 @@ import weakref
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
+from solvent.errors import Misuse
 from solvent.live.data.opening import opening
 
 if TYPE_CHECKING:
@@ -92,12 +93,15 @@ class Roll:
         return tuple(found)
 
     def is_dead(self, node: int) -> bool:
-        """Tell whether a process that was on the roll is there no longer; for certain."""
+        """Tell whether a process that was on the roll is there no longer; for certain, or not at all."""
         try:
             with opening():
                 file = os.open(self._path(node), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
         except FileNotFoundError:
             return True
+        except Misuse:
+            # No file can be opened now. Who asks because of silence will ask again.
+            return False
         try:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:

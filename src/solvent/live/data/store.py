@@ -20,6 +20,7 @@ import os
 import secrets
 import threading
 import weakref
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Self
 
@@ -40,7 +41,7 @@ from solvent.live.data.wire import NAME_CHARACTERS_MAX, Offer
 from solvent.live.data.writing import FORM_CHARACTERS_MAX
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
     from types import TracebackType
 
@@ -127,6 +128,23 @@ class Store:
             if region is not None:
                 self._regions[resource] = region
             return region
+
+    @contextmanager
+    def glance(self, resource: str) -> Iterator[Region | None]:
+        """Give the memory of a resource for a look; what this process has not open is closed again."""
+        with self._guard:
+            self._go_on()
+            region = self._regions.get(resource)
+        if region is not None and not region.is_removed():
+            yield region
+            return
+        # Nobody else knows of it, so it is closed under nobody.
+        region = opened(self._folder.path, self._folder.stem(resource))
+        try:
+            yield region
+        finally:
+            if region is not None:
+                region.close()
 
     def names(self) -> list[str]:
         """Give the names of all resources that are on this host, whoever made them."""

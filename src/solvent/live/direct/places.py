@@ -58,11 +58,14 @@ def listen(address: Address) -> tuple[list[socket.socket], Address]:
 
 
 def dial_by_name(address: Address, own: Address) -> Dialled | None:
-    """Try the faster way; give nothing where it is closed."""
+    """Try the faster way; give nothing where it is closed, or where no file can be opened just now."""
     host, port = address
     if not HAS_NAMES or not _is_here(host, own):
         return None
-    named = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        named = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    except OSError:
+        return None
     try:
         named.setblocking(False)
         named.connect(_name(port))

@@ -111,8 +111,10 @@ def contents_from(
     return Contents(size=size)
 
 
-def with_copies(contents: Contents, given: Any, *, keep_last: bool) -> Contents:
-    """Read and check how many hosts are to have a version, and add it."""
+def with_copies(contents: Contents, given: Any, *, keep_last: Any) -> Contents:
+    """Read and check whether the last version is kept, and how many hosts are to have each; add that."""
+    if not isinstance(keep_last, bool):
+        raise Misuse("S102", f"{keep_last!r} does not say whether to keep the last version", hint="give True or False")
     copies = _number(given)
     if copies is None or not 1 <= copies <= COPIES_MAX:
         raise Misuse("S102", f"{given!r} is no number of copies", hint=f"say on how many hosts: 1 to {COPIES_MAX}")

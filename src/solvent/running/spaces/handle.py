@@ -123,19 +123,24 @@ class Handle(Claiming):
 
     async def _acquire(self, begin: Callable[[], Generator[Cycle, None, None]]) -> None:
         cycle, steps = self._cycle, begin()
-        while True:
-            try:
-                is_quick = self._is_quick(cycle)
-                cycle = _at_once(steps) if is_quick else await self._in_thread(steps)
-            except DataProblem as problem:
-                if not is_quick or problem.code not in _HELD_UP:
-                    raise
-                # Somebody has locked it for a moment, and is waited for where that halts nobody else.
-                steps = begin()
-                cycle = await self._in_thread(steps)
-            if cycle is None:
-                return
-            await _settled(cycle)
+        try:
+            while True:
+                try:
+                    is_quick = self._is_quick(cycle)
+                    cycle = _at_once(steps) if is_quick else await self._in_thread(steps)
+                except DataProblem as problem:
+                    if not is_quick or problem.code not in _HELD_UP:
+                        raise
+                    # Somebody has locked it for a moment, and is waited for where that halts nobody else.
+                    steps = begin()
+                    cycle = await self._in_thread(steps)
+                if cycle is None:
+                    return
+                await _settled(cycle)
+        finally:
+            # Nobody waits any more, which is to be seen at once. A thread that is still at it sees to that itself.
+            with suppress(ValueError):
+                steps.close()
 
     def _is_quick(self, cycle: Cycle | None) -> bool:
         grant = None if cycle is None else cycle.grant

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from solvent.errors import DataGone, DataProblem
 from solvent.live.data.draft import can_draft
 from solvent.live.data.extents import UNDER_WAY, version_of
+from solvent.live.data.opening import when_files_can_be_opened
 from solvent.protocols.elmp.vocabulary import Claim, Data
 from solvent.running.spaces.access import Access
 from solvent.running.spaces.filling import Filler, ends_of, job_of, rows_of
@@ -46,7 +47,7 @@ class Keeping:
         #: Whether there ever was data here or elsewhere.
         self._is_known = False
         self._keep_last = True
-        self.filler = Filler(node.store, name, node.home_of, node.neighbours)
+        self.filler = Filler(node.store, name, node.home_of, node.peers.on_host)
 
     def expect(self, contents: Contents, *, keep_last: bool) -> None:
         """Note how the data is to be kept here."""
@@ -238,24 +239,34 @@ class Keeping:
             return False
         return newest is not None and newest > version
 
-    def inventory(self) -> tuple[Data, ...]:
+    def inventory(self, *, until: float) -> tuple[Data, ...]:
         """Tell which version can be had on this host, and which parts, whoever wrote them; or that there was one.
 
         Where something is missing of the version, another host may have parts that lie over it there. If not, what
-        comes second counts: what is left of an earlier version, or that there was one.
+        comes second counts: what is left of an earlier version, or that there was one. That is also said where nobody
+        could look, since too many files are open.
         """
         me, is_known, told = self._node.node, self._is_known, list[Data]()
-        try:
-            region = self._node.store.region(self._name)
-            if region is not None:
-                sheet = region.sheet
-                is_known |= sheet.stamps > _STAMPS_OF_MAKING and version_of(sheet.extents) in (None, UNDER_WAY)
-                told = found_on(sheet, me)
-        except DataProblem:
-            pass
+        found = when_files_can_be_opened(self._looked, until=until)
+        if found is None:
+            is_known = True
+        else:
+            is_known, told = is_known or found[0], found[1]
         if (is_known or told) and not any(one.version > 0 and not one.gaps for one in told):
             told.append(lost_data(me))
         return tuple(told)
+
+    def _looked(self) -> tuple[bool, list[Data]]:
+        """Tell whether there was a version on this host, and what can be had."""
+        try:
+            with self._node.store.glance(self._name) as region:
+                if region is None:
+                    return False, []
+                sheet = region.sheet
+                is_torn = version_of(sheet.extents) in (None, UNDER_WAY)
+                return sheet.stamps > _STAMPS_OF_MAKING and is_torn, found_on(sheet, self._node.node)
+        except DataProblem:
+            return False, []
 
 
 __all__ = ["Keeping"]

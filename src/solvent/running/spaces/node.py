@@ -18,6 +18,7 @@ from solvent.errors import Misuse, SolventError, SpaceProblem
 from solvent.live import address_from_text, text_from_address
 from solvent.live.codec import Codec
 from solvent.live.data import Store
+from solvent.live.data.opening import when_files_can_be_opened
 from solvent.live.data.roll import Roll
 from solvent.live.direct import DirectHost
 from solvent.live.handshake import Identity
@@ -41,6 +42,7 @@ from solvent.protocols.handover.vocabulary import (
 )
 from solvent.protocols.machine import Machine, NodeId
 from solvent.running.spaces.admission import Admission
+from solvent.running.spaces.peers import Peers
 from solvent.running.spaces.resource import Resource
 from solvent.running.spaces.threads import in_background
 from solvent.running.spaces.trouble import Trouble
@@ -58,9 +60,6 @@ if TYPE_CHECKING:
 PROTOCOL = "handover"
 LEAVE_SECONDS_MAX = 60.0
 _LOOK_SECONDS = 0.2
-_GONE_SECONDS = 5.0
-"""After how long who has left this host is forgotten; who was on another one may still be about to leave."""
-_GONE_ELSEWHERE_SECONDS = 2 * LEAVE_SECONDS_MAX
 _CODEC = Codec(HandoverMessage)
 _CONFIG = SpaceConfig(locks=ElmpConfig(order=64, exchange_every=16_384))
 """An exchange of seats wakes all children: seldom enough to cost nothing, often enough that all have their share of
@@ -93,12 +92,9 @@ class SpaceNode:
         #: What was held when it came.
         self._lost: tuple[Cycle, ...] = ()
         self.resources = dict[str, Resource]()
-        #: All that were ever met, and those that take part now.
-        self._homes = dict[NodeId, Home]()
-        self._present = set[NodeId]()
+        self.peers = Peers(leave_seconds_max=LEAVE_SECONDS_MAX)
+        self.home_of = self.peers.home_of
         self._watched: tuple[NodeId, ...] = ()
-        #: Those that took part, and when they were last known to.
-        self._gone = dict[NodeId, float]()
         self.admission = Admission(self)
         self.trouble = Trouble(self)
         self._departed = self._is_ending = False
@@ -140,25 +136,16 @@ class SpaceNode:
     @property
     def members(self) -> dict[NodeId, Home]:
         """Who takes part, as far as is known here, this process among them."""
-        known = {node: self._homes[node] for node in sorted(self._present) if node in self._homes}
-        return known | {self.node: self.home}
+        return self.peers.present() | {self.node: self.home}
 
     def _outside(self, address: Address) -> str:
         outside = self.place.outside
         return text_from_address((outside, address[1]) if outside else address)
 
-    def home_of(self, node: NodeId) -> Home | None:
-        """Tell where a process is to be found."""
-        return self._homes.get(node)
-
-    def neighbours(self, host: str) -> list[Home]:
-        """Give all processes of a host."""
-        return [home for node, home in list(self._homes.items()) if home.host == host and node in self._present]
-
     def is_neighbour(self, node: NodeId) -> bool:
         """Tell whether a process takes part and has the memory of this host."""
-        home = self._homes.get(node)
-        return home is not None and home.host == self._here and (node in self._present or node == self.node)
+        home = self.home_of(node)
+        return home is not None and home.host == self._here and (self.peers.is_present(node) or node == self.node)
 
     # ------------------------------------------------------------------------------------------- coming and going
 
@@ -197,7 +184,7 @@ class SpaceNode:
             on_end=self._on_end,
         )
         self._host.start()
-        self._homes[self.node] = self.home
+        self.peers.meet(self.node, self.home)
 
     def meet(self, contact: Contact) -> str:
         """Note who may let this process in, and give where it is."""
@@ -205,7 +192,7 @@ class SpaceNode:
         if home is None:
             assert contact.address is not None
             home = Home(text_from_address(contact.address), "", "", b"")
-        self._homes[contact.node] = home
+        self.peers.meet(contact.node, home)
         return home.address
 
     def depart(self, *, is_released: bool = True) -> None:
@@ -302,12 +289,10 @@ class SpaceNode:
             case Arrived(node, address):
                 home = home_from_text(address)
                 if home is not None:
-                    self._homes[node] = home
-                    self._present.add(node)
-                    self._gone.pop(node, None)
+                    self.peers.arrive(node, home)
             case Gone(node):
-                self._present.discard(node)
-                self._forget_later(node)
+                self.peers.leave(node)
+                self._forget()
             case Watch(nodes):
                 self._watched = nodes
                 self.host.watch(nodes, patience=self.place.patience)
@@ -332,14 +317,16 @@ class SpaceNode:
         """Tell what data is on this host, whoever has written it."""
         assert isinstance(question, Inventory)
         self.trouble.look()
-        names = {*question.resources, *self.store.names()}
-        found = {name: self.resource(name).inventory() for name in sorted(names)}
+        until = time.monotonic() + self.place.patience / 4
+        here = when_files_can_be_opened(self.store.names, until=until)
+        names = {*question.resources, *(self.resources if here is None else here)}
+        found = {name: self.resource(name).inventory(until=until) for name in sorted(names)}
         return {name: data for name, data in found.items() if data}
 
     def lost(self, peer: NodeId, why: str) -> None:
         """Hear that a process is not to be reached; of one on this host it can be told for certain whether it lives."""
         del why
-        home, roll = self._homes.get(peer), self._roll
+        home, roll = self.home_of(peer), self._roll
         if home is not None and roll is not None and home.host == self._here:
             if roll.is_dead(peer):
                 self.host.request(Died(peer, is_certain=True))
@@ -348,25 +335,14 @@ class SpaceNode:
         else:
             self.host.request(Died(peer, is_certain=False))
 
-    def _forget_later(self, node: NodeId) -> None:
-        """Have nothing to do with who has left, but not at once: what it said last may still be on its way.
-
-        A repair may count on it again as long as it is there; what is forgotten never comes back.
-        """
-        now = time.monotonic()
-        self._gone[node] = now
-        for one, since in list(self._gone.items()):
-            home = self._homes.get(one)
-            if home is not None and home.host == self._here:
-                is_away = since < now - _GONE_SECONDS and self._roll is not None and self._roll.is_dead(one)
-            else:
-                is_away = since < now - _GONE_ELSEWHERE_SECONDS
-            if is_away:
-                del self._gone[one]
-                self.host.forget(one)
+    def _forget(self) -> None:
+        """Have nothing to do any more with those that have long left."""
+        roll = self._roll
+        for node in self.peers.forgotten(self._here, lambda one: roll is not None and roll.is_dead(one)):
+            self.host.forget(node)
 
     def _find(self, node: NodeId) -> Address | None:
-        home = self._homes.get(node)
+        home = self.home_of(node)
         return None if home is None else address_from_text(home.address)
 
     def _on_end(self, fault: BaseException | None) -> None:

@@ -351,9 +351,9 @@ class Resource:
                 time.sleep(pause)
                 pause = min(2 * pause, _PAUSE_SECONDS_MAX)
 
-    def inventory(self) -> tuple[Data, ...]:
-        """Tell what data there is on this host."""
-        return self.keeping.inventory()
+    def inventory(self, *, until: float) -> tuple[Data, ...]:
+        """Tell what data there is on this host; wait until some moment if no files can be opened."""
+        return self.keeping.inventory(until=until)
 
     def fail(self, fault: SolventError) -> list[tuple[Cycle, Access]]:
         """Let everything be over, since the process takes no part in the space any more; give what was held.

@@ -11,7 +11,7 @@ import pytest
 from solvent.errors import Misuse
 from solvent.live.data.arrays import resized_form, told_by
 from solvent.live.data.card import Sheet
-from solvent.running.spaces.contents import contents_from, shape_of_part
+from solvent.running.spaces.contents import NOTHING, contents_from, shape_of_part, with_copies
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -124,3 +124,11 @@ def test_a_part_of_an_array_has_rows_or_entries() -> None:
     with pytest.raises(Misuse) as caught:
         shape_of_part((10, 4), 8, 4, 16)
     assert caught.value.code == "S102"
+
+
+@pytest.mark.parametrize("given", [1, 0, None, "no"])
+def test_whether_the_last_version_is_kept_is_yes_or_no(given: object) -> None:
+    """What is neither is refused before anybody shares it."""
+    with pytest.raises(Misuse) as caught:
+        with_copies(NOTHING, 1, keep_last=given)
+    assert (caught.value.code, "True or False" in caught.value.hint) == ("S102", True)
