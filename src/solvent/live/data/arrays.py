@@ -23,7 +23,7 @@ def array_of(view: memoryview, form: str, dtype: Any, shape: Any) -> Any:
         shape = told if shape is None else shape
     try:
         kind = np.dtype(dtype)
-    except TypeError as error:
+    except (TypeError, ValueError, LookupError, SyntaxError, OverflowError) as error:
         raise Misuse("D104", f"{dtype!r} is no type of arrays: {error}") from error
     if kind.hasobject:
         raise Misuse("D104", "arrays of Python objects cannot be shared: other processes do not have the objects")
@@ -32,7 +32,9 @@ def array_of(view: memoryview, form: str, dtype: Any, shape: Any) -> Any:
     lengths = (shape,) if isinstance(shape, int) else tuple(shape)
     needed = math.prod(lengths) * kind.itemsize
     if needed != len(view):
-        raise Misuse("D104", f"{len(view)} bytes are no {kind.str} array of shape {lengths}, which has {needed}")
+        hint = "say what they are, or use the view; a change of the size gives whole rows, or no array"
+        message = f"{len(view)} bytes are no {kind.str} array of shape {lengths}, which has {needed}"
+        raise Misuse("D104", message, hint=hint)
     return np.ndarray(lengths, kind, view)
 
 

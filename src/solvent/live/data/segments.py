@@ -21,6 +21,16 @@ from solvent.live.data.region import Region
 
 def make(folder: Path, stem: str, sheet: Sheet, *, size: int | None) -> None:
     """Make the files of a resource; without a size, it is as long as the user's file."""
+    try:
+        _make(folder, stem, sheet, size=size)
+    except OSError as error:
+        if not sheet.path:
+            raise
+        # Not all that has a path can be mapped, or be given a length.
+        raise DataProblem("D213", f"the file `{sheet.path}` cannot be used: {error.strerror or error}") from error
+
+
+def _make(folder: Path, stem: str, sheet: Sheet, *, size: int | None) -> None:
     for left in folder.glob(f"{stem}.*"):
         left.unlink()
     own = folder / f"{stem}.data"

@@ -38,7 +38,7 @@ from solvent.live.data.segments import make, names_in, opened
 from solvent.live.data.server import Server
 from solvent.live.data.where import Where
 from solvent.live.data.wire import NAME_CHARACTERS_MAX, Offer
-from solvent.live.data.writing import FORM_CHARACTERS_MAX
+from solvent.live.data.writing import BYTES_MAX, FORM_CHARACTERS_MAX
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 
     from solvent.live.addresses import Address
 
-BYTES_MAX = 1 << 36
 _PATH_CHARACTERS_MAX = 2000
 _DEFAULT = Options()
 

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from solvent.live.data.memory import Memory
 
 FORM_CHARACTERS_MAX = 400
+BYTES_MAX = 1 << 36
+"""How many bytes a resource may have."""
 
 
 class Taken(NamedTuple):
@@ -121,8 +123,8 @@ class Writing:
         self._go_on()
         if not self._is_whole:
             raise Misuse("D102", "only who writes all of a resource can change its size")
-        if size < 0:
-            raise Misuse("D102", f"{size} bytes is no size")
+        if not 0 <= size <= BYTES_MAX:
+            raise Misuse("D102", f"{size:,} bytes is no size: from 0 to {BYTES_MAX:,} are allowed")
         self._withdraw()
         self._begin()
         self._to_size(size)
@@ -247,4 +249,4 @@ class Writing:
         self._on_end(self._taken)
 
 
-__all__ = ["FORM_CHARACTERS_MAX", "Taken", "Writing", "give_room_back"]
+__all__ = ["BYTES_MAX", "FORM_CHARACTERS_MAX", "Taken", "Writing", "give_room_back"]

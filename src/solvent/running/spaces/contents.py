@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import operator
 import os
+import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -99,16 +100,24 @@ def contents_from(
     if size is not None and (initial is not None or array is not None):
         raise Misuse("S102", "a size is said twice: what is given has one")
     if file is not None:
-        try:
-            path = Path(file)
-        except TypeError:
-            raise Misuse("S102", f"{file!r} is no file") from None
-        return Contents(size=size, path=path.absolute())
+        return Contents(size=size, path=_path_from(file))
     if array is not None:
         return _of_array(array)
     if initial is not None:
         return _of_initial(initial)
     return Contents(size=size)
+
+
+def _path_from(file: str | PathLike[str]) -> Path:
+    """Read the path of a file; what it is called is told to others."""
+    try:
+        path = Path(file).absolute()
+        is_name = b"\0" not in str(path).encode()
+    except (TypeError, UnicodeEncodeError):
+        is_name = False
+    if not is_name:
+        raise Misuse("S102", f"{file!r} is no file")
+    return path
 
 
 def with_copies(contents: Contents, given: Any, *, keep_last: Any) -> Contents:
@@ -153,20 +162,22 @@ def _of_array(array: Any) -> Contents:
         raise Misuse("S102", f"{array!r} is no array", hint="give shape and type: `array=((100, 100), float)`")
     if any(length < 0 for length in shape):
         raise Misuse("S102", f"{shape} is no shape")
-    kind = _kind_of(dtype)
+    kind, within = _kind_of(dtype)
+    shape += within
     form = form_of(SimpleNamespace(dtype=kind, shape=shape))
     return Contents(size=kind.itemsize * math.prod(shape), dtype=kind, shape=shape, form=form)
 
 
-def _kind_of(dtype: Any) -> Any:
-    """Make sure that it is a type of arrays that can be shared."""
-    return array_of(memoryview(bytearray()), "", dtype, (0,)).dtype
+def _kind_of(dtype: Any) -> tuple[Any, tuple[int, ...]]:
+    """Make sure that it is a type of arrays that can be shared; give that of their entries, and what shape it adds."""
+    array = array_of(memoryview(bytearray()), "", dtype, (0,))
+    return array.dtype, array.shape[1:]
 
 
 def _of_initial(initial: Any) -> Contents:
     """Take bytes as they are, and an array as one."""
     try:
-        view = memoryview(initial)
+        view = _buffer_of(initial)
     except TypeError as error:
         hint = "give bytes, or an array"
         raise Misuse("S102", f"a `{type(initial).__name__}` cannot be handed over", hint=hint) from error
@@ -183,6 +194,17 @@ def _of_initial(initial: Any) -> Contents:
     if not view.c_contiguous:
         raise Misuse("S102", "what is given does not lie in one piece", hint="give `bytes(...)` of it")
     return Contents(size=view.nbytes, initial=_bytes_of(view))
+
+
+def _buffer_of(initial: Any) -> memoryview:
+    """Give its memory; of types that only NumPy knows, such as dates, the bytes."""
+    try:
+        return memoryview(initial)
+    except ValueError as error:
+        if not hasattr(initial, "dtype"):
+            raise TypeError from error
+        _kind_of(initial.dtype)
+        return memoryview(initial.copy(order="C").reshape(-1).view("u1"))
 
 
 def _bytes_of(view: memoryview) -> memoryview:
@@ -215,9 +237,10 @@ def seconds_from(timeout: Any) -> float | None:
     """Read and check how long to wait."""
     if timeout is None:
         return None
-    if not isinstance(timeout, (int, float)) or isinstance(timeout, bool) or math.isnan(timeout):
+    if not isinstance(timeout, (int, float)) or isinstance(timeout, bool) or timeout != timeout:  # noqa: PLR0124 - NaN
         raise Misuse("S102", f"{timeout!r} is no time to wait", hint="give seconds, or nothing to wait for ever")
-    return None if timeout == math.inf else max(0.0, timeout)
+    # What is more than any number of seconds is for ever, too.
+    return None if timeout > sys.float_info.max else max(0.0, timeout)
 
 
 __all__ = [

@@ -234,7 +234,11 @@ def space(
         folder=folder,
         keep=keep,
     )
-    return Opening(place, board_from(board))
+    try:
+        return Opening(place, board_from(board))
+    except TypeError:
+        hint = "give a folder, or True for the usual one"
+        raise Misuse("S101", f"{board!r} is no board", hint=hint) from None
 
 
 def described(node: SpaceNode) -> dict[str, Any]:

@@ -57,3 +57,11 @@ def test_a_file_is_made_where_there_is_none(tmp_path: Path) -> None:
     with pytest.raises(DataProblem) as caught:
         made(tmp_path, None, path=tmp_path / "none.bin")
     assert caught.value.code == "D213"
+
+
+@pytest.mark.parametrize("name", ["/dev/zero", "x" * 300])
+def test_what_cannot_be_the_file_of_a_resource_is_told(tmp_path: Path, name: str) -> None:
+    """Not everything that has a path can be given a length, and not every path can be had."""
+    with pytest.raises(DataProblem) as caught:
+        made(tmp_path, 100, path=tmp_path / name)
+    assert (caught.value.code, name in caught.value.message) == ("D213", True)

@@ -132,3 +132,13 @@ def test_what_cannot_be_said_to_be_under_way_is_not_given_to_be_written(
         other.read(0)
     writing.commit()
     assert bytes(other.read(1, offset=10, length=5)) == b"later"
+
+
+@pytest.mark.parametrize("size", [-1, 2**70])
+def test_what_is_no_size_is_refused_before_anything_is_changed(tmp_path: Path, size: int) -> None:
+    """The bytes are still there."""
+    region = made(tmp_path, 5)
+    with region.write(1) as writing:
+        with pytest.raises(Misuse) as caught:
+            writing.resize(size)
+        assert (caught.value.code, len(writing.view)) == ("D102", 5)

@@ -11,7 +11,7 @@ import pytest
 from solvent.errors import Misuse
 from solvent.live.data.arrays import resized_form, told_by
 from solvent.live.data.card import Sheet
-from solvent.running.spaces.contents import NOTHING, contents_from, shape_of_part, with_copies
+from solvent.running.spaces.contents import NOTHING, contents_from, seconds_from, shape_of_part, with_copies
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,6 +42,27 @@ def test_arrays_are_said_by_shape_and_type_or_by_one() -> None:
     assert _read(array=(np.int32(3), float)).size == _read(size=np.int64(24)).size == 24
 
 
+def test_entries_that_have_a_shape_add_it_to_that_of_the_array() -> None:
+    """As NumPy does it: three pairs are an array of three times two."""
+    given = _read(array=((3,), np.dtype(("f8", (2,)))))
+    assert (given.size, given.shape, given.form) == (48, (3, 2), "numpy <f8 3,2")
+
+
+@pytest.mark.parametrize("array", [np.array(["2020-01-01", "1970-01-01"], "M8[s]"), np.array(5, "m8[ms]")])
+def test_dates_and_spans_of_time_are_handed_over_like_numbers(array: Any) -> None:
+    """Python's own buffers do not know them, NumPy does."""
+    given = _read(initial=array)
+    assert (bytes(given.initial), given.shape, given.dtype) == (array.tobytes(), array.shape, array.dtype)
+
+
+@pytest.mark.parametrize(
+    "given, seconds", [(None, None), (10**400, None), (float("inf"), None), (-(10**400), 0.0), (2, 2.0)]
+)
+def test_more_seconds_than_there_are_numbers_are_for_ever(given: Any, seconds: float | None) -> None:
+    """However large a number is, it is a time to wait."""
+    assert seconds_from(given) == seconds
+
+
 def test_a_file_need_not_say_its_size(tmp_path: Path) -> None:
     """The data of a file is what is in it."""
     given = _read(file=tmp_path / "x")
@@ -57,6 +78,9 @@ def test_nothing_said_makes_nothing() -> None:
     "given, code",
     [
         ({"size": -1}, "S102"),
+        ({"file": "a\0b"}, "S102"),
+        ({"file": "\udc80", "size": 3}, "S102"),
+        ({"array": ((3,), {"names": ["a"], "formats": []})}, "D104"),
         ({"size": True}, "S102"),
         ({"size": 4, "initial": b"abc"}, "S102"),
         ({"initial": b"abc", "array": (3, "f8")}, "S102"),

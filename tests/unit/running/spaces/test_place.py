@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import solvent
 from solvent.errors import SolventError
 from solvent.running.spaces.place import place_from
 
@@ -52,3 +53,10 @@ def test_what_cannot_be_is_refused(given: dict[str, Any], code: str) -> None:
     with pytest.raises(SolventError) as caught:
         _read(**given)
     assert caught.value.code == code
+
+
+def test_a_board_is_a_folder() -> None:
+    """What is none is refused before the space is entered."""
+    with pytest.raises(SolventError) as caught:
+        solvent.space("run", board=5)  # type: ignore[arg-type]
+    assert caught.value.code == "S101"
