@@ -83,12 +83,22 @@ def test_what_happened_is_told_as_json(capsys: pytest.CaptureFixture[str]) -> No
     assert told["kills"] == {}
 
 
+def test_kills_that_were_not_made_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """Two processes that stay cannot both be killed, and are done before fifty deaths are."""
+    words = ["serve", "handover", "--processes", "2", "--cycles", "2", "--kills", "50"]
+    assert main([*words, "--format", "json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["kills_missed"] == 50 - sum(told["kills"].values()) > 0
+    assert main(words) == 0
+    assert re.search(r"killed    \d+ of 50\b.*\n.*more could be killed: give more", capsys.readouterr().out)
+
+
 def test_what_is_wrong_is_told_with_exit_code_1(capsys: pytest.CaptureFixture[str]) -> None:
     """Processes that do not get on in time are stopped, and that is told."""
-    assert main(["serve", "handover", "--processes", "2", "--cycles", "1000", "--stall", "0"]) == 1
+    assert main(["serve", "handover", "--processes", "2", "--cycles", "1000", "--stall", "0.001"]) == 1
     shown = capsys.readouterr()
     assert "counter   not seen of 2000" in shown.out
-    assert shown.err.startswith("wrong: process 0 does not get on for 0 s")
+    assert shown.err.startswith("wrong: process 0 does not get on for 0.001 s")
 
 
 @pytest.mark.parametrize(
@@ -96,6 +106,8 @@ def test_what_is_wrong_is_told_with_exit_code_1(capsys: pytest.CaptureFixture[st
     [
         (["--processes", "3", "--hosts", "2", "--kills", "1"], "error[P352]: 3 processes are too few: 4 must stay"),
         (["--journal", "/dev/null"], "error[P353]: /dev/null cannot be used: File exists"),
+        (["--patience", "0"], "error[P352]: `--patience 0` leaves nobody any time"),
+        (["--stall", "0"], "error[P352]: `--stall 0` leaves nobody any time"),
         (["--leaving", "2"], "`2` is not a number from 0 to 1"),
     ],
 )

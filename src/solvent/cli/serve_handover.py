@@ -99,7 +99,8 @@ def _part(text: str) -> float:
 def _weather(options: Namespace) -> Weather:
     import random
 
-    from solvent.cli.handover_weather import Weather
+    from solvent.cli.handover_weather import STALL_MIN, Weather
+    from solvent.running.spaces.place import PATIENCE_MIN
 
     weather = Weather(
         processes=options.processes,
@@ -119,6 +120,11 @@ def _weather(options: Namespace) -> Weather:
         hint = "who stays keeps its host's data: one process of each host, or two where any are killed"
         message = f"{weather.processes} processes are too few: {weather.stayers} must stay"
         raise Misuse("P352", message, hint=hint)
+    for option, given, least in (("patience", weather.patience, PATIENCE_MIN), ("stall", weather.stall, STALL_MIN)):
+        if given < least:
+            raise Misuse(
+                "P352", f"`--{option} {given:g}` leaves nobody any time", hint=f"give at least {least:g} seconds"
+            )
     return weather
 
 
@@ -172,11 +178,20 @@ def _print(weather: Weather, tally: Tally) -> None:
     write(f"  counter   {tally.counter if tally.counter is not None else 'not seen'} of {cycles}")
     joined = _mean(tally.joined) * 1000
     write(f"  joined    {tally.joins:,} times, in {joined:.1f} ms on average; left {tally.leaves:,} times")
-    write(f"  killed    {tally.killed:,}{_in_words(tally.kills)}; {tally.starts:,} processes in all")
+    missed = _missed(weather, tally)
+    killed = f"{tally.killed:,} of {weather.kills:,}" if missed else f"{tally.killed:,}"
+    write(f"  killed    {killed}{_in_words(tally.kills)}; {tally.starts:,} processes in all")
+    if missed:
+        write(f"            all had done their work before {missed:,} more could be killed: give more `--cycles`")
     if tally.expelled:
         write(f"  expelled  {tally.expelled:,}, taken for dead since they were silent")
     waited = _mean(tally.waited) * 1000
     write(f"  waited    {waited:.1f} ms for each cycle on average, {max(tally.waited, default=0.0):.2f} s at most")
+
+
+def _missed(weather: Weather, tally: Tally) -> int:
+    """Tell how many were to be killed and were not."""
+    return max(0, weather.kills - tally.killed)
 
 
 def _in_words(kills: dict[str, int]) -> str:
@@ -205,6 +220,7 @@ def _as_json(weather: Weather, tally: Tally) -> dict[str, Any]:
         "leaves": tally.leaves,
         "starts": tally.starts,
         "kills": tally.kills,
+        "kills_missed": _missed(weather, tally),
         "expelled": tally.expelled,
         "join_seconds": round(_mean(tally.joined), 6),
         "wait_seconds": round(_mean(tally.waited), 6),
