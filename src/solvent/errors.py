@@ -13,6 +13,7 @@
     ├── SpaceProblem          S2xx  no part is taken in a space       exit code 1
     │   └── Outvoted            S207  too few of its processes answer
     ├── SpaceError            E4xx  what must survive is not kept     exit code 2, or 1 where all was well before
+    │   ├── NoSpace             E401  there is none, and none was to be made
     │   └── Conflict            E410  somebody else was there first
     ├── RecordProblem         R4xx  a run's record is of no use       exit code 1, or 2 where none is there
     ├── AgentProblem          A1xx  agents cannot run, or be started  exit code 2
@@ -145,6 +146,13 @@ class SpaceError(SolventError):
         self.is_lasting = is_lasting or code in self._LASTING
         # What was asked for was right, and could not be done.
         self.exit_code = 1 if code in self._LATE else 2
+
+
+class NoSpace(SpaceError):
+    """There is no space where somebody has looked for one; none was made."""
+
+    def __init__(self, message: str, *, hint: str) -> None:
+        super().__init__("E401", message, hint=hint)
 
 
 class Conflict(SpaceError):

@@ -136,8 +136,11 @@ class Command:
 
 def agents_of(folder: Path, space: str = "runs.db") -> list[dict[str, Any]]:
     """Give the agents that are alive."""
-    found = solvent("agents", "list", "--space", space, "--format", "json", cwd=folder).json
-    return [one for one in found["agents"] if one["alive"]]
+    result = solvent("agents", "list", "--space", space, "--format", "json", cwd=folder)
+    if "there is no file" in result.err:
+        # The first of them makes the space.
+        return []
+    return [one for one in result.json["agents"] if one["alive"]]
 
 
 def kill_agents(folder: Path, space: str = "runs.db") -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from solvent.live.space import open_space
 from tests.cli.agent_processes import DONE, calls, put_flow
 from tests.cli.command import Result, environment, solvent
 
@@ -106,6 +107,7 @@ def test_a_wrong_file_of_hosts_is_told_with_its_place(hosts: str, said: str, tmp
 
 def test_an_agent_that_is_not_there_cannot_be_ended(tmp_path: Path) -> None:
     """To end nobody is an error."""
+    open_space(str(tmp_path / "runs.db")).close()
     result = solvent("agents", "down", "--agent", "nope", "--space", "runs.db", cwd=tmp_path)
     assert (result.code, "there is no agent `nope`" in result.err) == (2, True), result.err
 

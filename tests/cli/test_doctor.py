@@ -122,14 +122,16 @@ def test_a_server_that_is_not_there() -> None:
 
 
 def test_a_server_that_serves(tmp_path: Path) -> None:
-    """Of a server that is there it is told that the space in it can be read and written."""
+    """Of a server that is there it is told whether it has the space, and that this can be read and written."""
     server = Server(Plan(folder=tmp_path, port=0))
     server.start()
     try:
+        before = _space(server.url, 0)
+        open_space(server.url).close()
         found = _space(server.url, 0)
     finally:
         server.stop()
-    assert found["state"] == "there"
+    assert (before["state"], found["state"]) == ("missing", "there")
     assert "readable and writable, on servers, format 1" in found["says"]
 
 

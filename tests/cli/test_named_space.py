@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import pytest
 
+from solvent.errors import NoSpace
+from solvent.live.space import open_space
 from tests.cli.agent_processes import Command, agents_of, calls, put_flow, until
 from tests.cli.command import MAX, solvent
+from tests.live.space_servers import served
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -82,3 +86,34 @@ def test_hints_name_the_space(tmp_path: Path) -> None:
         result = solvent("resume", "em1", "--space", "d.db", cwd=tmp_path)
         assert "`solvent cancel em1 --space d.db`" in result.err
         assert solvent("cancel", "em1", "--space", "d.db", cwd=tmp_path).out == "em1: cancelled\n"
+
+
+def test_agents_are_listed_by_the_file_that_started_them(tmp_path: Path) -> None:
+    """Who has the space in the file of hosts only need not say it again."""
+    hosts = f"space: {tmp_path / 'runs.db'}\nservices: [flow.yaml]\nhosts: [{{address: here}}]\n"
+    (tmp_path / "hosts.yaml").write_text(hosts, encoding="utf-8")
+    put_flow(tmp_path)
+    solvent("submit", "flow.yaml", "--space", "runs.db", cwd=tmp_path)
+    result = solvent("agents", "list", "hosts.yaml", cwd=tmp_path)
+    assert (result.code, result.out) == (0, "no agents are there\n")
+
+
+def looking(url: str) -> list[tuple[str, ...]]:
+    """Give commands that only look."""
+    of_runs = [(one, "r") for one in ("status", "logs", "replay", "resume", "cancel", "timeline", "top")]
+    others = ("status",), ("resume",), ("agents", "list"), ("agents", "down", "--all"), ("run", "--attach", "r")
+    return [(*words, "--space", url) for words in (*of_runs, *others)]
+
+
+@pytest.mark.parametrize("kind", ["file", "server"])
+def test_who_only_looks_makes_no_space(tmp_path: Path, kind: str) -> None:
+    """A space that is misspelt is said not to be there, and is not there afterwards either."""
+    with served() if kind == "server" else nullcontext() as server:
+        url = f"{server}/misspelt" if server else str(tmp_path / "misspelt.db")
+        said = f"there is no space `misspelt` at {url}" if server else f"there is no file {url}"
+        for words in looking(url):
+            result = solvent(*words, cwd=tmp_path)
+            assert (result.code, result.out, said in result.err) == (2, "", True), (words, result.err)
+        assert solvent("doctor", "--space", url, "--format", "json", cwd=tmp_path).code == 0
+        with pytest.raises(NoSpace):
+            open_space(url, is_made=False)

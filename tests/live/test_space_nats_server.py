@@ -289,3 +289,16 @@ def test_ten_thousand_records_are_read_fast(one: Server) -> None:
         assert seen == 10_000
         # Ten thousand questions would be slow on any machine.
         assert space._link._numbers - asked < 40  # type: ignore[attr-defined]
+
+
+def test_a_server_that_has_lost_its_folder_is_told(tmp_path: Path) -> None:
+    """Whoever has the space open hears that it is gone for good, and what to do; no other space is made instead."""
+    with Server(Plan(folder=tmp_path / "a")) as first, open_space(first.url) as space:
+        space.put("gone/key", b"")
+        first.stop()
+        with Server(Plan(folder=tmp_path / "b", port=first.plan.port)):
+            with pytest.raises(SpaceError, match="the space is gone") as caught:
+                space.get("gone/key")
+            error = caught.value
+            assert (error.code, error.exit_code, error.is_lasting) == ("E409", 1, True)
+            assert "the folder that it had" in error.hint

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _WAIT_SECONDS = 30.0
 _LOOK_SECONDS = 0.2
-_EXAMPLE = "solvent agents up hosts.yaml\n  solvent agents list\n  solvent agents down hosts.yaml"
+_EXAMPLE = "solvent agents up hosts.yaml\n  solvent agents list hosts.yaml\n  solvent agents down hosts.yaml"
 _WHAT = {
     "up": "Start agents on the hosts of a file, over SSH, and wait until they are there.",
     "down": "Ask agents to end: those of the hosts of a file, those named, or all; others go on with their tasks.",
@@ -126,7 +126,7 @@ def _down(options: Namespace) -> int:
 
     hosts = read_hosts(options.file) if options.file else None
     labels = tuple(f"{host.label}-" for host in hosts.hosts) if hosts is not None else ()
-    with open_space(_url(options, "" if hosts is None else hosts.space)) as space:
+    with open_space(_url(options, "" if hosts is None else hosts.space), is_made=False) as space:
         there = see_agents(space, part=SURE_PART_OF_TTL)
         unknown = set(options.agent) - {one.name for one in there}
         if unknown:
@@ -175,15 +175,18 @@ def _forget(space: Space, name: str) -> None:
 
 
 def _list_options(parser: ArgumentParser, arguments: list[str]) -> Namespace:
+    parser.add_argument("file", nargs="?", metavar="HOSTS.yaml", help="the file that says where runs are")
     _add_space(parser)
     return parser.parse_args(arguments)
 
 
 def _list(options: Namespace) -> int:
     from solvent.live.space import open_space
+    from solvent.running.agents.hosts import read_hosts
     from solvent.running.agents.presence import see_agents
 
-    with open_space(_url(options, "")) as space:
+    where = read_hosts(options.file).space if options.file else ""
+    with open_space(_url(options, where), is_made=False) as space:
         found = see_agents(space)
     if options.format == "json":
         write_json({"agents": [agent_as_json(one) for one in found]})

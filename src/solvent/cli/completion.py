@@ -47,14 +47,9 @@ def _print_runs(arguments: list[str]) -> int:
 
 
 def _names(place: str) -> list[str]:
-    import os
-
     from solvent.live.space import open_space
 
-    file = place.removeprefix("sqlite://")
-    if "://" not in file and not os.path.exists(file):  # noqa: PTH110
-        return []
-    with open_space(place, patience=_PATIENCE_S) as space:
+    with open_space(place, patience=_PATIENCE_S, is_made=False) as space:
         # Runs of one process have a key of their own, those of agents a plan.
         found = {key.split("/")[1] for key in space.keys("runs/") if key.count("/") == 1 or key.endswith("/plan")}
     return sorted(found)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from solvent.cli.recording import FILE, FOLDER, NOWHERE, absolute
 from solvent.cli.secrecy import VARIABLE, shown
-from solvent.errors import SolventError
+from solvent.errors import NoSpace, SolventError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -112,6 +112,8 @@ def look_at_space(given: str) -> Finding:
     place = absolute(given or f"{FOLDER}/{FILE}")
     try:
         return _opened(place, is_named=bool(given))
+    except NoSpace as error:
+        return Finding("space", "space", "missing", shown(f"{error.message}; the first run makes it"))
     except SolventError as error:
         said = shown(f"{place}: error[{error.code}]: {error.message}")
         return Finding("space", "space", "broken", said, shown(error.hint))
@@ -130,7 +132,7 @@ def _opened(place: str, *, is_named: bool) -> Finding:
             if is_named:
                 check_place(path)
             return Finding("space", "space", "missing", f"{path} is not there yet; the first run makes it")
-    with open_space(place, patience=_PATIENCE_S) as space:
+    with open_space(place, patience=_PATIENCE_S, is_made=False) as space:
         space.put(_KEY, b"")
         space.delete(_KEY)
         how = f"a file, format {FORMAT}"

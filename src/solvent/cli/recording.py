@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.cli.render import complain, counted, write
 from solvent.cli.secrecy import VARIABLE, redacted
-from solvent.errors import Misuse, RecordProblem, SolventError, SpaceError
+from solvent.errors import Misuse, NoSpace, RecordProblem, SolventError, SpaceError
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -131,12 +131,10 @@ def open_records(options: Namespace) -> Iterator[Space]:
 def _opened(options: Namespace) -> Space:
     from solvent.live.space import open_space
 
-    place = place_of(options)
-    file = place.removeprefix("sqlite://")
-    if "://" not in file and not os.path.exists(file):  # noqa: PTH110
-        hint = "go to the folder in which the workflow was run, or say where it is: --space FILE"
-        raise RecordProblem("R401", f"no runs are recorded here: there is no file {file}", hint=hint)
-    return open_space(place)
+    try:
+        return open_space(place_of(options), is_made=False)
+    except NoSpace as error:
+        raise RecordProblem("R401", f"no runs are recorded here: {error.message}", hint=error.hint) from None
 
 
 def url_of(options: Namespace) -> str:

@@ -55,7 +55,7 @@ def _nodes(options: Namespace) -> Nodes:
         return AskedNodes(_folder(options.run))
     from solvent.live.space import open_space
 
-    return SharedNodes(open_space(options.space), options.run)
+    return SharedNodes(open_space(options.space, is_made=False), options.run)
 
 
 def _folder(given: str | None) -> Path:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-import os
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from solvent.errors import NoSpace
 from solvent.live.space import open_space
 from solvent.running.boards import usual_folder
 
@@ -57,13 +58,11 @@ class Site:
         return self.has_control and hmac.compare_digest(secret.encode(), self._secret.encode())
 
     def space(self) -> Space | None:
-        """Give the space; nothing while its file is not there, since looking at runs makes none."""
+        """Give the space; nothing while it is not there, since looking at runs makes none."""
         with self._opening:
             if self._space is None:
-                file = self.url.removeprefix("sqlite://")
-                if "://" not in file and not os.path.exists(file):  # noqa: PTH110
-                    return None
-                self._space = open_space(self.url)
+                with suppress(NoSpace):
+                    self._space = open_space(self.url, is_made=False)
             return self._space
 
     def at_end(self, ending: Callable[[], None]) -> None:

@@ -23,7 +23,8 @@ def open_space(url: str, **options: Any) -> Space:
 
     `path/to/file.db` and `sqlite:///path/to/file.db` are files, made when they are not there; `nats://host:port`, or
     `tls://`, are servers, several of them joined by commas. Options of all: `is_durable`, `record_bytes_max`,
-    `blob_bytes_max`, `patience` (seconds to wait for others, or for a server that is away); more see the back ends.
+    `blob_bytes_max`, `patience` (seconds to wait for others, or for a server that is away), `is_made` (no: one that is
+    not there is `NoSpace`, for who only looks); more see the back ends.
     """
     return opener_of(url)(url, **options)
 

@@ -60,8 +60,9 @@ def open_nats(
     record_bytes_max: int | None = None,
     blob_bytes_max: int = BLOB_BYTES_MAX,
     patience: float = PATIENCE_S,
+    is_made: bool = True,
 ) -> Space:
-    """Open a space on NATS servers; it is made when it is not there.
+    """Open a space on NATS servers; it is made when it is not there, or `NoSpace`.
 
     `patience` is how many seconds an operation may wait for a server to come back. `is_durable` says that the servers
     answer when it is on disk; nothing here can make them do so.
@@ -81,7 +82,7 @@ def open_nats(
     link.open()
     said = address.is_durable if is_durable is None else is_durable
     try:
-        streams = link.run(open_streams(link, address, subjects, is_durable=said))
+        streams = link.run(open_streams(link, address, subjects, is_durable=said, is_made=is_made))
     except BaseException:
         link.close()
         raise

@@ -14,6 +14,7 @@ WRONG_LAST = frozenset({10071, 10164})
 NO_MESSAGE = 10037
 DUPLICATE_IN_BATCH = 10201
 NOT_ENABLED = 10076
+_NO_STREAM = 10059
 _AGAIN = frozenset({10158, 10176, 10210, 10211})
 """Codes that say: come again (an id that is under way, a batch that was torn or is one too many)."""
 _NO_ROOM = frozenset({10023, 10028, 10047, 10077, 10110, 10122})
@@ -43,6 +44,11 @@ def problem(error: ApiError) -> SpaceError:
     if error.err_code in (10039, NOT_ENABLED):
         hint = "add `jetstream {}` to its configuration, or start it by `solvent space serve`"
         return SpaceError("E401", "the server keeps nothing: JetStream is not enabled", hint=hint)
+    if error.err_code == _NO_STREAM:
+        # Whoever asks has opened the space, and so it was there.
+        said = "the space is gone: the server does not have it any more, or was started with another folder"
+        hint = "stop all that use it; start the server with the folder that it had, or begin with a new space"
+        return SpaceError("E409", said, hint=hint, is_lasting=True)
     return SpaceError("E401", f"the server refuses: {error.description or 'no reason given'} ({error.err_code})")
 
 

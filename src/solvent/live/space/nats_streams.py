@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from solvent.errors import SpaceError
+from solvent.errors import NoSpace, SpaceError
 from solvent.live.space.nats_problems import ApiError, problem
 from solvent.live.space.nats_stream import Pause, Stream
 
@@ -94,8 +94,10 @@ def _of(scope: str) -> str:
     return f"{subject}>" if not scope or scope[-1] == "/" else subject
 
 
-async def open_streams(link: Link, address: Address, subjects: Subjects, *, is_durable: bool | None) -> Streams:
-    """Make the streams, or find them; raise `SpaceError` for those that are not ours, or not as wanted."""
+async def open_streams(
+    link: Link, address: Address, subjects: Subjects, *, is_durable: bool | None, is_made: bool = True
+) -> Streams:
+    """Make the streams, or find them; raise `SpaceError` for those that are not ours, not as wanted, or not there."""
     space = address.name
     wanted = address.replicas or 1
     metadata = {_FORMAT_KEY: FORMAT, _DURABLE_KEY: "yes" if is_durable else "no"}
@@ -129,7 +131,7 @@ async def open_streams(link: Link, address: Address, subjects: Subjects, *, is_d
         "discard": "new",
         "allow_rollup_hdrs": True,
     }
-    found = [await _opened(link, {**common, **one}, address) for one in (records, keys, blobs)]
+    found = [await _opened(link, {**common, **one}, address, is_made=is_made) for one in (records, keys, blobs)]
     first = found[0]
     return Streams(
         Stream(link, f"{space}-records", replicas=found[0].num_replicas, name_of=subjects.log_of),
@@ -141,13 +143,16 @@ async def open_streams(link: Link, address: Address, subjects: Subjects, *, is_d
     )
 
 
-async def _opened(link: Link, config: dict[str, Any], address: Address) -> _Config:
+async def _opened(link: Link, config: dict[str, Any], address: Address, *, is_made: bool) -> _Config:
     """Find a stream, or make it."""
     pause = Pause(link)
     name = config["name"]
     while True:
         info = await _asked(link, f"$JS.API.STREAM.INFO.{name}", b"")
         if info.error is not None and info.error.code == 404:
+            if not is_made:
+                hint = "see that its name is right, nats://host:port/NAME; whoever runs something there makes it"
+                raise NoSpace(f"there is no space `{address.name}` at {address.shown}", hint=hint)
             info = await _asked(link, f"$JS.API.STREAM.CREATE.{name}", msgspec.json.encode(config))
         if info.config is not None:
             return _checked(info.config, name, address)

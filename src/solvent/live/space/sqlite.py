@@ -19,7 +19,7 @@ import math
 import threading
 from typing import TYPE_CHECKING
 
-from solvent.errors import Conflict, SpaceError
+from solvent.errors import Conflict, NoSpace, SpaceError
 from solvent.live.space.interface import (
     READ_MAX,
     Append,
@@ -70,8 +70,9 @@ def open_sqlite(
     patience: float = PATIENCE,
     record_bytes_max: int = RECORD_BYTES_MAX,
     blob_bytes_max: int = BLOB_BYTES_MAX,
+    is_made: bool = True,
 ) -> SqliteSpace:
-    """Open a space in a file, by its path or as `sqlite:///path`; it is made where it is not there.
+    """Open a space in a file, by its path or as `sqlite:///path`; it is made where it is not there, or `NoSpace`.
 
     Durable: what is acknowledged is on disk. Otherwise it survives the death of any process, and after a loss of power
     the last records may be missing. `patience`: how long to wait for others that write, in seconds.
@@ -80,7 +81,11 @@ def open_sqlite(
     if not (math.isfinite(patience) and patience > 0 and all(0 < limit <= most for limit, most in limits)):
         said = f"patience is more than 0, records are at most {RECORD_BYTES_MAX:,} bytes, blobs {BLOB_BYTES_MAX:,}"
         raise SpaceError("E401", "an option of the space cannot be", hint=said)
-    file = SqliteFile(path_from_url(url), is_durable=is_durable, patience=patience)
+    path = path_from_url(url)
+    if not is_made and not path.exists():
+        hint = "go to the folder in which the workflow was run, or say where it is: --space FILE"
+        raise NoSpace(f"there is no file {path}", hint=hint)
+    file = SqliteFile(path, is_durable=is_durable, patience=patience)
     return SqliteSpace(file, record_bytes_max=record_bytes_max, blob_bytes_max=blob_bytes_max)
 
 

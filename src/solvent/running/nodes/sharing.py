@@ -203,7 +203,7 @@ class _Waiting:
                         raise LimitReached("H502", message, hint="allow more: --seconds-max")
                     watch.wait(left)
                 except SpaceError as error:
-                    if error.code != "E409":
+                    if error.code != "E409" or error.is_lasting:
                         raise
                     # The members go on when they can; so does who waits for them.
                     self._tell(f"the space does not answer: {error.message}")
@@ -254,7 +254,7 @@ def share_out(
 
 def attach(run: str, manner: Manner, functions: Functions | None, *, spares: int = 0) -> SharedNodes:
     """Give a run that is in a space; with spares, one that has ended before it was inert goes on."""
-    with open_space(manner.url, is_durable=manner.is_durable) as space:
+    with open_space(manner.url, is_durable=manner.is_durable, is_made=False) as space:
         board = Board(space, run)
         record = board.record()
         if record.calls_python and functions is None:
