@@ -5,8 +5,11 @@ from __future__ import annotations
 import signal
 from typing import TYPE_CHECKING
 
+from solvent.cli.agent_runs import refuse_without_agents
+from solvent.running.agents.plans import end, submit
 from tests.cli.agent_processes import DONE, FLOW, Command, agents_of, calls, kill_agents, put_flow, until
 from tests.cli.command import solvent
+from tests.unit.running.agents.flows import adaptive, space_at
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,6 +58,14 @@ def test_the_launcher_may_be_killed(tmp_path: Path) -> None:
     assert (result.code, result.out) == (0, "sum: 17\n")
     assert calls(tmp_path) == DONE
     until(lambda: agents_of(tmp_path) == [], "agents do not end with their run")
+
+
+def test_a_run_that_ends_while_agents_are_looked_for_is_not_given_up(tmp_path: Path) -> None:
+    """Agents that end with their run leave nobody behind, and who was about to watch it is told how it ended."""
+    with space_at(tmp_path) as space:
+        submit(space, "r1", adaptive(), {})
+        end(space, "r1", "done")
+        refuse_without_agents(space, "r1")
 
 
 def test_all_agents_may_be_killed(tmp_path: Path) -> None:

@@ -226,9 +226,10 @@ def _report_of_journals(space: Space, run: str, plan: Plan, workflow: Workflow) 
 
 
 def refuse_without_agents(space: Space, run: str) -> None:
-    """Raise `AgentProblem` A104 if nobody is there who could go on with a run."""
+    """Raise `AgentProblem` A104 if nobody is there who could go on with a run that is not over."""
     until = time.monotonic() + START_SECONDS
-    while not any(one.is_alive for one in see_agents(space)):
+    # In this order: agents may have ended it meanwhile, and themselves with it.
+    while not any(one.is_alive for one in see_agents(space)) and ending_of(space, run) is None:
         # Those that were started just now need a moment.
         if time.monotonic() >= until:
             if problem := room_problem(space):
