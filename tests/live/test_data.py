@@ -169,6 +169,19 @@ def test_another_size_takes_the_place_of_the_old_one(place: Hosts) -> None:
         assert bytes(region.read(version)) == bytes([version]) * size
 
 
+def test_a_file_is_the_data_of_one_resource(place: Hosts, tmp_path: Path) -> None:
+    """By whatever name: two that wrote there would each lose what the other did. When it is removed, another may."""
+    (tmp_path / "file").write_bytes(b"abc")
+    (tmp_path / "link").symlink_to("file")
+    store = place.store("a")
+    store.create("one", path=tmp_path / "file")
+    with pytest.raises(Misuse, match="is that of `one` already") as caught:
+        store.create("two", path=tmp_path / "link")
+    assert (caught.value.code, store.names()) == ("D102", ["one"])
+    store.remove("one")
+    assert bytes(store.create("two", path=tmp_path / "link").read(0)) == b"abc"
+
+
 def test_arrays_and_files_are_handed_over(place: Hosts, tmp_path: Path) -> None:
     """An array arrives as an array; a file arrives as memory, or as a file where one is named."""
     numpy = pytest.importorskip("numpy")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -17,6 +18,9 @@ from solvent.live.data.card import Card, Sheet
 from solvent.live.data.extents import whole
 from solvent.live.data.memory import Memory
 from solvent.live.data.region import Region
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def make(folder: Path, stem: str, sheet: Sheet, *, size: int | None) -> None:
@@ -77,16 +81,32 @@ def opened(folder: Path, stem: str) -> Region | None:
 
 def names_in(folder: Path) -> list[str]:
     """Give the names of the resources that are there."""
-    names = []
+    return sorted(sheet.resource for sheet in _sheets(folder))
+
+
+def owner_of(folder: Path, path: str) -> str | None:
+    """Give the name of the resource whose data is in a file of the user's; none if there is none."""
+    return next((one.resource for one in _sheets(folder) if one.path and _is_same(one.path, path)), None)
+
+
+def _sheets(folder: Path) -> Iterator[Sheet]:
+    """Read the cards of all that is there, one after the other."""
     for path in folder.glob("*.card"):
         with suppress(FileNotFoundError, DataProblem):
             card = Card(path)
             try:
-                if card.is_finished() and not (sheet := card.sheet()).is_removed:
-                    names.append(sheet.resource)
+                sheet = card.sheet() if card.is_finished() else None
             finally:
                 card.close()
-    return sorted(names)
+            if sheet is not None and not sheet.is_removed:
+                yield sheet
 
 
-__all__ = ["make", "names_in", "opened"]
+def _is_same(one: str, other: str) -> bool:
+    try:
+        return Path(one).samefile(other)
+    except OSError:
+        return Path(one).resolve() == Path(other).resolve()
+
+
+__all__ = ["make", "names_in", "opened", "owner_of"]

@@ -34,7 +34,7 @@ from solvent.live.data.folder import Folder, sweep
 from solvent.live.data.kept import can_have
 from solvent.live.data.offering import give
 from solvent.live.data.region import Region, stretch_of
-from solvent.live.data.segments import make, names_in, opened
+from solvent.live.data.segments import make, names_in, opened, owner_of
 from solvent.live.data.server import Server
 from solvent.live.data.where import Where
 from solvent.live.data.wire import NAME_CHARACTERS_MAX, Offer
@@ -322,6 +322,11 @@ class Store:
             return region
 
     def _make(self, sheet: Sheet, size: int | None) -> Region:
+        owner = owner_of(self._folder.path, sheet.path) if sheet.path else None
+        if owner is not None:
+            # Each would write its own version over the other's.
+            hint = "a file is the data of one resource; say its name to share it"
+            raise Misuse("D102", f"the file `{sheet.path}` is that of `{owner}` already", hint=hint)
         make(self._folder.path, self._folder.stem(sheet.resource), sheet, size=size)
         region = self.region(sheet.resource)
         assert region is not None

@@ -76,6 +76,13 @@ class Estate(msgspec.Struct, frozen=True):
     resources: tuple[Resource, ...]
 
 
+_HINTS = {
+    "D211": "make room there, or have it in a file (`file:`) on a disk that has more",
+    "D213": "name a file that is there, or say how long it is to be (`size:`, or `shape:`): then it is made",
+}
+"""What those who write workflows can do about data that cannot be made."""
+
+
 class Lender:
     """The resources of one run."""
 
@@ -105,7 +112,7 @@ class Lender:
         except SolventError as problem:
             self.close()
             message = f"the resource `{resource.name}` cannot be made: {problem.message}"
-            raise WorkflowProblem("W163", message, hint=problem.hint) from problem
+            raise WorkflowProblem("W163", message, hint=_HINTS.get(problem.code, problem.hint)) from problem
         except BaseException:
             self.close()
             raise

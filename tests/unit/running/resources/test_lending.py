@@ -269,7 +269,7 @@ def test_resources_that_cannot_be_made(tmp_path: Path) -> None:
         assert caught.value.code == code
     with pytest.raises(WorkflowProblem) as caught:
         solvent.run_workflow(missing, folder=tmp_path)
-    assert caught.value.code == "W163"
+    assert (caught.value.code, "`size:`" in caught.value.hint) == ("W163", True)
 
 
 def test_arrays_need_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
