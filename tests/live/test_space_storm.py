@@ -17,7 +17,7 @@ from solvent.cli.handover_storm import Storm, storm_folder
 from solvent.cli.handover_weather import Tally, Weather
 from solvent.protocols.handover.vocabulary import Gone
 from solvent.protocols.machine import NodeId
-from solvent.running.spaces import node as node_module
+from solvent.running.spaces import peers
 from tests.live.space_processes import count, counted, scene, until
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def test_a_counter_is_right_though_whole_hosts_die(monkeypatch: pytest.MonkeyPat
 
 def test_who_is_about_to_go_and_is_counted_on_again_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
     """Others have been told that it goes, and it does not yet: it is forgotten when it is there no more."""
-    monkeypatch.setattr(node_module, "_GONE_SECONDS", 0.0)
+    monkeypatch.setattr(peers, "_GONE_SECONDS", 0.0)
     with scene() as place, place.space() as space, space.handle("m", size=8) as handle:
         with place.space() as goer:
             for _ in range(2):
