@@ -1,7 +1,7 @@
 # Solvent: everything a newcomer or a contributor runs.
 #
 # The virtual environment is made once, in `.venv`. Stamp files in it say what has been installed: `.runtime`
-# (the package alone, enough for `make run`), `.installed` (with the development tools), `.bench` and `.fuzz`.
+# (the package and its page, enough for `make run`), `.lab`, `.installed` (with the development tools), `.bench` and `.fuzz`.
 # A change of pyproject.toml makes them stale.
 
 PYTHON       ?= python3
@@ -17,6 +17,9 @@ unexport PYTHONDONTWRITEBYTECODE
 VENV := .venv
 BIN  := $(VENV)/bin
 PIP  := $(BIN)/python -m pip --disable-pip-version-check -q
+# Dependency groups (`--group`) came with pip 25.1; nothing is fetched where it is that new.
+PIP_WITH_GROUPS := $(PIP) install 'pip>=25.1' && $(PIP)
+EXTRAS := arrays,figures,http,nats,otel,web
 # A process that has nothing left to do takes half of what the busiest has; until then each has whole modules, which
 # share what they have set up.
 TEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
@@ -27,7 +30,7 @@ SITE := $(BIN)/python -m sphinx --conf-dir docs --doctree-dir build/pages --fail
 .DELETE_ON_ERROR:
 # Two pips at work in one environment would spoil it.
 .NOTPARALLEL:
-.PHONY: help run test check format gallery grammar messages options docs screenshots bench bench-workflow bench-records bench-patterns bench-protocols bench-handover bench-space bench-agents faults soak fuzz clean
+.PHONY: help run lab test check wheel format gallery grammar options docs screenshots bench bench-workflow bench-records bench-patterns bench-protocols bench-handover bench-store bench-agents faults soak fuzz clean
 
 help:  ## show this list
 	@grep -E '^[a-z]+:.*##' $(firstword $(MAKEFILE_LIST)) \
@@ -36,6 +39,9 @@ help:  ## show this list
 run: $(VENV)/.runtime  ## run a small workflow in which a step fails and another takes over
 	@$(BIN)/solvent show examples/workflows/first/morning.py
 	@$(BIN)/solvent run examples/workflows/first/morning.py
+
+lab: $(VENV)/.lab  ## install the lab: simulator, model checker and experiments (`solvent lab`)
+	@echo "The lab is installed: $(BIN)/solvent lab --help"
 
 test: $(VENV)/.installed  ## run all tests but the long ones
 	@$(TEST)
@@ -48,6 +54,9 @@ check: $(VENV)/.installed  ## lint, types, layers, and the documentation: its sn
 	@$(TEST) tests/repo
 	@$(SITE) --quiet
 
+wheel: $(VENV)/.installed  ## build the wheel, install it with each extra on two versions of Python, run a workflow
+	@$(BIN)/python -m tests.repo.wheel
+
 format: $(VENV)/.installed  ## put the sources into the common form
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
@@ -57,9 +66,6 @@ gallery: $(VENV)/.installed  ## make the pages and pictures of workflow patterns
 
 grammar: $(VENV)/.installed  ## make the grammar for editors anew
 	@$(BIN)/python -m tests.repo.grammar
-
-messages: $(VENV)/.installed  ## make the reference of messages anew
-	@$(BIN)/python -m tests.repo.messages
 
 options: $(VENV)/.installed  ## make the reference of commands and options anew
 	@$(BIN)/python -m tests.repo.options
@@ -98,10 +104,10 @@ bench-handover: $(VENV)/.installed  ## hand data and locks over; compare with ba
 	@$(BIN)/python -m bench.handover.locks
 	@$(BIN)/python -m bench.handover.workflow
 
-bench-space: $(VENV)/.installed  ## see what keeping records costs, on disk or not; compare with bare SQLite
-	@$(BIN)/python -m bench.space.appends
+bench-store: $(VENV)/.installed  ## see what keeping records costs, on disk or not; compare with bare SQLite
+	@$(BIN)/python -m bench.store.appends
 
-bench-agents: $(VENV)/.installed  ## run workflows by agents around a space; compare with Ray
+bench-agents: $(VENV)/.installed  ## run workflows by agents around a store; compare with Ray
 	@$(BIN)/python -m bench.agents.speed
 
 faults: $(VENV)/.installed  ## kill, stop and cut off agents and servers, and count what came of it
@@ -130,31 +136,36 @@ $(VENV)/.made:
 
 $(VENV)/.runtime: pyproject.toml | $(VENV)/.made
 	@echo "Installing Solvent into $(VENV) ..."
-	@$(PIP) install -e .
+	@$(PIP) install -e '.[web]'
 	@$(BIN)/python -m compileall -q src
 	@touch $@
 
-$(VENV)/.installed: pyproject.toml | $(VENV)/.made
+$(VENV)/.installed: pyproject.toml lab/pyproject.toml | $(VENV)/.made
 	@echo "Installing Solvent and its development tools into $(VENV) ..."
 	@# What is imported is compiled then, and most of the tools' files never are.
-	@$(PIP) install --no-compile -e '.[dev]'
-	@$(BIN)/python -m compileall -q src
+	@$(PIP_WITH_GROUPS) install --no-compile -e '.[$(EXTRAS)]' -e ./lab --group dev
+	@$(BIN)/python -m compileall -q src lab/src
 	@# What pytest makes of the tests before it runs them is kept; else each of the processes that share them makes all.
 	@for part in tests/unit '--ignore=tests/unit tests'; do \
 	  $(BIN)/python -m pytest --collect-only $$part >/dev/null 2>&1 & done; wait
 	@touch $(VENV)/.runtime $@
 
+$(VENV)/.lab: lab/pyproject.toml $(VENV)/.runtime
+	@echo "Installing the lab into $(VENV) ..."
+	@$(PIP) install -e './lab[figures]'
+	@touch $@
+
 $(VENV)/.peers: pyproject.toml $(VENV)/.installed
 	@echo "Installing the engines to compare with ..."
-	@$(PIP) install -e '.[peers]'
+	@$(PIP_WITH_GROUPS) install --group peers
 	@touch $@
 
 $(VENV)/.bench: pyproject.toml $(VENV)/.installed
 	@echo "Installing the engines to compare with ..."
-	@$(PIP) install -e '.[bench]'
+	@$(PIP_WITH_GROUPS) install --group bench
 	@touch $@
 
 $(VENV)/.fuzz: pyproject.toml $(VENV)/.installed
 	@echo "Installing the fuzzer ..."
-	@$(PIP) install -e '.[fuzz]'
+	@$(PIP_WITH_GROUPS) install --group fuzz
 	@touch $@

@@ -14,6 +14,7 @@ from rich.console import Console
 from bench.cell import Cell, Ending, Limits, measure
 from bench.extras import NAMES, measure_extra, verdicts_on_extras
 from bench.figures import Figures
+from bench.options import read_options
 from bench.problems import PROBLEMS, Order
 from bench.report import console_for_output, format_seconds, json_text, print_problem, print_verdicts
 from bench.systems import SYSTEMS
@@ -29,11 +30,10 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--extras", type=_names(NAMES), help="only these of memory, rules, startup")
     parser.add_argument("--sizes", type=_sizes, help="sizes n, separated by commas, for every program")
     parser.add_argument("--order", type=Order, choices=list(Order), default=Order.RANDOM, help="of max and sum")
-    parser.add_argument("--quick", action="store_true", help="small sizes only: a check, not a measurement")
-    parser.add_argument("--seconds-max", type=float, default=60.0, help="time limit of one cell (60)")
+    parser.add_argument("--max-seconds", type=float, default=60.0, help="time limit of one cell (60)")
     parser.add_argument("--format", choices=("table", "json"), default="table")
     parser.add_argument("--strict", action="store_true", help="exit with 2 when a demand is missed")
-    arguments = parser.parse_args()
+    arguments = read_options(parser)
     is_chosen = arguments.programs is not None or arguments.extras is not None
     if arguments.all or not is_chosen:
         arguments.programs, arguments.extras = (
@@ -50,7 +50,7 @@ def present_systems(names: list[str], console: Console) -> list[str]:
     present = []
     for name in names:
         absence = SYSTEMS[name].absence()
-        if absence:
+        if absence and name != "solvent":
             console.print(f"{SYSTEMS[name].title} is skipped: {absence}", markup=False)
         else:
             present.append(name)
@@ -62,8 +62,8 @@ def measure_problem(
 ) -> list[str]:
     """Fill the cells of one program; give what is wrong with the results."""
     problem = PROBLEMS[name]
-    limits = Limits(seconds_max=arguments.seconds_max, order=arguments.order)
-    sizes = arguments.sizes or (problem.quick if arguments.quick else problem.sizes)
+    limits = Limits(max_seconds=arguments.max_seconds, order=arguments.order, is_once=arguments.smallest)
+    sizes = arguments.sizes or ((problem.smallest,) if arguments.smallest else problem.sizes)
     wrong: list[str] = []
     late: set[str] = set()
     for size in sorted(sizes):
@@ -100,7 +100,7 @@ def main() -> int:
     is_table = arguments.format == "table"
     errors = Console(stderr=True, highlight=False)
     console = console_for_output() if is_table else errors
-    figures = Figures(seconds_max=arguments.seconds_max)
+    figures = Figures(max_seconds=arguments.max_seconds)
     systems = present_systems(arguments.systems, console)
     wrong: list[str] = []
     for name in arguments.programs:
@@ -108,7 +108,7 @@ def main() -> int:
         print_problem(console, figures, name, systems)
     extras: dict[str, dict[str, float]] = {}
     for name in arguments.extras if "solvent" in systems else []:
-        found = measure_extra(name)
+        found = measure_extra(name, is_smallest=arguments.smallest)
         if isinstance(found, str):
             wrong.append(f"{name}: {found}")
         else:

@@ -51,8 +51,10 @@ class Cell:
 class Limits:
     """What a cell may take."""
 
-    seconds_max: float
+    max_seconds: float
     order: Order = Order.RANDOM
+    is_once: bool = False
+    """Whether quick runs, too, are not repeated."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +142,7 @@ def measure(system: str, problem: str, size: int, limits: Limits) -> Cell:
         return Cell(system, problem, size, Ending.OUT_OF_TIME)
     if not times:
         return Cell(system, problem, size, Ending.FAILED, note=told.complaint)
-    if min(times) > limits.seconds_max:
+    if min(times) > limits.max_seconds:
         return Cell(system, problem, size, Ending.OUT_OF_TIME)
     (first,) = (message for message in told.messages if "digest" in message)
     return Cell(
@@ -157,7 +159,16 @@ def measure(system: str, problem: str, size: int, limits: Limits) -> Cell:
 
 def _run_worker(system: str, problem: str, size: int, limits: Limits) -> _Told:
     raise_stack_limit()
-    command = [sys.executable, "-m", "bench.worker", system, problem, str(size), limits.order]
+    command = [
+        sys.executable,
+        "-m",
+        "bench.worker",
+        system,
+        problem,
+        str(size),
+        limits.order,
+        str(int(not limits.is_once)),
+    ]
     with tempfile.TemporaryFile(mode="w+", encoding="utf-8") as complaints:
         process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=complaints, text=True, start_new_session=True
@@ -189,5 +200,5 @@ def _listen(process: subprocess.Popen[str], watch: _Watch, limits: Limits) -> li
             break
         # After a run the next one is prepared, which may take as long as loading.
         preparing = LOADING_SECONDS_MAX if "seconds" in message else ALLOWANCE_SECONDS
-        watch.set(limits.seconds_max + preparing)
+        watch.set(limits.max_seconds + preparing)
     return messages

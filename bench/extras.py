@@ -10,9 +10,10 @@ NAMES = ("memory", "rules", "startup")
 SECONDS_MAX = 600
 
 
-def measure_extra(name: str) -> dict[str, float] | str:
+def measure_extra(name: str, *, is_smallest: bool = False) -> dict[str, float] | str:
     """Run `bench.NAME`; give its figures, or what went wrong."""
     command = [sys.executable, "-m", f"bench.{name}", "--format", "json"]
+    command += ["--smallest"] if is_smallest else []
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS_MAX, check=False)
     except subprocess.TimeoutExpired:

@@ -10,7 +10,7 @@ from bench.cell import Cell, Ending
 class Figures:
     """All cells of a run, found by system, problem and size."""
 
-    seconds_max: float
+    max_seconds: float
     cells: dict[tuple[str, str, int], Cell] = field(default_factory=dict)
 
     def add(self, cell: Cell) -> None:
@@ -36,7 +36,7 @@ class Figures:
             return seconds
         cells = (self.cell(system, problem, tried) for tried in self.sizes(problem) if tried <= size)
         is_late = any(cell is not None and cell.ending is Ending.OUT_OF_TIME for cell in cells)
-        return self.seconds_max if is_late else None
+        return self.max_seconds if is_late else None
 
     def has_ended(self, system: str, problem: str, size: int) -> bool:
         """Tell whether the cell was measured."""

@@ -7,6 +7,7 @@ again when a rule that looks at all of them has found nothing to do; the worst f
     python -m bench.memory [--format json]
 """
 
+import argparse
 import importlib
 import json
 import os
@@ -16,6 +17,8 @@ import sys
 import tracemalloc
 from pathlib import Path
 from typing import Any
+
+from bench.options import read_options
 
 MOLECULES = 1_000_000
 # Below 257 Python shares integers: begin above, so that each molecule is an object of its own.
@@ -37,42 +40,47 @@ def traced_bytes() -> int:
     return tracemalloc.get_traced_memory()[0]
 
 
-def measure_here(kind: str) -> dict[str, float]:
+def measure_here(kind: str, count: int) -> dict[str, float]:
     """Fill a solution in this process; give the bytes for each molecule, before and after the run."""
     solvent: Any = importlib.import_module("solvent")
-    warm = solvent.parse(PROGRAM).solution()
+    warm = solvent.hocl.parse(PROGRAM).solution()
     warm.extend([FIRST])
-    solvent.run(warm)
-    solution = solvent.parse(PROGRAM).solution()
+    solvent.hocl.react(warm)
+    solution = solvent.hocl.parse(PROGRAM).solution()
     if kind == "traced":
         tracemalloc.start()
     used = traced_bytes if kind == "traced" else resident_bytes
     before = used()
-    solution.extend(range(FIRST, FIRST + MOLECULES))
+    solution.extend(range(FIRST, FIRST + count))
     filled = used()
-    solvent.run(solution)
+    solvent.hocl.react(solution)
     inert = used()
-    assert len(list(solution)) >= MOLECULES
-    return {f"{kind}_filled": (filled - before) / MOLECULES, f"{kind}_inert": (inert - before) / MOLECULES}
+    assert len(list(solution)) >= count
+    return {f"{kind}_filled": (filled - before) / count, f"{kind}_inert": (inert - before) / count}
 
 
-def measure() -> dict[str, float]:
+def measure(count: int) -> dict[str, float]:
     """Measure both ways, each in a fresh process."""
     figures: dict[str, float] = {}
     for kind in ("resident", "traced"):
-        command = [sys.executable, "-m", "bench.memory", "--here", kind]
+        command = [sys.executable, "-m", "bench.memory", "--here", kind, "--molecules", str(count)]
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
         figures |= json.loads(done.stdout)
     return {"bytes_each": max(figures.values()), **figures}
 
 
-def main(arguments: list[str]) -> None:
+def main() -> None:
     """Print the figures."""
-    if arguments[:1] == ["--here"]:
-        print(json.dumps(measure_here(arguments[1])))
+    parser = argparse.ArgumentParser(prog="python -m bench.memory", description=__doc__.splitlines()[0])
+    parser.add_argument("--molecules", type=int, default=MOLECULES)
+    parser.add_argument("--here", choices=("resident", "traced"), help="measure in this process, only this way")
+    parser.add_argument("--format", choices=("table", "json"), default="table")
+    options = read_options(parser, molecules=1_000)
+    if options.here:
+        print(json.dumps(measure_here(options.here, options.molecules)))
         return
-    figures = measure()
-    if "json" in arguments:
+    figures = measure(options.molecules)
+    if options.format == "json":
         print(json.dumps(figures))
     else:
         for name, value in figures.items():
@@ -80,4 +88,4 @@ def main(arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -43,7 +43,7 @@ class Problem:
     sizes: tuple[int, ...] = (1_000, 10_000, 100_000)
     judged: tuple[int, ...] = (10_000, 100_000)
     """The sizes at which Solvent must be faster than the others."""
-    quick: tuple[int, ...] = (300, 1_000)
+    smallest: int = 100
 
     @property
     def folder(self) -> Path:
@@ -144,7 +144,7 @@ PROBLEMS: dict[str, Problem] = {
             (("cell", 2),),
             sizes=(100, 316, 1_000),
             judged=(1_000,),
-            quick=(32, 100),
+            smallest=10,
         ),
         Problem("paths", "shortest paths over n edges", make_graph, (("dist", 2),)),
         Problem(

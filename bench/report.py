@@ -101,7 +101,7 @@ def _time(cell: Cell | None, figures: Figures) -> str:
             assert cell.seconds is not None
             return format_seconds(cell.seconds)
         case Ending.OUT_OF_TIME:
-            return f"> {figures.seconds_max:g} s"
+            return f"> {figures.max_seconds:g} s"
         case Ending.SKIPPED:
             return "skipped"
         case Ending.FAILED:

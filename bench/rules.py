@@ -5,11 +5,13 @@ Rule k adds up the tuples that begin with the symbol Tk; there are molecules for
     python -m bench.rules [--format json]
 """
 
+import argparse
 import importlib
 import json
-import sys
 import time
 from typing import Any
+
+from bench.options import read_options
 
 FEW, MANY = 10, 1_000
 MOLECULES = 20_000
@@ -26,33 +28,38 @@ def program_text(rules: int) -> str:
     return "\n".join([*lets, f"<{names}>"])
 
 
-def seconds_of_run(solvent: Any, program: Any) -> float:
+def seconds_of_run(solvent: Any, program: Any, count: int) -> float:
     """Fill a fresh solution and run it; give the CPU time."""
-    molecules = [(solvent.Symbol(f"T{number % FEW}"), number) for number in range(MOLECULES)]
+    molecules = [(solvent.hocl.Symbol(f"T{number % FEW}"), number) for number in range(count)]
     solution = program.solution()
     before = time.process_time()
     solution.extend(molecules)
-    outcome = solvent.run(solution)
+    outcome = solvent.hocl.react(solution)
     seconds = time.process_time() - before
-    assert outcome.reactions == MOLECULES - FEW, outcome.reactions
+    assert outcome.reactions == count - FEW, outcome.reactions
     return seconds
 
 
-def measure() -> dict[str, float]:
+def measure(count: int, rounds: int) -> dict[str, float]:
     """Take the best of several rounds of each, in turns."""
     solvent: Any = importlib.import_module("solvent")
-    programs = {rules: solvent.parse(program_text(rules)) for rules in (FEW, MANY)}
+    programs = {rules: solvent.hocl.parse(program_text(rules)) for rules in (FEW, MANY)}
     best = dict.fromkeys(programs, float("inf"))
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         for rules, program in programs.items():
-            best[rules] = min(best[rules], seconds_of_run(solvent, program))
+            best[rules] = min(best[rules], seconds_of_run(solvent, program, count))
     return {"ratio": best[MANY] / best[FEW], "seconds_few": best[FEW], "seconds_many": best[MANY]}
 
 
-def main(arguments: list[str]) -> None:
+def main() -> None:
     """Print the figures."""
-    figures = measure()
-    if "json" in arguments:
+    parser = argparse.ArgumentParser(prog="python -m bench.rules", description=__doc__.splitlines()[0])
+    parser.add_argument("--molecules", type=int, default=MOLECULES)
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--format", choices=("table", "json"), default="table")
+    options = read_options(parser, molecules=100, rounds=1)
+    figures = measure(options.molecules, options.rounds)
+    if options.format == "json":
         print(json.dumps(figures))
     else:
         few, many = (f"{figures[key] * 1e3:.2f} ms" for key in ("seconds_few", "seconds_many"))
@@ -60,4 +67,4 @@ def main(arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -5,6 +5,7 @@ The two are run in turns, and the medians of their CPU times, user and system, a
     python -m bench.startup [--format json]
 """
 
+import argparse
 import json
 import os
 import statistics
@@ -12,6 +13,8 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from bench.options import read_options
 
 ROUNDS = 25
 PROGRAM = "let max = replace x, y by x if x >= y in <2, 3, 5, 8, 9, max>\n"
@@ -34,7 +37,7 @@ def cpu_seconds_of(command: list[str]) -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def measure() -> dict[str, float]:
+def measure(rounds: int) -> dict[str, float]:
     """Run both in turns, after one round that fills the caches."""
     with tempfile.TemporaryDirectory(prefix="bench-startup-") as folder:
         program = Path(folder) / "trivial.hocl"
@@ -42,7 +45,7 @@ def measure() -> dict[str, float]:
         ours = [*solvent_command(), "run", str(program)]
         plain = [sys.executable, "-c", "import json"]
         times: dict[str, list[float]] = {"ours": [], "plain": []}
-        for turn in range(ROUNDS + 1):
+        for turn in range(rounds + 1):
             for name, command in (("plain", plain), ("ours", ours)):
                 seconds = cpu_seconds_of(command)
                 if turn:
@@ -55,10 +58,14 @@ def measure() -> dict[str, float]:
     }
 
 
-def main(arguments: list[str]) -> None:
+def main() -> None:
     """Print the figures."""
-    figures = measure()
-    if "json" in arguments:
+    parser = argparse.ArgumentParser(prog="python -m bench.startup", description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--format", choices=("table", "json"), default="table")
+    options = read_options(parser, rounds=1)
+    figures = measure(options.rounds)
+    if options.format == "json":
         print(json.dumps(figures))
     else:
         ours, plain = (f"{figures[key] * 1e3:.1f} ms" for key in ("seconds_solvent", "seconds_python"))
@@ -66,4 +73,4 @@ def main(arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

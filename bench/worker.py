@@ -3,7 +3,7 @@
 It prints JSON lines: `{"ready": true}` when everything is loaded, `{"seconds": …, "digest": …}` after the
 first run, and one `{"seconds": …}` for each repetition; quick runs are repeated, slow ones are not.
 
-    python -m bench.worker SYSTEM PROBLEM SIZE ORDER
+    python -m bench.worker SYSTEM PROBLEM SIZE ORDER REPEATS
 """
 
 import json
@@ -38,7 +38,7 @@ def repeat(trial: Trial, first_seconds: float) -> None:
         count += 1
 
 
-def main(system: str, problem_name: str, size: str, order: str) -> None:
+def main(system: str, problem_name: str, size: str, order: str, repeats: str) -> None:
     """Measure one cell of the table."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES_MAX, MEMORY_BYTES_MAX))
     problem = PROBLEMS[problem_name]
@@ -54,7 +54,8 @@ def main(system: str, problem_name: str, size: str, order: str) -> None:
         count=len(final),
         sample=[list(part) for part in canonical(final)[:5]],
     )
-    repeat(trial, seconds)
+    if int(repeats):
+        repeat(trial, seconds)
     say(end=True)
 
 

@@ -25,7 +25,8 @@ copyright = author  # noqa: A001 - the name is Sphinx's
 extensions = ["myst_parser"]
 root_doc = "docs/index"
 include_patterns = ["docs/**", "examples/**", "CONTRIBUTING.md", "CHANGELOG.md"]
-exclude_patterns = [".*", "build", "src", "tests", "bench"]
+# The last are what runs of the examples write.
+exclude_patterns = [".*", "build", "src", "tests", "bench", "examples/workflows/*/out"]
 # Links to headings are those that other readers of Markdown make.
 myst_heading_anchors = 4
 

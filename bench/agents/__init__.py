@@ -1,1 +1,1 @@
-"""Benchmarks of agents around a space."""
+"""Benchmarks of agents around a store."""

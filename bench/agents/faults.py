@@ -23,9 +23,10 @@ os.environ.setdefault("SOLVENT_TEST_AGENTS", "3")
 # The shortest lease that is promised: what does not depend on it, such as starting a process, weighs most there.
 os.environ.setdefault("SOLVENT_TEST_TTL", "2")
 
+from bench.options import read_options
 from tests.live import agents_damage, agents_faults, agents_networks
 from tests.live.agents_faults import Outcome
-from tests.live.space_servers import served
+from tests.live.store_servers import served
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -56,33 +57,33 @@ ON_SERVERS: dict[str, Fault] = {
     "leader of three killed": agents_networks.leader_killed,
     "host cut off, another's agent killed": agents_networks.host_cut_off,
 }
-HEAD = ("fault", "space", "tried", "survived", "lost", "kills", "finished, called again", "out, made again",
+HEAD = ("fault", "store", "tried", "survived", "lost", "kills", "finished, called again", "out, made again",
         "to progress: median", "max")  # fmt: skip
 
 
 def rows(times: int, first: int, only: str, at: str = "") -> Iterator[tuple[str, ...]]:
     """Try all, and give the rows of the table as they are known."""
-    for space, faults in (("SQLite", ON_BOTH | ON_FILES), ("NATS", ON_BOTH), ("NATS", ON_SERVERS)):
+    for store, faults in (("SQLite", ON_BOTH | ON_FILES), ("NATS", ON_BOTH), ("NATS", ON_SERVERS)):
         for name, fault in faults.items():
-            if only in name and at in space:
-                yield _row(name, space, fault, range(first, first + times), is_served=faults is not ON_SERVERS)
+            if only in name and at in store:
+                yield _row(name, store, fault, range(first, first + times), is_served=faults is not ON_SERVERS)
 
 
-def _row(name: str, space: str, fault: Fault, seeds: range, *, is_served: bool) -> tuple[str, ...]:
+def _row(name: str, store: str, fault: Fault, seeds: range, *, is_served: bool) -> tuple[str, ...]:
     outcomes = list[Outcome]()
     for seed in seeds:
         began = time.monotonic()
-        one = _tried(fault, seed, space if is_served else "")
+        one = _tried(fault, seed, store if is_served else "")
         if one is None:
-            return (name, space, "0", "", "", "", "", "", "not possible here", "")
+            return (name, store, "0", "", "", "", "", "", "not possible here", "")
         outcomes.append(one)
-        said = f"{name} ({space}), seed {seed}: {time.monotonic() - began:.1f} s"
+        said = f"{name} ({store}), seed {seed}: {time.monotonic() - began:.1f} s"
         print(said, *one.wrong[:3], sep="; ", file=sys.stderr, flush=True)
     leases = [part for one in outcomes for part in one.leases]
     wrong = sum(bool(one.wrong) for one in outcomes)
     return (
         name,
-        space,
+        store,
         str(len(outcomes)),
         str(len(outcomes) - wrong),
         str(wrong),
@@ -94,12 +95,12 @@ def _row(name: str, space: str, fault: Fault, seeds: range, *, is_served: bool) 
     )
 
 
-def _tried(fault: Fault, seed: int, space: str) -> Outcome | None:
+def _tried(fault: Fault, seed: int, store: str) -> Outcome | None:
     """Try a fault once; give nothing where the system does not let it be done."""
     try:
         if fault is agents_networks.host_cut_off and not agents_networks.can_make_hosts():
             return None
-        if space != "NATS":
+        if store != "NATS":
             return fault("", seed)
         with served() as url:
             return fault(url, seed)
@@ -115,13 +116,13 @@ def main() -> int:
     parser.add_argument("--times", type=int, default=5)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", help="faults with this in their names")
-    parser.add_argument("--space", choices=("SQLite", "NATS"), default="", help="only on this one")
-    given = parser.parse_args()
+    parser.add_argument("--store", choices=("SQLite", "NATS"), default="", help="only on this one")
+    given = read_options(parser, times=1, only="an agent killed", store="SQLite")
     widths = [max(map(len, (*ON_BOTH, *ON_FILES, *ON_SERVERS))), 6, *map(len, HEAD[2:])]
     lost = False
-    for row in chain([HEAD], rows(given.times, given.seed, given.only, given.space)):
+    for row in chain([HEAD], rows(given.times, given.seed, given.only, given.store)):
         print("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip(), flush=True)
-        lost = lost or row[4] not in {"0", "", HEAD[4]}
+        lost = lost or row[4] not in {"0", "", HEAD[4]} or (given.smallest and row[2] == "0")
     return int(lost)
 
 

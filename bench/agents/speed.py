@@ -1,4 +1,4 @@
-"""Workflows of tasks that do nothing, by agents around a space: `python -m bench.agents.speed`.
+"""Workflows of tasks that do nothing, by agents around a store: `python -m bench.agents.speed`.
 
 Four agents, processes of this machine, and a workflow in layers whose tasks each take two or three results of the layer
 before; Ray with four workers does the same graph. All are started before anything is measured, and take turns; the
@@ -23,11 +23,12 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
+from bench.options import read_options
 from bench.report import console_for_output
 from bench.workflow.graphs import Graph, evaluate, make_layers
-from solvent.live.space import open_space
-from solvent.running.agents.plans import ending_of, report_of, submit
-from solvent.workflow.model import Result, Service, Task, Value, Workflow
+from solvent.runs.agents.plans import ending_of, report_of, submit
+from solvent.store import open_store
+from solvent.workflows.model import Result, Service, Task, Value, Workflow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -50,37 +51,47 @@ def workflow_of(graph: Graph) -> Workflow:
 
 def work(url: str, name: str, ready: Any) -> None:
     """Be an agent."""
-    from solvent.running.agents import Agent
-    from solvent.running.agents.agent import Offers
+    from solvent.runs.agents import Agent
+    from solvent.runs.agents.agent import Offers
 
-    with open_space(url, is_durable=False) as space:
-        agent = Agent(space, name, Offers({_SERVICE.name: _SERVICE}), jobs=1)
+    with open_store(url, is_durable=False) as store:
+        agent = Agent(store, name, Offers({_SERVICE.name: _SERVICE}), jobs=1)
         signal.signal(signal.SIGTERM, lambda *_: agent.stop())
         ready.release()
         agent.run()
 
 
 class Solvent:
-    """Agents around a space."""
+    """Agents around a store."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, agents: int) -> None:
         context = multiprocessing.get_context("spawn")
         ready = context.Semaphore(0)
-        self._space = open_space(url, is_durable=False)
-        self._agents = [context.Process(target=work, args=(url, f"agent-{one}", ready)) for one in range(AGENTS)]
+        self._store = open_store(url, is_durable=False)
+        self._agents = [
+            context.Process(target=work, args=(url, f"agent-{one}", ready), daemon=True) for one in range(agents)
+        ]
         for agent in self._agents:
             agent.start()
         for _ in self._agents:
-            ready.acquire()
+            while not ready.acquire(timeout=1.0):
+                self._look()
+
+    def _look(self) -> None:
+        """Fail if an agent has ended."""
+        ended = [agent.name for agent in self._agents if not agent.is_alive()]
+        if ended:
+            raise SystemExit(f"an agent of Solvent has ended: {', '.join(ended)}")
 
     def run(self, graph: Graph) -> list[int]:
         """Run a graph, and give the results of its sinks."""
         run, workflow = f"bench-{secrets.token_hex(4)}", workflow_of(graph)
-        plan = submit(self._space, run, workflow, None)
-        with self._space.watch([f"runs/{run}/end"]) as watch:
-            while ending_of(self._space, run) is None:
+        plan = submit(self._store, run, workflow, None)
+        with self._store.watch([f"runs/{run}/end"]) as watch:
+            while ending_of(self._store, run) is None:
                 watch.wait(1.0)
-        report = report_of(self._space, run, workflow, plan.places)
+                self._look()
+        report = report_of(self._store, run, workflow, plan.places)
         assert report is not None
         return [report.results[name] for name in workflow.results]
 
@@ -90,25 +101,25 @@ class Solvent:
             agent.terminate()
         for agent in self._agents:
             agent.join(10)
-        self._space.close()
+        self._store.close()
 
 
-def started(stack: ExitStack, folder: Path) -> Iterator[tuple[str, Callable[[Graph], list[int]]]]:
+def started(stack: ExitStack, folder: Path, agents: int) -> Iterator[tuple[str, Callable[[Graph], list[int]]]]:
     """Start everybody that is there."""
     if find_spec("ray") is not None:
         from bench.workflow.systems.ray_tasks import RayRunning
 
-        ray = RayRunning(AGENTS, folder / "ray")
+        ray = RayRunning(agents, folder / "ray")
         stack.callback(ray.close)
         yield "Ray", ray.run
-    sqlite = Solvent(str(folder / "space.db"))
+    sqlite = Solvent(str(folder / "store.db"), agents)
     stack.callback(sqlite.close)
     yield "SQLite", sqlite.run
     if find_spec("nats") is not None:
-        from solvent.live.space.server import Plan, Server
+        from solvent.store.server import Plan, Server
 
         server = stack.enter_context(Server(Plan(folder=folder / "nats")))
-        nats = Solvent(server.url)
+        nats = Solvent(server.url, agents)
         stack.callback(nats.close)
         yield "NATS", nats.run
 
@@ -132,13 +143,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tasks", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--agents", type=int, default=AGENTS)
     parser.add_argument("--only-small", action="store_true", help="do not run ten times as many tasks")
     parser.add_argument("--format", choices=("text", "json"), default="text")
-    options = parser.parse_args()
+    options = read_options(parser, tasks=10, rounds=1, agents=1, only_small=True)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
-        systems = dict(started(stack, folder))
-        measure(100, 1, systems)
+        systems = dict(started(stack, folder, options.agents))
+        measure(10 if options.smallest else 100, 1, systems)
         small = measure(options.tasks, options.rounds, systems)
         large = {} if options.only_small else measure(10 * options.tasks, 1, systems)
     rows = []
@@ -151,16 +163,17 @@ def main() -> int:
             {"system": name, "seconds": seconds, "of_ray": of_ray, "seconds_10n": large.get(name), "growth": growth,
              "ok": not (is_slow or is_steep)}
         )  # fmt: skip
-    write(rows, options.tasks, options.format)
-    return 0 if all(row["ok"] for row in rows) else 1
+    write(rows, options)
+    return 0 if options.smallest or all(row["ok"] for row in rows) else 1
 
 
-def write(rows: list[dict[str, Any]], tasks: int, form: str) -> None:
+def write(rows: list[dict[str, Any]], options: argparse.Namespace) -> None:
     """Print what was measured."""
-    if form == "json":
-        json.dump({"tasks": tasks, "agents": AGENTS, "systems": rows}, sys.stdout)
+    tasks, agents = options.tasks, options.agents
+    if options.format == "json":
+        json.dump({"tasks": tasks, "agents": agents, "systems": rows}, sys.stdout)
         return
-    table = Table(title=f"{tasks:,} tasks that do nothing, {AGENTS} agents or workers")
+    table = Table(title=f"{tasks:,} tasks that do nothing, {agents} agents or workers")
     for title in ("system", "seconds", "of Ray", "most", f"{10 * tasks:,} tasks", "growth", ""):
         table.add_column(title, justify="left" if title in ("system", "") else "right")
     for row in rows:

@@ -3,7 +3,7 @@
 Everything is measured beside the bare thing in the same run. All take turns in rounds, and the median of the rounds
 counts for each: what else the machine does comes and goes.
 
-* On one host, eight processes use a resource 100 times each and count in it: as users do, with `solvent.space`, lock
+* On one host, eight processes use a resource 100 times each and count in it: as users do, with `solvent.shared`, lock
   and data together; and the data alone, passed round by pipes that carry where it is. Beside them, two processes pass
   the name of a shared-memory segment back and forth, attach to it by that name, and count in it; and once more without
   attaching each time, and by pipes of the system's, which is the least that can be done.
@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 
 from bench.handover.ways import Bare, Barest, Fetching, Passing, Sharing, Socket, Stored
+from bench.options import read_options
 from bench.report import console_for_output
 
 if TYPE_CHECKING:
@@ -152,7 +153,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--format", choices=("table", "json"), default="table")
     parser.add_argument("--strict", action="store_true", help="exit with 2 when a demand is missed")
-    options = parser.parse_args()
+    options = read_options(parser, sizes="1", cycles=1, rounds=1)
     free = bytes_free()
     wanted = sorted({int(size) for size in options.sizes.split(",")})
     sizes = [size for size in wanted if 5 * size * MEBIBYTE < free]

@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, NoReturn
 from rich.table import Table
 
 import solvent
+from bench.options import read_options
 from bench.protocols.live import Redis
 from bench.report import console_for_output
 
@@ -151,7 +152,7 @@ class Team:
 
 def solvent_way(me: int, worker: Worker, board: Board, name: str) -> None:
     """Use a handle of a space."""
-    with solvent.space(name) as space, space.handle("lock") as handle:
+    with solvent.shared.join(name) as space, space.handle("lock") as handle:
         handle.acquire()
         handle.release()
         worker.say("ready")
@@ -235,7 +236,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--format", choices=("table", "json"), default="table")
     parser.add_argument("--strict", action="store_true", help="exit with 2 when the demand is missed")
-    options = parser.parse_args()
+    options = read_options(parser, processes=[2], seconds=0.1, rounds=1)
     has_redis = shutil.which("redis-server") is not None and find_spec("redis") is not None
     if not has_redis:
         print("Without redis-server and the package redis there is nothing to compare with.", file=sys.stderr)

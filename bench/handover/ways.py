@@ -18,7 +18,7 @@ import msgspec
 
 import solvent
 from bench.protocols.live import Redis
-from solvent.live.data import Options, Store, Where
+from solvent.handover.data import Options, Store, Where
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -249,7 +249,7 @@ class Sharing:
 
     @staticmethod
     def _work(size: int, told: int, said: int) -> None:
-        with solvent.space(RUN) as space, space.handle("data", size=size) as handle:
+        with solvent.shared.join(RUN) as space, space.handle("data", size=size) as handle:
             _use_shared(handle)
             put(said, b"ready")
             while order := take(told):
@@ -349,6 +349,8 @@ class Fetching:
 
         self.child = split_off(serve)
         os.close(source)
+        # With this end open a child that has failed would be waited for without end.
+        os.close(self.tell)
         self.store = Store(RUN, folder=Path(self.folder.name, "here"))
 
     def run(self, *, has_checksum: bool = False) -> float:

@@ -18,9 +18,10 @@ import numpy as np
 from rich.table import Table
 
 import solvent
+from bench.options import read_options
 from bench.report import console_for_output
+from solvent import resource, service, workflow
 from solvent.services import Processes
-from solvent.workflow import resource, service, workflow
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -107,7 +108,7 @@ FLOWS = dict(zip(WAYS, (by_results, _handed_over(undo=True), _handed_over(undo=F
 
 def measure(flow: Any, side: int, work: str, processes: Processes) -> tuple[float, float]:
     """Run a chain; give the seconds from one step to the next, and what it came to."""
-    report = solvent.run_workflow(flow, {"side": side, "work": work}, processes=processes)
+    report = solvent.run(flow, {"side": side, "work": work}, processes=processes)
     assert report.succeeded, report.failures
     begins = sorted(timing.started for name, timing in report.timings.items() if name.startswith("step"))
     (result,) = report.results.values()
@@ -119,7 +120,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", type=int, nargs="+", default=[1, 8, 64], metavar="MIB")
     parser.add_argument("--rounds", type=int, default=3)
-    options = parser.parse_args()
+    options = read_options(parser, sizes=[1], rounds=1)
     table = Table(title="From one step to the next, in milliseconds (median)")
     for head in ("grid", "step", *WAYS, "results / resource"):
         table.add_column(head, justify="right")

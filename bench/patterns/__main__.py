@@ -14,6 +14,8 @@ import sys
 
 from rich.table import Table
 
+from bench.options import read_options
+from bench.patterns import worker
 from bench.patterns.shapes import SHAPES
 from bench.report import console_for_output
 
@@ -27,18 +29,18 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--branches", type=int, default=100, help="n, the smallest number of branches (100)")
     parser.add_argument("--shapes", default=",".join(SHAPES), help="only these shapes, separated by commas")
     parser.add_argument("--repeats", type=int, default=3, help="runs of each cell, of which the median counts (3)")
-    parser.add_argument("--seconds-max", type=float, default=120.0, help="time limit of one run (120)")
+    parser.add_argument("--max-seconds", type=float, default=120.0, help="time limit of one run (120)")
     parser.add_argument("--format", choices=("table", "json"), default="table")
     parser.add_argument("--strict", action="store_true", help="exit with 2 when a demand is missed")
-    return parser.parse_args()
+    return read_options(parser, branches=1, repeats=1)
 
 
-def measure(name: str, size: int, repeats: int, seconds_max: float) -> float:
+def measure(name: str, size: int, repeats: int, max_seconds: float) -> float:
     """Give the median time of a shape."""
     command = [sys.executable, "-m", "bench.patterns.worker", name, str(size)]
     found = []
     for _ in range(repeats):
-        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds_max, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=max_seconds, check=False)
         if done.returncode != 0:
             raise SystemExit(done.stderr.strip() or f"{name} of {size} failed")
         found.append(float(done.stdout))
@@ -50,7 +52,9 @@ def main() -> int:
     options = parse_arguments()
     sizes = [options.branches * factor for factor in (1, 10, 100)]
     names = [name for name in SHAPES if name in options.shapes.split(",")]
-    rows = {name: [measure(name, size, options.repeats, options.seconds_max) for size in sizes] for name in names}
+    # A check needs no process of its own for each cell.
+    seconds = worker.main if options.smallest else lambda *cell: measure(*cell, options.repeats, options.max_seconds)
+    rows = {name: [seconds(name, size) for size in sizes] for name in names}
     exponents = {name: math.log10(times[-1] / times[-2]) for name, times in rows.items()}
     plain = rows.get("plain")
     if options.format == "json":

@@ -2,8 +2,7 @@
 
 from collections.abc import Callable
 
-from solvent.workflow.control import Control, Many, Route, Test
-from solvent.workflow.model import Service, Task, Value, Workflow
+from solvent.workflows.model import Control, Many, Route, Service, Task, Test, Value, Workflow
 
 
 def answer(*_: object) -> int:

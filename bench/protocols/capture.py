@@ -19,9 +19,10 @@ from time import process_time
 
 from rich.table import Table
 
+from bench.options import read_options
 from bench.protocols.simulator import empty_call
 from bench.report import console_for_output
-from solvent.simulation.capture import Setup, prepared
+from solvent_lab.simulator.capture import Setup, prepared
 
 FEW, MANY = 250, 10_000
 RATIO_MAX, CALLS_MAX = 1.5, 150
@@ -41,12 +42,12 @@ class Cost:
         return self.seconds / self.messages
 
 
-def slices(setup: Setup, seed: int, cost: Cost, steps_max: int) -> Iterator[None]:
+def slices(setup: Setup, seed: int, cost: Cost, max_steps: int) -> Iterator[None]:
     """Run once, in slices of some messages each."""
     run, world, _ = prepared(setup, seed)
-    while run.step < steps_max and not world.is_over():
+    while run.step < max_steps and not world.is_over():
         before, started = run.sent, process_time()
-        while run.sent < before + _SLICE and run.step < steps_max and not world.is_over():
+        while run.sent < before + _SLICE and run.step < max_steps and not world.is_over():
             run.run(run.step + 1)
         cost.seconds += process_time() - started
         cost.messages += run.sent - before
@@ -83,7 +84,7 @@ def main() -> int:
     parser.add_argument("--steps", type=int, default=40, help=f"steps of the run with {MANY:,} nodes (40)")
     parser.add_argument("--format", choices=("table", "json"), default="table")
     parser.add_argument("--strict", action="store_true", help="exit with 2 when a demand is missed")
-    options = parser.parse_args()
+    options = read_options(parser, steps=1)
     found = measure(options.steps)
     is_met = found["ratio"] <= RATIO_MAX and found["calls"] <= CALLS_MAX
     if options.format == "json":

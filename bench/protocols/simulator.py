@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
+from bench.options import read_options
 from bench.report import console_for_output
 from solvent.protocols.machine import Effects, Event, NodeId, Received, Send
-from solvent.simulation.discrete import DiscreteRun
-from solvent.simulation.environment import Environment
-from solvent.simulation.timed import TimedRun
+from solvent_lab.simulator.discrete import DiscreteRun
+from solvent_lab.simulator.environment import Environment
+from solvent_lab.simulator.timed import TimedRun
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -102,7 +103,7 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=3, help="rounds, of which the best counts (3)")
     parser.add_argument("--messages", type=int, default=100_000, help="messages of a run (100,000)")
     parser.add_argument("--format", choices=("table", "json"), default="table")
-    options = parser.parse_args()
+    options = read_options(parser, repeats=1, messages=1_000)
     found = measure(options.repeats, options.messages)
     empty, echo = found["empty call"], found["echo alone"]
     if options.format == "json":

@@ -24,13 +24,15 @@ from statistics import median
 
 from rich.table import Table
 
+from bench.options import read_options
 from bench.protocols.live import Redis
 from bench.protocols.token_worker import NOBODY
 from bench.report import console_for_output
 
 PROCESSES = 8
+SOLVENT = "Solvent, a ring"
 WAYS = {
-    "Solvent, ring of 8": "solvent",
+    SOLVENT: "solvent",
     "Redis, lock of the client": "0.1",
     "Redis, the same asking each ms": "0.001",
     "Redis, list (BLPOP, LPUSH)": "list",
@@ -40,14 +42,14 @@ WAYS = {
 class Team:
     """Eight processes that use one lock in one way."""
 
-    def __init__(self, how: str, where: str) -> None:
+    def __init__(self, count: int, how: str, where: str) -> None:
         self.board = tempfile.NamedTemporaryFile()  # noqa: SIM115 - closed with the team
         self.board.write(bytes((NOBODY, NOBODY)))
         self.board.flush()
         command = [sys.executable, "-m", "bench.protocols.token_worker", self.board.name]
         self.workers = [
             subprocess.Popen([*command, str(me), how, where], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-            for me in range(PROCESSES)
+            for me in range(count)
         ]
         for worker in self.workers:
             assert worker.stdout is not None
@@ -106,7 +108,7 @@ def ports(count: int) -> str:
 def figures(way: str, rounds: list[list[dict[str, float]]], seconds: float) -> dict[str, float]:
     """Put together what the processes counted, round by round."""
     assert not any(found["clashes"] for one in rounds for found in one), f"{way}: two processes had the lock"
-    grants = [sum(one[me]["grants"] for one in rounds) for me in range(PROCESSES)]
+    grants = [sum(one[me]["grants"] for one in rounds) for me in range(len(rounds[0]))]
     return {
         "handoffs_per_second": median(sum(found["handoffs"] for found in one) / seconds for one in rounds),
         "grants_per_second": median(sum(found["grants"] for found in one) / seconds for one in rounds),
@@ -114,13 +116,13 @@ def figures(way: str, rounds: list[list[dict[str, float]]], seconds: float) -> d
     }
 
 
-def measure(ways: dict[str, str], seconds: float, rounds: int) -> dict[str, dict[str, float]]:
+def measure(ways: dict[str, str], count: int, seconds: float, rounds: int) -> dict[str, dict[str, float]]:
     """Let all take turns."""
     redis = Redis() if len(ways) > 1 else None
     if redis is not None:
         redis.say("LPUSH", "token", "x")
     teams = {
-        way: Team(how, ports(PROCESSES) if redis is None or how == "solvent" else str(redis.port))
+        way: Team(count, how, ports(count) if redis is None or how == "solvent" else str(redis.port))
         for way, how in ways.items()
     }
     seen: dict[str, list[list[dict[str, float]]]] = {way: [] for way in ways}
@@ -129,13 +131,13 @@ def measure(ways: dict[str, str], seconds: float, rounds: int) -> dict[str, dict
             for way, team in teams.items():
                 seen[way].append(team.work("lock", seconds))
         rows = {way: figures(way, seen[way], seconds) for way in ways}
-        ring = teams["Solvent, ring of 8"]
-        rows["Solvent, ring of 8"] |= {
+        ring = teams[SOLVENT]
+        rows[SOLVENT] |= {
             f"broadcasts_per_second_{tasks}": sum(found["said"] for found in ring.work("say", seconds, str(tasks)))
             / seconds
             for tasks in (1, 32)
         }
-        rows["Solvent, ring of 8"]["gap_seconds"] = ring.kill_holder()
+        rows[SOLVENT]["gap_seconds"] = ring.kill_holder()
         return rows
     finally:
         for team in teams.values():
@@ -144,12 +146,12 @@ def measure(ways: dict[str, str], seconds: float, rounds: int) -> dict[str, dict
             redis.close()
 
 
-def show(found: dict[str, dict[str, float]], ratio: float, best: float) -> None:
+def show(found: dict[str, dict[str, float]], count: int, ratio: float, best: float) -> None:
     """Print the table."""
-    table = Table(title=f"{PROCESSES} processes that want one lock all the time")
+    table = Table(title=f"{count} processes that want one lock all the time")
     for column in ("", "hand-offs/s", "grants/s", "most/fewest", "Solvent's hand-offs over it"):
         table.add_column(column, justify="left" if not column else "right")
-    ours = found["Solvent, ring of 8"]
+    ours = found[SOLVENT]
     for way, row in found.items():
         table.add_row(
             way,
@@ -178,23 +180,24 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.protocols.token", description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=1.0, help="how long each works in each round")
     parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--processes", type=int, default=PROCESSES)
     parser.add_argument("--format", choices=("table", "json"), default="table")
     parser.add_argument("--strict", action="store_true", help="exit with 2 when the demand is missed")
-    options = parser.parse_args()
+    options = read_options(parser, seconds=0.1, rounds=1, processes=3)
     ways = WAYS
     if shutil.which("redis-server") is None or find_spec("redis") is None:
         print("Without redis-server and the package redis there is nothing to compare with.", file=sys.stderr)
         ways = {way: how for way, how in WAYS.items() if how == "solvent"}
-    found = measure(ways, options.seconds, options.rounds)
+    found = measure(ways, options.processes, options.seconds, options.rounds)
     rates = {way: row["handoffs_per_second"] for way, row in found.items()}
-    ours = rates.pop("Solvent, ring of 8")
+    ours = rates.pop(SOLVENT)
     ratio = ours / rates["Redis, lock of the client"] if rates else 0.0
     best = ours / max(rates.values()) if rates else 0.0
     is_met = ratio >= 1.0
     if options.format == "json":
         print(json.dumps({"found": found, "ratio": ratio, "ratio_to_best": best, "is_met": is_met}))
     else:
-        show(found, ratio, best)
+        show(found, options.processes, ratio, best)
     return 0 if is_met or not options.strict else 2
 
 

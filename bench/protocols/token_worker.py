@@ -61,7 +61,7 @@ async def solvent(board: Board, peers: str) -> None:
     async def command() -> list[str]:
         return (await asyncio.to_thread(sys.stdin.readline)).split()
 
-    async with package.ring(node=board.me, peers=peers, name="bench") as ring:
+    async with package.ring.join(node=board.me, peers=peers, name="bench") as ring:
         print("ready", flush=True)
         while words := await command():
             if words[0] == "hold":

@@ -21,18 +21,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rich.table import Table
 
+from bench.options import read_options
 from bench.report import console_for_output
 from bench.workflow.functions import combine
 from bench.workflow.graphs import SHAPES, Graph, evaluate
-from solvent.live.space import open_space
-from solvent.running.interpreter import few_collections
-from solvent.running.making import run_of
-from solvent.running.records import recorded_run
-from solvent.running.records.runs import log_of, new_run
-from solvent.workflow.model import Result, Service, Task, Value, Workflow
+from solvent.hocl.process_settings import few_collections
+from solvent.runs.making import run_of
+from solvent.runs.records import recorded_run
+from solvent.runs.records.runs import log_of, new_run
+from solvent.store import open_store
+from solvent.workflows.model import Result, Service, Task, Value, Workflow
 
 if TYPE_CHECKING:
-    from solvent.live.space import Space
+    from solvent.store import Store
 
 SIZES = (100, 1_000, 10_000)
 WAYS = ("not recorded", "recorded", "on disk")
@@ -58,17 +59,17 @@ class Round(NamedTuple):
     records: int
 
 
-def run_once(workflow: Workflow, expected: list[int], space: Space | None) -> Round:
+def run_once(workflow: Workflow, expected: list[int], store: Store | None) -> Round:
     """Run a workflow."""
     gc.collect()
     began, used = time.perf_counter(), time.process_time()
     count = 0
     with few_collections():
-        if space is None:
+        if store is None:
             run = run_of(workflow)
             report = run.run()
         else:
-            held = new_run(space, workflow)
+            held = new_run(store, workflow)
             run = recorded_run(workflow, None, journal=held.journal, should_stop=held.is_cancelled)
             held.open()
             report = run.run()
@@ -77,8 +78,8 @@ def run_once(workflow: Workflow, expected: list[int], space: Space | None) -> Ro
     seconds, processor = time.perf_counter() - began, time.process_time() - used
     if [report.results[name] for name in workflow.outcomes] != expected:
         raise SystemExit("the results are wrong")
-    if space is not None:
-        count = len(space.read(log_of(held.card.run), 0, 10**9))
+    if store is not None:
+        count = len(store.read(log_of(held.card.run), 0, 10**9))
     return Round(seconds, processor, count)
 
 
@@ -88,13 +89,13 @@ def measure(shape: str, size: int, rounds: int, folder: Path) -> dict[str, list[
     workflow, expected = workflow_of(graph), evaluate(graph)
     found: dict[str, list[Round]] = {way: [] for way in WAYS}
     with (
-        open_space(str(folder / f"{shape}{size}.db"), is_durable=False) as fast,
-        open_space(str(folder / f"{shape}{size}-on-disk.db"), is_durable=True) as durable,
+        open_store(str(folder / f"{shape}{size}.db"), is_durable=False) as fast,
+        open_store(str(folder / f"{shape}{size}-on-disk.db"), is_durable=True) as durable,
     ):
-        spaces = dict(zip(WAYS, (None, fast, durable), strict=True))
+        stores = dict(zip(WAYS, (None, fast, durable), strict=True))
         for number in range(rounds + 1):
             for way in WAYS:
-                one = run_once(workflow, expected, spaces[way])
+                one = run_once(workflow, expected, stores[way])
                 if number:
                     found[way].append(one)
     return found
@@ -106,8 +107,8 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--sizes", type=int, nargs="*", default=SIZES)
     parser.add_argument("--shape", choices=SHAPES, default="layers")
-    parser.add_argument("--folder", type=Path, help="where the spaces are made (default: a temporary folder)")
-    options = parser.parse_args()
+    parser.add_argument("--folder", type=Path, help="where the stores are made (default: a temporary folder)")
+    options = read_options(parser, rounds=1, sizes=[10])
     table = Table(title=f"A workflow of tasks that do nothing ({SHAPES[options.shape].title}), seconds")
     for column in ("tasks", *WAYS, "ratio", "on disk", "fastest", "processor", "records"):
         table.add_column(column, justify="right")

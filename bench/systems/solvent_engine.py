@@ -16,7 +16,7 @@ class SolventTrial:
 
     def __init__(self, problem: Problem, records: list[Record]) -> None:
         self._solvent: Any = importlib.import_module("solvent")
-        self._program = self._solvent.parse((problem.folder / "solvent.hocl").read_text(encoding="utf-8"))
+        self._program = self._solvent.hocl.parse((problem.folder / "solvent.hocl").read_text(encoding="utf-8"))
         self._heads = frozenset(head for head, _ in problem.results)
         self._molecules = [self._molecule(record) for record in records]
         self._solution: Any = None
@@ -36,7 +36,7 @@ class SolventTrial:
 
     def _work(self) -> None:
         self._solution.extend(self._molecules)
-        outcome = self._solvent.run(self._solution)
+        outcome = self._solvent.hocl.react(self._solution)
         if not outcome.inert:
             message = "the run stopped before the solution was inert"
             raise RuntimeError(message)
@@ -45,14 +45,14 @@ class SolventTrial:
         plain = plain_from_record(record)
         if isinstance(plain, int) or record[0] in HEADLESS:
             return plain
-        return (self._solvent.Symbol(plain[0]), *plain[1:])
+        return (self._solvent.hocl.Symbol(plain[0]), *plain[1:])
 
     def _record(self, molecule: Any) -> Record | None:
         if isinstance(molecule, int):
             return ("num", molecule)
         if not isinstance(molecule, tuple):
             return None
-        if isinstance(molecule[0], self._solvent.Symbol):
+        if isinstance(molecule[0], self._solvent.hocl.Symbol):
             return (molecule[0].name.lower(), *molecule[1:])
         (head,) = self._heads
         return (head, *molecule)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection
 from rich.console import Console
 
 from bench.cell import Ending
+from bench.options import read_options
 from bench.report import console_for_output, print_verdicts
 from bench.workflow.cell import Cell, Limits, Mode, Question, measure
 from bench.workflow.figures import Figures
@@ -30,7 +31,7 @@ from bench.workflow.verdicts import HUGE, LARGE, OURS, verdicts_on
 EXTRAS = ("memory", "failure", "huge")
 MEMORY_SHAPES = ("layers", "fan")
 FAILURES = 200
-QUICK_SIZE_MAX = 100
+SMALLEST = 10
 HUGE_FACTOR = 5.0
 WRONG = "WrongResult"
 
@@ -43,11 +44,10 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--extras", type=_names(EXTRAS), help=f"only these of {', '.join(EXTRAS)}")
     parser.add_argument("--sizes", type=_sizes, help="sizes n, separated by commas, for every shape")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 2, help="threads or processes (all cores)")
-    parser.add_argument("--quick", action="store_true", help="small sizes only: a check, not a measurement")
-    parser.add_argument("--seconds-max", type=float, default=60.0, help="time limit of one run (60)")
+    parser.add_argument("--max-seconds", type=float, default=60.0, help="time limit of one run (60)")
     parser.add_argument("--format", choices=("table", "json"), default="table")
     parser.add_argument("--strict", action="store_true", help="exit with 2 when a demand is missed")
-    arguments = parser.parse_args()
+    arguments = read_options(parser, workers=2)
     if arguments.shapes is None and arguments.extras is None:
         arguments.shapes, arguments.extras = list(SHAPES), list(EXTRAS)
     arguments.shapes = arguments.shapes or []
@@ -91,19 +91,19 @@ class Measuring:
                 elif self.ask(question).ending is not Ending.MEASURED:
                     late.add(system)
 
-    def measure_extra(self, name: str, systems: list[str], *, is_quick: bool) -> None:
+    def measure_extra(self, name: str, systems: list[str], *, is_smallest: bool) -> None:
         """Measure memory, recovery or 100,000 tasks."""
         match name:
             case "memory":
-                size = QUICK_SIZE_MAX if is_quick else LARGE
-                for shape in MEMORY_SHAPES:
+                size = SMALLEST if is_smallest else LARGE
+                for shape in MEMORY_SHAPES[:1] if is_smallest else MEMORY_SHAPES:
                     for system in systems:
                         self.ask(Question(system, Mode.MEMORY, shape, size))
             case "failure":
                 for system in systems:
-                    self.ask(Question(system, Mode.FAILURE, "-", FAILURES // 10 if is_quick else FAILURES))
-            case "huge" if not is_quick and "solvent" in systems:
-                limits = Limits(self._limits.seconds_max * HUGE_FACTOR, self._limits.workers)
+                    self.ask(Question(system, Mode.FAILURE, "-", 1 if is_smallest else FAILURES))
+            case "huge" if not is_smallest and "solvent" in systems:
+                limits = Limits(self._limits.max_seconds * HUGE_FACTOR, self._limits.workers)
                 for shape in SHAPES:
                     self.ask(Question("solvent", Mode.TIME, shape, HUGE), limits)
             case _:
@@ -115,7 +115,7 @@ def present_systems(names: list[str], console: Console) -> list[str]:
     present = []
     for name in names:
         absence = SYSTEMS[name].absence()
-        if absence:
+        if absence and name not in OURS:
             console.print(f"{SYSTEMS[name].title} is skipped: {absence}", markup=False)
         else:
             present.append(name)
@@ -128,16 +128,15 @@ def main() -> int:
     is_table = arguments.format == "table"
     errors = Console(stderr=True, highlight=False)
     console = console_for_output() if is_table else errors
-    figures = Figures(seconds_max=arguments.seconds_max)
+    figures = Figures(max_seconds=arguments.max_seconds)
     systems = present_systems(arguments.systems, console)
     versions = ", ".join(f"{SYSTEMS[name].title} {SYSTEMS[name].version()}" for name in systems)
     console.print(f"{arguments.workers} workers; {versions}", markup=False)
-    measuring = Measuring(figures, Limits(arguments.seconds_max, arguments.workers), errors)
+    measuring = Measuring(figures, Limits(arguments.max_seconds, arguments.workers), errors)
     for name in arguments.shapes:
-        small = [size for size in SHAPES[name].sizes if size <= QUICK_SIZE_MAX]
-        measuring.time_shape(name, systems, arguments.sizes or (small if arguments.quick else None))
+        measuring.time_shape(name, systems, arguments.sizes or ([SMALLEST] if arguments.smallest else None))
     for name in arguments.extras:
-        measuring.measure_extra(name, systems, is_quick=arguments.quick)
+        measuring.measure_extra(name, systems, is_smallest=arguments.smallest)
     verdicts = verdicts_on(figures) if set(systems) & set(OURS) else []
     if is_table:
         for name in SHAPES:

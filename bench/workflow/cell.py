@@ -64,7 +64,7 @@ class Cell:
 class Limits:
     """What a cell may take."""
 
-    seconds_max: float
+    max_seconds: float
     workers: int
 
 
@@ -114,7 +114,7 @@ def measure(question: Question, limits: Limits) -> Cell:
         return Cell(question, Ending.FAILED, note=note)
     if not has_ended and not told.is_late:
         return Cell(question, Ending.FAILED, note=told.complaint)
-    if not times or min(times) > limits.seconds_max:
+    if not times or min(times) > limits.max_seconds:
         return Cell(question, Ending.OUT_OF_TIME)
     # Being late with a repetition does not spoil the runs before.
     peak = told.peak_bytes if question.mode is Mode.MEMORY else None
@@ -174,7 +174,7 @@ def _listen(process: subprocess.Popen[str], alarm: _Alarm, told: _Told, mode: Mo
         told.messages.append(message)
         if "end" in message:
             break
-        alarm.set(limits.seconds_max)
+        alarm.set(limits.max_seconds)
         if "ready" in message and mode is Mode.MEMORY:
             scales = Scales(process.pid)
     if scales is not None:

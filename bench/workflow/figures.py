@@ -14,7 +14,7 @@ GROWTH_TO = 10_000
 class Figures:
     """All cells of a run."""
 
-    seconds_max: float
+    max_seconds: float
     cells: dict[Question, Cell] = field(default_factory=dict)
 
     def add(self, cell: Cell) -> None:
@@ -48,7 +48,7 @@ class Figures:
             return seconds
         cells = (self.cell(system, Mode.TIME, shape, tried) for tried in self.sizes(shape) if tried <= size)
         is_late = any(cell is not None and cell.ending is Ending.OUT_OF_TIME for cell in cells)
-        return self.seconds_max if is_late else None
+        return self.max_seconds if is_late else None
 
     def growth(self, system: str, shape: str) -> float | None:
         """Give the exponent of the growth between 100 and 10,000 tasks, as far as both ends were measured."""

@@ -125,7 +125,7 @@ def _time(cell: Cell | None, figures: Figures) -> str:
             best = format_seconds(cell.best)
             return f"{best}, {format_seconds(cell.median)}" if len(cell.times) > 1 else best
         case Ending.OUT_OF_TIME:
-            return f"> {figures.seconds_max:g} s"
+            return f"> {figures.max_seconds:g} s"
         case Ending.SKIPPED:
             return "skipped"
         case Ending.FAILED:

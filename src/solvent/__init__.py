@@ -1,41 +1,34 @@
-"""Solvent: programs and workflows without a conductor.
+"""Solvent: workflows that repair themselves.
 
-    import solvent
+    from solvent import attempt, run, service, workflow
 
-    program = solvent.parse("let max = replace x, y by x if x >= y in <2, 3, 5, 8, 9, max>")
-    solution = program.solution()
-    solvent.run(solution)
-    print(solvent.show(solution))        # <9, max>
+    @service
+    def fetch(city: str) -> float: ...
 
-Workflows are written with the names of `solvent.workflow` (`from solvent.workflow import service, workflow`) and run
-with `solvent.run_workflow`. Processes share a lock and an order of messages with `solvent.ring`, and hand data over to
-each other with `solvent.space`.
-Names are imported when first used, so `import solvent` alone costs nothing.
+    @service
+    def guess(city: str) -> float: ...
+
+    @workflow
+    def morning(city: str):
+        return attempt(fetch(city), otherwise=guess(city))
+
+    print(run(morning, {"city": "Graz"}).results)
+
+Modules beside it: `solvent.hocl` for programs of molecules and rules, `solvent.ring` for one lock and one order of
+messages among processes, `solvent.shared` for data that processes hand over to each other, and `solvent.dho` for the
+same by the names of its paper. Names are imported when first used, so `import solvent` alone costs nothing.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+# `typing` is not imported here: a command that starts can be interrupted in order only when it has come further.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from solvent.chemistry import (
-        Endless,
-        Functions,
-        List,
-        Opaque,
-        Rule,
-        Solution,
-        Symbol,
-        molecule_from_python,
-        python_from_molecule,
-    )
-    from solvent.engine import Reaction
-    from solvent.engine.explain import why_not
-    from solvent.engine.explore import explore
-    from solvent.engine.properties import Never, Refines
-    from solvent.engine.trace import Recorder
+    from typing import Any
+
+    from solvent import dho, hocl, ring, shared
     from solvent.errors import (
-        DataGone,
+        DataLost,
         DataProblem,
         LimitReached,
         LockLost,
@@ -48,48 +41,63 @@ if TYPE_CHECKING:
         SpaceProblem,
         SyntaxProblem,
     )
-    from solvent.running import Outcome, Program, Run, load, molecules, parse, rule, run, run_async, step
-    from solvent.running.api import run_workflow
-    from solvent.running.embedded import show
-    from solvent.running.recording import record
-    from solvent.running.rings import ring
-    from solvent.running.saving import load_solution, program_text, save
-    from solvent.running.spaces import space
+    from solvent.runs.api import run
     from solvent.services.signs import call
+    from solvent.workflows.formats.python.declarations import attempt, http, program, resource, service, shell, workflow
+    from solvent.workflows.formats.python.files import load_python
+    from solvent.workflows.formats.python.flow import (
+        active_of,
+        all_threads,
+        any_of,
+        cancels,
+        choose,
+        choose_some,
+        completes,
+        cross,
+        deferred,
+        each,
+        ends,
+        first_of,
+        joined_by,
+        locked,
+        milestone,
+        repeat,
+        section,
+        sends,
+        signal_value,
+        threads,
+        waits_for,
+    )
+    from solvent.workflows.model import Workflow
 
 _HOMES = {
-    "solvent.chemistry": (
-        "Endless Functions List Opaque Rule Solution Symbol molecule_from_python python_from_molecule"
-    ),
-    "solvent.engine": "Reaction",
-    "solvent.engine.explain": "why_not",
-    "solvent.engine.explore": "explore",
-    "solvent.engine.properties": "Never Refines",
-    "solvent.engine.trace": "Recorder",
     "solvent.errors": (
-        "DataGone DataProblem LimitReached LockLost Misuse NameProblem ProgramError ReactionFailed RingProblem "
+        "DataLost DataProblem LimitReached LockLost Misuse NameProblem ProgramError ReactionFailed RingProblem "
         "SolventError SpaceProblem SyntaxProblem"
     ),
-    "solvent.running": "Outcome Program Run load molecules parse rule run run_async step",
-    "solvent.running.api": "run_workflow",
-    "solvent.running.recording": "record",
-    "solvent.running.rings": "ring",
-    "solvent.running.saving": "load_solution program_text save",
-    "solvent.running.spaces": "space",
+    "solvent.runs.api": "run",
     "solvent.services.signs": "call",
+    "solvent.workflows.formats.python.flow": (
+        "active_of all_threads any_of cancels choose choose_some completes cross deferred each ends first_of joined_by "
+        "locked milestone repeat section sends signal_value threads waits_for"
+    ),
+    "solvent.workflows.model": "Workflow",
+    "solvent.workflows.formats.python.declarations": "attempt http program resource service shell workflow",
+    "solvent.workflows.formats.python.files": "load_python",
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
-_RENAMED = {"show": ("solvent.running.embedded", "show")}
+_MODULES = ("dho", "hocl", "ring", "shared")
 __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
-    module, inside = _RENAMED.get(name) or (_HOME.get(name), name)
-    if module is None:
-        raise AttributeError(f"module 'solvent' has no attribute {name!r}")
     from importlib import import_module
 
-    value = getattr(import_module(module), inside)
+    if name in _MODULES:
+        return import_module(f"solvent.{name}")
+    if name not in _HOME:
+        raise AttributeError(f"module 'solvent' has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
     globals()[name] = value
     return value
 
@@ -99,50 +107,52 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
-    "DataGone",
+    "DataLost",
     "DataProblem",
-    "Endless",
-    "Functions",
     "LimitReached",
-    "List",
     "LockLost",
     "Misuse",
     "NameProblem",
-    "Never",
-    "Opaque",
-    "Outcome",
-    "Program",
     "ProgramError",
-    "Reaction",
     "ReactionFailed",
-    "Recorder",
-    "Refines",
     "RingProblem",
-    "Rule",
-    "Run",
-    "Solution",
     "SolventError",
     "SpaceProblem",
-    "Symbol",
     "SyntaxProblem",
+    "Workflow",
+    "active_of",
+    "all_threads",
+    "any_of",
+    "attempt",
     "call",
-    "explore",
-    "load",
-    "load_solution",
-    "molecule_from_python",
-    "molecules",
-    "parse",
-    "program_text",
-    "python_from_molecule",
-    "record",
+    "cancels",
+    "choose",
+    "choose_some",
+    "completes",
+    "cross",
+    "deferred",
+    "dho",
+    "each",
+    "ends",
+    "first_of",
+    "hocl",
+    "http",
+    "joined_by",
+    "load_python",
+    "locked",
+    "milestone",
+    "program",
+    "repeat",
+    "resource",
     "ring",
-    "rule",
     "run",
-    "run_async",
-    "run_workflow",
-    "save",
-    "show",
-    "space",
-    "step",
-    "why_not",
+    "section",
+    "sends",
+    "service",
+    "shared",
+    "shell",
+    "signal_value",
+    "threads",
+    "waits_for",
+    "workflow",
 ]

@@ -1,9 +1,9 @@
-"""Data handover by the names of the paper, for who knows those; each is a call of a handle of `solvent.space`.
+"""Data handover by the names of the paper, for who knows those; each is a call of a handle of `solvent.shared`.
 
     import solvent
     from solvent.dho import *
 
-    with solvent.space("run") as space:
+    with solvent.shared.join("run") as space:
         a = dho_create(space, "matrix", size=50 * 2**20)
         for _ in range(100):
             dho_ew_request(a)
@@ -26,7 +26,7 @@ from __future__ import annotations
 from typing import Any, overload
 
 from solvent.errors import Misuse
-from solvent.running.spaces import BlockingHandle, BlockingSpace, HandleState
+from solvent.handover import BlockingHandle, BlockingSpace, HandleState
 
 
 @overload
@@ -52,7 +52,7 @@ def dho_ew_request(handle: BlockingHandle) -> None:
 
 
 def dho_test(handle: BlockingHandle) -> HandleState:
-    """Tell how far it is: `grant` when to acquire it takes no time; `BlockingHandle.state`."""
+    """Return how far it is: `grant` when to acquire it takes no time; `BlockingHandle.state`."""
     return handle.state
 
 

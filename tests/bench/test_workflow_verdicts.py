@@ -22,7 +22,7 @@ HALF_OF_PARSL = Demand("solvent", "parsl", "fan", 10_000, 0.5)
 
 
 def _figures(*cells: Cell) -> Figures:
-    figures = Figures(seconds_max=60.0)
+    figures = Figures(max_seconds=60.0)
     for cell in cells:
         figures.add(cell)
     return figures

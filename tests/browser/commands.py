@@ -69,7 +69,7 @@ alternatives:
 @contextmanager
 def serving(folder: Path, *more: str) -> Iterator[str]:
     """Serve the page of the runs of a folder, by the real command, and give its address."""
-    words = arguments("web", "--port", "0", "--space", folder / "space.db", *more)
+    words = arguments("web", "--port", "0", "--store", folder / "store.db", *more)
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, cwd=folder, env=environment()) as process:
         try:
             assert process.stdout is not None
@@ -82,11 +82,11 @@ def serving(folder: Path, *more: str) -> Iterator[str]:
 
 
 @contextmanager
-def run_of_weather(folder: Path, *more: str, space: Path | None = None, name: str = "weather-1") -> Iterator[None]:
+def run_of_weather(folder: Path, *more: str, store: Path | None = None, name: str = "weather-1") -> Iterator[None]:
     """Run a workflow in which the satellite fails; the stations wait for the files `warm` and `measured`."""
     (folder / "own.py").write_text(SERVICES, encoding="utf-8")
     (folder / "flow.yaml").write_text(FLOW, encoding="utf-8")
-    words = arguments("run", "flow.yaml", "--space", space or folder / "space.db", "--name", name, "--no-sync", *more)
+    words = arguments("run", "flow.yaml", "--store", store or folder / "store.db", "--name", name, "--no-sync", *more)
     with subprocess.Popen(
         words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=folder, env=environment()
     ) as process:

@@ -41,15 +41,15 @@ def main() -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory() as name, browser() as chromium:
         folder = Path(name)
-        space = folder / "space.db"
-        # Beside the space, so that no path of this machine is seen.
+        store = folder / "store.db"
+        # Beside the store, so that no path of this machine is seen.
         shutil.copy(MORNING, folder)
-        command = arguments("run", MORNING.name, "--space", space, "--name", "morning-1")
+        command = arguments("run", MORNING.name, "--store", store, "--name", "morning-1")
         subprocess.run(command, check=True, cwd=folder, env=environment(), capture_output=True)
-        large = write_run(space, wide_workflow(1000), until=0.6)
-        with served(space, shown=".solvent/space.db") as client:
+        large = write_run(store, wide_workflow(1000), until=0.6)
+        with served(store, shown=".solvent/store.db") as client:
             _healing(chromium, str(client.base_url), folder)
-            _agents(chromium, str(client.base_url), space, folder / "agents")
+            _agents(chromium, str(client.base_url), store, folder / "agents")
             for theme in THEMES:
                 with looking(chromium, str(client.base_url), viewport=SIZE, color_scheme=theme) as seen:
                     _still(seen, theme, large)
@@ -82,10 +82,10 @@ def _healing(chromium: Browser, address: str, folder: Path) -> None:
             _shoot(seen, "healing", THEMES[seen is dark])
 
 
-def _agents(chromium: Browser, address: str, space: Path, folder: Path) -> None:
+def _agents(chromium: Browser, address: str, store: Path, folder: Path) -> None:
     """Take pictures of a run that agents have."""
     folder.mkdir()
-    with run_of_weather(folder, "--agents", "2", space=space, name="weather-2"):
+    with run_of_weather(folder, "--agents", "2", store=store, name="weather-2"):
         for theme in THEMES:
             with looking(chromium, address, viewport=SIZE, color_scheme=theme) as seen:
                 seen.go("")
@@ -123,7 +123,7 @@ def _molecules(seen: Watched, theme: str) -> None:
 
 
 def _together(chromium: Browser, folder: Path) -> None:
-    """Take pictures of processes that work together: nodes of a program, a ring, a space."""
+    """Take pictures of processes that work together: nodes of a program, a ring, a store."""
     (folder / "philosophers.hocl").write_text(_philosophers(24))
     started = [
         (
@@ -137,7 +137,7 @@ def _together(chromium: Browser, folder: Path) -> None:
             "--state",
             "nodes",
         ),
-        ("serve", "token", "--nodes", "6", "--lock-every", "0.4", "--hold", "0.5"),
+        ("lab", "serve", "token", "--nodes", "6", "--lock-every", "0.4", "--hold", "0.5"),
     ]
     board = folder / "board"
     settings = {**environment(), "SOLVENT_BOARD": str(board)}
@@ -147,7 +147,7 @@ def _together(chromium: Browser, folder: Path) -> None:
     try:
         with ExitStack() as stack:
             # One holds a part of a resource, and the others wait, for the whole of it or to read.
-            space = stack.enter_context(solvent.space("weather", folder=folder / "memory", board=board))
+            store = stack.enter_context(solvent.shared.join("weather", folder=folder / "memory", board=board))
             for name, mode in (
                 ("grid", "write"),
                 ("grid", "write"),
@@ -155,13 +155,13 @@ def _together(chromium: Browser, folder: Path) -> None:
                 ("rain", "read"),
                 ("rain", "read"),
             ):
-                handle = stack.enter_context(space.handle(name, size=4096, mode=mode))
+                handle = stack.enter_context(store.handle(name, size=4096, mode=mode))
                 handle.request()
                 if handle.test():
                     handle.acquire()
             while not (folder / "nodes" / "run.json").exists():
                 time.sleep(0.1)
-            site = {"folders": (folder / "nodes",), "board": board, "shown": ".solvent/space.db"}
+            site = {"folders": (folder / "nodes",), "board": board, "shown": ".solvent/store.db"}
             with served(folder / "none.db", **site) as client:
                 for theme in THEMES:
                     with looking(chromium, str(client.base_url), viewport=SIZE, color_scheme=theme) as seen:

@@ -59,7 +59,7 @@ def test_a_run_is_seen_to_fail_to_heal_and_to_end(chromium: Browser, tmp_path: P
 
 def test_several_viewers_see_the_same_and_one_that_was_cut_off_catches_up(chromium: Browser, tmp_path: Path) -> None:
     """A viewer without a network for a while shows the end as soon as it has one again."""
-    with served(tmp_path / "space.db") as client, going(tmp_path) as gate:
+    with served(tmp_path / "store.db") as client, going(tmp_path) as gate:
         address = str(client.base_url)
         with looking(chromium, address) as one, looking(chromium, address) as other:
             for seen in (one, other):
@@ -75,8 +75,8 @@ def test_several_viewers_see_the_same_and_one_that_was_cut_off_catches_up(chromi
 
 def test_the_page_is_used_by_keys_alone(chromium: Browser, tmp_path: Path) -> None:
     """Runs are found and opened, boxes chosen, tabs changed, help and theme shown, all from the keyboard."""
-    run = write_run(tmp_path / "space.db", wide_workflow(12))
-    with served(tmp_path / "space.db") as client, looking(chromium, str(client.base_url)) as seen:
+    run = write_run(tmp_path / "store.db", wide_workflow(12))
+    with served(tmp_path / "store.db") as client, looking(chromium, str(client.base_url)) as seen:
         page, keys = seen.page, seen.page.keyboard
         seen.go("")
         seen.wait(".row")
@@ -105,12 +105,12 @@ def test_the_page_is_used_by_keys_alone(chromium: Browser, tmp_path: Path) -> No
 
 def test_everything_that_can_be_pressed_has_a_name(chromium: Browser, tmp_path: Path) -> None:
     """Whoever cannot see the page hears what each button, link and field is."""
-    run = write_run(tmp_path / "space.db", wide_workflow(12))
+    run = write_run(tmp_path / "store.db", wide_workflow(12))
     unnamed = """() => [...document.querySelectorAll("button, a, input, [role=tab], [role=listbox], [tabindex='0']")]
         .filter((one) => one.offsetParent !== null && !one.closest("[hidden]"))
         .filter((one) => !(one.getAttribute("aria-label") || one.textContent.trim() || one.labels?.length))
         .map((one) => one.outerHTML)"""
-    with served(tmp_path / "space.db") as client, looking(chromium, str(client.base_url)) as seen:
+    with served(tmp_path / "store.db") as client, looking(chromium, str(client.base_url)) as seen:
         for where in ("#/", f"#/run/{run}/graph/fold_1", f"#/run/{run}/timeline", f"#/run/{run}/tasks"):
             seen.go(where)
             seen.wait(".row, .call, .lane, .line")
@@ -120,7 +120,7 @@ def test_everything_that_can_be_pressed_has_a_name(chromium: Browser, tmp_path: 
 def test_who_wants_no_motion_sees_none(chromium: Browser, tmp_path: Path) -> None:
     """With reduced motion an adaptation is there at once, and nothing on the page moves by itself."""
     with (
-        served(tmp_path / "space.db") as client,
+        served(tmp_path / "store.db") as client,
         going(tmp_path),
         looking(chromium, str(client.base_url), reduced_motion="reduce") as seen,
     ):
@@ -131,7 +131,7 @@ def test_who_wants_no_motion_sees_none(chromium: Browser, tmp_path: Path) -> Non
 
 def test_a_graph_that_is_laid_out_late_is_seen_as_any_other(chromium: Browser, tmp_path: Path) -> None:
     """In a tab that opens in the background, where sizes are known late, the graph is as large as it would be."""
-    run = write_run(tmp_path / "space.db", wide_workflow(12))
+    run = write_run(tmp_path / "store.db", wide_workflow(12))
     waiting = """(milliseconds) => {
       const Real = ResizeObserver;
       const drawn = () => requestAnimationFrame(() => { document.body.dataset.drawn = "1"; });
@@ -142,7 +142,7 @@ def test_a_graph_that_is_laid_out_late_is_seen_as_any_other(chromium: Browser, t
       };
     }"""
     pictures = []
-    with served(tmp_path / "space.db") as client:
+    with served(tmp_path / "store.db") as client:
         for milliseconds in (0, 800):
             with looking(chromium, str(client.base_url), reduced_motion="reduce") as seen:
                 seen.page.add_init_script(f"({waiting})({milliseconds})")
@@ -156,7 +156,7 @@ def test_a_graph_that_is_laid_out_late_is_seen_as_any_other(chromium: Browser, t
 def test_of_a_run_that_is_not_there_nothing_else_is_said(chromium: Browser, tmp_path: Path) -> None:
     """An address of no run says so, without times, a state, or what could be done with a run."""
     secret = "a secret of some length"  # noqa: S105 - that of a test
-    with served(tmp_path / "space.db", secret=secret) as client, looking(chromium, str(client.base_url)) as seen:
+    with served(tmp_path / "store.db", secret=secret) as client, looking(chromium, str(client.base_url)) as seen:
         seen.go("#/run/nope")
         seen.wait(".notice.bad")
         seen.problems.clear()  # That it was not found is said on the console.
@@ -167,8 +167,8 @@ def test_of_a_run_that_is_not_there_nothing_else_is_said(chromium: Browser, tmp_
 
 def test_details_give_way_when_a_window_becomes_narrow(chromium: Browser, tmp_path: Path) -> None:
     """What stands beside the graph does not come to lie over it."""
-    run = write_run(tmp_path / "space.db", wide_workflow(12))
-    with served(tmp_path / "space.db") as client, looking(chromium, str(client.base_url)) as seen:
+    run = write_run(tmp_path / "store.db", wide_workflow(12))
+    with served(tmp_path / "store.db") as client, looking(chromium, str(client.base_url)) as seen:
         seen.go(f"#/run/{run}")
         seen.wait(".side h2", state="visible")
         seen.page.set_viewport_size({"width": 700, "height": 800})
@@ -179,7 +179,7 @@ def test_a_run_is_cancelled_with_the_secret_only(chromium: Browser, tmp_path: Pa
     """The page asks for the secret; a wrong one is said to be wrong, the right one ends the run."""
     secret = "a secret of some length"  # noqa: S105 - that of a test
     with (
-        served(tmp_path / "space.db", secret=secret) as client,
+        served(tmp_path / "store.db", secret=secret) as client,
         going(tmp_path),
         looking(chromium, str(client.base_url)) as seen,
     ):

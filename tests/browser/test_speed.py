@@ -73,11 +73,11 @@ def measure(page: Page, script: str) -> float:
 
 def test_ten_thousand_tasks_are_as_quick_as_a_hundred(tmp_path: Path) -> None:
     """Zooming and panning all boxes, scrolling the timeline and the table, and finding tasks are not noticed."""
-    small, large = (write_run(tmp_path / "space.db", wide_workflow(count)) for count in (100, 10_000))
+    small, large = (write_run(tmp_path / "store.db", wide_workflow(count)) for count in (100, 10_000))
     took: dict[str, dict[str, float]] = {small: {}, large: {}}
     with (
         browser() as chromium,
-        served(tmp_path / "space.db") as client,
+        served(tmp_path / "store.db") as client,
         looking(chromium, str(client.base_url)) as seen,
     ):
         page = seen.page

@@ -1,4 +1,4 @@
-"""Agents as processes, for the tests of the command line: workflows that wait for a file, and a space in a folder."""
+"""Agents as processes, for the tests of the command line: workflows that wait for a file, and a store in a folder."""
 
 from __future__ import annotations
 
@@ -134,17 +134,17 @@ class Command:
         self.process.wait()
 
 
-def agents_of(folder: Path, space: str = "runs.db") -> list[dict[str, Any]]:
+def agents_of(folder: Path, store: str = "runs.db") -> list[dict[str, Any]]:
     """Give the agents that are alive."""
-    result = solvent("agents", "list", "--space", space, "--format", "json", cwd=folder)
+    result = solvent("agents", "list", "--store", store, "--format", "json", cwd=folder)
     if "there is no file" in result.err:
-        # The first of them makes the space.
+        # The first of them makes the store.
         return []
     return [one for one in result.json["agents"] if one["alive"]]
 
 
-def kill_agents(folder: Path, space: str = "runs.db") -> None:
+def kill_agents(folder: Path, store: str = "runs.db") -> None:
     """Kill the agents that are there, as a crash would."""
-    for one in solvent("agents", "list", "--space", space, "--format", "json", cwd=folder).json["agents"]:
+    for one in solvent("agents", "list", "--store", store, "--format", "json", cwd=folder).json["agents"]:
         with suppress(ProcessLookupError):
             os.kill(one["process"], signal.SIGKILL)

@@ -27,7 +27,7 @@ FOREVER = "let grow = replace COUNT : n by COUNT : n + 1 in\n<COUNT : 0, grow>\n
 
 def environment() -> dict[str, str]:
     """Give the surroundings of a command: its sources, no terminal, and no record of what it runs."""
-    known = {"PYTHONPATH": str(ROOT / "src"), "NO_COLOR": "1", "COLUMNS": "100", "SOLVENT_SPACE": "none"}
+    known = {"PYTHONPATH": str(ROOT / "src"), "NO_COLOR": "1", "COLUMNS": "100", "SOLVENT_STORE": "none"}
     return {**os.environ, **known}
 
 
@@ -79,7 +79,7 @@ def solvent(
         given.write(typed.encode() if isinstance(typed, str) else typed)
         given.seek(0)
         files = (given, out, err)
-        how: dict[str, Any] = {"cwd": cwd, "environment": {**environment(), **(more or {})}, "seconds_max": SECONDS_MAX}
+        how: dict[str, Any] = {"cwd": cwd, "environment": {**environment(), **(more or {})}, "max_seconds": SECONDS_MAX}
         code = run_forked(list(map(str, words)), files, **how)
         result = Result(code, *(_written(file) for file in (out, err)))
     assert "Traceback" not in result.err

@@ -39,7 +39,16 @@ SOURCES = ROOT / "src"
 _REQUEST_MAX = 1 << 20
 _ANSWER_MAX = 100
 # Commands import these only when they need them.
-_LIBRARIES = ("asyncio", "concurrent.futures.process", "difflib", "httpx", "msgspec", "prompt_toolkit", "rich", "yaml")
+_LIBRARIES = (
+    "asyncio",
+    "concurrent.futures.process",
+    "difflib",
+    "msgspec",
+    "prompt_toolkit",
+    "rich",
+    "urllib3",
+    "yaml",
+)
 
 
 class Server:
@@ -63,18 +72,18 @@ class Server:
         *,
         cwd: Path | None,
         environment: Mapping[str, str],
-        seconds_max: float,
+        max_seconds: float,
     ) -> int:
         """Run the command with three open files as its input and outputs; give its exit code."""
         request = {"words": words, "cwd": str(cwd or os.getcwd()), "environment": environment}  # noqa: PTH109
         socket.send_fds(self._socket, [json.dumps(request).encode()], [file.fileno() for file in files])
         child = int(self._answer())
-        self._socket.settimeout(seconds_max)
+        self._socket.settimeout(max_seconds)
         try:
             return int(self._answer())
         except TimeoutError:
             os.kill(child, signal.SIGKILL)
-            raise subprocess.TimeoutExpired([*words], seconds_max) from None
+            raise subprocess.TimeoutExpired([*words], max_seconds) from None
         finally:
             self._socket.settimeout(None)
 

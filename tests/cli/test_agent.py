@@ -14,21 +14,21 @@ from tests.cli.command import solvent
 if TYPE_CHECKING:
     from pathlib import Path
 
-SPACE = ("--space", "runs.db")
+STORE = ("--store", "runs.db")
 
 
 def test_a_submitted_workflow_is_run_by_agents(tmp_path: Path) -> None:
     """Two agents run it together; who asks gets its results; an agent ends by SIGTERM, and says all it does."""
     put_flow(tmp_path)
     (tmp_path / "open").touch()
-    submitted = solvent("submit", "flow.yaml", *SPACE, "--input", "n=3", cwd=tmp_path)
+    submitted = solvent("submit", "flow.yaml", *STORE, "--input", "n=3", cwd=tmp_path)
     run = submitted.out.strip()
     assert (submitted.code, run.startswith("numbers-")) == (0, True)
-    words = ("agent", *SPACE, "--services", "flow.yaml", "--ttl", "2")
+    words = ("agent", *STORE, "--services", "flow.yaml", "--ttl", "2")
     with Command(*words, cwd=tmp_path) as one, Command(*words, "--format", "json", cwd=tmp_path) as two:
         one.wait_for("offers")
         two.wait_for("offers")
-        result = solvent("resume", run, *SPACE, cwd=tmp_path)
+        result = solvent("resume", run, *STORE, cwd=tmp_path)
         assert (result.code, result.out) == (0, "sum: 21\n")
         assert "↻ instead: spare instead of odd, because of odd" in result.err
         assert calls(tmp_path) == DONE
@@ -44,7 +44,7 @@ def test_a_submitted_workflow_is_run_by_agents(tmp_path: Path) -> None:
 def test_a_signal_amid_another_is_one_too_many_for_nobody(tmp_path: Path) -> None:
     """A batch system may send SIGTERM to an agent and to the script that passes it on: the agent ends all the same."""
     put_flow(tmp_path)
-    with Command("agent", *SPACE, "--services", "flow.yaml", cwd=tmp_path) as agent:
+    with Command("agent", *STORE, "--services", "flow.yaml", cwd=tmp_path) as agent:
         agent.wait_for("offers")
         for _ in range(500):
             agent.process.send_signal(signal.SIGTERM)
@@ -56,23 +56,23 @@ def test_what_was_run_can_be_looked_at(tmp_path: Path) -> None:
     """Status, logs, replay and cancel know runs of agents, also by the beginning of their names."""
     put_flow(tmp_path)
     (tmp_path / "open").touch()
-    solvent("submit", "flow.yaml", *SPACE, "--name", "first-run", cwd=tmp_path)
-    with Command("agent", *SPACE, "--services", "flow.yaml", "--until", "first-run", cwd=tmp_path) as agent:
+    solvent("submit", "flow.yaml", *STORE, "--name", "first-run", cwd=tmp_path)
+    with Command("agent", *STORE, "--services", "flow.yaml", "--until", "first-run", cwd=tmp_path) as agent:
         assert agent.process.wait(200) == 0
-    assert "first-run  done" in solvent("status", *SPACE, cwd=tmp_path).out
-    status = solvent("status", "first", *SPACE, cwd=tmp_path)
+    assert "first-run  done" in solvent("status", *STORE, cwd=tmp_path).out
+    status = solvent("status", "first", *STORE, cwd=tmp_path)
     assert "first-run: done, numbers, 5 places" in status.out
     assert "5 tasks: 4 done, 0 out, 0 waiting, 1 failed; 5 calls, 0 of them made again" in status.out
-    events = solvent("logs", "first-run", *SPACE, "--format", "json", cwd=tmp_path).json["events"]
+    events = solvent("logs", "first-run", *STORE, "--format", "json", cwd=tmp_path).json["events"]
     assert [one["event"] for one in events if one.get("task") == "odd"] == ["called", "failed"]
     assert [one["at"] for one in events] == sorted(one["at"] for one in events)
     assert events[-1]["event"] == "ended"
-    replay = solvent("replay", "first-run", *SPACE, cwd=tmp_path)
+    replay = solvent("replay", "first-run", *STORE, cwd=tmp_path)
     assert (replay.code, replay.out) == (0, "sum: 17\n")
     assert "the replay came to the same as the run first-run" in replay.err
-    unknown = solvent("status", "nope", *SPACE, cwd=tmp_path)
+    unknown = solvent("status", "nope", *STORE, cwd=tmp_path)
     assert (unknown.code, "the latest: first-run" in unknown.err) == (2, True)
-    cancel = solvent("cancel", "first-run", *SPACE, cwd=tmp_path)
+    cancel = solvent("cancel", "first-run", *STORE, cwd=tmp_path)
     assert cancel.out == "first-run had ended before: done\n"
     assert calls(tmp_path) == DONE
 
@@ -80,15 +80,15 @@ def test_what_was_run_can_be_looked_at(tmp_path: Path) -> None:
 def test_a_run_is_cancelled(tmp_path: Path) -> None:
     """Cancelling ends the calls, tells the agents, and who asks for the results hears of it."""
     put_flow(tmp_path)
-    with Command("agent", *SPACE, "--services", "flow.yaml", cwd=tmp_path) as agent:
+    with Command("agent", *STORE, "--services", "flow.yaml", cwd=tmp_path) as agent:
         agent.wait_for("offers")
-        solvent("submit", "flow.yaml", *SPACE, "--name", "r1", cwd=tmp_path)
+        solvent("submit", "flow.yaml", *STORE, "--name", "r1", cwd=tmp_path)
         agent.wait_for("took place")
-        assert solvent("cancel", "r1", *SPACE, cwd=tmp_path).out == "r1: cancelled\n"
+        assert solvent("cancel", "r1", *STORE, cwd=tmp_path).out == "r1: cancelled\n"
         agent.wait_for("r1 is over")
-    result = solvent("resume", "r1", *SPACE, "--format", "json", cwd=tmp_path)
+    result = solvent("resume", "r1", *STORE, "--format", "json", cwd=tmp_path)
     assert (result.code, result.json["run"], result.json["results"]) == (1, "r1", {})
-    assert "r1: cancelled" in solvent("status", "r1", *SPACE, cwd=tmp_path).out
+    assert "r1: cancelled" in solvent("status", "r1", *STORE, cwd=tmp_path).out
 
 
 def test_an_agent_without_the_services_says_so(tmp_path: Path) -> None:
@@ -96,10 +96,10 @@ def test_an_agent_without_the_services_says_so(tmp_path: Path) -> None:
     put_flow(tmp_path)
     own = FLOW.replace('{python: "own:start"}', "{shell: 'touch proof'}").replace('{python: "own:gate"}', "{shell: id}")
     (tmp_path / "own.yaml").write_text(own, encoding="utf-8")
-    solvent("submit", "flow.yaml", *SPACE, "--name", "r1", cwd=tmp_path)
-    with Command("agent", *SPACE, "--services", "own.yaml", "--ttl", "2", cwd=tmp_path) as agent:
+    solvent("submit", "flow.yaml", *STORE, "--name", "r1", cwd=tmp_path)
+    with Command("agent", *STORE, "--services", "own.yaml", "--ttl", "2", cwd=tmp_path) as agent:
         agent.wait_for("r1 needs services that this agent was not started with: gate, start")
-        status = solvent("status", "r1", *SPACE, cwd=tmp_path)
+        status = solvent("status", "r1", *STORE, cwd=tmp_path)
     assert "no living agent offers: gate, start\n" in status.out
     assert "alive" in status.out
     assert not (tmp_path / "proof").exists()
@@ -108,32 +108,32 @@ def test_an_agent_without_the_services_says_so(tmp_path: Path) -> None:
 def test_nobody_runs_a_run_without_agents(tmp_path: Path) -> None:
     """Who wants to go on with a run that no agent has hears what to do."""
     put_flow(tmp_path)
-    solvent("submit", "flow.yaml", *SPACE, "--name", "r1", cwd=tmp_path)
-    result = solvent("resume", "r1", *SPACE, cwd=tmp_path)
+    solvent("submit", "flow.yaml", *STORE, "--name", "r1", cwd=tmp_path)
+    result = solvent("resume", "r1", *STORE, cwd=tmp_path)
     assert result.code == 2
-    assert "error[A104]: nobody goes on with `r1`: no agent is alive at this space\n" in result.err
-    assert "solvent agent --space URL --services WORKFLOW" in result.err
-    assert "no living agent offers: broken, gate, start, total" in solvent("status", "r1", *SPACE, cwd=tmp_path).out
+    assert "error[A104]: nobody goes on with `r1`: no agent is alive at this store\n" in result.err
+    assert "solvent agent --store URL --services WORKFLOW" in result.err
+    assert "no living agent offers: broken, gate, start, total" in solvent("status", "r1", *STORE, cwd=tmp_path).out
 
 
 @pytest.mark.parametrize(
     "words,said",
     [
-        (("agent", *SPACE), "error[A103]: this agent would have nothing to offer"),
+        (("agent", *STORE), "error[A103]: this agent would have nothing to offer"),
         (("agent", "--services", "flow.yaml"), "error[E401]: it is not said where runs are"),
-        (("agent", *SPACE, "--services", "none.yaml"), "error[W100]"),
-        (("agent", *SPACE, "--services", "flow.yaml", "sub/flow.yaml"), "error[A103]: flow.yaml and sub/flow.yaml"),
-        (("agent", *SPACE, "--services", "flow.yaml", "--ttl", "0.1"), "error[H313]"),
-        (("agent", *SPACE, "--services", "flow.yaml", "--ttl", "3601"), "error[H313]: `--ttl` is at most 3600 seconds"),
-        (("agent", *SPACE, "--services", "gone.yaml"), "error[W171]: service `start`"),
-        (("submit", "lambda.py", *SPACE), "error[A101]"),
-        (("submit", "signal.yaml", *SPACE), "error[A101]: `flow` waits for the signal `go`"),
-        (("submit", "flow.yaml", *SPACE, "--input", "m=1"), "error[W131]"),
-        (("submit", "flow.yaml", *SPACE, "--name", "a b"), "error[A101]: a run cannot be called"),
-        (("resume", "r1", *SPACE, "--agents", "1"), "error[A103]: it is not said whose services"),
+        (("agent", *STORE, "--services", "none.yaml"), "error[W100]"),
+        (("agent", *STORE, "--services", "flow.yaml", "sub/flow.yaml"), "error[A103]: flow.yaml and sub/flow.yaml"),
+        (("agent", *STORE, "--services", "flow.yaml", "--ttl", "0.1"), "error[H313]"),
+        (("agent", *STORE, "--services", "flow.yaml", "--ttl", "3601"), "error[H313]: `--ttl` is at most 3600 seconds"),
+        (("agent", *STORE, "--services", "gone.yaml"), "error[W171]: service `start`"),
+        (("submit", "lambda.py", *STORE), "error[A101]"),
+        (("submit", "signal.yaml", *STORE), "error[A101]: `flow` waits for the signal `go`"),
+        (("submit", "flow.yaml", *STORE, "--input", "m=1"), "error[W131]"),
+        (("submit", "flow.yaml", *STORE, "--name", "a b"), "error[A101]: a run cannot be called"),
+        (("resume", "r1", *STORE, "--agents", "1"), "error[A103]: it is not said whose services"),
         (("run", "program.hocl", "--agents", "2"), "error[H313]: `--agents` is for workflows"),
-        (("agents", "up", "none.yaml", *SPACE), "error[A108]"),
-        (("agents", "down", *SPACE), "say which agents"),
+        (("agents", "up", "none.yaml", *STORE), "error[A108]"),
+        (("agents", "down", *STORE), "say which agents"),
         (("agents",), "the following arguments are required"),
     ],
 )
@@ -145,13 +145,13 @@ def test_wrong_usage_is_a_clear_error(tmp_path: Path, words: tuple[str, ...], sa
     (tmp_path / "program.hocl").write_text("<1>", encoding="utf-8")
     (tmp_path / "lambda.py").write_text(LAMBDA, encoding="utf-8")
     (tmp_path / "signal.yaml").write_text(SIGNAL, encoding="utf-8")
-    solvent("submit", "flow.yaml", *SPACE, "--name", "r1", cwd=tmp_path)
+    solvent("submit", "flow.yaml", *STORE, "--name", "r1", cwd=tmp_path)
     result = solvent(*words, cwd=tmp_path)
     assert (result.code, said in result.err) == (2, True), result.err
 
 
 LAMBDA = """\
-from solvent.workflow import service, workflow
+from solvent import service, workflow
 
 
 @workflow

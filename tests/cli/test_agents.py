@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from solvent.live.space import open_space
+from solvent.store import open_store
 from tests.cli.agent_processes import DONE, calls, put_flow
 from tests.cli.command import Result, environment, solvent
 
@@ -53,25 +53,25 @@ def prepared(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_agents_on_hosts_run_a_workflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are started, seen, given a workflow, and ended; calls are made on the hosts."""
     prepared(tmp_path, monkeypatch)
-    space = ("--space", "runs.db")
+    store = ("--store", "runs.db")
     try:
-        up = solvent("agents", "up", "hosts.yaml", *space, "--format", "json", cwd=tmp_path)
+        up = solvent("agents", "up", "hosts.yaml", *store, "--format", "json", cwd=tmp_path)
         assert up.code == 0, up.err
         assert [(one["host"], one["agents"]) for one in up.json["hosts"]] == [("localhost", 2), ("127.0.0.1", 1)]
         assert all(one["alive"] for one in up.json["agents"])
-        found = solvent("agents", "list", *space, "--format", "json", cwd=tmp_path).json["agents"]
+        found = solvent("agents", "list", *store, "--format", "json", cwd=tmp_path).json["agents"]
         names = sorted(one["agent"].rpartition("-")[0] for one in found)
         assert names == ["127-0-0-1.up", "localhost.up", "localhost.up"]
         assert all(one["alive"] for one in found)
-        solvent("submit", "flow.yaml", *space, "--name", "r1", cwd=tmp_path)
-        result = solvent("resume", "r1", *space, cwd=tmp_path)
+        solvent("submit", "flow.yaml", *store, "--name", "r1", cwd=tmp_path)
+        result = solvent("resume", "r1", *store, cwd=tmp_path)
         assert (result.code, result.out) == (0, "sum: 17\n")
         made = [calls(tmp_path / host / "work") for host in ("localhost", "127.0.0.1")]
         assert sorted(made[0] + made[1]) == DONE
     finally:
-        down = solvent("agents", "down", "hosts.yaml", *space, cwd=tmp_path)
+        down = solvent("agents", "down", "hosts.yaml", *store, cwd=tmp_path)
     assert (down.code, down.out) == (0, "3 agents ended\n")
-    assert solvent("agents", "list", *space, cwd=tmp_path).out == "no agents are there\n"
+    assert solvent("agents", "list", *store, cwd=tmp_path).out == "no agents are there\n"
     logs = list((tmp_path / "localhost" / "work" / ".solvent").iterdir())
     assert len(logs) == 2
     assert all(log.stat().st_mode & 0o077 == 0 for log in logs)
@@ -82,12 +82,12 @@ def test_hosts_that_do_not_answer_are_named(tmp_path: Path, monkeypatch: pytest.
     prepared(tmp_path, monkeypatch)
     hosts = f"hosts:\n  - {{address: localhost, folder: work, services: [gone.yaml], python: {sys.executable}}}\n"
     (tmp_path / "near.yaml").write_text(hosts, encoding="utf-8")
-    near = solvent("agents", "up", "near.yaml", "--space", "runs.db", "--wait", "3", cwd=tmp_path)
+    near = solvent("agents", "up", "near.yaml", "--store", "runs.db", "--wait", "3", cwd=tmp_path)
     assert near.code == 1
     assert "localhost: 1 agent of 1 did not come: error[W100]: cannot read `gone.yaml`" in near.err
     (tmp_path / "far.yaml").write_text("services: flow.yaml\nhosts: [{address: nowhere}]\n", encoding="utf-8")
-    far = solvent("agents", "up", "far.yaml", "--space", "runs.db", cwd=tmp_path)
-    assert (far.code, "error[A104]: a space in a file" in far.err) == (2, True), far.err
+    far = solvent("agents", "up", "far.yaml", "--store", "runs.db", cwd=tmp_path)
+    assert (far.code, "error[A104]: a store in a file" in far.err) == (2, True), far.err
 
 
 @pytest.mark.parametrize(
@@ -101,29 +101,29 @@ def test_hosts_that_do_not_answer_are_named(tmp_path: Path, monkeypatch: pytest.
 def test_a_wrong_file_of_hosts_is_told_with_its_place(hosts: str, said: str, tmp_path: Path) -> None:
     """What is wrong is said, and where."""
     (tmp_path / "wrong.yaml").write_text(hosts, encoding="utf-8")
-    result = solvent("agents", "up", "wrong.yaml", "--space", "runs.db", cwd=tmp_path)
+    result = solvent("agents", "up", "wrong.yaml", "--store", "runs.db", cwd=tmp_path)
     assert (result.code, said in result.err) == (2, True), result.err
 
 
 def test_an_agent_that_is_not_there_cannot_be_ended(tmp_path: Path) -> None:
     """To end nobody is an error."""
-    open_space(str(tmp_path / "runs.db")).close()
-    result = solvent("agents", "down", "--agent", "nope", "--space", "runs.db", cwd=tmp_path)
+    open_store(str(tmp_path / "runs.db")).close()
+    result = solvent("agents", "down", "--agent", "nope", "--store", "runs.db", cwd=tmp_path)
     assert (result.code, "there is no agent `nope`" in result.err) == (2, True), result.err
 
 
 def test_silent_agents_are_forgotten(tmp_path: Path) -> None:
     """What an agent that was killed has left behind is taken away by `down --all`."""
-    from solvent.live.space import open_space
-    from solvent.live.space.leases import Pulse
+    from solvent.store import open_store
+    from solvent.store.leases import Heartbeat
 
-    with open_space(str(tmp_path / "runs.db")) as space:
-        pulse = Pulse(space, "gone-1", ttl=0.5).start()
-        entry = space.get("agents/gone-1")
+    with open_store(str(tmp_path / "runs.db")) as store:
+        pulse = Heartbeat(store, "gone-1", ttl=0.5).start()
+        entry = store.get("agents/gone-1")
         assert entry is not None
         pulse.stop()
-        space.put("agents/gone-1", entry.value)
-    result: Result = solvent("agents", "down", "--all", "--space", "runs.db", cwd=tmp_path)
+        store.put("agents/gone-1", entry.value)
+    result: Result = solvent("agents", "down", "--all", "--store", "runs.db", cwd=tmp_path)
     assert (result.code, result.out.splitlines()[0]) == (0, "0 agents ended")
     assert "gone-1 was silent already" in result.out
-    assert solvent("agents", "list", "--space", "runs.db", cwd=tmp_path).out == "no agents are there\n"
+    assert solvent("agents", "list", "--store", "runs.db", cwd=tmp_path).out == "no agents are there\n"

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from solvent.cli.agent import _options
-from solvent.running.agents.hosts import read_hosts
+from solvent.cli.agent import parser
+from solvent.runs.agents.hosts import read_hosts
 from tests.cli.agent_processes import until
 from tests.cli.command import environment, solvent
 from tests.cli.forking import ROOT
@@ -46,16 +46,16 @@ def test_an_array_of_a_batch_system_is_agents(tmp_path: Path) -> None:
     around = {
         **environment(),
         "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
-        "SOLVENT_SPACE": str(tmp_path / "runs.db"),
+        "SOLVENT_STORE": str(tmp_path / "runs.db"),
     }
     words = ["sbatch", "--array=1-2", "agents.slurm"]
     with subprocess.Popen(words, cwd=tmp_path, env=around, executable=programs / "sbatch") as scheduler:
         try:
             logs = [tmp_path / f"agent-42_{index}.log" for index in (1, 2)]
             until(lambda: all(log.exists() and "offers" in log.read_text() for log in logs))
-            submitted = solvent("submit", "pipeline.yaml", "--space", "runs.db", "--name", "r1", cwd=tmp_path)
+            submitted = solvent("submit", "pipeline.yaml", "--store", "runs.db", "--name", "r1", cwd=tmp_path)
             assert submitted.out == "r1\n"
-            assert solvent("resume", "r1", "--space", "runs.db", cwd=tmp_path).out == "sum: 85\n"
+            assert solvent("resume", "r1", "--store", "runs.db", cwd=tmp_path).out == "sum: 85\n"
         finally:
             scheduler.terminate()
             scheduler.wait(200)
@@ -73,10 +73,10 @@ def test_the_manifest_starts_agents_as_they_are_started() -> None:
     (container,) = template["spec"]["containers"]
     program, command, *words = container["command"]
     assert (program, command) == ("solvent", "agent")
-    assert _options(words).services == ["pipeline.yaml"]
+    assert parser().parse_args(words).services == ["pipeline.yaml"]
     (variable,) = container["env"]
     assert variable == {
-        "name": "SOLVENT_SPACE",
+        "name": "SOLVENT_STORE",
         "valueFrom": {"secretKeyRef": {"name": secret["metadata"]["name"], "key": "url"}},
     }
     assert "url" in secret["stringData"]

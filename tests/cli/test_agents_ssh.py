@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from solvent.live.space.server import free_port
+from solvent.store.server import free_port
 from tests.cli.agent_processes import DONE, calls, put_flow, until
 from tests.cli.command import environment, solvent
-from tests.live.space_servers import served
+from tests.live.store_servers import served
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,7 +42,7 @@ UserKnownHostsFile {folder}/known
 StrictHostKeyChecking accept-new
 """
 HOSTS = """\
-space: {space}
+store: {store}
 services: flow.yaml
 ttl: 2
 hosts:
@@ -82,21 +82,21 @@ def ssh_server(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
 
 
 def test_agents_are_started_over_ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They outlive the connection, share a workflow around a server's space, and end by a word in it."""
+    """They outlive the connection, share a workflow around a server's store, and end by a word in it."""
     work = tmp_path / "work"
     put_flow(work)
     (work / "open").touch()
-    with ssh_server(tmp_path, monkeypatch) as port, served() as space:
+    with ssh_server(tmp_path, monkeypatch) as port, served() as store:
         command = f"env PYTHONPATH={environment()['PYTHONPATH']} {sys.executable} -m solvent"
-        hosts = HOSTS.format(space=space, user=getpass.getuser(), port=port, folder=tmp_path, command=command)
+        hosts = HOSTS.format(store=store, user=getpass.getuser(), port=port, folder=tmp_path, command=command)
         (tmp_path / "hosts.yaml").write_text(hosts, encoding="utf-8")
-        monkeypatch.delenv("SOLVENT_SPACE", raising=False)
+        monkeypatch.delenv("SOLVENT_STORE", raising=False)
         try:
             up = solvent("agents", "up", "hosts.yaml", cwd=tmp_path)
             assert (up.code, up.out) == (0, "127.0.0.1: 2 agents\n"), up.err
-            submitted = solvent("submit", "work/flow.yaml", "--space", space, "--name", "r1", cwd=tmp_path)
+            submitted = solvent("submit", "work/flow.yaml", "--store", store, "--name", "r1", cwd=tmp_path)
             assert submitted.code == 0, submitted.err
-            done = solvent("resume", "r1", "--space", space, cwd=tmp_path)
+            done = solvent("resume", "r1", "--store", store, cwd=tmp_path)
             assert (done.code, done.out) == (0, "sum: 17\n"), done.err
             assert calls(work) == DONE
         finally:
@@ -106,9 +106,9 @@ def test_agents_are_started_over_ssh(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_a_key_that_is_refused_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who is not let in gets what `ssh` says about it, and no question."""
-    with ssh_server(tmp_path, monkeypatch) as port, served() as space:
+    with ssh_server(tmp_path, monkeypatch) as port, served() as store:
         (tmp_path / "mine.pub").write_text("", encoding="utf-8")
-        hosts = HOSTS.format(space=space, user=getpass.getuser(), port=port, folder=tmp_path, command="solvent")
+        hosts = HOSTS.format(store=store, user=getpass.getuser(), port=port, folder=tmp_path, command="solvent")
         (tmp_path / "hosts.yaml").write_text(hosts, encoding="utf-8")
         up = solvent("agents", "up", "hosts.yaml", cwd=tmp_path)
         assert up.code == 1

@@ -12,7 +12,7 @@ from tests.cli.command import MAX, arguments, environment, solvent
 if TYPE_CHECKING:
     from pathlib import Path
 
-COMMANDS = ("run", "trace", "why", "why-not", "explore", "check", "show", "concretise", "fmt", "repl")
+COMMANDS = ("run", "trace", "why", "explore", "check", "show", "convert", "fmt", "repl")
 WRONG = {
     "<1, 2": "is not closed",
     "<1, 2)": "must be closed first",
@@ -81,6 +81,8 @@ def test_overview() -> None:
     assert (asked.code, alone.code) == (0, 2)
     assert asked.out == alone.err
     assert all(f"  {command} " in asked.out for command in COMMANDS)
+    groups = ["workflows:", "runs:", "agents:", "language:", "other:"]
+    assert [line for line in asked.out.splitlines() if line in groups] == groups
 
 
 def test_version() -> None:
@@ -96,12 +98,31 @@ def test_unknown_command() -> None:
 
 
 @pytest.mark.parametrize(
+    "words, option, hint",
+    [
+        ("run - --sede 3", "--sede", "did you mean `--seed`?"),
+        ("run --sede=3", "--sede", "did you mean `--seed`?"),
+        ("run flow.yaml --agents 2 --imput n=1", "--imput", "did you mean `--input`?"),
+        ("status --stor runs.db", "--stor", "did you mean `--store`?"),
+        ("agents list --formt json", "--formt", "did you mean `--format`?"),
+        ("check --xyzzy", "--xyzzy", "`solvent check --help` lists the options"),
+    ],
+)
+def test_misspelt_option(words: str, option: str, hint: str) -> None:
+    """An option that is nearly right is recognised."""
+    result = solvent(*words.split(), typed=MAX)
+    assert (result.code, result.out) == (2, "")
+    assert f": there is no option `{option}`\n" in result.err
+    assert result.err.endswith(f"\n  hint: {hint}\n")
+
+
+@pytest.mark.parametrize(
     "words",
     [
         ("run",),
         ("run", "-", "--seed", "x"),
-        ("run", "-", "--reactions-max", "-1"),
-        ("run", "-", "--seconds-max", "nan"),
+        ("run", "-", "--max-reactions", "-1"),
+        ("run", "-", "--max-seconds", "nan"),
     ],
 )
 def test_wrong_usage(words: tuple[str, ...]) -> None:
@@ -145,16 +166,16 @@ def test_output_that_cannot_show_a_character() -> None:
     assert (done.returncode, done.stdout) == (0, b'<"\\xe9 \\u2192 \\u03c9">\n')
 
 
-@pytest.mark.parametrize("words", [("web",), ("space", "serve")])
+@pytest.mark.parametrize("words", [("web",), ("store", "serve")])
 def test_port_that_there_is_not(words: tuple[str, ...]) -> None:
     """A number that is no port is refused, and is not taken for another one."""
     result = solvent(*words, "--port", "99999")
     assert (result.code, "`99999` is not a port from 0 to 65535" in result.err) == (2, True)
 
 
-@pytest.mark.parametrize("space", ["postgres://x", "rubbish.db"])
-def test_page_of_what_is_no_space(tmp_path: Path, space: str) -> None:
-    """A page of what cannot be a space does not begin to serve."""
+@pytest.mark.parametrize("store", ["postgres://x", "rubbish.db"])
+def test_page_of_what_is_no_store(tmp_path: Path, store: str) -> None:
+    """A page of what cannot be a store does not begin to serve."""
     (tmp_path / "rubbish.db").write_text("this is no database")
-    result = solvent("web", "--port", "0", "--space", space, cwd=tmp_path)
+    result = solvent("web", "--port", "0", "--store", store, cwd=tmp_path)
     assert (result.code, result.out, "error[E401]" in result.err) == (2, "", True)

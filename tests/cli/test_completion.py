@@ -12,7 +12,7 @@ import pytest
 
 from solvent.cli.completing import what_follows
 from solvent.cli.main import COMMANDS
-from solvent.live.space import open_space
+from solvent.store import open_store
 from tests.cli.command import environment, solvent
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def scripts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def _run(shell: str, script: str, cwd: Path, space: str) -> list[str]:
+def _run(shell: str, script: str, cwd: Path, store: str) -> list[str]:
     path = shutil.which(shell)
     if path is None:
         pytest.skip(f"there is no {shell} here: its completion is not tried")
@@ -51,7 +51,7 @@ def _run(shell: str, script: str, cwd: Path, space: str) -> list[str]:
     done = subprocess.run(
         [path, *plain, "-c", script],
         cwd=cwd,
-        env={**environment(), "SOLVENT_SPACE": space},
+        env={**environment(), "SOLVENT_STORE": store},
         capture_output=True,
         text=True,
         timeout=_SECONDS_MAX,
@@ -61,21 +61,21 @@ def _run(shell: str, script: str, cwd: Path, space: str) -> list[str]:
     return done.stdout.splitlines()
 
 
-def offered(shell: str, scripts: Path, *words: str, cwd: Path | None = None, space: str = "none") -> list[str]:
+def offered(shell: str, scripts: Path, *words: str, cwd: Path | None = None, store: str = "none") -> list[str]:
     """Give what a shell offers for the last of the words behind `solvent`."""
     line = [str(scripts / "solvent"), *words]
     load = f"source {quote(str(scripts / shell))}\n"
     if shell == "bash":
         state = f"COMP_WORDS=({join(line)}); COMP_CWORD={len(words)}; COMP_LINE={quote(' '.join(line))}\n"
         show = '_solvent; ((${#COMPREPLY[@]})) && printf "%s\\n" "${COMPREPLY[@]}"; true'
-        return _run(shell, load + state + show, cwd or scripts, space)
+        return _run(shell, load + state + show, cwd or scripts, store)
     if shell == "zsh":
         state = f"words=({join(line)}); CURRENT={len(line)}\n"
-        found = _run(shell, _IN_ZSH + load + state + "_solvent; true", cwd or scripts, space)
+        found = _run(shell, _IN_ZSH + load + state + "_solvent; true", cwd or scripts, store)
         return [one for one in found if one.startswith(words[-1].rpartition("=")[2])]
     typed = " ".join(["solvent", *words])
     path = f"set -x PATH {quote(str(scripts))} $PATH\n"
-    found = _run(shell, path + load + f"complete -C {quote(typed)}", cwd or scripts, space)
+    found = _run(shell, path + load + f"complete -C {quote(typed)}", cwd or scripts, store)
     return [one.split("\t")[0] for one in found]
 
 
@@ -90,12 +90,8 @@ def test_commands_are_completed(shell: str, scripts: Path) -> None:
     "words,found",
     [
         (("agents", "u"), ["up"]),
-        (("simulate", "tok"), ["token"]),
-        (("reproduce", "capture", "--sc"), ["--scale"]),
-        (("simulate", "token", "--proto"), ["--protocol"]),
         (("agents", "up", "--wa"), ["--wait"]),
         (("run", "--attac"), ["--attach"]),
-        (("simulate", "token", "--protocol", "ri"), ["ring"]),
         (("status", "--format", "j"), ["json"]),
         (("completion", "z"), ["zsh"]),
     ],
@@ -128,33 +124,33 @@ def test_files_are_completed(shell: str, scripts: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", ["status", "logs", "cancel", "resume", "replay", "timeline"])
 def test_runs_are_completed(command: str, scripts: Path, tmp_path: Path) -> None:
-    """Where a run is meant, those of the space are offered, of one process and of agents."""
-    with open_space(str(tmp_path / "space.db")) as space:
+    """Where a run is meant, those of the store are offered, of one process and of agents."""
+    with open_store(str(tmp_path / "store.db")) as store:
         for key in ("runs/pipe-1", "runs/pipe-2/plan", "runs/other", "runs/other/cancel"):
-            space.put(key, b"")
-    assert offered("bash", scripts, command, "pi", space=str(tmp_path / "space.db")) == ["pipe-1", "pipe-2"]
-    assert offered("bash", scripts, command, "--space", str(tmp_path / "space.db"), "o") == ["other"]
+            store.put(key, b"")
+    assert offered("bash", scripts, command, "pi", store=str(tmp_path / "store.db")) == ["pipe-1", "pipe-2"]
+    assert offered("bash", scripts, command, "--store", str(tmp_path / "store.db"), "o") == ["other"]
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
 def test_other_shells_ask_for_runs(shell: str, scripts: Path, tmp_path: Path) -> None:
     """The names of runs are asked for in each shell."""
-    with open_space(str(tmp_path / "space.db")) as space:
-        space.put("runs/pipe-1", b"")
-    assert offered(shell, scripts, "logs", "pi", space=str(tmp_path / "space.db")) == ["pipe-1"]
+    with open_store(str(tmp_path / "store.db")) as store:
+        store.put("runs/pipe-1", b"")
+    assert offered(shell, scripts, "logs", "pi", store=str(tmp_path / "store.db")) == ["pipe-1"]
 
 
-@pytest.mark.parametrize("url", ["none", "/none/space.db", "nats://127.0.0.1:1", "http://nowhere.invalid"])
+@pytest.mark.parametrize("url", ["none", "/none/store.db", "nats://127.0.0.1:1", "http://nowhere.invalid"])
 def test_who_types_is_not_disturbed(url: str) -> None:
-    """A space that is not there, or cannot be, has no runs; nothing is said about it, and nothing is made."""
-    result = solvent("completion", "--runs", "--space", url)
+    """A store that is not there, or cannot be, has no runs; nothing is said about it, and nothing is made."""
+    result = solvent("completion", "--runs", "--store", url)
     assert (result.code, result.out, result.err) == (0, "", "")
 
 
 def test_real_names_of_runs(tmp_path: Path) -> None:
     """A run that was recorded is listed by its name."""
     (tmp_path / "one.yaml").write_text("services: {say: {shell: echo hello}}\ntasks: {greet: {service: say}}\n")
-    words = ("--space", tmp_path / "space.db")
+    words = ("--store", tmp_path / "store.db")
     assert solvent("run", tmp_path / "one.yaml", "--name", "greeting", *words).code == 0
     assert solvent("completion", "--runs", *words).out == "greeting\n"
 
@@ -163,7 +159,7 @@ def test_every_command_has_an_entry() -> None:
     """What may follow is known of all commands, and of the words behind which other options follow."""
     found = what_follows()
     assert set(COMMANDS) <= set(found)
-    assert {"simulate token", "agents up", "space serve", "explore token"} <= set(found)
+    assert {"agents up", "store serve"} <= set(found)
     assert all("--help" in one.options for one in found.values())
 
 

@@ -30,7 +30,7 @@ KEYS = ("results", "states", "stuck", "ended_by", "cancelled")
 def test_concrete_program_runs_to_the_same_results(tmp_path: Path, name: str) -> None:
     """A workflow that was made concrete, printed and read again ends as the workflow does."""
     file, concrete = controlled.put(tmp_path, FLOWS[name]), tmp_path / "concrete.hocl"
-    assert solvent("concretise", file, "-o", concrete).code == 0
+    assert solvent("convert", "--to", "hocl", file, "-o", concrete).code == 0
     ours = solvent("run", file, "--format", "json")
     theirs = solvent("run", concrete, "--services", file, "--format", "json")
     assert theirs.code == ours.code
@@ -40,7 +40,7 @@ def test_concrete_program_runs_to_the_same_results(tmp_path: Path, name: str) ->
 def test_concrete_program_takes_signals(tmp_path: Path) -> None:
     """A concrete workflow waits for its signals as the workflow does."""
     file, concrete = controlled.put(tmp_path, controlled.SIGNAL), tmp_path / "concrete.hocl"
-    assert solvent("concretise", file, "-o", concrete).code == 0
+    assert solvent("convert", "--to", "hocl", file, "-o", concrete).code == 0
     assert solvent("run", concrete, "--services", file).code == 1
     assert solvent("run", concrete, "--services", file, "--signal", "go=7").out == "D: 7\n"
 
@@ -48,8 +48,8 @@ def test_concrete_program_takes_signals(tmp_path: Path) -> None:
 def test_rule_library_that_is_missing(tmp_path: Path) -> None:
     """A pattern whose file is not there is a clear error, of a run as of what is only printed."""
     file = controlled.put(tmp_path, controlled.PATTERN.replace("two.hocl", "three.hocl"))
-    for command in ("run", "concretise", "explore"):
-        result = solvent(command, file)
+    for words in (("run",), ("convert", "--to", "hocl"), ("explore",)):
+        result = solvent(*words, file)
         assert (result.code, result.out, "error[W140]" in result.err) == (2, "", True)
 
 
@@ -73,7 +73,9 @@ def test_name_without_its_ending(tmp_path: Path) -> None:
     assert solvent("check", "flow", cwd=tmp_path).out == "flow.yaml: ok\n"
     assert "runs    A 1, H 5, C 5, D 1\n" in solvent("explore", "flow", cwd=tmp_path).out
     assert solvent("convert", "flow", cwd=tmp_path).out.startswith("workflow: flow\n")
-    assert solvent("concretise", "flow", cwd=tmp_path).code == solvent("show", "flow", cwd=tmp_path).code == 0
+    assert (
+        solvent("convert", "--to", "hocl", "flow", cwd=tmp_path).code == solvent("show", "flow", cwd=tmp_path).code == 0
+    )
 
 
 def test_name_that_several_files_have(tmp_path: Path) -> None:

@@ -113,7 +113,7 @@ def test_rule_library_is_found(tmp_path: Path) -> None:
     assert (found["ends"], found["runs"]) == ({"done": 1}, [{"A": 1, "B": 1, "D": 1}])
 
 
-@pytest.mark.parametrize("limit", [("--states-max", "20"), ("--seconds-max", "0.5")])
+@pytest.mark.parametrize("limit", [("--max-states", "20"), ("--max-seconds", "0.5")])
 def test_limits(tmp_path: Path, limit: tuple[str, str]) -> None:
     """A workflow that goes round for ever is explored as far as the limit allows."""
     result = solvent("explore", controlled.put(tmp_path, controlled.ENDLESS.replace("turn", "more")), *limit)

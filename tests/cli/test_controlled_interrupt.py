@@ -58,13 +58,13 @@ def test_interrupted_exploration_of_a_loop(tmp_path: Path) -> None:
     """An exploration that is interrupted says what it knows so far."""
     code, out, err = interrupted(tmp_path, "explore", "--format", "json")
     found = json.loads(out)
-    assert (code, found["complete"], found["states"] > 1) == (3, False, True)
+    assert (code, found["complete"], found["states"] > 1) == (130, False, True)
     assert "interrupted after " in err
 
 
 def test_limit_on_seconds_of_a_loop(tmp_path: Path) -> None:
     """A loop that never ends stops at its limit, with exit code 3."""
-    result = solvent("run", controlled.put(tmp_path, controlled.ENDLESS), "--seconds-max", "1")
+    result = solvent("run", controlled.put(tmp_path, controlled.ENDLESS), "--max-seconds", "1")
     assert (result.code, result.out) == (3, "")
     assert "error[H502]: not done after 1 second" in result.err
 

@@ -162,15 +162,14 @@ def test_plain_workflow_has_no_signals(tmp_path: Path) -> None:
 def test_signals_from_python() -> None:
     """`run_workflow` takes signals too, and refuses them where nobody waits for any."""
     import solvent
-    from solvent.workflow.control import Control
-    from solvent.workflow.model import Service, Signalled, Task, Workflow
+    from solvent.workflows.model import Control, Service, Signalled, Task, Workflow
 
     services = (Service("same", function=lambda value=None: value),)
     waits = Task("W", "same", (Signalled(),), control=Control(signal="go"))
-    assert solvent.run_workflow(Workflow("w", (waits,), services), signals=[(0.0, "go", 7)]).results == {"W": 7}
+    assert solvent.run(Workflow("w", (waits,), services), signals=[(0.0, "go", 7)]).results == {"W": 7}
     for workflow in (Workflow("w", (waits,), services), Workflow("w", (Task("A", "same"),), services)):
         with pytest.raises(solvent.Misuse, match="waits for the signal `stop`"):
-            solvent.run_workflow(workflow, signals=[(0.0, "stop", None)])
+            solvent.run(workflow, signals=[(0.0, "stop", None)])
 
 
 # --- Traces, files, terminals.
@@ -188,7 +187,7 @@ def test_controlled_run_as_wfformat(tmp_path: Path) -> None:
     """A run in which tasks ran several times is written as a trace, with the last run of each."""
     import json
 
-    from solvent.workflow.wfformat import validate
+    from solvent.workflows.formats.wfformat import validate
 
     out = tmp_path / "out.json"
     result = solvent("run", controlled.put(tmp_path, controlled.LOOP), "--wfformat", out, "--format", "json")

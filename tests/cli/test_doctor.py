@@ -11,8 +11,9 @@ import pytest
 
 from solvent import __version__
 from solvent.cli.examining import EXTRAS
-from solvent.live.space import open_space
-from solvent.live.space.server import Plan, Server
+from solvent.errors import install_hint
+from solvent.store import open_store
+from solvent.store.server import Plan, Server
 from tests.cli.command import solvent
 from tests.repo.project import ROOT
 
@@ -24,11 +25,11 @@ def _found(said: dict[str, Any], name: str) -> dict[str, str]:
     return next(one for one in said["findings"] if one["name"] == name)
 
 
-def _space(url: str | Path, code: int) -> dict[str, str]:
-    result = solvent("doctor", "--space", url, "--format", "json")
+def _store(url: str | Path, code: int) -> dict[str, str]:
+    result = solvent("doctor", "--store", url, "--format", "json")
     assert (result.code, result.err) == (code, "")
     assert result.json["well"] is (code == 0)
-    return _found(result.json, "space")
+    return _found(result.json, "store")
 
 
 def test_it_says_what_is_here(tmp_path: Path) -> None:
@@ -37,7 +38,7 @@ def test_it_says_what_is_here(tmp_path: Path) -> None:
     assert (said["well"], said["solvent"]) == (True, __version__)
     assert said["python"]
     assert said["platform"]
-    assert {one["group"] for one in said["findings"]} == {"packages", "extras", "space", "programs", "limits"}
+    assert {one["group"] for one in said["findings"]} == {"packages", "extras", "store", "programs", "limits"}
     assert _found(said, "needed")["state"] == "there"
     assert _found(said, "nats-server")["state"] == "there"
 
@@ -53,7 +54,7 @@ def test_extras_that_are_missing_are_no_fault(tmp_path: Path) -> None:
     said = solvent("doctor", "--format", "json", cwd=tmp_path).json
     for one in said["findings"]:
         if one["group"] == "extras":
-            assert one["hint"] == ("" if one["state"] == "there" else f"pip install 'solvent[{one['name']}]'")
+            assert one["hint"] == ("" if one["state"] == "there" else install_hint(one["name"]))
     assert _found(said, "nats")["state"] == "there"
 
 
@@ -66,69 +67,69 @@ def test_people_read_lines(tmp_path: Path) -> None:
 
 
 def test_a_file_that_serves(tmp_path: Path) -> None:
-    """Of a space in a file it is told that it can be read and written, and its format; nothing is left in it."""
-    with open_space(str(tmp_path / "space.db")) as space:
-        space.put("runs/one", b"")
-    found = _space(tmp_path / "space.db", 0)
+    """Of a store in a file it is told that it can be read and written, and its format; nothing is left in it."""
+    with open_store(str(tmp_path / "store.db")) as store:
+        store.put("runs/one", b"")
+    found = _store(tmp_path / "store.db", 0)
     assert found["state"] == "there"
     assert "readable and writable, a file, format 1" in found["says"]
-    with open_space(str(tmp_path / "space.db")) as space:
-        assert space.keys("doctor/") == {}
+    with open_store(str(tmp_path / "store.db")) as store:
+        assert store.keys("doctor/") == {}
 
 
 def test_a_file_that_is_not_there_is_not_made(tmp_path: Path) -> None:
     """A file that a run would make is no fault, and is not made by looking."""
-    assert _space(tmp_path / "space.db", 0)["state"] == "missing"
+    assert _store(tmp_path / "store.db", 0)["state"] == "missing"
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_space_of_another_format_is_broken(tmp_path: Path) -> None:
-    """A space that another version has made is told with its format."""
-    open_space(str(tmp_path / "space.db")).close()
-    with sqlite3.connect(tmp_path / "space.db") as file:
+def test_a_store_of_another_format_is_broken(tmp_path: Path) -> None:
+    """A store that another version has made is told with its format."""
+    open_store(str(tmp_path / "store.db")).close()
+    with sqlite3.connect(tmp_path / "store.db") as file:
         file.execute("PRAGMA user_version = 9")
     file.close()
-    found = _space(tmp_path / "space.db", 1)
+    found = _store(tmp_path / "store.db", 1)
     assert "error[E407]" in found["says"]
     assert "format 9" in found["says"]
 
 
 @pytest.mark.parametrize(
-    "url", ["/none/space.db", "/", "http://example.invalid", "nats://", "nats://a:b:c", "sqlite://"]
+    "url", ["/none/store.db", "/", "http://example.invalid", "nats://", "nats://a:b:c", "sqlite://"]
 )
 def test_a_wrong_address_is_told(url: str) -> None:
     """An address that cannot be one is broken, with the error that a run would show."""
-    found = _space(url, 1)
+    found = _store(url, 1)
     assert found["state"] == "broken"
     assert "error[E401]" in found["says"]
 
 
-def test_a_file_that_is_no_space_is_broken(tmp_path: Path) -> None:
+def test_a_file_that_is_no_store_is_broken(tmp_path: Path) -> None:
     """A file of something else is told, and stays as it is."""
-    (tmp_path / "notes.txt").write_text("not a space, but quite some text\n" * 50)
+    (tmp_path / "notes.txt").write_text("not a store, but quite some text\n" * 50)
     before = (tmp_path / "notes.txt").read_bytes()
-    assert _space(tmp_path / "notes.txt", 1)["state"] == "broken"
+    assert _store(tmp_path / "notes.txt", 1)["state"] == "broken"
     assert (tmp_path / "notes.txt").read_bytes() == before
 
 
 def test_a_server_that_is_not_there() -> None:
     """A server that cannot be reached is broken, with a hint, and a password in its address is not shown."""
-    result = solvent("doctor", "--space", "nats://ann:quite-secret@127.0.0.1:1")
+    result = solvent("doctor", "--store", "nats://ann:quite-secret@127.0.0.1:1")
     assert result.code == 1
     assert "nats://***@127.0.0.1:1: error[E402]" in result.out
-    assert "hint: `solvent space serve`" in result.out
-    assert result.out.endswith("\ndoes not serve: space\n")
+    assert "hint: `solvent store serve`" in result.out
+    assert result.out.endswith("\ndoes not serve: store\n")
     assert "quite-secret" not in result.out + result.err
 
 
 def test_a_server_that_serves(tmp_path: Path) -> None:
-    """Of a server that is there it is told whether it has the space, and that this can be read and written."""
+    """Of a server that is there it is told whether it has the store, and that this can be read and written."""
     server = Server(Plan(folder=tmp_path, port=0))
     server.start()
     try:
-        before = _space(server.url, 0)
-        open_space(server.url).close()
-        found = _space(server.url, 0)
+        before = _store(server.url, 0)
+        open_store(server.url).close()
+        found = _store(server.url, 0)
     finally:
         server.stop()
     assert (before["state"], found["state"]) == ("missing", "there")

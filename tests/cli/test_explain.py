@@ -1,4 +1,4 @@
-"""`solvent trace`, `why`, `why-not`, `explore` and `check`: what they show, as text and as JSON."""
+"""`solvent trace`, `why`, `why --not`, `explore` and `check`: what they show, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -82,28 +82,28 @@ def test_why_of_what_never_was() -> None:
 
 def test_why_not_names_what_stops_a_rule() -> None:
     """A rule whose pattern fits nothing is explained by that pattern."""
-    result = solvent("why-not", example("philosophers-deadlock"), "take_left")
+    result = solvent("why", "--not", example("philosophers-deadlock"), "take_left")
     assert result.code == 0
     assert "so        no molecule fits pattern 1" in result.out
 
 
 def test_why_not_names_the_condition() -> None:
     """A rule whose condition is false is explained by it, with an example."""
-    out = solvent("why-not", "-", "r", typed="let r = replace x, y by x if x + y > 10 in <1, 2, r>").out
+    out = solvent("why", "--not", "-", "r", typed="let r = replace x, y by x if x + y > 10 in <1, 2, r>").out
     assert "x + y > 10" in out
     assert "x = 1, y = 2" in out
 
 
 def test_why_not_as_json() -> None:
     """The JSON has a report for each rule of the name."""
-    found = solvent("why-not", "-", "max", "--format", "json", typed=MAX).json
+    found = solvent("why", "--not", "-", "max", "--format", "json", typed=MAX).json
     assert (found["present"], found["existed"], len(found["reports"])) == (True, True, 1)
     assert "pattern 2" in found["reports"][0]["verdict"]
 
 
 def test_why_not_of_a_rule_that_is_gone() -> None:
     """A rule that was consumed is reported with the reaction that took it."""
-    result = solvent("why-not", example("maximum"), "larger")
+    result = solvent("why", "--not", example("maximum"), "larger")
     assert result.code == 0
     assert "`larger` is not in the final solution" in result.out
     assert "reaction 7" in result.out
@@ -111,7 +111,7 @@ def test_why_not_of_a_rule_that_is_gone() -> None:
 
 def test_why_not_of_an_unknown_rule() -> None:
     """A rule that never was is an error with the nearest name."""
-    result = solvent("why-not", "-", "mx", typed=MAX)
+    result = solvent("why", "--not", "-", "mx", typed=MAX)
     assert (result.code, "did you mean `max`?" in result.err) == (1, True)
 
 
@@ -151,7 +151,7 @@ def test_explore_shows_a_cycle() -> None:
 
 def test_explore_meets_its_limit() -> None:
     """What the limit leaves open is null, and the exit code 3."""
-    result = solvent("explore", "-", "--states-max", "50", "--format", "json", typed=FOREVER)
+    result = solvent("explore", "-", "--max-states", "50", "--format", "json", typed=FOREVER)
     assert result.code == 3
     assert result.json == {"states": 50, "finals": [], "confluent": None, "terminates": None}
 

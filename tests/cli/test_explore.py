@@ -1,4 +1,4 @@
-"""`solvent explore` with properties, and with the token paper's systems."""
+"""`solvent explore` with properties."""
 
 from __future__ import annotations
 
@@ -91,13 +91,13 @@ def test_program_refines_itself(folder: Path) -> None:
 
 
 def test_two_reactions_count_as_one_where_that_is_allowed(folder: Path) -> None:
-    """`--steps-max 2` lets a reaction be two of the coarser program."""
+    """`--max-steps 2` lets a reaction be two of the coarser program."""
     (folder / "fine.hocl").write_text(
         "let both = replace JOB:m, JOB:n by DONE, DONE in <JOB:1, JOB:2, both>", encoding="utf-8"
     )
     words = ("explore", "fine", "--refines", "coarse", "--by", "mapping")
     assert solvent(*words, cwd=folder).code == 1
-    assert solvent(*words, "--steps-max", "2", cwd=folder).out.endswith("  both  work then work\n")
+    assert solvent(*words, "--max-steps", "2", cwd=folder).out.endswith("  both  work then work\n")
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_two_reactions_count_as_one_where_that_is_allowed(folder: Path) -> None:
         (("--never", "empty.hocl"), 2, "error[H322]: empty.hocl holds no rule"),
         (("--refines", "gone.hocl"), 2, "error[H304]"),
         (("--by", "mapping.hocl"), 2, "error[H313]"),
-        (("--steps-max", "2"), 2, "error[H313]"),
+        (("--max-steps", "2"), 2, "error[H313]"),
         (("--refines", "coarse", "--by", "endless.hocl"), 3, "the mapping to coarse.hocl does not end"),
     ],
 )
@@ -127,55 +127,3 @@ def test_properties_are_not_for_workflows() -> None:
     """A workflow has statements, not properties."""
     result = solvent("explore", Path("examples/patterns/sequence.yaml").resolve(), "--never", "A")
     assert (result.code, "`--never` is for programs" in result.err) == (2, True)
-
-
-def test_token_systems_are_a_table() -> None:
-    """The systems are told with their sizes, states and what they refine."""
-    result = solvent("explore", "token", "--system", "s", "--system", "s1")
-    lines = result.out.splitlines()
-    assert result.code == 0
-    assert lines[1].split() == ["s", "2", "2", "-", "-", "10", "21", "holds"]
-    assert lines[2].endswith("holds, refines s")
-    assert "  s1_rule3  nothing" in lines
-
-
-def test_token_systems_as_json() -> None:
-    """The same for programs."""
-    words = ("--system", "ring", "--nodes", "5", "--data", "1", "--format", "json")
-    (found,) = solvent("explore", "token", *words).json["systems"]
-    assert (found["nodes"], found["data"], found["complete"], found["violation"]) == (5, 1, True, None)
-    assert found["holds"]["refines message_passing"] is True
-    assert found["counterparts"]["ring_rule3'"] == [["mp_rule3"]]
-
-
-def test_token_systems_as_text() -> None:
-    """The program of a system can be had and explored like any other."""
-    text = solvent("explore", "token", "--system", "token", "--nodes", "2", "--text").out
-    assert solvent("explore", "-", "--format", "json", typed=text).json["states"] == 32
-
-
-def test_printed_systems_show_what_is_wrong() -> None:
-    """Looked at as printed, a system's flaws are its result, each with its run."""
-    result = solvent("explore", "token", "--printed", "--system", "message_passing")
-    assert result.code == 0
-    assert "violated: refines token" in result.out
-    assert "     1  mp_rule3: NODE:0, Q:0:(), P:0:(), T:0 -> NODE:0, P:0:(), T:NOBODY, O:0:0:()" in result.out
-
-
-def test_printed_system_that_fails_says_where() -> None:
-    """A trap in the place of a history cannot be added to."""
-    result = solvent("explore", "token", "--printed", "--system", "search", "--data", "0", "--format", "json")
-    assert {one.get("failure") for one in result.json["systems"]} >= {"`search_rule4` fails: cannot add tuple and list"}
-
-
-def test_limit_on_states_is_said() -> None:
-    """Not all states were seen: exit code 3."""
-    result = solvent("explore", "token", "--system", "s1", "--states-max", "5")
-    assert (result.code, "limit reached" in result.out) == (3, True)
-    assert result.err == "stopped after 5 states\n  hint: raise --states-max\n"
-
-
-def test_file_of_the_name_comes_first(tmp_path: Path) -> None:
-    """A program called `token` is still found by its short name."""
-    (tmp_path / "token.hocl").write_text("<1>", encoding="utf-8")
-    assert solvent("explore", "token", cwd=tmp_path).out.startswith("states      1\n")

@@ -1,4 +1,4 @@
-"""Ctrl-C: the solution as it stands, exit code 3."""
+"""Ctrl-C: the solution as it stands, exit code 130."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def interrupted(tmp_path: Path, *words: str, number: int = signal.SIGINT) -> tup
 def test_interrupted_run_prints_its_solution(tmp_path: Path, number: int) -> None:
     """Ctrl-C and a request to terminate stop a run that would never end; its solution is printed."""
     code, out, err = interrupted(tmp_path, "run", number=number)
-    assert code == 3
+    assert code == 130
     assert out.startswith('<"told", COUNT:')
     assert out.endswith(", grow>\n")
     assert "interrupted" in err
@@ -53,19 +53,19 @@ def test_interrupted_run_is_saved_and_goes_on(tmp_path: Path) -> None:
     saved = tmp_path / "saved.hocl"
     _, out, _ = interrupted(tmp_path, "run", "--save", str(saved))
     reached = int(out.split("COUNT:")[1].split(",")[0])
-    again = solvent("run", saved, "--reactions-max", "10")
+    again = solvent("run", saved, "--max-reactions", "10")
     assert again.out == f'<"told", COUNT:{reached + 10}, grow>\n'
 
 
 def test_interrupted_seeded_run(tmp_path: Path) -> None:
     """A random run can be interrupted too."""
     code, out, _ = interrupted(tmp_path, "run", "--seed", "1")
-    assert (code, "COUNT:" in out) == (3, True)
+    assert (code, "COUNT:" in out) == (130, True)
 
 
 def test_interrupted_exploration(tmp_path: Path) -> None:
     """An exploration that is interrupted says what it knows so far."""
     code, out, err = interrupted(tmp_path, "explore", "--format", "json")
-    assert code == 3
+    assert code == 130
     assert '"terminates": null' in out
     assert "interrupted" in err

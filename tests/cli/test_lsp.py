@@ -244,3 +244,13 @@ def test_what_is_no_json_is_answered() -> None:
         assert one.answer_to_nobody()["error"]["code"] == -32700
         one.begin()
         assert one.end() == 0
+
+
+def test_a_variable_with_a_capital_leads_to_its_pattern(open_editor: Editor) -> None:
+    """A capital that a pattern gives a type is a variable to the editor: it leads to the pattern that binds it."""
+    assert open_editor.open("<1, (replace X::int by Math.abs(X) if X < 5)>") == []
+    place = {"textDocument": {"uri": URI}, "position": {"line": 0, "character": 32}}
+    assert open_editor.ask("textDocument/definition", **place)["result"]["range"] == _range(0, 13, 14)
+    assert "One molecule of kind `int`" in open_editor.ask("textDocument/hover", **place)["result"]["contents"]["value"]
+    place["position"] = {"line": 0, "character": 28}
+    assert "without its sign" in open_editor.ask("textDocument/hover", **place)["result"]["contents"]["value"]

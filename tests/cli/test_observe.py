@@ -7,8 +7,10 @@ import subprocess
 import sys
 import threading
 from contextlib import contextmanager
+from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 from urllib.request import urlopen
 
 import pytest
@@ -22,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-SPACE = ("--space", "runs.db", "--no-sync")
-AGENT = ("agent", *SPACE, "--services", "flow.yaml", "--ttl", "1")
+STORE = ("--store", "runs.db", "--no-sync")
+AGENT = ("agent", *STORE, "--services", "flow.yaml", "--ttl", "1")
 RETRY = """\
 workflow: tries
 services:
@@ -102,7 +104,7 @@ def _numbers(agent: Command) -> dict[str, float]:
 def test_numbers_of_an_agent_are_read_over_http(tmp_path: Path) -> None:
     """Calls, tasks, turns, journals, letters, places and the process can be read while an agent works."""
     put_flow(tmp_path)
-    solvent("submit", "flow.yaml", *SPACE[:2], "--name", "r1", cwd=tmp_path)
+    solvent("submit", "flow.yaml", *STORE[:2], "--name", "r1", cwd=tmp_path)
     with Command(*AGENT, "--metrics", "0", cwd=tmp_path) as agent:
         agent.wait_for("took place")
         until(lambda: _numbers(agent).get("solvent_calls_running") == 2)
@@ -131,10 +133,23 @@ def test_numbers_of_an_agent_are_read_over_http(tmp_path: Path) -> None:
     assert found["process_resident_memory_bytes"] > 1e6
 
 
+@pytest.mark.parametrize("name,code", [("evil.example", 403), ("localhost", 200), ("[::1]:80", 200), ("", 403)])
+def test_numbers_are_given_only_under_a_name_of_the_agent(tmp_path: Path, name: str, code: int) -> None:
+    """A page whose name was made to point to this machine (DNS rebinding) reads no metrics."""
+    put_flow(tmp_path)
+    with Command(*AGENT, "--metrics", "0", cwd=tmp_path) as agent:
+        agent.wait_for("metrics at ")
+        address = urlsplit(agent.said().split("metrics at ")[1].split()[0].strip('"}'))
+        asking = HTTPConnection(str(address.hostname), address.port)
+        asking.request("GET", "/metrics", headers={"Host": name})
+        answer = asking.getresponse()
+        assert (answer.status, b"solvent_" in answer.read()) == (code, code == 200)
+
+
 def test_take_overs_are_counted(tmp_path: Path) -> None:
     """An agent that goes on for one that was killed counts what it took over."""
     put_flow(tmp_path)
-    solvent("submit", "flow.yaml", *SPACE[:2], "--name", "r1", cwd=tmp_path)
+    solvent("submit", "flow.yaml", *STORE[:2], "--name", "r1", cwd=tmp_path)
     with Command(*AGENT, cwd=tmp_path) as first:
         first.wait_for("took place")
     with Command(*AGENT, "--metrics", "127.0.0.1:0", cwd=tmp_path) as second:
@@ -156,7 +171,7 @@ def test_all_agents_add_to_one_trace(tmp_path: Path) -> None:
     put_flow(tmp_path)
     (tmp_path / "open").touch()
     with Receiver().listening() as receiver:
-        solvent("submit", "flow.yaml", *SPACE[:2], "--name", "r1", cwd=tmp_path)
+        solvent("submit", "flow.yaml", *STORE[:2], "--name", "r1", cwd=tmp_path)
         words = (*AGENT, "--otel", "--until", "r1")
         with (
             Command(*words, "--name", "a", cwd=tmp_path, more=receiver.variables) as one,
@@ -205,7 +220,7 @@ def test_nothing_is_imported_unless_it_is_wanted(tmp_path: Path) -> None:
     (tmp_path / "open").touch()
     code = (
         "import sys; from solvent.cli.main import main; main(['run', 'flow.yaml', '--no-record'])\n"
-        "sys.exit(any(name.startswith(('opentelemetry', 'solvent.running.observing')) for name in sys.modules))"
+        "sys.exit(any(name.startswith(('opentelemetry', 'solvent.runs.observing')) for name in sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment(), check=False)
     assert done.returncode == 0
@@ -236,7 +251,7 @@ def test_an_agent_logs_json(tmp_path: Path) -> None:
     """Each line is an object with time, level, event, agent and words; with debug also of each call."""
     put_flow(tmp_path)
     (tmp_path / "open").touch()
-    solvent("submit", "flow.yaml", *SPACE[:2], "--name", "r1", cwd=tmp_path)
+    solvent("submit", "flow.yaml", *STORE[:2], "--name", "r1", cwd=tmp_path)
     words = (*AGENT, "--until", "r1", "--log-format", "json", "--log-level", "debug")
     with Command(*words, cwd=tmp_path) as agent:
         assert agent.process.wait(200) == 0
@@ -264,7 +279,7 @@ def test_a_run_logs_its_tasks(tmp_path: Path) -> None:
     """With a format for logs a run writes a line for each event, and how it ended; the results stay as they are."""
     put_flow(tmp_path)
     (tmp_path / "open").touch()
-    words = ("run", "flow.yaml", "--space", "runs.db", "--name", "r1", "--log-format", "json")
+    words = ("run", "flow.yaml", "--store", "runs.db", "--name", "r1", "--log-format", "json")
     result = solvent(*words, cwd=tmp_path)
     assert result.out == "sum: 17\n"
     lines = [json.loads(line) for line in result.err.splitlines()]
@@ -277,7 +292,7 @@ def test_who_watches_agents_logs_what_they_do(tmp_path: Path) -> None:
     """A run by agents that were started here is told in the same way, as far as it can be seen from outside."""
     put_flow(tmp_path)
     (tmp_path / "open").touch()
-    words = ("run", "flow.yaml", *SPACE, "--name", "r1", "--agents", "1", "--log-format", "json")
+    words = ("run", "flow.yaml", *STORE, "--name", "r1", "--agents", "1", "--log-format", "json")
     result = solvent(*words, cwd=tmp_path)
     assert result.out == "sum: 17\n"
     lines = [json.loads(line) for line in result.err.splitlines()]

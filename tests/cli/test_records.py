@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import signal
+import subprocess
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
 
-from solvent.live.space import open_space
-from tests.cli.command import solvent
+from solvent.store import open_store
+from tests.cli.command import arguments, environment, solvent
 from tests.cli.records import FLOW, OWN, calls, go, hanging, killed, make
 from tests.live.record_storm import SECONDS_MAX, finish, start
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-SPACE = ("--space", "space.db")
+STORE = ("--store", "store.db")
 
 
 @pytest.fixture
@@ -36,17 +39,17 @@ def test_a_run_is_recorded_under_the_current_folder(folder: Path) -> None:
     assert (code, err, name[:5]) == (0, "", "flow-")
     assert (folder / ".solvent" / ".gitignore").read_text() == "*\n"
     assert (folder / ".solvent").stat().st_mode & 0o077 == 0
-    space = ("--space", str(folder / ".solvent" / "space.db"))
-    assert [one["state"] for one in solvent("status", *space, "--format", "json").json["runs"]] == ["done"]
-    assert solvent("status", name[:6], *space).out.startswith(f"{name}: done, flow (flow.yaml)\n")
-    replay = solvent("replay", name, *space, "--trace")
+    store = ("--store", str(folder / ".solvent" / "store.db"))
+    assert [one["state"] for one in solvent("status", *store, "--format", "json").json["runs"]] == ["done"]
+    assert solvent("status", name[:6], *store).out.startswith(f"{name}: done, flow (flow.yaml)\n")
+    replay = solvent("replay", name, *store, "--trace")
     assert (replay.code, replay.out) == (0, "third: 3\n")
     assert f"the replay came to the same as the run {name}\n" in replay.err
     assert "gw_" in replay.err
     assert calls(folder) == ["one", "hang", "add"]
 
 
-@pytest.mark.parametrize("words", [(), ("--no-sync", *SPACE)])
+@pytest.mark.parametrize("words", [(), ("--no-sync", *STORE)])
 def test_ctrl_c_and_resume_lose_nothing(folder: Path, words: tuple[str, ...]) -> None:
     """It is said how to go on; what was answered is not called again."""
     process = hanging(folder, "run", "flow.yaml", "--name", "r", *words)
@@ -67,56 +70,107 @@ def test_ctrl_c_and_resume_lose_nothing(folder: Path, words: tuple[str, ...]) ->
 
 def test_logs_tell_what_happened(folder: Path) -> None:
     """Calls, answers, and who went on when, of all tasks or of one."""
-    killed(folder, *SPACE)
-    assert solvent("status", "r", *SPACE, "--format", "json", cwd=folder).json["states"] == {
+    killed(folder, *STORE)
+    assert solvent("status", "r", *STORE, "--format", "json", cwd=folder).json["states"] == {
         "first": "done",
         "second": "interrupted",
         "third": "waiting",
     }
     go(folder)
-    assert solvent("resume", *SPACE, cwd=folder).out == "third: 3\n"
-    events = solvent("logs", "r", *SPACE, "--format", "json", cwd=folder).json["events"]
+    assert solvent("resume", *STORE, cwd=folder).out == "third: 3\n"
+    events = solvent("logs", "r", *STORE, "--format", "json", cwd=folder).json["events"]
     told = [(one["event"], one.get("call", "")) for one in events]
     assert told == [
         *(("opened", ""), ("called", "first"), ("done", "first"), ("called", "second")),
         *(("opened", ""), ("called", "second"), ("done", "second"), ("called", "third"), ("done", "third")),
         ("ended", ""),
     ]
-    text = solvent("logs", "r", "--task", "second", *SPACE, cwd=folder).out
+    text = solvent("logs", "r", "--task", "second", *STORE, cwd=folder).out
     assert [line.split(" s  ")[1] for line in text.splitlines()] == [
         "second called",
         "second called again",
         "second done",
     ]
-    wrong = solvent("logs", "r", "--task", "secnd", *SPACE, cwd=folder)
+    wrong = solvent("logs", "r", "--task", "secnd", *STORE, cwd=folder)
     assert (wrong.code, "second" in wrong.err) == (2, True)
 
 
 def test_a_run_of_another_process_is_cancelled(folder: Path) -> None:
     """It ends as cancelled, and is over."""
-    process = hanging(folder, "run", "flow.yaml", "--name", "r", *SPACE)
-    assert solvent("cancel", "r", *SPACE, cwd=folder).out == "r: cancelled\n"
+    process = hanging(folder, "run", "flow.yaml", "--name", "r", *STORE)
+    assert solvent("cancel", "r", *STORE, cwd=folder).out == "r: cancelled\n"
     code, _, err = finish(process)
     assert code == 1
     assert "cancelled after" in err
-    assert solvent("resume", "r", *SPACE, cwd=folder).code == 1
-    assert solvent("status", "r", *SPACE, cwd=folder).out.startswith("r: cancelled")
-    assert solvent("cancel", "r", *SPACE, cwd=folder).out == "r had ended before: cancelled\n"
+    assert solvent("resume", "r", *STORE, cwd=folder).code == 1
+    assert solvent("status", "r", *STORE, cwd=folder).out.startswith("r: cancelled")
+    assert solvent("cancel", "r", *STORE, cwd=folder).out == "r had ended before: cancelled\n"
 
 
 def test_a_run_that_nobody_has_is_cancelled_at_once(folder: Path) -> None:
     """Where the process is dead there is nobody to ask."""
-    killed(folder, *SPACE)
-    assert solvent("cancel", "r", *SPACE, cwd=folder).out == "r: cancelled\n"
+    killed(folder, *STORE)
+    assert solvent("cancel", "r", *STORE, cwd=folder).out == "r: cancelled\n"
+
+
+def test_without_a_name_the_latest_run_is_meant(folder: Path) -> None:
+    """Logs, timeline and replay take the run that began last."""
+    go(folder)
+    for name in ("early", "late"):
+        assert finish(start(folder, "run", "flow.yaml", "--name", name, *STORE))[0] == 0
+    for command in ("logs", "timeline"):
+        assert solvent(command, *STORE, "--format", "json", cwd=folder).json["run"] == "late"
+    assert "as the run late\n" in solvent("replay", *STORE, cwd=folder).err
+
+
+def test_cancel_without_a_name_needs_yes_on_a_pipe(folder: Path) -> None:
+    """The latest run that has not ended is named, and cancelled only with --yes."""
+    killed(folder, *STORE)
+    go(folder)
+    assert finish(start(folder, "run", "flow.yaml", "--name", "later", *STORE))[0] == 0
+    refused = solvent("cancel", *STORE, cwd=folder)
+    assert refused.code == 2
+    assert "error[H324]: the latest run is r, " in refused.err
+    assert "hint: name it, `solvent cancel r --store store.db`, or add --yes" in refused.err
+    assert solvent("cancel", "--yes", *STORE, cwd=folder).out == "r: cancelled\n"
+    left = solvent("cancel", "--yes", *STORE, cwd=folder)
+    assert left.code == 2
+    assert "is left to cancel" in left.err
+
+
+def test_cancel_without_a_name_asks_on_a_terminal(folder: Path) -> None:
+    """Only `y` or `yes` cancels the run."""
+    killed(folder, *STORE)
+    assert "no run was cancelled" in _answered(folder, "\n")
+    shown = _answered(folder, "y\n")
+    assert "Cancel the run r? [y/N]" in shown
+    assert "r: cancelled" in shown
+
+
+def _answered(folder: Path, answer: str) -> str:
+    """Cancel the latest run on a terminal that answers, and return what it shows."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        arguments("cancel", *STORE), cwd=folder, env=environment(), stdin=theirs, stdout=theirs, stderr=theirs
+    )
+    os.close(theirs)
+    os.write(ours, answer.encode())
+    shown = b""
+    with suppress(OSError):  # the terminal is gone when the process has ended
+        while part := os.read(ours, 1000):
+            shown += part
+    process.wait(SECONDS_MAX)
+    os.close(ours)
+    return shown.decode()
 
 
 def test_a_run_that_goes_on_is_not_resumed(folder: Path) -> None:
     """Unless it is taken over: then the other process finds out, and stops."""
-    process = hanging(folder, "run", "flow.yaml", "--name", "r", *SPACE)
-    refused = solvent("resume", "r", *SPACE, cwd=folder)
+    process = hanging(folder, "run", "flow.yaml", "--name", "r", *STORE)
+    refused = solvent("resume", "r", *STORE, cwd=folder)
     assert refused.code == 1
     assert f"error[R405]: the run `r` is still going on: process {process.pid} on" in refused.err
-    other = hanging(folder, "resume", "r", "--take-over", *SPACE, hangs=2)
+    other = hanging(folder, "resume", "r", "--take-over", *STORE, hangs=2)
     go(folder)
     assert finish(other)[:2] == (0, "third: 3\n")
     code, _, err = finish(process)
@@ -127,8 +181,8 @@ def test_a_run_that_goes_on_is_not_resumed(folder: Path) -> None:
 
 def test_of_two_resumptions_at_once_one_goes_on(folder: Path) -> None:
     """The other one says why it does not."""
-    killed(folder, *SPACE)
-    both = [start(folder, "resume", "r", *SPACE, seed=seed) for seed in (1, 2)]
+    killed(folder, *STORE)
+    both = [start(folder, "resume", "r", *STORE, seed=seed) for seed in (1, 2)]
     deadline = time.monotonic() + SECONDS_MAX
     while all(one.poll() is None for one in both) and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -141,30 +195,30 @@ def test_of_two_resumptions_at_once_one_goes_on(folder: Path) -> None:
 
 def test_a_changed_workflow_is_not_resumed(folder: Path) -> None:
     """What is recorded fits the workflow as it was, wherever that is now; what its functions do may change."""
-    killed(folder, *SPACE)
+    killed(folder, *STORE)
     (folder / "flow.yaml").rename(folder / "old.yaml")
-    gone = solvent("resume", "r", *SPACE, cwd=folder)
+    gone = solvent("resume", "r", *STORE, cwd=folder)
     assert (gone.code, "error[R404]: the workflow of the run `r` is gone" in gone.err) == (1, True)
     make(folder, FLOW.replace("from: second", "from: first"))
-    changed = solvent("resume", "r", *SPACE, cwd=folder)
+    changed = solvent("resume", "r", *STORE, cwd=folder)
     assert (changed.code, "error[R404]: flow.yaml has changed since the run `r` began" in changed.err) == (1, True)
     go(folder)
     (folder / "own.py").write_text(OWN.replace("number + 1", "number + 10"), encoding="utf-8")
-    assert solvent("resume", "r", "--file", "old.yaml", *SPACE, cwd=folder).out == "third: 21\n"
+    assert solvent("resume", "r", "--file", "old.yaml", *STORE, cwd=folder).out == "third: 21\n"
 
 
 def test_runs_are_found_by_name(folder: Path) -> None:
     """By the beginning that no other has; else it is said which there are."""
     go(folder)
     for name in ("alpha-1", "alpha-2", "beta"):
-        assert solvent("run", "flow.yaml", "--name", name, *SPACE, cwd=folder).code == 0
-    assert solvent("status", "be", *SPACE, cwd=folder).out.startswith("beta: done")
+        assert solvent("run", "flow.yaml", "--name", name, *STORE, cwd=folder).code == 0
+    assert solvent("status", "be", *STORE, cwd=folder).out.startswith("beta: done")
     for wanted, said in (("alpha", "`alpha` may be several runs"), ("bete", "beta"), ("x y", "there is no run `x y`")):
-        result = solvent("replay", wanted, *SPACE, cwd=folder)
+        result = solvent("replay", wanted, *STORE, cwd=folder)
         assert (result.code, "error[R401]" in result.err, said in result.err) == (2, True, True)
-    assert "error[R408]: there is a run" in solvent("run", "flow.yaml", "--name", "beta", *SPACE, cwd=folder).err
-    assert "error[R408]: a run cannot" in solvent("run", "flow.yaml", "--name", "a/b", *SPACE, cwd=folder).err
-    nothing = solvent("status", "--space", "other.db", cwd=folder)
+    assert "error[R408]: there is a run" in solvent("run", "flow.yaml", "--name", "beta", *STORE, cwd=folder).err
+    assert "error[R408]: a run cannot" in solvent("run", "flow.yaml", "--name", "a/b", *STORE, cwd=folder).err
+    nothing = solvent("status", "--store", "other.db", cwd=folder)
     assert (nothing.code, "error[R401]: no runs are recorded here" in nothing.err) == (2, True)
     assert not (folder / "other.db").exists()
 
@@ -175,53 +229,53 @@ def test_what_cannot_be_recorded_is_run_nevertheless(folder: Path) -> None:
     (folder / ".solvent").touch()
     code, out, err = finish(start(folder, "run", "flow.yaml"))
     assert (code, out, err.count("the run is not recorded:")) == (0, "third: 3\n", 1)
-    assert solvent("run", "flow.yaml", "--space", "no/such/folder.db", cwd=folder).code == 2
+    assert solvent("run", "flow.yaml", "--store", "no/such/folder.db", cwd=folder).code == 2
     (folder / ".solvent").unlink()
     assert finish(start(folder, "run", "flow.yaml", "--no-record"))[0] == 0
     assert not (folder / ".solvent").exists()
-    assert "H313" in solvent("run", "flow.yaml", "--no-record", *SPACE, cwd=folder).err
+    assert "H313" in solvent("run", "flow.yaml", "--no-record", *STORE, cwd=folder).err
 
 
 def test_a_run_that_cannot_begin_leaves_no_record(folder: Path) -> None:
     """A service that is not there is bad input, not a run."""
     make(folder, FLOW.replace("own:one", "own:none"))
-    assert solvent("run", "flow.yaml", *SPACE, cwd=folder).code == 2
-    assert solvent("status", *SPACE, cwd=folder).out == "there are no runs\n"
+    assert solvent("run", "flow.yaml", *STORE, cwd=folder).code == 2
+    assert solvent("status", *STORE, cwd=folder).out == "there are no runs\n"
 
 
 def test_answers_that_are_no_data_are_told(folder: Path) -> None:
     """In one line; and nobody can replay what is not there."""
     go(folder)
     make(folder, FLOW.replace("third: {service: add", "third: {service: odd"))
-    result = solvent("run", "flow.yaml", "--name", "r", *SPACE, cwd=folder)
+    result = solvent("run", "flow.yaml", "--name", "r", *STORE, cwd=folder)
     assert "1 answer not kept: no data (third); should the run be resumed, these calls are made again\n" in result.err
-    replay = solvent("replay", "r", *SPACE, cwd=folder)
+    replay = solvent("replay", "r", *STORE, cwd=folder)
     assert (replay.code, "error[R406]" in replay.err) == (1, True)
-    assert solvent("resume", "r", *SPACE, cwd=folder).out == "third: <built-in function print>\n"
+    assert solvent("resume", "r", *STORE, cwd=folder).out == "third: <built-in function print>\n"
 
 
 def test_a_damaged_record_is_named(folder: Path) -> None:
     """No command shows more of it than that."""
     go(folder)
-    solvent("run", "flow.yaml", "--name", "r", *SPACE, cwd=folder)
-    with open_space(str(folder / "space.db")) as space:
-        space.append("runs/r/journal", b"\xff")
+    solvent("run", "flow.yaml", "--name", "r", *STORE, cwd=folder)
+    with open_store(str(folder / "store.db")) as store:
+        store.append("runs/r/journal", b"\xff")
     for command in ("replay", "logs"):
-        result = solvent(command, "r", *SPACE, cwd=folder)
+        result = solvent(command, "r", *STORE, cwd=folder)
         assert (result.code, "error[R403]" in result.err) == (1, True)
-    with open_space(str(folder / "space.db")) as space:
-        space.put("runs/r", b"\xff")
-    assert "error[R403]" in solvent("status", "r", *SPACE, cwd=folder).err
+    with open_store(str(folder / "store.db")) as store:
+        store.put("runs/r", b"\xff")
+    assert "error[R403]" in solvent("status", "r", *STORE, cwd=folder).err
 
 
 def test_a_torn_last_record_is_as_if_it_had_not_been_written(folder: Path) -> None:
     """The run goes on from the last whole one."""
-    killed(folder, *SPACE)
-    log = folder / "space.db-wal"
+    killed(folder, *STORE)
+    log = folder / "store.db-wal"
     os.truncate(log, log.stat().st_size - 1000)
     go(folder)
-    assert solvent("resume", "r", *SPACE, cwd=folder).out == "third: 3\n"
-    assert solvent("replay", "r", *SPACE, cwd=folder).code == 0
+    assert solvent("resume", "r", *STORE, cwd=folder).out == "third: 3\n"
+    assert solvent("replay", "r", *STORE, cwd=folder).code == 0
 
 
 def test_a_full_disk_stops_the_run_and_it_goes_on_later(folder: Path) -> None:
@@ -229,14 +283,14 @@ def test_a_full_disk_stops_the_run_and_it_goes_on_later(folder: Path) -> None:
     tasks = "".join(f"  t{at}: {{service: long, from: {f't{at - 1}' if at else 'first'}}}\n" for at in range(12))
     services = 'services: {one: {python: "own:one"}, long: {python: "own:long"}}\n'
     make(folder, f"{services}tasks:\n  first: {{service: one}}\n{tasks}")
-    script = 'ulimit -f 300; exec "$0" -m solvent run flow.yaml --name r --space space.db'
+    script = 'ulimit -f 300; exec "$0" -m solvent run flow.yaml --name r --store store.db'
     full = start(folder, words_before=("bash", "-c", script))
     code, _, err = finish(full)
     assert code == 1
     assert "error[E403]" in err
-    assert "to go on with it: solvent resume r --space space.db\n" in err
+    assert "to go on with it: solvent resume r --store store.db\n" in err
     before = len(calls(folder))
     assert 1 < before < 13
-    assert solvent("resume", "r", *SPACE, cwd=folder).code == 0
+    assert solvent("resume", "r", *STORE, cwd=folder).code == 0
     # The answer that found no room was lost.
     assert len(calls(folder)) == 14

@@ -163,9 +163,9 @@ class Terminal:
         """Type keys."""
         os.write(self.master, text.encode())
 
-    def wait_for(self, text: str, seconds_max: float = 200) -> None:
+    def wait_for(self, text: str, max_seconds: float = 200) -> None:
         """Read until a text appears, and forget what came before."""
-        deadline = time.monotonic() + seconds_max
+        deadline = time.monotonic() + max_seconds
         while text not in self.seen:
             assert time.monotonic() < deadline, f"no {text!r} in {self.seen!r}"
             ready, _, _ = select.select([self.master], [], [], 0.1)

@@ -58,7 +58,7 @@ def test_run_with_stats_and_trace(file: Path) -> None:
     assert "reactions  4\n" in result.err
 
 
-@pytest.mark.parametrize("limit", [("--reactions-max", "1000"), ("--seconds-max", "0.3")])
+@pytest.mark.parametrize("limit", [("--max-reactions", "1000"), ("--max-seconds", "0.3")])
 def test_program_that_never_ends_meets_its_limit(file: Path, limit: tuple[str, str]) -> None:
     """A limit ends a run with exit code 3, the solution as it stands, and a message."""
     file.write_text(FOREVER)
@@ -71,7 +71,7 @@ def test_program_that_never_ends_meets_its_limit(file: Path, limit: tuple[str, s
 def test_limit_as_json(file: Path) -> None:
     """At a limit the JSON has the same four fields, with `inert` false."""
     file.write_text(FOREVER)
-    result = solvent("run", file, "--reactions-max", "10", "--format", "json")
+    result = solvent("run", file, "--max-reactions", "10", "--format", "json")
     assert result.code == 3
     assert set(result.json) == {"solution", "inert", "reactions", "seconds"}
     assert (result.json["inert"], result.json["reactions"]) == (False, 10)
@@ -134,7 +134,7 @@ def test_saved_solution_goes_on(tmp_path: Path, file: Path) -> None:
     """What a limited run saved can be run on to the same end."""
     file.write_text("let sum = replace x, y by x + y in <1, 2, 3, 4, 5, sum>")
     saved = tmp_path / "saved.hocl"
-    assert solvent("run", file, "--reactions-max", "2", "--save", saved).code == 3
+    assert solvent("run", file, "--max-reactions", "2", "--save", saved).code == 3
     assert solvent("run", saved).out == "<15, sum>\n"
 
 

@@ -6,15 +6,15 @@ import signal
 from typing import TYPE_CHECKING
 
 from solvent.cli.agent_runs import refuse_without_agents
-from solvent.running.agents.plans import end, submit
+from solvent.runs.agents.plans import end, submit
 from tests.cli.agent_processes import DONE, FLOW, Command, agents_of, calls, kill_agents, put_flow, until
 from tests.cli.command import solvent
-from tests.unit.running.agents.flows import adaptive, space_at
+from tests.unit.runs.agents.flows import adaptive, store_at
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-SPACE = ("--space", "runs.db")
+STORE = ("--store", "runs.db")
 # Agents that live must not be taken for dead, however busy the machine is.
 AGENTS = ("--agents", "2", "--ttl", "3", "--no-sync")
 
@@ -29,7 +29,7 @@ def test_it_prints_what_a_run_in_one_process_prints(tmp_path: Path) -> None:
     put_flow(tmp_path)
     (tmp_path / "open").touch()
     alone = solvent("run", "flow.yaml", "--no-record", "--format", "json", cwd=tmp_path)
-    result = solvent("run", "flow.yaml", *AGENTS, *SPACE, "--name", "r1", "--format", "json", cwd=tmp_path)
+    result = solvent("run", "flow.yaml", *AGENTS, *STORE, "--name", "r1", "--format", "json", cwd=tmp_path)
     assert (result.code, result.json["run"]) == (alone.code, "r1")
     for what in ("results", "states", "calls"):
         assert result.json[what] == alone.json[what]
@@ -41,7 +41,7 @@ def test_a_failure_is_told_as_in_one_process(tmp_path: Path) -> None:
     """A task that nobody replaces fails the run, with its cause."""
     put_flow(tmp_path, FLOW.partition("alternatives")[0])
     (tmp_path / "open").touch()
-    result = solvent("run", "flow.yaml", *AGENTS, *SPACE, cwd=tmp_path)
+    result = solvent("run", "flow.yaml", *AGENTS, *STORE, cwd=tmp_path)
     assert (result.code, result.out) == (1, "spare: 7\n")
     assert "task `odd` failed: ValueError: no such column" in result.err
     assert "not done: sum" in result.err
@@ -50,11 +50,11 @@ def test_a_failure_is_told_as_in_one_process(tmp_path: Path) -> None:
 def test_the_launcher_may_be_killed(tmp_path: Path) -> None:
     """Agents go on when who started them is gone; somebody else watches, and nothing is called again."""
     put_flow(tmp_path)
-    with Command("run", "flow.yaml", *AGENTS, *SPACE, "--name", "r1", cwd=tmp_path) as launcher:
+    with Command("run", "flow.yaml", *AGENTS, *STORE, "--name", "r1", cwd=tmp_path) as launcher:
         until(lambda: is_held(tmp_path), launcher.said())
         assert launcher.end(signal.SIGKILL) == -signal.SIGKILL
     (tmp_path / "open").touch()
-    result = solvent("resume", "r1", *SPACE, cwd=tmp_path)
+    result = solvent("resume", "r1", *STORE, cwd=tmp_path)
     assert (result.code, result.out) == (0, "sum: 17\n")
     assert calls(tmp_path) == DONE
     until(lambda: agents_of(tmp_path) == [], "agents do not end with their run")
@@ -62,37 +62,37 @@ def test_the_launcher_may_be_killed(tmp_path: Path) -> None:
 
 def test_a_run_that_ends_while_agents_are_looked_for_is_not_given_up(tmp_path: Path) -> None:
     """Agents that end with their run leave nobody behind, and who was about to watch it is told how it ended."""
-    with space_at(tmp_path) as space:
-        submit(space, "r1", adaptive(), {})
-        end(space, "r1", "done")
-        refuse_without_agents(space, "r1")
+    with store_at(tmp_path) as store:
+        submit(store, "r1", adaptive(), {})
+        end(store, "r1", "done")
+        refuse_without_agents(store, "r1")
 
 
 def test_all_agents_may_be_killed(tmp_path: Path) -> None:
     """What was finished is not called again; what was out is."""
     put_flow(tmp_path)
-    with Command("run", "flow.yaml", *AGENTS, *SPACE, "--name", "r1", cwd=tmp_path) as launcher:
+    with Command("run", "flow.yaml", *AGENTS, *STORE, "--name", "r1", cwd=tmp_path) as launcher:
         until(lambda: is_held(tmp_path), launcher.said())
         kill_agents(tmp_path)
         assert launcher.process.wait(200) == 1
         assert "error[A105]: all agents that were started have ended" in launcher.said()
     (tmp_path / "open").touch()
-    result = solvent("resume", "r1", *SPACE, *AGENTS[:4], "--file", "flow.yaml", cwd=tmp_path)
+    result = solvent("resume", "r1", *STORE, *AGENTS[:4], "--file", "flow.yaml", cwd=tmp_path)
     assert (result.code, result.out) == (0, "sum: 17\n")
     assert calls(tmp_path) == sorted([*DONE, "gate", "gate"])
-    assert "2 of them made again" in solvent("status", "r1", *SPACE, cwd=tmp_path).out
+    assert "2 of them made again" in solvent("status", "r1", *STORE, cwd=tmp_path).out
 
 
 def test_ctrl_c_stops_the_agents_and_tells_how_to_go_on(tmp_path: Path) -> None:
     """The agents that were started here end; the run is where it was."""
     put_flow(tmp_path)
-    with Command("run", "flow.yaml", *AGENTS, *SPACE, "--name", "r1", cwd=tmp_path) as launcher:
+    with Command("run", "flow.yaml", *AGENTS, *STORE, "--name", "r1", cwd=tmp_path) as launcher:
         until(lambda: is_held(tmp_path), launcher.said())
         assert launcher.end(signal.SIGINT) == 130
         said = launcher.said()
-    assert "to go on: solvent resume r1 --space runs.db --agents 2 --file flow.yaml\n" in said
+    assert "to go on: solvent resume r1 --store runs.db --agents 2 --file flow.yaml\n" in said
     assert agents_of(tmp_path) == []
-    status = solvent("status", "r1", *SPACE, cwd=tmp_path).out
+    status = solvent("status", "r1", *STORE, cwd=tmp_path).out
     assert "r1: waiting" in status
     assert "0 out, 3 waiting" in status
     (tmp_path / "open").touch()
@@ -106,23 +106,23 @@ def test_ctrl_c_stops_the_agents_and_tells_how_to_go_on(tmp_path: Path) -> None:
 def test_watching_may_be_stopped(tmp_path: Path) -> None:
     """Who only watches and is interrupted leaves the run and its agents alone."""
     put_flow(tmp_path)
-    solvent("submit", "flow.yaml", *SPACE, "--name", "r1", cwd=tmp_path)
-    with Command("agent", *SPACE, "--services", "flow.yaml", cwd=tmp_path) as agent:
+    solvent("submit", "flow.yaml", *STORE, "--name", "r1", cwd=tmp_path)
+    with Command("agent", *STORE, "--services", "flow.yaml", cwd=tmp_path) as agent:
         agent.wait_for("offers")
-        with Command("resume", "r1", *SPACE, cwd=tmp_path) as watcher:
+        with Command("resume", "r1", *STORE, cwd=tmp_path) as watcher:
             watcher.wait_for("held   started")
             assert watcher.end(signal.SIGINT) == 130
-            assert "the run goes on; to watch it: solvent resume r1 --space runs.db\n" in watcher.said()
+            assert "the run goes on; to watch it: solvent resume r1 --store runs.db\n" in watcher.said()
         (tmp_path / "open").touch()
-        assert solvent("resume", "r1", *SPACE, cwd=tmp_path).out == "sum: 17\n"
+        assert solvent("resume", "r1", *STORE, cwd=tmp_path).out == "sum: 17\n"
     assert calls(tmp_path) == DONE
 
 
 def test_a_run_that_was_lost_with_its_agents_goes_on(tmp_path: Path) -> None:
     """Calls may not be lost, and are: the run has failed. When it is resumed only they are made again."""
-    put_flow(tmp_path, FLOW.replace('"own:gate"', '"own:gate", losses: 0'))
-    again = ("resume", "r1", *SPACE, *AGENTS[:4], "--file", "flow.yaml")
-    with Command("run", "flow.yaml", *AGENTS, *SPACE, "--name", "r1", cwd=tmp_path) as launcher:
+    put_flow(tmp_path, FLOW.replace('"own:gate"', '"own:gate", max_lost: 0'))
+    again = ("resume", "r1", *STORE, *AGENTS[:4], "--file", "flow.yaml")
+    with Command("run", "flow.yaml", *AGENTS, *STORE, "--name", "r1", cwd=tmp_path) as launcher:
         until(lambda: is_held(tmp_path), launcher.said())
         kill_agents(tmp_path)
         assert launcher.process.wait(200) == 1
@@ -133,13 +133,13 @@ def test_a_run_that_was_lost_with_its_agents_goes_on(tmp_path: Path) -> None:
     result = solvent(*again, cwd=tmp_path)
     assert (result.code, result.out) == (0, "sum: 17\n")
     assert calls(tmp_path) == sorted([*DONE, "gate", "gate"])
-    assert "it goes on as r1-" in solvent("status", "r1", *SPACE, cwd=tmp_path).out
+    assert "it goes on as r1-" in solvent("status", "r1", *STORE, cwd=tmp_path).out
 
 
 def test_a_name_that_is_taken_is_told_with_where_to_look(tmp_path: Path) -> None:
     """The command of the hint finds the run."""
     put_flow(tmp_path)
-    solvent("submit", "flow.yaml", *SPACE, "--name", "r1", cwd=tmp_path)
-    result = solvent("run", "flow.yaml", *AGENTS, *SPACE, "--name", "r1", cwd=tmp_path)
+    solvent("submit", "flow.yaml", *STORE, "--name", "r1", cwd=tmp_path)
+    result = solvent("run", "flow.yaml", *AGENTS, *STORE, "--name", "r1", cwd=tmp_path)
     assert result.code == 2
-    assert "hint: look at it: `solvent status r1 --space runs.db`" in result.err
+    assert "hint: look at it: `solvent status r1 --store runs.db`" in result.err

@@ -25,7 +25,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("command", ["run", "check", "show", "concretise"])
+@pytest.mark.parametrize("command", ["run", "check", "show", "convert"])
 @pytest.mark.parametrize("what", WRONG)
 def test_wrong_workflow(tmp_path: Path, command: str, what: str) -> None:
     """A wrong workflow is refused before anything is called, with the place."""

@@ -1,4 +1,4 @@
-"""`solvent show` and `solvent concretise`: what a workflow looks like, and the program it becomes."""
+"""`solvent show` and `solvent convert --to hocl`: what a workflow looks like, and the program it becomes."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_concrete_program_runs(tmp_path: Path, name: str) -> None:
     """The concrete program of every form gives the same results and calls, with the services of its workflow."""
     file = put(tmp_path, name, FORMS[name])
     concrete = tmp_path / "concrete.hocl"
-    made = solvent("concretise", file, "--input", "n=5", "-o", concrete)
+    made = solvent("convert", "--to", "hocl", file, "--input", "n=5", "-o", concrete)
     assert (made.code, made.out, made.err) == (0, "", "")
     found = solvent("run", concrete, "--services", file, "--format", "json").json
     assert found["results"] == {"D": 50}
@@ -74,7 +74,7 @@ def test_concrete_program_runs(tmp_path: Path, name: str) -> None:
 def test_concrete_program_is_readable(tmp_path: Path) -> None:
     """The rules it uses stand first, then the tasks; `fmt` finds nothing to change."""
     concrete = tmp_path / "concrete.hocl"
-    text = solvent("concretise", put(tmp_path, "flow.yaml", YAML)).out
+    text = solvent("convert", "--to", "hocl", put(tmp_path, "flow.yaml", YAML)).out
     concrete.write_text(text)
     assert text.startswith("let ")
     assert "let gw_call = replace PAR : t : p, SRV : s by SRV : s, invoke(t, s, p) in\n" in text
@@ -84,7 +84,7 @@ def test_concrete_program_is_readable(tmp_path: Path) -> None:
 def test_concrete_program_without_services(tmp_path: Path) -> None:
     """Without the workflow whose services it calls, an error says what to do."""
     concrete = tmp_path / "concrete.hocl"
-    concrete.write_text(solvent("concretise", put(tmp_path, "flow.yaml", YAML)).out)
+    concrete.write_text(solvent("convert", "--to", "hocl", put(tmp_path, "flow.yaml", YAML)).out)
     result = solvent("run", concrete)
     assert (result.code, "--services WORKFLOW" in result.err) == (2, True)
 
@@ -92,7 +92,7 @@ def test_concrete_program_without_services(tmp_path: Path) -> None:
 def test_argument_that_no_program_can_say(tmp_path: Path) -> None:
     """A value that only Python knows is named, with its task."""
     text = "services: {s: {shell: 'true'}}\ntasks: {T: {service: s, in: [1, {a: 2}]}}\n"
-    result = solvent("concretise", put(tmp_path, "flow.yaml", text))
+    result = solvent("convert", "--to", "hocl", put(tmp_path, "flow.yaml", text))
     assert (result.code, result.out) == (2, "")
     assert "error[W133]: the task `T` has the argument {'a': 2}, which a HOCL program cannot say" in result.err
 
@@ -142,10 +142,10 @@ def test_states_of_a_program(tmp_path: Path) -> None:
 def test_states_beyond_the_limit(tmp_path: Path) -> None:
     """What was seen is drawn, and the exit code says that there is more."""
     file = put(tmp_path, "less.hocl", "<9, (less = replace x by x - 1 if x > 0)>")
-    result = solvent("show", file, "--states-max", "3")
+    result = solvent("show", file, "--max-states", "3")
     assert result.code == 3
     assert "… 1 more" in result.out
-    assert "raise --states-max" in result.err
+    assert "raise --max-states" in result.err
 
 
 def test_states_of_a_workflow(tmp_path: Path) -> None:
@@ -158,5 +158,5 @@ def test_states_of_a_workflow(tmp_path: Path) -> None:
 
 def test_options_of_states_without_states(tmp_path: Path) -> None:
     """What is about states is refused where none are drawn."""
-    result = solvent("show", put(tmp_path, "flow.yaml", YAML), "--states-max", "3")
+    result = solvent("show", put(tmp_path, "flow.yaml", YAML), "--max-states", "3")
     assert (result.code, "`--states`" in result.err) == (2, True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from solvent.workflow.wfformat import validate
+from solvent.workflows.formats.wfformat import validate
 from tests.cli.command import ROOT, solvent
 from tests.cli.workflows import FORMS, YAML, calls, put
 

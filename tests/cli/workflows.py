@@ -122,7 +122,7 @@ HOCLFLOW = """\
 
 PYTHON = """\
 import own
-from solvent.workflow import attempt, service, workflow
+from solvent import attempt, service, workflow
 
 start, double, broken, total = map(service, (own.start, own.double, own.broken, own.total))
 

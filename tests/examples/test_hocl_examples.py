@@ -1,6 +1,6 @@
 """The programs under `examples/hocl` run and end as their folders say.
 
-A folder holds `NAME.hocl`, its legal final states in `NAME.final.hocl` (each as `solvent.show` writes it,
+A folder holds `NAME.hocl`, its legal final states in `NAME.final.hocl` (each as `solvent.hocl.show` writes it,
 with `// or` between two), and where these are too many `check.py`, whose `is_final` decides; the file then
 has one sample. `functions.py` holds the Python functions a program calls.
 """
@@ -37,8 +37,8 @@ def _module(file: Path) -> ModuleType:
     return module
 
 
-def _functions(folder: Path) -> solvent.Functions:
-    functions = solvent.Functions()
+def _functions(folder: Path) -> solvent.hocl.Functions:
+    functions = solvent.hocl.Functions()
     if (folder / "functions.py").exists():
         module = _module(folder / "functions.py")
         for name, function in inspect.getmembers(module, inspect.isfunction):
@@ -47,9 +47,9 @@ def _functions(folder: Path) -> solvent.Functions:
     return functions
 
 
-def _program(name: str) -> solvent.Program:
+def _program(name: str) -> solvent.hocl.Program:
     folder = EXAMPLES / name
-    return solvent.load(folder / f"{name}.hocl", functions=_functions(folder))
+    return solvent.hocl.load(folder / f"{name}.hocl", functions=_functions(folder))
 
 
 def _final_states(name: str) -> list[str]:
@@ -57,18 +57,18 @@ def _final_states(name: str) -> list[str]:
     return [line for line in lines if not line.startswith("//")]
 
 
-def _assert_legal(name: str, solution: solvent.Solution) -> None:
+def _assert_legal(name: str, solution: solvent.hocl.Solution) -> None:
     if name in NAMES_CHECKED:
-        assert _module(EXAMPLES / name / "check.py").is_final(solution), solvent.show(solution)
+        assert _module(EXAMPLES / name / "check.py").is_final(solution), solvent.hocl.show(solution)
     else:
-        assert solvent.show(solution) in _final_states(name)
+        assert solvent.hocl.show(solution) in _final_states(name)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_example_ends_legally(name: str) -> None:
     """A run by the default strategy ends inert and in a legal final state."""
     solution = _program(name).solution()
-    assert solvent.run(solution, seconds_max=SECONDS_MAX).inert
+    assert solvent.hocl.react(solution, max_seconds=SECONDS_MAX).inert
     _assert_legal(name, solution)
 
 
@@ -77,7 +77,7 @@ def test_example_ends_legally(name: str) -> None:
 def test_example_ends_legally_by_chance(name: str, seed: int) -> None:
     """A random run ends inert and in a legal final state."""
     solution = _program(name).solution()
-    assert solvent.run(solution, seed=seed, seconds_max=SECONDS_MAX).inert
+    assert solvent.hocl.react(solution, seed=seed, max_seconds=SECONDS_MAX).inert
     _assert_legal(name, solution)
 
 
@@ -113,7 +113,7 @@ def test_sample_is_legal(name: str) -> None:
     """The sample of a checked program is legal, and the state before the run is not."""
     is_final = _module(EXAMPLES / name / "check.py").is_final
     without_rules = re.sub(r", [a-z_]+(?=[,>])", "", _final_states(name)[0])
-    assert is_final(solvent.parse(without_rules).solution())
+    assert is_final(solvent.hocl.parse(without_rules).solution())
     assert not is_final(_program(name).solution())
 
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from solvent.running.causality import violations
-from solvent.running.exploring import Counts, Orders
+from solvent.runs.causality import violations
+from solvent.runs.exploring import Counts, Orders
 from tests.cli.command import solvent
 from tests.patterns.catalogue import FOLDER, Example, examples, statements_of, workflow_in
 
 if TYPE_CHECKING:
-    from solvent.workflow.model import Workflow
+    from solvent.workflows.model import Workflow
 
 LINES_MAX = 60
 
@@ -22,7 +22,6 @@ LINES_MAX = 60
 def _orders_of(report: dict[str, Any], workflow: Workflow) -> Orders:
     """Make the one order that a run has taken out of its trace; instances of a task and its calls are one run."""
     several = {task.name for task in workflow.tasks if task.each or (task.control and task.control.many)}
-    stands_for = {new: old for one in workflow.alternatives for old, new in one.exits.items()}
     started, done, over = Counter[str](), Counter[str](), Counter[str]()
     orders = Orders()
 
@@ -38,12 +37,11 @@ def _orders_of(report: dict[str, Any], workflow: Workflow) -> Orders:
     for event in report["trace"]:
         name, kind = event["task"], event["event"]
         is_first = name not in several or not started[name]
-        if kind == "started" and name not in stands_for and is_first:
+        if kind == "started" and is_first:
             started[name] += 1
         elif kind in ("done", "cancelled", "failed") and (name not in several or not over[name]):
-            run = stands_for.get(name, name)
-            over[run] += kind != "failed" or run not in stands_for.values()
-            done[run] += kind == "done"
+            over[name] += 1
+            done[name] += kind == "done"
         add()
     last = orders.states[-1]
     last.is_final, last.stuck = True, report["stuck"]

@@ -22,7 +22,7 @@ PROGRAMS = Path(__file__).resolve().parents[2] / "examples"
 def parse_bytes(data: bytes) -> None:
     """Parse bytes as text; the errors that users may see are no finding."""
     try:
-        solvent.parse(data.decode("utf-8", errors="replace"))
+        solvent.hocl.parse(data.decode("utf-8", errors="replace"))
     except SolventError:
         return
 

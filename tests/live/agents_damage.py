@@ -1,4 +1,4 @@
-"""Faults of the file of a space: a disk that is full, a write that was torn; see `agents_faults`."""
+"""Faults of the file of a store: a disk that is full, a write that was torn; see `agents_faults`."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from solvent.errors import SpaceError
-from solvent.running.agents.plans import ending_of
+from solvent.errors import StoreError
+from solvent.runs.agents.plans import ending_of
 from tests.live.agents_faults import AGENTS_COUNT, PAUSE, RUN, Outcome, ended, running, together, workflow_for
 from tests.live.agents_world import World, until
 
@@ -42,7 +42,7 @@ def disk_full(url: str, seed: int) -> Outcome:
     assert not url
     workflow = workflow_for(seed, 120)
     with World(pause=PAUSE) as world, small_disk(world.folder / "disk") as disk:
-        world.url = str(disk / "space.db")
+        world.url = str(disk / "store.db")
         world.start(AGENTS_COUNT)
         together(world, AGENTS_COUNT)
         world.submit(RUN, workflow)
@@ -51,12 +51,12 @@ def disk_full(url: str, seed: int) -> Outcome:
         until(lambda: any("there is no room" in one.said() for one in world.alive), world.words)
         # For longer than it takes to presume somebody dead: nobody can write that he is alive.
         time.sleep(2 * world.ttl)
-        over = ending_of(world.space, RUN) is not None
+        over = ending_of(world.store, RUN) is not None
         (disk / "ballast").unlink()
         found = ended(world, workflow)
         if over or len(world.alive) < AGENTS_COUNT:
             found.wrong.append(f"the run was over: {over}; agents left: {len(world.alive)}\n{world.words()}")
-        world.space.close()
+        world.store.close()
         for member in world.alive:
             member.kill()
         return found
@@ -99,18 +99,18 @@ def _torn(seed: int, *, is_cut: bool) -> Outcome:
         # Who closes the file last would bring everything into its main part.
         os.close(os.open(log, os.O_RDONLY))
         content = Path(world.url).read_bytes()
-        world.space.close()
-        world._space = None
+        world.store.close()
+        world._store = None
         Path(world.url).write_bytes(content)
         Path(world.url + "-shm").unlink(missing_ok=True)
         log.write_bytes(kept[: draw.randrange(len(kept))] if is_cut else kept + draw.randbytes(draw.randrange(1, 9000)))
         world.start(AGENTS_COUNT)
         try:
-            if ending_of(world.space, RUN) is None and world.space.get(f"runs/{RUN}/plan") is None:
+            if ending_of(world.store, RUN) is None and world.store.get(f"runs/{RUN}/plan") is None:
                 # It was cut before it was submitted.
                 world.submit(RUN, workflow)
             found = ended(world, workflow)
-        except SpaceError as error:
+        except StoreError as error:
             if not is_cut or error.code not in {"E401", "E406"}:
                 raise
             return Outcome(kills=AGENTS_COUNT)

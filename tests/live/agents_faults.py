@@ -16,15 +16,15 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from solvent.live.space.leases import AGENTS, Pulses
-from solvent.running.records.entries import Called, Opened
+from solvent.runs.records.entries import Called, Opened
+from solvent.store.leases import AGENTS, Heartbeats
 from tests.live.agents_workflows import chain, random_workflow
 from tests.live.agents_world import SECONDS_MAX, TTL, World, killed_at_random, until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from solvent.workflow.model import Workflow
+    from solvent.workflows.model import Workflow
     from tests.live.agents_world import Member
 
 RUN = "run"
@@ -64,7 +64,7 @@ def running(
 
 def together(world: World, agents: int) -> None:
     """Wait until so many agents are there."""
-    until(lambda: len(world.space.keys(AGENTS)) >= agents, world.words)
+    until(lambda: len(world.store.keys(AGENTS)) >= agents, world.words)
 
 
 def ended(world: World, workflow: Workflow) -> Outcome:
@@ -231,7 +231,7 @@ def busy_machine(url: str, seed: int, *, ttl: float = 2.0, burners: int = 8) -> 
     busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(burners)]
     try:
         with running(url, workflow, ttl=ttl) as world:
-            pulses = Pulses(world.space, ttl=ttl)
+            pulses = Heartbeats(world.store, ttl=ttl)
             wrong, at = list[str](), 0.0
             while not _is_over(world):
                 if time.monotonic() >= at:
@@ -253,7 +253,7 @@ def busy_machine(url: str, seed: int, *, ttl: float = 2.0, burners: int = 8) -> 
 
 
 def _is_over(world: World) -> bool:
-    return world.space.get(f"runs/{RUN}/end") is not None
+    return world.store.get(f"runs/{RUN}/end") is not None
 
 
 # --- What faults have in common.

@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from solvent.errors import Conflict, RecordProblem, SolventError
-from solvent.live.space import open_space
-from solvent.live.space.pulse_process import split_off
-from solvent.running.agents import Agent, ending, submit
-from solvent.running.agents.offers import Offers
-from solvent.running.agents.place import Place
-from solvent.running.agents.plans import FINISHED, ending_of
-from solvent.running.records.journal import Journal
-from solvent.workflow.files import load_text
+from solvent.runs.agents import Agent, ending, submit
+from solvent.runs.agents.offers import Offers
+from solvent.runs.agents.place import Place
+from solvent.runs.agents.plans import FINISHED, ending_of
+from solvent.runs.records.journal import Journal
+from solvent.store import open_store
+from solvent.store.heartbeat import split_off
+from solvent.workflows.formats.files import load_text
 from tests.live.agents_services import SERVICES
 
 if TYPE_CHECKING:
@@ -35,11 +35,11 @@ DEATHS = 0.06
 class Dying(Agent):
     """As it should be, but dies at the worst of moments: when a record is in a journal, and its letters are not sent.
 
-    For this the space is taken for one that does not do all or nothing, as servers are.
+    For this the store is taken for one that does not do all or nothing, as servers are.
     """
 
-    def __init__(self, space: Any, *arguments: Any, **options: Any) -> None:
-        append = space.append
+    def __init__(self, store: Any, *arguments: Any, **options: Any) -> None:
+        append = store.append
 
         def dying(log: str, data: bytes, *, expected: int | None = None) -> int:
             position: int = append(log, data, expected=expected)
@@ -47,8 +47,8 @@ class Dying(Agent):
                 signal.raise_signal(signal.SIGKILL)
             return position
 
-        space.append, space.is_atomic = dying, False
-        super().__init__(space, *arguments, **options)
+        store.append, store.is_atomic = dying, False
+        super().__init__(store, *arguments, **options)
 
 
 class Forgetful(Dying):
@@ -72,9 +72,9 @@ class Deaf(Agent):
         for place in touched:
             for one in place.appends():
                 try:
-                    position = self._space.append(one.log, one.data, expected=one.expected)
+                    position = self._store.append(one.log, one.data, expected=one.expected)
                 except Conflict:
-                    position = self._space.append(one.log, one.data)
+                    position = self._store.append(one.log, one.data)
                 if one.expected is not None:
                     place.journal.kept(position)
 
@@ -135,8 +135,8 @@ class Undone(Agent):
 class Unsaid(Agent):
     """As it should be, but dies when it has written how a run ended, and not said so."""
 
-    def __init__(self, space: Any, *arguments: Any, **options: Any) -> None:
-        append = space.append
+    def __init__(self, store: Any, *arguments: Any, **options: Any) -> None:
+        append = store.append
 
         def dying(log: str, data: bytes, *, expected: int | None = None) -> int:
             if log == FINISHED:
@@ -144,8 +144,8 @@ class Unsaid(Agent):
             position: int = append(log, data, expected=expected)
             return position
 
-        space.append = dying
-        super().__init__(space, *arguments, **options)
+        store.append = dying
+        super().__init__(store, *arguments, **options)
 
 
 def _halt_before(kind: type, method: str, is_time: Callable[[Any], bool]) -> None:
@@ -175,9 +175,9 @@ def agent(url: str, name: str, ttl: float, variant: str = "") -> None:
     is_whole, is_poor = variant not in {"poor", "lacking"}, variant == "poor"
     services = [one for one in SERVICES if is_whole or (one.name == known) == is_poor]
     offers = Offers({one.name: one for one in services}, predicates=["tests.live.agents_services:is_odd"])
-    space = _opened(url)
+    store = _opened(url)
     tell = lambda text: print(f"{time.monotonic():.3f} {text}", flush=True)  # noqa: E731
-    one = VARIANTS[variant](space, name, offers, ttl=ttl, jobs=JOBS, tell=tell, pulse=pulse)
+    one = VARIANTS[variant](store, name, offers, ttl=ttl, jobs=JOBS, tell=tell, pulse=pulse)
     signal.signal(signal.SIGTERM, lambda *_: one.stop())
     try:
         one.run()
@@ -185,15 +185,15 @@ def agent(url: str, name: str, ttl: float, variant: str = "") -> None:
         for thread in threading.enumerate():
             if not thread.daemon and thread is not threading.main_thread():
                 print("left over:", thread.name, flush=True)
-        space.close()
+        store.close()
 
 
 def launcher(url: str, run: str, path: str) -> None:
     """Submit a workflow, and watch it."""
-    with _opened(url) as space:
-        submit(space, run, load_text(Path(path).read_text(), name="workflow.json").workflow, None)
+    with _opened(url) as store:
+        submit(store, run, load_text(Path(path).read_text(), name="workflow.json").workflow, None)
         print("submitted", flush=True)
-        while ending_of(space, run) is None:
+        while ending_of(store, run) is None:
             time.sleep(0.05)
 
 
@@ -205,7 +205,7 @@ def _opened(url: str) -> Any:
     until = time.monotonic() + 200
     while True:
         try:
-            return open_space(url, **_options(url))
+            return open_store(url, **_options(url))
         except SolventError as error:
             # Somebody starts it again, as whoever keeps services running does.
             print(error.message, flush=True)

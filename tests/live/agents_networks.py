@@ -1,6 +1,6 @@
 """Faults of servers and networks: servers that die, connections that are cut, hosts that are cut off.
 
-See `agents_faults`. A space in a file has no network: agents and the file are on one machine, and what comes nearest is
+See `agents_faults`. A store in a file has no network: agents and the file are on one machine, and what comes nearest is
 a disk that does not answer (`agents_damage.disk_full`).
 """
 
@@ -29,13 +29,13 @@ from tests.live.agents_faults import (
 )
 from tests.live.agents_workflows import chain
 from tests.live.agents_world import World, until
-from tests.live.space_proxy import Proxy
-from tests.live.space_servers import cluster, server
+from tests.live.store_proxy import Proxy
+from tests.live.store_servers import cluster, server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from solvent.live.space.server import Cluster, Server
+    from solvent.store.server import Cluster, Server
     from tests.live.agents_world import Member
 
 AWAY_SECONDS = 1.5
@@ -77,7 +77,7 @@ def _cluster_hurt(seed: int, *, is_leader: bool) -> Outcome:
 
 def leader_of(world: World, three: Cluster) -> Server:
     """Give the server that leads what is appended."""
-    link: Any = world.space._link  # type: ignore[attr-defined]
+    link: Any = world.store._link  # type: ignore[attr-defined]
     end = time.monotonic() + 200
     while time.monotonic() < end:
         with suppress(Exception):

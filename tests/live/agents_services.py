@@ -9,7 +9,7 @@ import time
 from typing import Any, NamedTuple
 
 import solvent
-from solvent.workflow.model import Policy, Service
+from solvent.workflows.model import Policy, Service
 
 CALLS = "SOLVENT_TEST_CALLS"
 """The variable that names the file; nothing is written where it is not set, as in the embedded run."""
@@ -98,10 +98,10 @@ def is_odd(value: Any) -> bool:
 
 SERVICES = (
     Service("work", function=work),
-    Service("once", function=work, policy=Policy(losses=1)),
+    Service("once", function=work, policy=Policy(max_lost=1)),
     Service("refuse", function=refuse),
     Service("refuse4", function=refuse, policy=Policy(retries=3, backoff=1.0)),
-    Service("stumble", function=stumble, policy=Policy(retries=1, backoff=0.0, losses=1)),
+    Service("stumble", function=stumble, policy=Policy(retries=1, backoff=0.0, max_lost=1)),
     Service("fill", function=fill),
     Service("keep", function=keep),
 )

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from solvent.workflow.files import load
-from solvent.workflow.model import Alternative, Result, Task, Value, Workflow
+from solvent.workflows.formats.files import load
+from solvent.workflows.model import Alternative, Result, Task, Value, Workflow
 from tests.live.agents_services import SERVICES, is_odd
 from tests.repo.project import ROOT
 

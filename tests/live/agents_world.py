@@ -1,4 +1,4 @@
-"""A world of agents for tests: processes around a space, workflows that they run, and what must be so afterwards.
+"""A world of agents for tests: processes around a store, workflows that they run, and what must be so afterwards.
 
 What must be so whatever was killed, stopped or cut off: the results and states are those of an embedded run of the same
 workflow; no call is begun whose answer is in a journal; each call that was made is announced in a journal before;
@@ -19,23 +19,23 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from solvent.live.space import open_space
-from solvent.running.agents import submit
-from solvent.running.agents.plans import Ending, ending_of, log_at, plan_of, report_of
-from solvent.running.making import run_workflow
-from solvent.running.records.entries import Answered, Called, Opened, Withdrawn
-from solvent.running.records.journal import read_journal
-from solvent.workflow.files import write
-from solvent.workflow.model import Policy
+from solvent.runs.agents import submit
+from solvent.runs.agents.plans import Ending, ending_of, log_at, plan_of, report_of
+from solvent.runs.making import run_workflow
+from solvent.runs.records.entries import Answered, Called, Opened, Withdrawn
+from solvent.runs.records.journal import read_journal
+from solvent.store import open_store
+from solvent.workflows.formats.files import write
+from solvent.workflows.model import Policy
 from tests.live.agents_services import AGENT, CALLS, PAUSE, Line, lines_of
 from tests.repo.project import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from solvent.live.space import Space
-    from solvent.running.report import Report
-    from solvent.workflow.model import Workflow
+    from solvent.runs.report import Report
+    from solvent.store import Store
+    from solvent.workflows.model import Workflow
 
 TTL = float(os.environ.get("SOLVENT_TEST_TTL", "1"))
 SECONDS_MAX = 200.0
@@ -81,13 +81,13 @@ class Member:
 
 
 class World:
-    """Agents around a space; a context manager that ends them."""
+    """Agents around a store; a context manager that ends them."""
 
     def __init__(self, url: str = "", *, ttl: float = TTL, pause: float = 0.0, before: tuple[str, ...] = ()) -> None:
-        """Without an address the space is a file in the world's folder; `before` begins the command of each agent."""
+        """Without an address the store is a file in the world's folder; `before` begins the command of each agent."""
         self._holder = tempfile.TemporaryDirectory(prefix="solvent-agents-", ignore_cleanup_errors=True)
         self.folder = Path(self._holder.name)
-        self.url = url or str(self.folder / "space.db")
+        self.url = url or str(self.folder / "store.db")
         self.ttl = ttl
         self.pause = pause
         self.before = before
@@ -95,16 +95,16 @@ class World:
         self.members: dict[str, Member] = {}
         #: When each agent was killed, by the clock that all processes share and by that of people.
         self.killed: dict[str, tuple[float, float]] = {}
-        self._space: Space | None = None
+        self._store: Store | None = None
         self._count = 0
 
     @property
-    def space(self) -> Space:
-        """The space, for the test itself."""
-        if self._space is None:
+    def store(self) -> Store:
+        """The store, for the test itself."""
+        if self._store is None:
             options: dict[str, Any] = {"patience": 20.0} if self.url.startswith("nats") else {}
-            self._space = open_space(self.url, **options)
-        return self._space
+            self._store = open_store(self.url, **options)
+        return self._store
 
     def __enter__(self) -> Self:
         return self
@@ -114,9 +114,9 @@ class World:
             if member.is_running:
                 member.send(signal.SIGCONT)
                 member.kill()
-        if self._space is not None:
+        if self._store is not None:
             with suppress(Exception):
-                self._space.close()
+                self._store.close()
         self._holder.cleanup()
 
     # --- Processes.
@@ -148,7 +148,7 @@ class World:
 
     def submit(self, run: str, workflow: Workflow) -> None:
         """Submit a workflow from here."""
-        submit(self.space, run, workflow, None)
+        submit(self.store, run, workflow, None)
 
     @property
     def alive(self) -> list[Member]:
@@ -168,7 +168,7 @@ class World:
     def until_over(self, run: str, seconds: float = SECONDS_MAX) -> Ending:
         """Wait until a run is over."""
         end = time.monotonic() + seconds
-        while (found := ending_of(self.space, run)) is None:
+        while (found := ending_of(self.store, run)) is None:
             assert time.monotonic() < end, f"{run} is not over\n{self.words()}"
             time.sleep(0.02)
         return found
@@ -179,15 +179,15 @@ class World:
 
     def journals(self, run: str) -> list[list[Any]]:
         """Give the entries of each place's journal."""
-        plan = plan_of(self.space, run)
+        plan = plan_of(self.store, run)
         assert plan is not None
-        return [[one for _, one in read_journal(self.space, log_at(run, n))] for n in range(plan.places)]
+        return [[one for _, one in read_journal(self.store, log_at(run, n))] for n in range(plan.places)]
 
     def report(self, run: str, workflow: Workflow) -> Report | None:
         """Give what came out; nothing if the run was given up before all places had told."""
-        plan = plan_of(self.space, run)
+        plan = plan_of(self.store, run)
         assert plan is not None
-        return report_of(self.space, run, workflow, plan.places)
+        return report_of(self.store, run, workflow, plan.places)
 
     def holder_of(self, run: str, key: str) -> str:
         """Name the agent that has the place of a call that was announced."""
@@ -207,7 +207,7 @@ class World:
         ]
 
     def _wrong_results(self, run: str, workflow: Workflow, oracle: Report) -> list[str]:
-        ending = ending_of(self.space, run)
+        ending = ending_of(self.store, run)
         if ending is None:
             return ["it is not over"]
         report = self.report(run, workflow)
@@ -257,9 +257,9 @@ class World:
         for key, count in seen.items():
             begun = sum(times for (_, one), times in announced.items() if one == key)
             policy = policies[_task(key)]
-            if begun > 1 + policy.losses + withdrawn[key]:
+            if begun > 1 + policy.max_lost + withdrawn[key]:
                 wrong.append(f"{key} was begun {begun} times, and made {count} times: more than its policy allows")
-            if count > 1 + policy.retries + policy.losses + withdrawn[key]:
+            if count > 1 + policy.retries + policy.max_lost + withdrawn[key]:
                 wrong.append(f"{key} was made {count} times, in all attempts and by all agents together")
         return wrong
 
@@ -321,7 +321,7 @@ def killed_at_random(world: World, run: str, *runs: str, seed: int, kills: int, 
     next_at = rnd.randrange(calls)
     end = time.monotonic() + SECONDS_MAX
     out = [run, *runs]
-    while out := [one for one in out if ending_of(world.space, one) is None]:
+    while out := [one for one in out if ending_of(world.store, one) is None]:
         assert time.monotonic() < end, f"seed {seed}: {out} are not over\n{world.words()}"
         time.sleep(rnd.uniform(0.0, 0.02))
         lines = world.lines()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from solvent.live.tls import Tls
+from solvent.net.tls import Tls
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from solvent.live.addresses import address_from_text, text_from_address
-from solvent.live.data import Store
-from solvent.live.data.folder import MEMORY
+from solvent.handover.data import Store
+from solvent.net.addresses import address_from_text, text_from_address
+from solvent.net.private_folder import MEMORY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from solvent.live.data import Region, Where
+    from solvent.handover.data import Region, Where
 
 RUN = "test"
 SECRET = b"of the tests"

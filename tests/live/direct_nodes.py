@@ -6,16 +6,16 @@ import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from solvent.live import Codec, Identity
-from solvent.live.direct import DirectHost
-from solvent.live.direct.way import Phase
+from solvent.net import Codec, Identity
+from solvent.net.direct import DirectHost
+from solvent.net.direct.way import Phase
 from solvent.protocols.machine import Effects, Event, Message, NodeId, Received, Report, Requested, Send, Step, Value
 
 if TYPE_CHECKING:
     import socket
     from collections.abc import Callable, Iterator
 
-    from solvent.live import Address
+    from solvent.net import Address
 
 A, B = NodeId(0), NodeId(1)
 SECONDS = 200.0

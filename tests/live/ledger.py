@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from solvent.live import Codec, Host, Identity, Journal, TcpTransport
+from solvent.net import Codec, Host, Identity, Journal, TcpTransport
 from solvent.protocols.link import Linked, record_type, wire_type
 from solvent.protocols.machine import (
     Effects,

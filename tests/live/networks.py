@@ -6,15 +6,15 @@ import asyncio
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any
 
-from solvent.live import Codec, Host, Hub, Identity, TcpTransport
+from solvent.net import Codec, Host, Hub, Identity, TcpTransport
 from solvent.protocols.machine import NodeId
 from tests.live.certificates import certificates
-from tests.live.space_servers import served
+from tests.live.store_servers import served
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 
-    from solvent.live import Application, Transport
+    from solvent.net import Application, Transport
 
 ARMS = ("in-process", "tcp", "tls", "nats")
 SECONDS_MAX = 200
@@ -58,7 +58,7 @@ def transports(arm: str, count: int, message_type: Any) -> Iterator[list[Transpo
         hub = Hub()
         yield [hub.transport(NodeId(number)) for number in range(count)]
     elif arm == "nats":
-        from solvent.live.nats_transport import NatsTransport
+        from solvent.runs.nodes.nats_transport import NatsTransport
 
         with served() as url:
             yield [NatsTransport(identity(number), Codec(message_type), url) for number in range(count)]

@@ -18,10 +18,10 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from solvent.live.space import open_space
-from solvent.running.records import read_journal
-from solvent.running.records.entries import Answered
-from solvent.running.records.runs import log_of
+from solvent.runs.records import read_journal
+from solvent.runs.records.entries import Answered
+from solvent.runs.records.runs import log_of
+from solvent.store import open_store
 from tests.repo.project import ROOT
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def make_workflow(folder: Path, seed: int, tasks: int) -> None:
 def start(folder: Path, *words: str, seed: int = 0, words_before: tuple[str, ...] = ()) -> subprocess.Popen[bytes]:
     """Start the command, with an order of sets and mappings of its own; or another one, which is told of Python."""
     known = {"PYTHONPATH": str(ROOT / "src"), "NO_COLOR": "1", "PYTHONHASHSEED": str(seed)}
-    environment = {name: value for name, value in os.environ.items() if name != "SOLVENT_SPACE"} | known
+    environment = {name: value for name, value in os.environ.items() if name != "SOLVENT_STORE"} | known
     return subprocess.Popen(
         [*words_before, sys.executable, *(() if words_before else ("-m", "solvent", *words))],
         cwd=folder,
@@ -119,8 +119,8 @@ def calls_of(folder: Path) -> list[list[str]]:
 
 def answered_in(folder: Path) -> set[str]:
     """Give the calls that have an answer in the record."""
-    with open_space(str(folder / ".solvent" / "space.db")) as space:
-        return {f"{RUN}/{one.key}" for _, one in read_journal(space, log_of(RUN)) if isinstance(one, Answered)}
+    with open_store(str(folder / ".solvent" / "store.db")) as store:
+        return {f"{RUN}/{one.key}" for _, one in read_journal(store, log_of(RUN)) if isinstance(one, Answered)}
 
 
 def weather(folder: Path, seed: int, *, calls_max: int = 8, words: tuple[str, ...] = ()) -> Storm:
@@ -167,10 +167,10 @@ def _kill_after(process: subprocess.Popen[bytes], folder: Path, calls: int, chan
 
 
 def _is_there(folder: Path) -> bool:
-    if not (folder / ".solvent" / "space.db").exists():
+    if not (folder / ".solvent" / "store.db").exists():
         return False
-    with open_space(str(folder / ".solvent" / "space.db")) as space:
-        return space.get(f"runs/{RUN}") is not None
+    with open_store(str(folder / ".solvent" / "store.db")) as store:
+        return store.get(f"runs/{RUN}") is not None
 
 
 def _untold(folder: Path) -> set[str]:

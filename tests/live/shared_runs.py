@@ -1,4 +1,4 @@
-"""Runs of programs in a space, for tests: real commands, real processes, and kills."""
+"""Runs of programs in a store, for tests: real commands, real processes, and kills."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from solvent.live.space import open_space
-from solvent.live.space.leases import pulse_from_value
-from solvent.running.nodes.shared import Board, runs_in
+from solvent.runs.nodes.shared import Board, runs_in
+from solvent.store import open_store
+from solvent.store.leases import heartbeat_from_value
 from tests.cli.command import arguments, environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from solvent.live.space import Space
-    from solvent.running.nodes.control import Status
+    from solvent.runs.nodes.control import Status
+    from solvent.store import Store
 
 SECONDS_MAX = 200.0
 
@@ -47,20 +47,20 @@ def total(count: int) -> str:
 
 
 class Shared:
-    """A run in a space, and the processes that take part in it."""
+    """A run in a store, and the processes that take part in it."""
 
     def __init__(self, url: str, *words: Any) -> None:
         self.url = url
-        self._space = open_space(url)
-        before = set(runs_in(self._space))
-        self.command = start(*words, "--space", url, "--format", "json")
-        self.run = _until(lambda: next(iter(set(runs_in(self._space)) - before), ""), self.command)
-        self.board = Board(self._space, self.run)
+        self._store = open_store(url)
+        before = set(runs_in(self._store))
+        self.command = start(*words, "--store", url, "--format", "json")
+        self.run = _until(lambda: next(iter(set(runs_in(self._store)) - before), ""), self.command)
+        self.board = Board(self._store, self.run)
 
     @property
-    def space(self) -> Space:
-        """The space, open."""
-        return self._space
+    def store(self) -> Store:
+        """The store, open."""
+        return self._store
 
     def statuses(self, is_so: Callable[[dict[int, Status]], Any]) -> dict[int, Status]:
         """Give how the nodes are, as soon as something is so."""
@@ -79,7 +79,7 @@ class Shared:
 
     def members(self) -> list[int]:
         """Give the processes that have a pulse and are there."""
-        found = [pulse_from_value(entry.value)["pid"] for entry in self.board.members().values()]
+        found = [heartbeat_from_value(entry.value)["pid"] for entry in self.board.members().values()]
         return [number for number in found if _is_there(number)]
 
     def wait_for_end(self) -> str:
@@ -92,7 +92,7 @@ class Shared:
         return _until(look, None)
 
     def until_opened_by(self, command: subprocess.Popen[str]) -> None:
-        """Wait until a command has opened the file that is the space: it has begun with what it is to do."""
+        """Wait until a command has opened the file that is the store: it has begun with what it is to do."""
 
         def is_open() -> bool:
             return any(os.path.realpath(one) == self.url for one in Path(f"/proc/{command.pid}/fd").iterdir())
@@ -105,12 +105,12 @@ class Shared:
             with suppress(OSError):
                 os.kill(number, signal.SIGKILL)
         self.command.communicate()
-        self._space.close()
+        self._store.close()
 
 
 @contextmanager
 def shared(url: str, *words: Any) -> Iterator[Shared]:
-    """Start a run in a space; its processes are gone afterwards, whatever happened."""
+    """Start a run in a store; its processes are gone afterwards, whatever happened."""
     run = Shared(url, *words)
     try:
         yield run

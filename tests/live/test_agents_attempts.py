@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from solvent.running.records.entries import Called, Retried
-from solvent.workflow.model import Task, Value, Workflow
+from solvent.runs.records.entries import Called, Retried
+from solvent.workflows.model import Task, Value, Workflow
 from tests.live.agents_services import SERVICES
 from tests.live.agents_world import World, until
 

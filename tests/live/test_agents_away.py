@@ -1,4 +1,4 @@
-"""A space that is away for a while costs no call: what is out goes on, and its answer is kept when it is back."""
+"""A store that is away for a while costs no call: what is out goes on, and its answer is kept when it is back."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import time
 from functools import partial
 from typing import Any
 
-from solvent.running.records.entries import Called, Opened
-from solvent.workflow.model import Result, Task, Value, Workflow
+from solvent.runs.records.entries import Called, Opened
+from solvent.workflows.model import Result, Task, Value, Workflow
 from tests.live.agents_services import SERVICES
 from tests.live.agents_world import Member, World, until
 
 _ROOM_MIN = 4096
 
 
-def test_calls_go_on_while_the_space_cannot_be_written() -> None:
+def test_calls_go_on_while_the_store_cannot_be_written() -> None:
     """Twice there is no room for an agent's appends: with the usual policy no call is made twice, and none is lost."""
     long = tuple(Task(f"L{k}", "work", (Value(k),)) for k in range(3))
     steps = [Task("S0", "refuse4", (Value(0),))]
@@ -28,7 +28,7 @@ def test_calls_go_on_while_the_space_cannot_be_written() -> None:
         for count in (1, 2):
             limits = resource.prlimit(member.process.pid, resource.RLIMIT_FSIZE)
             resource.prlimit(member.process.pid, resource.RLIMIT_FSIZE, (_ROOM_MIN, limits[1]))
-            until(partial(_says_often, member, "space", count), member.said)
+            until(partial(_says_often, member, "store", count), member.said)
             time.sleep(0.5)
             resource.prlimit(member.process.pid, resource.RLIMIT_FSIZE, limits)
             opened = len(_all(world, Opened))

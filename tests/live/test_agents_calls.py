@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from solvent.workflow.model import Result, Task, Value, Workflow
+from solvent.workflows.model import Result, Task, Value, Workflow
 from tests.live.agents_faults import together
 from tests.live.agents_services import SERVICES
 from tests.live.agents_workflows import chain
 from tests.live.agents_world import World, killed_at_random
-from tests.live.space_backends import BACK_ENDS
-from tests.live.space_servers import served
+from tests.live.store_backends import BACK_ENDS
+from tests.live.store_servers import served
 
 pytestmark = pytest.mark.soak
 

@@ -6,9 +6,9 @@ import signal
 
 import pytest
 
-from solvent.running.agents.plans import end, log_to
-from solvent.running.records.entries import Ended
-from solvent.workflow.model import Task, Value, Workflow
+from solvent.runs.agents.plans import end, log_to
+from solvent.runs.records.entries import Ended
+from solvent.workflows.model import Task, Value, Workflow
 from tests.live.agents_services import PAUSE, SERVICES
 from tests.live.agents_workflows import chain
 from tests.live.agents_world import World, until
@@ -38,7 +38,7 @@ def test_a_run_that_cannot_go_on_is_over_though_who_notes_it_dies() -> None:
         world.submit(RUN, workflow)
         [first] = world.start(variant="undone", **{PAUSE: "60"})
         world.until_calls(1)
-        world.space.append(log_to(RUN), b"nonsense")
+        world.store.append(log_to(RUN), b"nonsense")
         until(lambda: not first.is_running, world.words)
         assert any(isinstance(one, Ended) for journal in world.journals(RUN) for one in journal)
         world.start()
@@ -56,7 +56,7 @@ def test_a_run_that_is_cancelled_while_a_place_is_taken_over_stays_so(moment: st
         world.kill(first)
         [second] = world.start(variant=moment, **{PAUSE: "60"})
         until(lambda: second.is_stopped, world.words)
-        assert end(world.space, RUN, "cancelled")
+        assert end(world.store, RUN, "cancelled")
         second.send(signal.SIGCONT)
         until(lambda: f"{RUN} is over" in second.said(), world.words)
         noted = world.journals(RUN)

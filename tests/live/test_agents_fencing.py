@@ -6,15 +6,15 @@ import signal
 
 import pytest
 
-from solvent.live.space.leases import AGENTS
-from solvent.running.agents.looking import see_run
-from solvent.running.records.entries import Called, Opened
-from solvent.workflow.model import Alternative, Result, Task, Value, Workflow
+from solvent.runs.agents.looking import see_run
+from solvent.runs.records.entries import Called, Opened
+from solvent.store.leases import AGENTS
+from solvent.workflows.model import Alternative, Result, Task, Value, Workflow
 from tests.live.agents_faults import together
 from tests.live.agents_services import PAUSE, SERVICES
 from tests.live.agents_workflows import chain
 from tests.live.agents_world import World, until
-from tests.live.space_servers import served
+from tests.live.store_servers import served
 
 RUN = "run"
 
@@ -30,9 +30,9 @@ def test_one_that_was_stopped_leaves_a_place_to_who_has_it_by_then(back_end: str
         until(lambda: old.is_stopped, world.words)
         [new] = world.start()
         world.until_calls(1)
-        pulse = world.space.get(AGENTS + old.name)
+        pulse = world.store.get(AGENTS + old.name)
         old.send(signal.SIGCONT)
-        until(lambda: world.space.get(AGENTS + old.name) != pulse, world.words)
+        until(lambda: world.store.get(AGENTS + old.name) != pulse, world.words)
         assert world.until_over(RUN).state == "done"
         assert [line.agent for line in world.lines()] == [new.name]
         [journal] = world.journals(RUN)
@@ -90,8 +90,8 @@ def test_a_run_that_nobody_can_open_fails_and_says_why() -> None:
         together(world, 3)
         world.submit(RUN, workflow)
         until(lambda: last.is_stopped, world.words)
-        until(lambda: bool(see_run(world.space, RUN).refusals), world.words)
-        told = see_run(world.space, RUN)
+        until(lambda: bool(see_run(world.store, RUN).refusals), world.words)
+        told = see_run(world.store, RUN)
         assert {one.agent for one in told.refusals} <= {one.name for one in unable}
         assert all("does not read" in one.why for one in told.refusals)
         world.kill(last)

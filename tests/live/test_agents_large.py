@@ -1,4 +1,4 @@
-"""However much is to be noted at once, no record is larger than the space takes; here on a server with its defaults."""
+"""However much is to be noted at once, no record is larger than the store takes; here on a server with its defaults."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from solvent.errors import SpaceError
-from solvent.live.space import Append, open_space
-from solvent.running.agents.offers import offers_of
-from solvent.running.agents.plans import log_at, plan_of, report_of, submit
-from solvent.running.records import Journal, read_journal
-from solvent.running.records.entries import Called, Opened
-from solvent.workflow.model import Each, Result, Service, Task, Value, Workflow
-from tests.live.space_servers import server
-from tests.unit.running.agents.flows import AgentsHere, end_of
+from solvent.errors import StoreError
+from solvent.runs.agents.offers import offers_of
+from solvent.runs.agents.plans import log_at, plan_of, report_of, submit
+from solvent.runs.records import Journal, read_journal
+from solvent.runs.records.entries import Called, Opened
+from solvent.store import Append, open_store
+from solvent.workflows.model import Each, Result, Service, Task, Value, Workflow
+from tests.live.store_servers import server
+from tests.unit.runs.agents.flows import AgentsHere, end_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,25 +45,25 @@ def odd(number: int) -> int:
 def test_many_calls_are_one_record(url: str) -> None:
     """Calls whose names are more than the server takes at once are noted together, and found again."""
     keys = [f"{'name' * 30}[{number}]" for number in range(12_000)]
-    with open_space(url) as space:
-        assert space.record_bytes_max < PAYLOAD_BYTES_MAX < sum(map(len, keys))
-        journal = Journal(space, "runs/many/journal", "me")
+    with open_store(url) as store:
+        assert store.record_bytes_max < PAYLOAD_BYTES_MAX < sum(map(len, keys))
+        journal = Journal(store, "runs/many/journal", "me")
         journal.open()
         for key in keys:
             journal.called(key)
         journal.commit()
-        found = [one for _, one in read_journal(space, journal.log)]
+        found = [one for _, one in read_journal(store, journal.log)]
     assert [type(found[0]), *(one.key for one in found if isinstance(one, Called))] == [Opened, *keys]
 
 
 def test_what_is_too_large_is_refused_alone(url: str) -> None:
     """Of records that have nothing to do with each other, the others are taken, and the error is the answer for it."""
-    with open_space(url) as space:
+    with open_store(url) as store:
         appends = [Append("a", b"1"), Append("b", bytes(PAYLOAD_BYTES_MAX + 1)), Append("c", b"3")]
-        one, two, three = space.append_each(appends)
-        assert isinstance(two, SpaceError)
+        one, two, three = store.append_each(appends)
+        assert isinstance(two, StoreError)
         assert two.code == "E405"
-        assert [record.position for record in space.read("")][-2:] == [one, three]
+        assert [record.position for record in store.read("")][-2:] == [one, three]
 
 
 def test_each_over_many_items_is_run_by_agents(url: str) -> None:
@@ -73,13 +73,13 @@ def test_each_over_many_items_is_run_by_agents(url: str) -> None:
         (Task("n", "numbers", (Value(ITEMS),)), Task("each_one", "odd", (Result("n"),), each=Each("dot", (0,)))),
         (Service("numbers", function=numbers), Service("odd", function=odd)),
     )
-    with open_space(url, record_bytes_max=40_000) as space:
-        submit(space, "large", flow, {})
-        with AgentsHere(space, offers_of([flow])) as agents:
-            assert end_of(space, "large").state == "failed"
-        assert not [one for one in agents.told if "space" in one]
-        noted = [one for _, one in read_journal(space, log_at("large", 0)) if isinstance(one, Called)]
-        plan = plan_of(space, "large")
+    with open_store(url, record_bytes_max=40_000) as store:
+        submit(store, "large", flow, {})
+        with AgentsHere(store, offers_of([flow])) as agents:
+            assert end_of(store, "large").state == "failed"
+        assert not [one for one in agents.told if "store" in one]
+        noted = [one for _, one in read_journal(store, log_at("large", 0)) if isinstance(one, Called)]
+        plan = plan_of(store, "large")
         assert plan is not None
-        report = report_of(space, "large", flow, plan.places)
+        report = report_of(store, "large", flow, plan.places)
         assert (len(noted), report is not None and report.failures[0].task) == (ITEMS + 1, "each_one")

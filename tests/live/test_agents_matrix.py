@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from solvent.running.making import run_workflow
+from solvent.runs.making import run_workflow
 from tests.live.agents_faults import together
 from tests.live.agents_networks import leader_of
 from tests.live.agents_workflows import TRACES, adaptive_workflow, like_a_trace, random_workflow, trace
 from tests.live.agents_world import World, killed_at_random
-from tests.live.space_servers import cluster, served
+from tests.live.store_servers import cluster, served
 
 if TYPE_CHECKING:
-    from solvent.live.space.server import Cluster
-    from solvent.workflow.model import Workflow
+    from solvent.store.server import Cluster
+    from solvent.workflows.model import Workflow
 
 SEED = int(os.environ.get("SOLVENT_TEST_SEED", "1"))
 PAUSE = 0.06
@@ -166,7 +166,7 @@ def _hurt(world: World, three: Cluster, rnd: random.Random) -> int:
     """Kill servers and agents in turn until a run is over; give how many."""
     count, down = 0, None
     end = time.monotonic() + 600
-    while world.space.get("runs/run/end") is None:
+    while world.store.get("runs/run/end") is None:
         assert time.monotonic() < end, world.words()
         time.sleep(rnd.uniform(0.5, 2.0))
         if down is not None:

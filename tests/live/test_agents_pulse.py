@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from solvent.live.space.leases import AGENTS
-from solvent.running.records.entries import Opened
-from solvent.workflow.model import Task, Value, Workflow
+from solvent.runs.records.entries import Opened
+from solvent.store.leases import AGENTS
+from solvent.workflows.model import Task, Value, Workflow
 from tests.live.agents_faults import RUN, together
 from tests.live.agents_services import SERVICES
 from tests.live.agents_workflows import chain
 from tests.live.agents_world import World, until
-from tests.live.space_servers import served
+from tests.live.store_servers import served
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -107,8 +107,8 @@ def test_an_agent_that_loses_its_pulse_beats_by_itself() -> None:
     with _one() as (world, member, pulse):
         os.kill(pulse, signal.SIGKILL)
         until(lambda: _state(pulse)[0] == "", member.said)
-        [before] = world.space.keys(AGENTS).values()
-        until(lambda: list(world.space.keys(AGENTS).values()) != [before], member.said)
+        [before] = world.store.keys(AGENTS).values()
+        until(lambda: list(world.store.keys(AGENTS).values()) != [before], member.said)
         world.submit(RUN, chain(2))
         assert world.until_over(RUN).state == "done"
 
@@ -126,4 +126,4 @@ def test_an_agent_that_leaves_takes_its_pulse_away() -> None:
     with _one() as (world, member, pulse):
         member.send(signal.SIGTERM)
         member.process.wait(200)
-        assert (world.space.keys(AGENTS), _has_ended(pulse)) == ({}, True), member.said()
+        assert (world.store.keys(AGENTS), _has_ended(pulse)) == ({}, True), member.said()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from solvent.running.records.entries import Called
-from solvent.workflow.model import Task, Value, Workflow
+from solvent.runs.records.entries import Called
+from solvent.workflows.model import Task, Value, Workflow
 from tests.live.agents_member import JOBS
 from tests.live.agents_services import SERVICES
 from tests.live.agents_world import World, until

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from solvent.errors import DataGone, Misuse, NodeProblem, SolventError
-from solvent.live.addresses import address_from_text
-from solvent.live.data import Options, Store
-from solvent.live.data.dialling import Dialling
-from solvent.live.data.wire import Lack, Want
+from solvent.errors import DataLost, Misuse, NodeProblem, SolventError
+from solvent.handover.data import Options, Store
+from solvent.handover.data.dialling import Dialling
+from solvent.handover.data.wire import Lack, Want
+from solvent.net.addresses import address_from_text
 from tests.live.data_hosts import RUN, SECRET, Child, Hosts, filled, hosts
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ def test_a_version_that_is_gone_or_different_is_an_error(place: Hosts) -> None:
         assert _code(lambda: one.where("m")) == "D202"
     for wrong in (where, replace(where, version=3), replace(where, resource="n")):
         for store in (mate, other):
-            with pytest.raises(DataGone) as caught:
+            with pytest.raises(DataLost) as caught:
                 store.get(wrong)
             assert caught.value.code == "D201"
     assert _code(lambda: other.get(replace(one.where("m"), size=5))) == "D201"

@@ -12,16 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from solvent.errors import DataGone, SolventError
-from solvent.live.data import Options, Progress
-from solvent.live.data.wire import Line
+from solvent.errors import DataLost, SolventError
+from solvent.handover.data import Options, Progress
+from solvent.handover.data.wire import Line
 from tests.live.data_hosts import Cutter, Hosts, filled, hosts
 from tests.live.networks import run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from solvent.live.data import Where
+    from solvent.handover.data import Where
 
 CONTENT = bytes(range(256)) * 1024
 PIECE = 16 * 1024
@@ -120,7 +120,7 @@ def test_a_silent_peer_is_given_up(place: Hosts) -> None:
     filled(one, "m", CONTENT)
     with socket.create_server(("127.0.0.1", 0)) as deaf:
         where = replace(one.where("m"), address=f"127.0.0.1:{deaf.getsockname()[1]}")
-        hasty, patient = Options(seconds_max=0.05, attempts_max=2), Options(seconds_max=0.5)
+        hasty, patient = Options(max_seconds=0.05, attempts_max=2), Options(max_seconds=0.5)
         assert _code(lambda: other.get(where, options=hasty)) == "D204"
         assert bytes(other.get(where, one.where("m"), options=patient).read(1)) == CONTENT
 
@@ -174,7 +174,7 @@ def test_bytes_that_were_written_while_they_were_sent_are_not_believed(
 
     monkeypatch.setattr(Line, "send_piece", send_piece)
     assert _code(lambda: other.get(where, options=SMALL)) == "D201"
-    with pytest.raises(DataGone):
+    with pytest.raises(DataLost):
         other.region("m").read(1, length=1)  # type: ignore[union-attr]
 
 
@@ -218,9 +218,9 @@ def test_a_mate_that_gets_nothing_is_not_waited_for_without_end(place: Hosts) ->
         where = replace(one.where("m"), address=f"127.0.0.1:{deaf.getsockname()[1]}")
 
         async def both() -> None:
-            first = asyncio.create_task(stuck.obtain(where, options=Options(seconds_max=60)))
+            first = asyncio.create_task(stuck.obtain(where, options=Options(max_seconds=60)))
             await asyncio.sleep(0.05)
-            region = await other.obtain(one.where("m"), options=Options(seconds_max=0.5))
+            region = await other.obtain(one.where("m"), options=Options(max_seconds=0.5))
             assert bytes(region.read(1)) == CONTENT
             assert not first.done()
             first.cancel()
@@ -239,7 +239,7 @@ def test_a_fetch_is_cancelled_with_who_waits_for_it(place: Hosts) -> None:
 
         async def give_up() -> None:
             with pytest.raises(TimeoutError):
-                await asyncio.wait_for(other.obtain(where, options=Options(seconds_max=60)), 0.05)
+                await asyncio.wait_for(other.obtain(where, options=Options(max_seconds=60)), 0.05)
 
         run(give_up())
     fetch = other.fetching(one.where("m"), options=SMALL, on_progress=lambda _: fetch.cancel())

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from solvent.errors import DataGone, DataProblem
-from solvent.live.data import Options, Progress, sweep, text_from_where, where_from_text
-from solvent.live.data import region as region_module
-from solvent.live.data.draft import can_draft
+from solvent.errors import DataLost, DataProblem
+from solvent.handover.data import Options, Progress, sweep, text_from_where, where_from_text
+from solvent.handover.data import region as region_module
+from solvent.handover.data.draft import can_draft
 from tests.live.data_hosts import Child, Hosts, filled, hosts, split_off
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from solvent.live.data import Store, Where
+    from solvent.handover.data import Store, Where
 
 SIZE = 200_000
 KILLS = 25
@@ -78,7 +78,7 @@ def test_a_killed_writer_leaves_a_version_or_a_torn_region(
         torn += region.version is None
         if newest is None:
             assert kept == "nothing"
-            with pytest.raises(DataGone) as caught:
+            with pytest.raises(DataLost) as caught:
                 region.check(int(said))
             assert caught.value.code == "D202"
             newest = int(said)
@@ -194,7 +194,7 @@ def test_a_copy_of_a_process_keeps_nothing_alive(place: Hosts) -> None:
     region = store.region("m")
     assert region is not None
     assert not region.is_busy()
-    with pytest.raises(DataGone) as caught:
+    with pytest.raises(DataLost) as caught:
         region.check(2)
     assert caught.value.code == "D202"
     store.close(keep=True)

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from solvent.live.data import Options, text_from_where, where_from_text
+from solvent.handover.data import Options, text_from_where, where_from_text
 from tests.live.data_hosts import Child, Hosts, hosts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from solvent.live.data import Store
+    from solvent.handover.data import Store
 
 SIZE = 3 << 30
 BLOCK = 16 << 20
@@ -103,7 +103,7 @@ def test_several_gib_cross_hosts_without_a_second_copy(place: Hosts) -> None:
     def fetch(say: Callable[[str], None]) -> None:
         signal.alarm(SECONDS_MAX)
         where = where_from_text(text)
-        region = place.store("there").fetching(where, options=Options(seconds_max=30)).run()
+        region = place.store("there").fetching(where, options=Options(max_seconds=30)).run()
         with region.write(2) as writing:
             writing.view[SIZE // 2] = 0
         crc = 0

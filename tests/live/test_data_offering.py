@@ -10,15 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from solvent.errors import SolventError
-from solvent.live.data import Where
-from solvent.live.data.dialling import Dialling
-from solvent.live.data.wire import Line, Offer
+from solvent.handover.data import Where
+from solvent.handover.data.dialling import Dialling
+from solvent.handover.data.wire import Line, Offer
 from tests.live.data_hosts import Hosts, filled, hosts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from solvent.live.data import Region, Store, Writing
+    from solvent.handover.data import Region, Store, Writing
 
 SIZE = 3_000_000
 SECONDS_MAX = 200.0
@@ -49,7 +49,7 @@ def _offer(region: Region, writing: Writing, base: int = -1, *, is_part: bool = 
         origin=(5, 6),
         base=base,
         runs=None if changes is None else tuple(changes),
-        seconds_max=SECONDS_MAX,
+        max_seconds=SECONDS_MAX,
     )
 
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from solvent.live import Codec, PeerFault
-from solvent.live.codec import framed
-from solvent.live.direct.places import HAS_NAMES
-from solvent.live.ports import free_ports
+from solvent.net import Codec, PeerFault
+from solvent.net.codec import framed
+from solvent.net.direct.places import HAS_NAMES
+from solvent.net.ports import free_ports
 from solvent.protocols.machine import NodeId
 from tests.live.direct_nodes import SECONDS, A, B, Talk, Word, eventually, talking
 

@@ -6,7 +6,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-from solvent.live import Codec, Host, Identity, Journal, TcpTransport
+from solvent.net import Codec, Host, Identity, Journal, TcpTransport
 from solvent.protocols.link import Linked
 from tests.live.ledger import LEDGER, PAYER, RECORDS, WIRE, Booked, Payer
 from tests.live.networks import run, until

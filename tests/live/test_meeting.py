@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from solvent.live import Codec, Host, PeerFault, TcpTransport, Unwelcome, meet
-from solvent.live.handshake import FORGETFUL
+from solvent.net import Codec, Host, PeerFault, TcpTransport, Unwelcome, meet
+from solvent.net.handshake import FORGETFUL
 from solvent.protocols.machine import Message, NodeId
 from tests.live.networks import Listener, identity, run, until
-from tests.unit.live.scripted import Scripted
+from tests.unit.net.scripted import Scripted
 
 A, B = NodeId(0), NodeId(1)
 

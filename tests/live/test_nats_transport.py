@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from solvent.errors import SpaceError
-from solvent.live import Codec, Host, PeerFault
-from solvent.live.nats_transport import NatsTransport, Piece
-from solvent.live.space.nats_address import read_address
-from solvent.live.space.nats_client import Servers
+from solvent.errors import StoreError
+from solvent.net import Codec, Host, PeerFault
 from solvent.protocols.link import Linked, wire_type
-from solvent.protocols.link.talker import Say, Talker, TalkMessage
 from solvent.protocols.machine import NodeId
+from solvent.runs.nodes.nats_transport import NatsTransport, Piece
+from solvent.store.nats_address import read_address
+from solvent.store.nats_client import Servers
+from solvent_lab.models.talker import Say, Talker, TalkMessage
 from tests.live.networks import Listener, identity, run, until
-from tests.live.space_servers import served, server
+from tests.live.store_servers import served, server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -205,11 +205,11 @@ def test_a_paused_node_gets_everything_later(url: str) -> None:
 
 def test_no_server_is_a_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """A node that reaches no server does not start."""
-    monkeypatch.setattr("solvent.live.nats_transport.SECONDS_TO_CONNECT", 0.2)
+    monkeypatch.setattr("solvent.runs.nodes.nats_transport.SECONDS_TO_CONNECT", 0.2)
 
     async def test() -> None:
         way = NatsTransport(identity(0), Codec(str), "nats://127.0.0.1:9")
-        with pytest.raises(SpaceError) as caught:
+        with pytest.raises(StoreError) as caught:
             await way.open(lambda *_: None, lambda _: None)
         assert caught.value.code == "E402"
         await way.close()

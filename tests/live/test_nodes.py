@@ -14,8 +14,8 @@ import pytest
 
 from solvent.cli.main import main
 from solvent.errors import Misuse, NodeProblem
-from solvent.running.nodes.control import AskStatus, Line, Status
-from solvent.running.nodes.folder import load_run
+from solvent.runs.nodes.control import AskStatus, Line, Status
+from solvent.runs.nodes.folder import load_run
 from tests.cli.command import EXAMPLES, arguments, environment, solvent
 
 if TYPE_CHECKING:
@@ -45,6 +45,15 @@ def test_examples_end_as_in_one_process(name: str, nodes: int, tmp_path: Path) -
     result = solvent("run", EXAMPLES / name, "--nodes", str(nodes), "--state", tmp_path / "run")
     assert result.code == 0, result.err
     assert result.out.strip() in final(name)
+
+
+@pytest.mark.parametrize("kind, left", [("Object", "<1, less>"), ("opaque", '<1, 2, "a", less>')])
+def test_patterns_of_every_kind_work_over_nodes(kind: str, left: str, tmp_path: Path) -> None:
+    """A pattern of a kind that stands for Python values, too, fits over nodes what it fits in one process."""
+    program = tmp_path / "kinds.hocl"
+    program.write_text(f'let less = replace x::{kind}, y::{kind} by 1 in <1, 2, "a", less>', encoding="utf-8")
+    result = solvent("run", program, "--nodes", "2")
+    assert (result.code, result.out.strip()) == (0, left), result.err
 
 
 def test_loose_rules_and_functions_go_from_node_to_node(tmp_path: Path) -> None:
@@ -93,7 +102,7 @@ def statuses(folder: Path) -> list[Status]:
             record = load_run(folder)
             found = []
             for address in record.addresses:
-                line = Line(address, bytes.fromhex(record.secret), seconds_max=1)
+                line = Line(address, bytes.fromhex(record.secret), max_seconds=1)
                 found.append(line.ask(AskStatus()))
                 line.close()
         except (Misuse, NodeProblem):
@@ -122,7 +131,7 @@ def test_a_killed_node_is_started_again(options: list[str], tmp_path: Path) -> N
 def test_a_limit_stops_all_nodes_and_the_run_can_go_on(tmp_path: Path) -> None:
     """A limit keeps every molecule; the run is taken up again from its folder."""
     words = [*sum_program(tmp_path, 200), "--nodes", "3", "--state", str(tmp_path / "run")]
-    stopped = solvent(*words, "--seconds-max", "0.2", "--format", "json")
+    stopped = solvent(*words, "--max-seconds", "0.2", "--format", "json")
     assert stopped.code == 3
     assert "H502" in stopped.err
     assert not stopped.json["inert"]
@@ -134,7 +143,7 @@ def test_a_limit_stops_all_nodes_and_the_run_can_go_on(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_ends_all_processes(tmp_path: Path) -> None:
-    """Ctrl-C stops the run with exit code 3, no process is left, and the run can go on."""
+    """Ctrl-C stops the run with exit code 130, no process is left, and the run can go on."""
     words = sum_program(tmp_path, 200)
     quick = (tmp_path / "slow.py").read_text(encoding="utf-8")
     # Slow enough that it cannot be done before it is interrupted, on any machine.
@@ -143,7 +152,7 @@ def test_ctrl_c_ends_all_processes(tmp_path: Path) -> None:
     nodes = statuses(tmp_path / "run")
     running.send_signal(signal.SIGINT)
     out, err = running.communicate(timeout=200)
-    assert running.returncode == 3, err
+    assert running.returncode == 130, err
     assert sum(int(one) for one in re.findall(r"\d+", out)) == 200 * 201 // 2
     for node in nodes:
         with pytest.raises(ProcessLookupError):
@@ -171,7 +180,7 @@ def test_nodes_started_elsewhere_are_used(tmp_path: Path) -> None:
 
     def serve(number: int, address: str = "127.0.0.1:0") -> tuple[subprocess.Popen[str], str]:
         node = start(
-            "serve", "capture", "--listen", address, "--state", tmp_path / f"n{number}",
+            "lab", "serve", "capture", "--listen", address, "--state", tmp_path / f"n{number}",
             "--functions", tmp_path / "slow.py", "--secret-file", secret,
         )  # fmt: skip
         assert node.stderr is not None
@@ -219,7 +228,7 @@ def test_top_shows_what_nodes_do(tmp_path: Path) -> None:
         (["--nodes", "0"], "is not an integer from 1"),
         (["--nodes", "2", "--seed", "3"], "`--seed` cannot be used over nodes"),
         (["--nodes", "2", "--trace"], "`--trace` cannot be used over nodes"),
-        (["--nodes", "2", "--reactions-max", "3"], "`--reactions-max` cannot be used over nodes"),
+        (["--nodes", "2", "--max-reactions", "3"], "`--max-reactions` cannot be used over nodes"),
         (["--nodes", "2", "--jobs", "3"], "`--jobs` is for workflows"),
         (["--nodes", "2", "--peers", "127.0.0.1:1"], "`--peers` says which nodes there are"),
         (["--peers", "here"], "error[N104]"),

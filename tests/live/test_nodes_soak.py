@@ -59,7 +59,7 @@ def test_many_kills_change_nothing(seed: int, write: object, protocol: str, tmp_
     assert callable(write)
     program = tmp_path / "program.hocl"
     program.write_text(write(chance), encoding="utf-8")
-    solvent.run(expected := solvent.load(program).solution())
+    solvent.hocl.react(expected := solvent.hocl.load(program).solution())
     words = ["run", program, "--nodes", "5", "--protocol", protocol, "--state", tmp_path / "run", "--format", "json"]
     running = subprocess.Popen(
         arguments(*words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), text=True
@@ -74,4 +74,4 @@ def test_many_kills_change_nothing(seed: int, write: object, protocol: str, tmp_
         time.sleep(chance.uniform(0.05, 0.4))
     out, err = running.communicate(timeout=200)
     assert running.returncode == 0, err
-    assert json.loads(out)["solution"] == solvent.show(expected)
+    assert json.loads(out)["solution"] == solvent.hocl.show(expected)

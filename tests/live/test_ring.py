@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from solvent.running.rings import Ring
+    from solvent.ring import Ring
 
 PATIENCE = 0.5
 
@@ -27,7 +27,8 @@ async def rings(count: int, **options: Any) -> AsyncIterator[list[Ring]]:
     """Open a ring of so many first members."""
     places = options.pop("peers", None) or free_places(count)
     async with AsyncExitStack() as stack:
-        nodes = [solvent.ring(node=node, peers=places, patience=PATIENCE, **options) for node in range(count)]
+        options = {"patience": PATIENCE, **options}
+        nodes = [solvent.ring.join(node=node, peers=places, **options) for node in range(count)]
         await asyncio.gather(*[stack.enter_async_context(node) for node in nodes])
         yield nodes
 
@@ -56,12 +57,14 @@ def test_all_hear_the_same_and_one_has_the_lock() -> None:
                     inside += 1
                     assert inside == 1
                     await asyncio.sleep(0)
+                    await lock.confirm()
                     fences.append(lock.fence)
                     inside -= 1
                 place = await ring.broadcast([name, number])
                 assert place <= ring.place
 
-        async with rings(4) as nodes:
+        # Nobody is missed here, however busy the machine is.
+        async with rings(4, patience=60.0) as nodes:
             await asyncio.gather(*[use(ring, f"{ring.node}{task}") for ring in nodes for task in "abc"])
             everything = await asyncio.gather(*[heard(ring, 60) for ring in nodes])
             assert all(one == everything[0] for one in everything)
@@ -166,16 +169,17 @@ def test_nodes_come_and_go() -> None:
     async def test() -> None:
         async with rings(2) as (one, other):
             await one.broadcast("before")
-            async with solvent.ring(join=one.address, patience=PATIENCE) as new:
+            async with solvent.ring.join(join=one.address, patience=PATIENCE) as new:
                 assert set(other.members) == {0, 1, new.node}
                 assert other.members[new.node] == new.address
                 assert new.members == one.members
                 async with new.lock() as lock:
+                    await lock.confirm()
                     assert lock.fence[0] >= 1
                 place = await new.broadcast("I am new")
                 assert (await heard(other, 1, after=place - 1)) == [(place, new.node, "I am new")]
                 # Through another one than the one it knew.
-                async with solvent.ring(node=9, join=["127.0.0.1:1", new.address], patience=PATIENCE) as newest:
+                async with solvent.ring.join(node=9, join=["127.0.0.1:1", new.address], patience=PATIENCE) as newest:
                     await newest.broadcast("I too")
                     await newest.leave()
                 with pytest.raises(RingProblem) as over:
@@ -213,14 +217,14 @@ def test_a_restart_from_a_journal_tells_everything_again(tmp_path: Path) -> None
         async with rings(2, peers=places, journal=tmp_path) as (one, other):
             await other.broadcast("a")
             await other._node.close()
-            async with solvent.ring(node=1, **options) as again:
+            async with solvent.ring.join(node=1, **options) as again:
                 await one.broadcast("b")
                 assert [data for _, _, data in await heard(again, 2)] == ["a", "b"]
                 async with again.lock():
                     pass
                 assert set(again.members) == {0, 1}
                 # A newcomer does not know that its contact has come back, nor the contact where the newcomer is.
-                async with solvent.ring(join=again.address, patience=PATIENCE) as new:
+                async with solvent.ring.join(join=again.address, patience=PATIENCE) as new:
                     assert (await heard(new, 2))[1][2] == "b"
         async with rings(2, peers=places, journal=tmp_path) as (one, other):
             await other.broadcast("c")
@@ -238,7 +242,7 @@ def test_a_node_may_come_back_elsewhere(tmp_path: Path) -> None:
             await other.broadcast("here")
             await other._node.close()
             moved = {**places, 1: free_places(1)[0]}
-            async with solvent.ring(node=1, peers=moved, patience=PATIENCE, journal=tmp_path) as again:
+            async with solvent.ring.join(node=1, peers=moved, patience=PATIENCE, journal=tmp_path) as again:
                 await again.broadcast("there")
                 async with again.lock():
                     pass
@@ -257,17 +261,17 @@ def test_a_node_that_forgot_what_it_was_is_refused(tmp_path: Path) -> None:
             await other.broadcast("a")
             await other._node.close()
             with pytest.raises(RingProblem) as refused:
-                async with solvent.ring(node=1, peers=places, patience=PATIENCE):
+                async with solvent.ring.join(node=1, peers=places, patience=PATIENCE):
                     raise AssertionError
             assert refused.value.code == "N203"
             # It can come back as what it was.
-            async with solvent.ring(node=1, peers=places, patience=PATIENCE, journal=tmp_path) as again:
+            async with solvent.ring.join(node=1, peers=places, patience=PATIENCE, journal=tmp_path) as again:
                 await again.broadcast("b")
 
     run(test())
 
 
-@pytest.mark.parametrize("change", [{"secret": "another"}, {"secret": ""}, {"name": "another"}])
+@pytest.mark.parametrize("change", [{"secret": "another"}, {"secret": False}, {"name": "another"}])
 def test_strangers_are_refused(change: dict[str, str]) -> None:
     """Who does not know the name and the secret of a ring does not get in, and hears why."""
 
@@ -275,10 +279,10 @@ def test_strangers_are_refused(change: dict[str, str]) -> None:
         options = {"secret": "ours", "name": "the ring"}
         async with rings(2, **options) as (one, _):
             with pytest.raises(NodeProblem) as refused:
-                async with solvent.ring(join=one.address, **{**options, **change}):
+                async with solvent.ring.join(join=one.address, **{**options, **change}):
                     raise AssertionError
             assert refused.value.code == "N132"
-            async with solvent.ring(join=one.address, patience=PATIENCE, **options) as new:
+            async with solvent.ring.join(join=one.address, patience=PATIENCE, **options) as new:
                 await new.broadcast("welcome")
 
     run(test())
@@ -288,7 +292,7 @@ def test_who_has_the_lock_does_not_leave() -> None:
     """It would wait for itself."""
 
     async def test() -> None:
-        async with solvent.ring() as ring:
+        async with solvent.ring.join() as ring:
             async with ring.lock():
                 with pytest.raises(Misuse, match="this node has the lock"):
                     await ring.leave()
@@ -301,7 +305,7 @@ def test_a_ring_of_one_is_never_tired() -> None:
     """Two tasks take turns for as long as they like."""
 
     async def test() -> None:
-        async with solvent.ring() as ring:
+        async with solvent.ring.join() as ring:
 
             async def lock_often() -> None:
                 for _ in range(150):
@@ -316,7 +320,7 @@ def test_a_ring_of_one_is_never_tired() -> None:
 def test_a_first_member_is_among_the_peers() -> None:
     """Otherwise the others would not count it, and it would."""
     with pytest.raises(Misuse, match="node 5 is not among the first members"):
-        solvent.ring(node=5, peers={0: "127.0.0.1:7000", 1: "127.0.0.1:7001"})
+        solvent.ring.join(node=5, peers={0: "127.0.0.1:7000", 1: "127.0.0.1:7001"})
 
 
 def test_a_contact_that_is_not_there_is_an_error() -> None:
@@ -324,7 +328,7 @@ def test_a_contact_that_is_not_there_is_an_error() -> None:
 
     async def test() -> None:
         with pytest.raises(NodeProblem) as nobody:
-            async with solvent.ring(join=free_places(1)[0]):
+            async with solvent.ring.join(join=free_places(1)[0]):
                 raise AssertionError
         assert nobody.value.code == "N130"
 
@@ -335,7 +339,7 @@ def test_misuse_is_told() -> None:
     """A ring is entered before it is used, and once."""
 
     async def test() -> None:
-        ring = solvent.ring()
+        ring = solvent.ring.join()
         with pytest.raises(Misuse, match="not been entered"):
             await ring.broadcast("early")
         with pytest.raises(Misuse, match="not been entered"):
@@ -362,7 +366,7 @@ def test_first_members_wait_for_enough_of_them() -> None:
 
     async def test() -> None:
         places = free_places(3)
-        nodes = [solvent.ring(node=node, peers=places, patience=0.1) for node in range(3)]
+        nodes = [solvent.ring.join(node=node, peers=places, patience=0.1) for node in range(3)]
         entering = [asyncio.create_task(node.__aenter__()) for node in nodes[:2]]
         await asyncio.sleep(0.2)
         assert not any(task.done() for task in entering)

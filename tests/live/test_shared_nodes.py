@@ -1,4 +1,4 @@
-"""Programs whose nodes are kept in a space end as they do in one process, whoever is killed."""
+"""Programs whose nodes are kept in a store end as they do in one process, whoever is killed."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from solvent import parse
 from solvent.cli.main import main
-from solvent.live.space import open_space
-from solvent.running.nodes.shared import runs_in
+from solvent.hocl import parse
+from solvent.runs.nodes.shared import runs_in
+from solvent.store import open_store
 from tests.cli.command import EXAMPLES, solvent
 from tests.live.shared_runs import Shared, shared, start, sum_program, total
-from tests.live.space_servers import served, server
+from tests.live.store_servers import served, server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from solvent.running.nodes.control import Status
+    from solvent.runs.nodes.control import Status
 
 KINDS = ("sqlite", "nats")
 COUNT = 100
@@ -38,7 +38,7 @@ GALLERY = sorted(path.parent.name for path in EXAMPLES.glob("*/*.final.hocl"))
 def kept(kind: str, folder: Path) -> Iterator[list[str]]:
     """Give the words for a run that is kept by a file, or by a server by which its nodes also talk."""
     if kind == "sqlite":
-        yield [str(folder / "space.db")]
+        yield [str(folder / "store.db")]
         return
     with served() as url:
         yield [url, "--transport", "nats"]
@@ -52,14 +52,14 @@ def final(name: str) -> list[str]:
 
 @pytest.mark.parametrize("kind,name,nodes", [("sqlite", "word-count", 4), ("nats", "mailboxes", 2)])
 def test_examples_end_as_in_one_process(kind: str, name: str, nodes: int, tmp_path: Path) -> None:
-    """An example over nodes in a space ends in a state in which it may end in one process."""
+    """An example over nodes in a store ends in a state in which it may end in one process."""
     with kept(kind, tmp_path) as words:
-        result = solvent("run", EXAMPLES / name, "--nodes", str(nodes), "--space", *words)
+        result = solvent("run", EXAMPLES / name, "--nodes", str(nodes), "--store", *words)
         assert result.code == 0, result.err
         assert result.out.strip() in final(name)
         run = re.search(r"the run is (\S+)", result.err)
         assert run is not None
-        again = solvent("run", "--attach", run[1], "--space", words[0])
+        again = solvent("run", "--attach", run[1], "--store", words[0])
         assert (again.code, again.out) == (0, result.out)
 
 
@@ -76,7 +76,7 @@ def test_a_killed_node_and_a_killed_launcher_cost_nothing(kind: str, options: li
         os.kill(statuses[1].process, signal.SIGKILL)
         assert run.wait_for_end() == "inert"
         collected = solvent(
-            "run", "--attach", run.run, "--space", run.url, "--functions", tmp_path / "slow.py", "--format", "json"
+            "run", "--attach", run.run, "--store", run.url, "--functions", tmp_path / "slow.py", "--format", "json"
         )
         assert collected.json["solution"] == total(COUNT), collected.err
         assert collected.json["restarts"] == 1
@@ -87,7 +87,7 @@ def test_a_killed_node_and_a_killed_launcher_cost_nothing(kind: str, options: li
 def test_a_spare_takes_over(tmp_path: Path) -> None:
     """A process that has no node yet takes over for one that is killed, and who waits is told."""
     words = [*sum_program(tmp_path, COUNT), "--nodes", "2", "--spares", "1", "--ttl", "1"]
-    with shared(str(tmp_path / "space.db"), *words) as run:
+    with shared(str(tmp_path / "store.db"), *words) as run:
         busy = {one.process for one in run.all_react(2).values()}
         (spare,) = set(run.members()) - busy
         os.kill(next(iter(busy)), signal.SIGKILL)
@@ -98,9 +98,9 @@ def test_a_spare_takes_over(tmp_path: Path) -> None:
 
 
 def test_all_may_be_killed_and_others_go_on(tmp_path: Path) -> None:
-    """When every process is dead the run waits in the space; others go on with it, without losing anything."""
+    """When every process is dead the run waits in the store; others go on with it, without losing anything."""
     words = [*sum_program(tmp_path, COUNT), "--nodes", "3", "--ttl", "0.5", "--no-local"]
-    with shared(str(tmp_path / "space.db"), *words) as run:
+    with shared(str(tmp_path / "store.db"), *words) as run:
         run.all_react(3)
         for number in run.members():
             os.kill(number, signal.SIGKILL)
@@ -109,7 +109,7 @@ def test_all_may_be_killed_and_others_go_on(tmp_path: Path) -> None:
         assert "N150" in err
         assert sum(map(int, re.findall(r"\d+", json.loads(out)["solution"]))) == COUNT * (COUNT + 1) // 2
         attached = solvent(
-            "run", "--attach", run.run, "--space", run.url, "--functions", tmp_path / "slow.py", "--spares", "2"
+            "run", "--attach", run.run, "--store", run.url, "--functions", tmp_path / "slow.py", "--spares", "2"
         )
         assert attached.out.strip() == total(COUNT), attached.err
 
@@ -117,7 +117,7 @@ def test_all_may_be_killed_and_others_go_on(tmp_path: Path) -> None:
 def test_who_was_only_stopped_does_no_harm(tmp_path: Path) -> None:
     """A process that is stopped for longer than its lease finds out that its node is another's."""
     words = [*sum_program(tmp_path, COUNT), "--nodes", "2", "--ttl", "0.5", "--no-local"]
-    with shared(str(tmp_path / "space.db"), *words) as run:
+    with shared(str(tmp_path / "store.db"), *words) as run:
         stopped = run.all_react(2)[1].process
         os.kill(stopped, signal.SIGSTOP)
         run.statuses(lambda found: found[1].process != stopped)
@@ -144,41 +144,41 @@ def test_a_function_may_keep_the_lock_of_the_interpreter(tmp_path: Path) -> None
     words = sum_program(tmp_path, 2)
     text = "import ctypes\n\ndef slow(one, other):\n    ctypes.PyDLL(None).usleep(2_500_000)\n    return one + other\n"
     (tmp_path / "slow.py").write_text(text, encoding="utf-8")
-    space = str(tmp_path / "space.db")
-    result = solvent(*words, "--nodes", "2", "--ttl", "1", "--no-local", "--space", space, "--format", "json")
+    store = str(tmp_path / "store.db")
+    result = solvent(*words, "--nodes", "2", "--ttl", "1", "--no-local", "--store", store, "--format", "json")
     assert (result.json["solution"], result.json["restarts"]) == (total(2), 0)
 
 
-def test_top_shows_nodes_in_a_space(tmp_path: Path) -> None:
+def test_top_shows_nodes_in_a_store(tmp_path: Path) -> None:
     """What nodes do is shown while they do it, and how they were when all is over."""
-    space = str(tmp_path / "space.db")
+    store = str(tmp_path / "store.db")
     words = [*sum_program(tmp_path, 60), "--nodes", "2", "--no-local"]
-    with shared(space, *words) as run:
+    with shared(store, *words) as run:
         run.all_react(2)
-        nodes = solvent("top", "--space", space, "--format", "json").json["nodes"]
+        nodes = solvent("top", "--store", store, "--format", "json").json["nodes"]
         assert [one["node"] for one in nodes] == [0, 1]
         run.command.communicate(timeout=200)
-        shown = solvent("top", run.run, "--space", space, "--once").out.splitlines()
+        shown = solvent("top", run.run, "--store", store, "--once").out.splitlines()
         assert [line.split()[:2] for line in shown[2:]] == [["0", "inert"], ["1", "inert"]]
-    assert f"{run.run}  inert" in solvent("status", "--space", space).out
-    seen = solvent("status", run.run, "--space", space, "--format", "json").json
+    assert f"{run.run}  inert" in solvent("status", "--store", store).out
+    seen = solvent("status", run.run, "--store", store, "--format", "json").json
     assert (seen["state"], [one["phase"] for one in seen["nodes"]]) == ("inert", ["inert", "inert"])
-    assert "had ended before: inert" in solvent("cancel", run.run, "--space", space).out
-    assert run.run in solvent("resume", "nope", "--space", space).err
-    assert "error[H346]" in solvent("top", "nothing", "--space", space).err
+    assert "had ended before: inert" in solvent("cancel", run.run, "--store", store).out
+    assert run.run in solvent("resume", "nope", "--store", store).err
+    assert "error[H346]" in solvent("top", "nothing", "--store", store).err
 
 
 def test_a_limit_halts_the_run_and_it_can_go_on(tmp_path: Path) -> None:
-    """A limit keeps every molecule; the run is gone on with from the space, by another command."""
-    program, space = sum_program(tmp_path, COUNT), tmp_path / "space.db"
-    halted = solvent(*program, "--nodes", "2", "--space", space, "--seconds-max", "0.4", "--format", "json")
+    """A limit keeps every molecule; the run is gone on with from the store, by another command."""
+    program, store = sum_program(tmp_path, COUNT), tmp_path / "store.db"
+    halted = solvent(*program, "--nodes", "2", "--store", store, "--max-seconds", "0.4", "--format", "json")
     assert halted.code == 3, halted.err
     assert "H502" in halted.err
     numbers = [int(one) for one in re.findall(r"\d+", halted.json["solution"])]
     assert (sum(numbers), len(numbers) > 1) == (COUNT * (COUNT + 1) // 2, True)
-    with open_space(str(space)) as opened:
+    with open_store(str(store)) as opened:
         (run,) = runs_in(opened)
-    words = ["run", "--attach", run, "--space", space, "--functions", tmp_path / "slow.py"]
+    words = ["run", "--attach", run, "--store", store, "--functions", tmp_path / "slow.py"]
     assert "error[N151]" in solvent(*words).err
     assert solvent(*words, "--spares", "2").out.strip() == total(COUNT)
 
@@ -186,19 +186,19 @@ def test_a_limit_halts_the_run_and_it_can_go_on(tmp_path: Path) -> None:
 def test_ctrl_c_halts_the_run_but_not_of_who_watches(tmp_path: Path) -> None:
     """Ctrl-C of who only watches changes nothing; of who started the run, it ends all processes and loses nothing."""
     words = [*sum_program(tmp_path, COUNT, seconds=1.0), "--nodes", "2"]
-    with shared(str(tmp_path / "space.db"), *words) as run:
+    with shared(str(tmp_path / "store.db"), *words) as run:
         run.all_react(2)
-        watching = ["run", "--attach", run.run, "--space", run.url, "--functions", tmp_path / "slow.py"]
-        assert "error[H502]" in solvent(*watching, "--seconds-max", "0.1").err
+        watching = ["run", "--attach", run.run, "--store", run.url, "--functions", tmp_path / "slow.py"]
+        assert "error[H502]" in solvent(*watching, "--max-seconds", "0.1").err
         watcher = start(*watching)
         run.until_opened_by(watcher)
         watcher.send_signal(signal.SIGINT)
         assert watcher.communicate(timeout=200)[0] == ""
-        assert watcher.returncode == 3
+        assert watcher.returncode == 130
         assert run.board.look().ending is None
         run.command.send_signal(signal.SIGINT)
         out, err = run.command.communicate(timeout=200)
-        assert run.command.returncode == 3, err
+        assert run.command.returncode == 130, err
         assert sum(map(int, re.findall(r"\d+", json.loads(out)["solution"]))) == COUNT * (COUNT + 1) // 2
         assert run.wait_for_end() == "halted"
         assert not run.members()
@@ -209,7 +209,7 @@ def test_what_fails_is_told_as_in_one_process(tmp_path: Path) -> None:
     program = tmp_path / "fails.hocl"
     program.write_text("let over = replace x::int by 1 / x if x == 0 in\n<0, 4, over>", encoding="utf-8")
     here = solvent("run", program)
-    there = solvent("run", program, "--nodes", "2", "--space", tmp_path / "space.db")
+    there = solvent("run", program, "--nodes", "2", "--store", tmp_path / "store.db")
     assert (there.code, there.out) == (here.code, here.out)
     assert here.err.strip() in there.err
 
@@ -217,13 +217,13 @@ def test_what_fails_is_told_as_in_one_process(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "words,said",
     [
-        (["--nodes", "2", "--ttl", "3"], "`--ttl` is for runs in a space"),
-        (["--nodes", "2", "--space", "SPACE", "--state", "x"], "`--state` is not for runs in a space"),
-        (["--nodes", "2", "--space", "SPACE", "--ttl", "0.1"], "`--ttl` must be at least"),
-        (["--nodes", "2", "--space", "SPACE", "--transport", "nats"], "needs a space that is kept by NATS servers"),
-        (["--attach", "this", "--space", "SPACE"], "a run that is in the space has its program"),
-        (["--nodes", "2", "--space", "/nowhere/at/all/space.db"], "error[E401]"),
-        (["--nodes", "2", "--space", "SPACE", "--tls-ca", "x"], "error[N121]"),
+        (["--nodes", "2", "--ttl", "3"], "`--ttl` is for runs in a store"),
+        (["--nodes", "2", "--store", "STORE", "--state", "x"], "`--state` is not for runs in a store"),
+        (["--nodes", "2", "--store", "STORE", "--ttl", "0.1"], "`--ttl` must be at least"),
+        (["--nodes", "2", "--store", "STORE", "--transport", "nats"], "needs a store that is kept by NATS servers"),
+        (["--attach", "this", "--store", "STORE"], "a run that is in the store has its program"),
+        (["--nodes", "2", "--store", "/nowhere/at/all/store.db"], "error[E401]"),
+        (["--nodes", "2", "--store", "STORE", "--tls-ca", "x"], "error[N121]"),
         (["--nodes", "2", "--spares", "1"], "it is not said where the run is kept"),
     ],
 )
@@ -231,37 +231,37 @@ def test_bad_usage_is_a_clear_error(
     words: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever is wrong is told, with exit code 2."""
-    monkeypatch.delenv("SOLVENT_SPACE", raising=False)
-    words = [str(tmp_path / "space.db") if word == "SPACE" else word for word in words]
+    monkeypatch.delenv("SOLVENT_STORE", raising=False)
+    words = [str(tmp_path / "store.db") if word == "STORE" else word for word in words]
     assert main(["run", str(EXAMPLES / "word-count"), *words]) == 2
     assert said in capsys.readouterr().err
 
 
 def test_a_run_that_is_not_there_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Runs are named that are there; one that calls Python says that it does."""
-    space = str(tmp_path / "space.db")
+    store = str(tmp_path / "store.db")
     program = sum_program(tmp_path, 4)
-    assert solvent(*program, "--nodes", "2", "--space", space).out.strip() == total(4)
+    assert solvent(*program, "--nodes", "2", "--store", store).out.strip() == total(4)
     for name in ("nothing", "no name"):
-        assert main(["run", "--attach", name, "--space", space]) == 2
+        assert main(["run", "--attach", name, "--store", store]) == 2
         said = capsys.readouterr().err
         assert "error[H346]" in said
     run = re.search(r"there is: (\S+)", said)
     assert run is not None
-    assert main(["run", "--attach", run[1], "--space", space]) == 2
+    assert main(["run", "--attach", run[1], "--store", store]) == 2
     assert "error[H347]" in capsys.readouterr().err
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_gallery_ends_as_in_one_process(kind: str, tmp_path: Path) -> None:
-    """Every example with known ends, over three nodes in a space, ends in one of them."""
+    """Every example with known ends, over three nodes in a store, ends in one of them."""
     wrong = []
     with kept(kind, tmp_path) as words:
         for name in GALLERY:
             functions = EXAMPLES / name / "functions.py"
             more = ["--functions", functions] if functions.exists() else []
-            result = solvent("run", EXAMPLES / name, *more, "--nodes", "3", "--space", *words)
+            result = solvent("run", EXAMPLES / name, *more, "--nodes", "3", "--store", *words)
             if not _is_final(name, result.out.strip()):
                 wrong.append((name, result.code, result.out[:200], result.err))
     assert not wrong
@@ -286,7 +286,7 @@ def test_kills_again_and_again(kind: str, tmp_path: Path) -> None:
     chance = random.Random(7)
     with kept(kind, tmp_path) as words, shared(words[0], *program, *words[1:]) as run:
         run.all_react(4)
-        attach = ["run", "--attach", run.run, "--space", run.url, "--functions", tmp_path / "slow.py"]
+        attach = ["run", "--attach", run.run, "--store", run.url, "--functions", tmp_path / "slow.py"]
         waiting = [run.command]
         while run.board.look().ending is None:
             waiting.append(start(*attach, "--spares", "1", "--format", "json"))

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from solvent.errors import NodeProblem
-from solvent.live import Codec, Host, PeerFault, TcpTransport, handshake, incoming
-from solvent.live.handshake import Challenge
+from solvent.net import Codec, Host, PeerFault, TcpTransport, handshake, incoming
+from solvent.net.handshake import Challenge
 from solvent.protocols.link import Linked, wire_type
-from solvent.protocols.link.talker import Say, Talker, TalkMessage
 from solvent.protocols.machine import NodeId
+from solvent_lab.models.talker import Say, Talker, TalkMessage
 from tests.live.networks import Listener, identity, introduce, run, until
 
 A, B = NodeId(0), NodeId(1)

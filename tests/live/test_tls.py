@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from solvent.errors import NodeProblem
-from solvent.live import Codec, PeerFault, TcpTransport, address_from_text
-from solvent.live.tls import Tls, tls_from
+from solvent.net import Codec, PeerFault, TcpTransport, address_from_text
+from solvent.net.tls import Tls, tls_from
 from solvent.protocols.machine import NodeId
 from tests.cli.command import solvent
 from tests.live.certificates import Certificates, certificates
@@ -120,7 +120,7 @@ def test_nothing_is_said_in_the_clear(made: Certificates) -> None:
 
 def test_a_silent_stranger_is_not_kept(made: Certificates, monkeypatch: pytest.MonkeyPatch) -> None:
     """A connection on which TLS does not begin is closed after a while."""
-    monkeypatch.setattr("solvent.live.tls.HANDSHAKE_SECONDS_MAX", 0.05)
+    monkeypatch.setattr("solvent.net.tls.HANDSHAKE_SECONDS_MAX", 0.05)
 
     async def test() -> None:
         way = TcpTransport(identity(0), Codec(str), tls=made.tls("one"))
@@ -171,7 +171,7 @@ def test_served_nodes_and_their_launcher_use_tls(made: Certificates, tmp_path: P
     program, served = sum_program(tmp_path, 30, seconds=0.001), []
     for number in range(2):
         state = ["--state", tmp_path / f"node-{number}", "--functions", tmp_path / "slow.py"]
-        node = start("serve", "capture", *state, *made.options("one"))
+        node = start("lab", "serve", "capture", *state, *made.options("one"))
         assert node.stderr is not None
         served.append((node, node.stderr.readline().split()[4]))
     peers = ",".join(address for _, address in served)
@@ -189,14 +189,14 @@ def test_served_nodes_and_their_launcher_use_tls(made: Certificates, tmp_path: P
             node.communicate()
 
 
-def test_processes_of_one_machine_and_of_a_space_use_tls(made: Certificates, tmp_path: Path) -> None:
-    """Nodes of this machine, with a folder or with a space, talk by TLS; one is killed, and another goes on."""
+def test_processes_of_one_machine_and_of_a_store_use_tls(made: Certificates, tmp_path: Path) -> None:
+    """Nodes of this machine, with a folder or with a store, talk by TLS; one is killed, and another goes on."""
     program = sum_program(tmp_path, 60, seconds=0.005)
     local = solvent(*program, "--nodes", "3", "--no-local", *made.options("one"))
     assert local.out.strip() == total(60), local.err
     program = sum_program(tmp_path, 100)
     words = [*program, "--nodes", "2", "--no-local", "--ttl", "0.5", *made.options("one")]
-    with shared(str(tmp_path / "space.db"), *words) as run_:
+    with shared(str(tmp_path / "store.db"), *words) as run_:
         os.kill(run_.all_react(2)[1].process, 9)
         address = address_from_text(run_.board.look().addresses[0])
         with socket.create_connection(address, timeout=200) as plain:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from solvent.protocols.link import Linked, wire_type
-from solvent.protocols.link.talker import Say, Talker, TalkMessage
 from solvent.protocols.machine import Effects, Event, Message, NodeId, Received, Requested, Send
+from solvent_lab.models.talker import Say, Talker, TalkMessage
 from tests.live.networks import ARMS, run, running, until
 
 

@@ -10,12 +10,12 @@ import pytest
 
 import solvent
 from solvent.services import Processes
-from tests.unit.running.resources import solving
+from tests.unit.runs.resources import solving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from solvent.running.report import Report
+    from solvent.runs.report import Report
 
 pytest.importorskip("numpy")
 
@@ -30,7 +30,7 @@ def processes() -> Iterator[Processes]:
 
 def run(flow: Any, inputs: dict[str, Any] | None = None, **options: Any) -> Report:
     """Run a workflow that must succeed."""
-    report = solvent.run_workflow(flow, inputs, **options)
+    report = solvent.run(flow, inputs, **options)
     assert report.error is None, report.error
     assert report.succeeded, report.failures
     return report
@@ -59,7 +59,7 @@ def test_a_killed_worker_has_changed_nothing(tmp_path: Path, processes: Processe
 
 def test_without_undo_a_killed_worker_takes_the_data_along(tmp_path: Path, processes: Processes) -> None:
     """Where nothing is kept of the version before, the retry is told that the data is lost, and so is who ran it."""
-    report = solvent.run_workflow(solving.dying_in_place, {"mark": str(tmp_path / "mark")}, processes=processes)
+    report = solvent.run(solving.dying_in_place, {"mark": str(tmp_path / "mark")}, processes=processes)
     assert report.states["die_once"] == "failed"
     assert "the resource `grid` is lost" in report.failures[0].cause
     assert report.error is not None

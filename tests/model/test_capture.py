@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from solvent.checker.explore import Verdict, check
-from solvent.checker.models.capture import BROKEN, MODELS, RING, paper
+from solvent_lab.checker.explore import Verdict, check
+from solvent_lab.models.capture import BROKEN, MODELS, RING, paper
 
 SMALL = {
     "optimists-2x2": 1145,
@@ -70,7 +70,7 @@ def test_a_larger_world_holds(name: str) -> None:
 @pytest.mark.soak
 def test_a_mixed_ring_with_a_crash_holds() -> None:
     """An optimist and two pessimists in a ring, one of which crashes at any moment: one and a half million states."""
-    result = check(paper(RING, "opp", crashes=1), states_max=2_000_000)
+    result = check(paper(RING, "opp", crashes=1), max_states=2_000_000)
     assert (result.verdict, result.states) == (Verdict.HOLDS, 1_477_620)
 
 

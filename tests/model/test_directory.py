@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from solvent.checker import Verdict, check
-from solvent.checker.models.directory import BROKEN, MODELS
+from solvent_lab.checker import Verdict, check
+from solvent_lab.models.directory import BROKEN, MODELS
 
 STATES = {
     "coming and going": 2_895,

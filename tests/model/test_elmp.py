@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from solvent.checker.explore import GOAL, PROGRESS, Verdict, check
-from solvent.checker.models.elmp import BROKEN, LARGE, MODELS
+from solvent_lab.checker.explore import GOAL, PROGRESS, Verdict, check
+from solvent_lab.models.elmp import BROKEN, LARGE, MODELS
 from tests.model.elmp_counts import COUNTS, COUNTS_LARGE, COUNTS_LONG
 from tests.model.test_elmp_usual import WORLDS
 
@@ -74,7 +74,7 @@ def test_a_larger_world_holds(name: str) -> None:
 @pytest.mark.parametrize("name", COUNTS_LARGE)
 def test_a_large_world_holds(name: str) -> None:
     """The same with still more."""
-    result = check(LARGE[name](), states_max=5_000_000)
+    result = check(LARGE[name](), max_states=5_000_000)
     assert (result.verdict, result.states) == (Verdict.HOLDS, COUNTS_LARGE[name])
 
 

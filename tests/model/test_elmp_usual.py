@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from solvent.checker.explore import Verdict, check
-from solvent.checker.models.elmp import MODELS
 from solvent.protocols.elmp import process
 from solvent.protocols.elmp.messages import Climb, Token
 from solvent.protocols.elmp.usual import USUAL
 from solvent.protocols.elmp.vocabulary import Release, Request
 from solvent.protocols.machine import Event, NodeId, Received, Requested
+from solvent_lab.checker.explore import Verdict, check
+from solvent_lab.models.elmp import MODELS
 from tests.model.elmp_counts import COUNTS, COUNTS_LONG
 
 if TYPE_CHECKING:

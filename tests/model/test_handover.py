@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from solvent.checker.explore import GOAL, NO_FAILURE, Verdict, check
-from solvent.checker.models.handover import BROKEN, LARGE, MODELS
+from solvent_lab.checker.explore import GOAL, NO_FAILURE, Verdict, check
+from solvent_lab.models.handover import BROKEN, LARGE, MODELS
 
 COUNTS = {
     "enter-2": 139,
@@ -85,7 +85,7 @@ def test_a_small_world_is_sound(name: str) -> None:
 @pytest.mark.parametrize("name", LARGE)
 def test_a_large_world_is_sound(name: str) -> None:
     """The same with more of everything."""
-    assert check(LARGE[name](), states_max=5_000_000).verdict is Verdict.HOLDS
+    assert check(LARGE[name](), max_states=5_000_000).verdict is Verdict.HOLDS
 
 
 @pytest.mark.parametrize("name", CAUGHT)

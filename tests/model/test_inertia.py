@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from solvent.checker import Verdict, check
-from solvent.checker.models.inertia import BROKEN, MODELS
+from solvent_lab.checker import Verdict, check
+from solvent_lab.models.inertia import BROKEN, MODELS
 
 STATES = {
     "two nodes": 20_063,

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from solvent.checker.explore import GOAL, Verdict, check
-from solvent.checker.models.token import BROKEN, MODELS, variant
+from solvent_lab.checker.explore import GOAL, Verdict, check
+from solvent_lab.models.token import BROKEN, MODELS, variant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from solvent.checker.explore import Verdict, check
-from solvent.checker.models.token_group import BROKEN, MODELS, SOAK
+from solvent_lab.checker.explore import Verdict, check
+from solvent_lab.models.token_group import BROKEN, MODELS, SOAK
 
 COUNTS = {
     "group-2": 205,

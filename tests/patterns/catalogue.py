@@ -4,7 +4,7 @@ The header of an example is its first comment:
 
     # 4 Exclusive Choice: one of several ways is taken, by what the task found.
     # Small claims are paid at once, others are looked at.
-    # holds: Settle once          a statement that holds in every order (see `solvent.running.causality`)
+    # holds: Settle once          a statement that holds in every order (see `solvent.runs.causality`)
     # open: Settle before File    a statement that holds in some orders only: what the pattern leaves open
     # with: amount=9000           what follows is about these inputs
     # inside: Blood once          what holds in every order of the workflow that is a service of this one
@@ -23,20 +23,20 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from solvent.running.exploring import explore_workflow
-from solvent.running.kinds import workflow_of
-from solvent.running.making import run_workflow
+from solvent.runs.exploring import explore_workflow
+from solvent.runs.kinds import workflow_of
+from solvent.runs.making import run_workflow
 from solvent.services.python import function_of
-from solvent.workflow.checks import check
-from solvent.workflow.files import load
+from solvent.workflows.checks import check
+from solvent.workflows.formats.files import load
 from tests.repo.project import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from solvent.running.exploring import Orders
-    from solvent.workflow.model import Service, Workflow
+    from solvent.runs.exploring import Orders
+    from solvent.workflows.model import Service, Workflow
 
 FOLDER = ROOT / "examples" / "patterns"
 NUMBERS = range(1, 44)

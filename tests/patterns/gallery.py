@@ -16,21 +16,21 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from solvent.chemistry.molecule import Symbol
-from solvent.chemistry.rule import Rule
-from solvent.chemistry.solution import Solution
-from solvent.running.causality import violations
-from solvent.running.saving import program_text
-from solvent.workflow.concrete import concretise, task_symbol
-from solvent.workflow.control import Control
-from solvent.workflow.drawing import svg
-from solvent.workflow.files.control_writing import plain_control
+from solvent.hocl.program_file import program_text
+from solvent.lang.molecule import Symbol
+from solvent.lang.rule import Rule
+from solvent.lang.solution import Solution
+from solvent.runs.causality import violations
+from solvent.workflows.diagram import svg
+from solvent.workflows.formats.yaml.writer import plain_control
+from solvent.workflows.model import Control
+from solvent.workflows.translate import concretise, task_symbol
 from tests.patterns.catalogue import FOLDER, Case, Example, examples, inner_of, orders_in, statements_of, workflow_in
 from tests.repo.project import ROOT
 
 if TYPE_CHECKING:
-    from solvent.chemistry.molecule import Molecule
-    from solvent.workflow.model import Workflow
+    from solvent.lang.molecule import Molecule
+    from solvent.workflows.model import Workflow
 
 REFERENCE = ROOT / "docs" / "reference"
 PAGES = REFERENCE / "patterns"

@@ -10,7 +10,7 @@ import difflib
 
 import pytest
 
-from solvent.running.causality import violations
+from solvent.runs.causality import violations
 from tests.patterns.catalogue import (
     NUMBERS,
     Case,

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from solvent.workflow.control import Control, Many
-from solvent.workflow.model import Each, Result, Value
+from solvent.workflows.model import Control, Each, Many, Result, Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from solvent.workflow.model import Task, Workflow
+    from solvent.workflows.model import Task, Workflow
 
 
 @dataclass(frozen=True)

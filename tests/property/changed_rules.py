@@ -6,16 +6,16 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
-from solvent.running import workflow as running
-from solvent.running.invoking import HOST
-from solvent.running.making import run_workflow
-from solvent.workflow import concrete
+from solvent.runs import workflow as running
+from solvent.runs.invoking import HOST
+from solvent.runs.making import run_workflow
+from solvent.workflows import translate as concrete
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from solvent.running.report import Report
-    from solvent.workflow.model import Workflow
+    from solvent.runs.report import Report
+    from solvent.workflows.model import Workflow
 
 SECONDS_MAX = 200
 
@@ -38,4 +38,4 @@ def changed_rules(file: str, old: str, new: str) -> Iterator[None]:
 def run_changed(workflow: Workflow, file: str, old: str, new: str, **options: Any) -> Report:
     """Run a workflow by changed rules."""
     with changed_rules(file, old, new):
-        return run_workflow(workflow, seconds_max=SECONDS_MAX, **options)
+        return run_workflow(workflow, max_seconds=SECONDS_MAX, **options)

@@ -17,10 +17,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from solvent.chemistry import Endless, List, Molecule, Rule, Solution, equal, operators, order_key
-from solvent.chemistry import syntax as tree
-from solvent.chemistry.builtin import BUILTIN
-from solvent.chemistry.kinds import KINDS
+from solvent.lang import operators
+from solvent.lang import syntax as tree
+from solvent.lang.builtin import BUILTIN
+from solvent.lang.kinds import KINDS
+from solvent.lang.molecule import Endless, List, Molecule, equal, order_key
+from solvent.lang.rule import Rule
+from solvent.lang.solution import Solution
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -93,7 +96,7 @@ def _absorbed(molecule: Molecule) -> Molecule:
     return molecule
 
 
-def search(solution: Solution, *, states_max: int = 300) -> Outcomes:
+def search(solution: Solution, *, max_states: int = 300) -> Outcomes:
     """Find everything that a solution can become."""
     found = Outcomes()
     oracle = _Oracle()
@@ -103,7 +106,7 @@ def search(solution: Solution, *, states_max: int = 300) -> Outcomes:
         key = state_key(state)
         if key in found.states:
             continue
-        if len(found.states) >= states_max or oracle.work > 40 * states_max:
+        if len(found.states) >= max_states or oracle.work > 40 * max_states:
             raise TooMany
         found.states[key] = state
         after, fails = oracle.reactions(state)

@@ -10,8 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from solvent.workflow.control import Control, Route, Test
-from solvent.workflow.model import Alternative, Arrived, Value
+from solvent.workflows.model import Alternative, Arrived, Control, Route, Test, Value
 from tests.property.pattern_parts import EVEN, After, Unit, digit
 
 if TYPE_CHECKING:
@@ -84,7 +83,7 @@ class Replaced(Block):
             is_bad = self.is_rejected and found % 2 == 1
         except ValueError:
             is_bad = True
-        return [self.call(meaning, self.other, value, is_start=False) if is_bad else found]
+        return [self.call(meaning, self.other, value) if is_bad else found]
 
 
 @dataclass

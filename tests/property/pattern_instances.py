@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from solvent.workflow.control import Control, Many, Test
-from solvent.workflow.model import Each, Result, Service, Value
+from solvent.workflows.model import Control, Each, Many, Result, Service, Test, Value
 from tests.property.pattern_blocks import Block, Step
 from tests.property.pattern_parts import NUMBER, Builder, Unit
 
 if TYPE_CHECKING:
-    from solvent.workflow.model import Argument
+    from solvent.workflows.model import Argument
     from tests.property.pattern_blocks import Ends
     from tests.property.pattern_parts import Meaning
 

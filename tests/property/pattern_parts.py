@@ -14,14 +14,13 @@ from zlib import crc32
 
 from msgspec.structs import replace
 
-from solvent.workflow.control import Control
-from solvent.workflow.model import Alternative, Arrived, Input, Result, Service, Task, Value, Workflow
+from solvent.workflows.model import Alternative, Arrived, Control, Input, Result, Service, Task, Value, Workflow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from random import Random
 
-    from solvent.workflow.model import Argument
+    from solvent.workflows.model import Argument
 
 NUMBER = 1000
 TARGET = "tests.property.pattern_parts:step"

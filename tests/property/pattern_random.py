@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from solvent.running.making import run_workflow
+from solvent.runs.making import run_workflow
 from tests.property.pattern_blocks import Choice, Loop, Merged, Parallel, Replaced, Row, Step, Threads
 from tests.property.pattern_instances import Apart, Deferred, ForEach, Inner, Instances, Locked
 from tests.property.pattern_parts import LOG, Builder, Meaning
@@ -16,9 +16,9 @@ from tests.property.pattern_parts import LOG, Builder, Meaning
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from solvent.running.exploring import Orders
-    from solvent.running.report import Report
-    from solvent.workflow.model import Workflow
+    from solvent.runs.exploring import Orders
+    from solvent.runs.report import Report
+    from solvent.workflows.model import Workflow
     from tests.property.pattern_blocks import Block
 
 SECONDS_MAX = 200
@@ -244,7 +244,7 @@ class Nesting:
     def run(self) -> list[str]:
         """Run it, and say what differs from what it means."""
         LOG.clear()
-        report = run_workflow(self.workflow, seconds_max=SECONDS_MAX)
+        report = run_workflow(self.workflow, max_seconds=SECONDS_MAX)
         return self.differences(report, [*LOG])
 
     def disorders(self, orders: Orders) -> list[str]:

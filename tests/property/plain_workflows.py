@@ -11,12 +11,12 @@ import itertools
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from solvent.workflow.model import Each, Input, Result, Task, Value
+from solvent.workflows.model import Each, Input, Result, Task, Value
 from tests.property.workflows import Scenario, TooSlow, behave, is_bad
 
 if TYPE_CHECKING:
-    from solvent.running.report import Report
-    from solvent.workflow.model import Alternative, Argument
+    from solvent.runs.report import Report
+    from solvent.workflows.model import Alternative, Argument
 
 KINDS = {"failure": {"FAILED", "TIMEOUT"}, "timeout": {"TIMEOUT"}, "condition": {"CONDITION"}}
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from hypothesis import strategies as st
 
-from solvent.chemistry import Endless, List, Molecule, Solution, Symbol
+from solvent.lang.molecule import Endless, List, Molecule, Symbol
+from solvent.lang.solution import Solution
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,7 +22,19 @@ Both: TypeAlias = tuple[str, ...]
 """A pattern, and a molecule that fits it."""
 
 ATOMS = ("1", "2", "0", "1", "2", "3", '"a"', "A", "A", "B", '"b"', "true", "1.0", "-1")
-KINDS = ("int",) * 6 + ("number", "string", "symbol", "bool", "tuple", "list", "solution", "rule", "float")
+KINDS = ("int",) * 6 + (
+    "number",
+    "string",
+    "symbol",
+    "bool",
+    "tuple",
+    "list",
+    "solution",
+    "rule",
+    "float",
+    "Object",
+    "BigInteger",
+)
 INSTANCES = {
     "int": "1",
     "number": "2",
@@ -32,6 +45,8 @@ INSTANCES = {
     "list": "(1, A)",
     "solution": "<1>",
     "float": "1.0",
+    "Object": "2",
+    "BigInteger": "1",
 }
 """For each kind a molecule of it."""
 COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
@@ -107,7 +122,8 @@ class Writer:
 
     def variable(self, *, typed: bool) -> Both:
         """Write a variable, perhaps one that was there before."""
-        name = self.pick(("x", "y", "z"))
+        # With a type a variable may have a capital, as in the programs of 2009.
+        name = self.pick(("x", "y", "z", "X") if typed else ("x", "y", "z"))
         kind = self.pick(KINDS) if typed else ""
         self.variables[name] = kind or self.variables.get(name, "")
         value = self.values.setdefault(name, INSTANCES.get(kind) or self.pick(ATOMS))

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from solvent.running.making import run_workflow
-from solvent.workflow.model import Each, Input, Result, Service, Task, Value, Workflow
+from solvent.runs.making import run_workflow
+from solvent.workflows.model import Each, Input, Result, Service, Task, Value, Workflow
 from tests.property.amounts import examples
 from tests.property.plain_workflows import combined
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from solvent.workflow.model import Argument
+    from solvent.workflows.model import Argument
 
     Draw = Callable[[st.SearchStrategy[Any]], Any]
 

@@ -11,14 +11,14 @@ from tests.property.amounts import examples
 from tests.property.oracle import Outcomes, TooMany, search, state_key
 from tests.property.strategies import programs
 
-STATES_MAX = 120
+MAX_STATES = 120
 
 
 def outcomes_of(text: str) -> Outcomes:
     """Search a program, or drop the example where that takes too long."""
     note(text)
     try:
-        return search(solvent.parse(text).solution(), states_max=STATES_MAX)
+        return search(solvent.hocl.parse(text).solution(), max_states=MAX_STATES)
     except TooMany:
         assume(condition=False)
         raise
@@ -26,17 +26,17 @@ def outcomes_of(text: str) -> Outcomes:
 
 def check(text: str, outcomes: Outcomes, *, seed: int | None = None) -> None:
     """Run a program and compare how it ends with what the oracle knows."""
-    solution = solvent.parse(text).solution()
+    solution = solvent.hocl.parse(text).solution()
     try:
-        outcome = solvent.run(solution, seed=seed, reactions_max=len(outcomes.states))
+        outcome = solvent.hocl.react(solution, seed=seed, max_reactions=len(outcomes.states))
     except solvent.ReactionFailed:
-        assert state_key(solution) in outcomes.failures, solvent.show(solution)
+        assert state_key(solution) in outcomes.failures, solvent.hocl.show(solution)
     except solvent.LimitReached:
         assert not outcomes.always_ends()
-        assert state_key(solution) in outcomes.states, solvent.show(solution)
+        assert state_key(solution) in outcomes.states, solvent.hocl.show(solution)
     else:
         assert outcome.inert
-        assert state_key(solution) in outcomes.finals, solvent.show(solution)
+        assert state_key(solution) in outcomes.finals, solvent.hocl.show(solution)
 
 
 @examples(100)
@@ -60,11 +60,11 @@ def test_seeded_runs_end_where_the_oracle_can(text: str, seeds: list[int]) -> No
 def test_each_step_is_a_reaction_the_oracle_knows(text: str, seed: int | None) -> None:
     """A single step leads from a state to one of the states that the oracle says can follow it."""
     outcomes = outcomes_of(text)
-    solution = solvent.parse(text).solution()
+    solution = solvent.hocl.parse(text).solution()
     before = state_key(solution)
     for _ in outcomes.states:
         try:
-            reaction = solvent.step(solution, seed=seed)
+            reaction = solvent.hocl.step(solution, seed=seed)
         except solvent.ReactionFailed:
             assert before in outcomes.failures
             return
@@ -72,23 +72,23 @@ def test_each_step_is_a_reaction_the_oracle_knows(text: str, seed: int | None) -
             assert before in outcomes.finals
             return
         after = state_key(solution)
-        assert after in outcomes.followers[before], solvent.show(solution)
+        assert after in outcomes.followers[before], solvent.hocl.show(solution)
         before = after
 
 
 @examples(50)
 @given(programs(), st.integers(0, 6))
-def test_a_limit_stops_in_a_state_that_can_be_resumed(text: str, reactions_max: int) -> None:
+def test_a_limit_stops_in_a_state_that_can_be_resumed(text: str, max_reactions: int) -> None:
     """A run stopped by its limit stands in a reachable state, and goes on from there to a final one."""
     outcomes = outcomes_of(text)
     assume(outcomes.always_ends() and not outcomes.failures)
-    solution = solvent.parse(text).solution()
+    solution = solvent.hocl.parse(text).solution()
     try:
-        solvent.run(solution, reactions_max=reactions_max)
+        solvent.hocl.react(solution, max_reactions=max_reactions)
     except solvent.LimitReached:
-        assert state_key(solution) in outcomes.states, solvent.show(solution)
-        solvent.run(solution)
-    assert state_key(solution) in outcomes.finals, solvent.show(solution)
+        assert state_key(solution) in outcomes.states, solvent.hocl.show(solution)
+        solvent.hocl.react(solution)
+    assert state_key(solution) in outcomes.finals, solvent.hocl.show(solution)
 
 
 @pytest.mark.parametrize(
@@ -102,11 +102,11 @@ def test_a_limit_stops_in_a_state_that_can_be_resumed(text: str, reactions_max: 
 )
 def test_many_seeds_find_every_final_state(text: str) -> None:
     """Over many seeds the engine reaches every final state of a small program."""
-    wanted = search(solvent.parse(text).solution()).finals.keys()
+    wanted = search(solvent.hocl.parse(text).solution()).finals.keys()
     found = set()
     for seed in range(200):
-        solution = solvent.parse(text).solution()
-        solvent.run(solution, seed=seed)
+        solution = solvent.hocl.parse(text).solution()
+        solvent.hocl.react(solution, seed=seed)
         found.add(state_key(solution))
     assert len(wanted) > 1
     assert found == wanted

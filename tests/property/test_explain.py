@@ -5,16 +5,16 @@ from __future__ import annotations
 from hypothesis import assume, given, note
 
 import solvent
-from solvent.chemistry.molecule import sub_solutions
-from solvent.chemistry.rule import Rule
 from solvent.engine.explain import why_not
+from solvent.lang.molecule import sub_solutions
+from solvent.lang.rule import Rule
 from tests.property.amounts import examples
 from tests.property.strategies import programs
 
-REACTIONS_MAX = 30
+MAX_REACTIONS = 30
 
 
-def rules_inside(solution: solvent.Solution) -> list[tuple[solvent.Solution, Rule]]:
+def rules_inside(solution: solvent.hocl.Solution) -> list[tuple[solvent.hocl.Solution, Rule]]:
     """Give every rule of a solution and the solutions inside it, with where it is."""
     found = [(solution, one) for one in solution if type(one) is Rule]
     return found + [pair for one in solution for sub in sub_solutions(one) for pair in rules_inside(sub)]
@@ -25,9 +25,9 @@ def rules_inside(solution: solvent.Solution) -> list[tuple[solvent.Solution, Rul
 def test_no_rule_of_an_inert_solution_can_react(text: str) -> None:
     """Every rule of an inert solution is stopped by something, and each misfit is told in a sentence."""
     note(text)
-    solution = solvent.parse(text).solution()
+    solution = solvent.hocl.parse(text).solution()
     try:
-        solvent.run(solution, reactions_max=REACTIONS_MAX)
+        solvent.hocl.react(solution, max_reactions=MAX_REACTIONS)
     except solvent.SolventError:
         assume(condition=False)
     for place, rule in rules_inside(solution):

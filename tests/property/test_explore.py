@@ -11,14 +11,14 @@ from tests.property.amounts import examples
 from tests.property.oracle import TooMany, search, state_key
 from tests.property.strategies import programs
 
-STATES_MAX = 80
+MAX_STATES = 80
 
 
 def explored(text: str) -> Exploration:
     """Explore a program, or drop the example where it fails or has too many states."""
     note(text)
     try:
-        found = explore(solvent.parse(text).solution(), states_max=STATES_MAX)
+        found = explore(solvent.hocl.parse(text).solution(), max_states=MAX_STATES)
     except solvent.ReactionFailed:
         assume(condition=False)
         raise
@@ -32,7 +32,7 @@ def test_finals_are_those_of_the_oracle(text: str) -> None:
     """The final states that an exploration finds are exactly the oracle's."""
     found = explored(text)
     try:
-        outcomes = search(solvent.parse(text).solution(), states_max=300)
+        outcomes = search(solvent.hocl.parse(text).solution(), max_states=300)
     except TooMany:
         assume(condition=False)
         return
@@ -49,6 +49,6 @@ def test_all_strategies_agree_on_confluent_programs(text: str, seeds: list[int])
     assume(found.confluent and found.terminates)
     (final,) = [state_key(found.states[at]) for at in found.finals]
     for seed in [None, *seeds]:
-        solution = solvent.parse(text).solution()
-        solvent.run(solution, seed=seed)
-        assert state_key(solution) == final, solvent.show(solution)
+        solution = solvent.hocl.parse(text).solution()
+        solvent.hocl.react(solution, seed=seed)
+        assert state_key(solution) == final, solvent.hocl.show(solution)

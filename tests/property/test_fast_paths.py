@@ -18,7 +18,7 @@ from tests.property.amounts import examples
 from tests.property.oracle import TooMany, search, state_key
 from tests.property.strategies import programs
 
-STATES_MAX = 120
+MAX_STATES = 120
 SECONDS_MAX = 200.0
 
 
@@ -41,19 +41,19 @@ def check_unwatched(text: str) -> None:
     """Run a program that always ends, without limits, and compare its end with the oracle's."""
     note(text)
     try:
-        outcomes = search(solvent.parse(text).solution(), states_max=STATES_MAX)
+        outcomes = search(solvent.hocl.parse(text).solution(), max_states=MAX_STATES)
     except TooMany:
         assume(condition=False)
         return
     assume(outcomes.always_ends())
-    solution = solvent.parse(text).solution()
+    solution = solvent.hocl.parse(text).solution()
     try:
-        outcome = solvent.run(solution, seconds_max=SECONDS_MAX)
+        outcome = solvent.hocl.react(solution, max_seconds=SECONDS_MAX)
     except solvent.ReactionFailed:
-        assert state_key(solution) in outcomes.failures, solvent.show(solution)
+        assert state_key(solution) in outcomes.failures, solvent.hocl.show(solution)
     else:
         assert outcome.inert
-        assert state_key(solution) in outcomes.finals, solvent.show(solution)
+        assert state_key(solution) in outcomes.finals, solvent.hocl.show(solution)
 
 
 @LOWERED
@@ -197,18 +197,18 @@ def test_products_that_others_take_at_once_end_where_the_oracle_can(text: str) -
 def test_what_visits_leave_is_inert(text: str) -> None:
     """Among dozens of molecules no reaction is missed: what a run leaves does not react, tried one by one."""
     note(text)
-    program = solvent.parse(text)
+    program = solvent.hocl.parse(text)
     try:
-        solvent.run(program.solution(), reactions_max=2_000)
+        solvent.hocl.react(program.solution(), max_reactions=2_000)
     except solvent.LimitReached:
         assume(condition=False)
     solution = program.solution()
     try:
-        solvent.run(solution, seconds_max=0.2)
+        solvent.hocl.react(solution, max_seconds=0.2)
     except solvent.LimitReached:
         assume(condition=False)
-    left = solvent.Solution(list(solution))
-    assert solvent.run(left, reactions_max=1).reactions == 0, solvent.show(solution)
+    left = solvent.hocl.Solution(list(solution))
+    assert solvent.hocl.react(left, max_reactions=1).reactions == 0, solvent.hocl.show(solution)
 
 
 @st.composite
@@ -250,9 +250,9 @@ def test_many_molecules_add_up(pairs: list[tuple[str, int]]) -> None:
     for word, count in pairs:
         expected[word] += count
     for limit in (None, 10_000):
-        solution = solvent.parse("let add = replace w:i::int, w:j::int by w:(i + j) in <add>").solution()
+        solution = solvent.hocl.parse("let add = replace w:i::int, w:j::int by w:(i + j) in <add>").solution()
         solution.extend(pairs)
-        outcome = solvent.run(solution, reactions_max=limit)
+        outcome = solvent.hocl.react(solution, max_reactions=limit)
         assert {one[0]: one[1] for one in solution if isinstance(one, tuple)} == dict(expected)
         assert outcome.reactions == len(pairs) - len(expected)
 
@@ -267,6 +267,6 @@ def test_many_molecules_add_up(pairs: list[tuple[str, int]]) -> None:
 )
 def test_one_molecule_takes_up_hundreds(text: str, final: str) -> None:
     """An accumulator takes up hundreds of molecules, whichever way the engine takes."""
-    solution = solvent.parse(text).solution()
-    solvent.run(solution)
-    assert solvent.show(solution) == final
+    solution = solvent.hocl.parse(text).solution()
+    solvent.hocl.react(solution)
+    assert solvent.hocl.show(solution) == final

@@ -9,14 +9,13 @@ from hypothesis import given, note
 from hypothesis import strategies as st
 
 from solvent.source import Source
-from solvent.workflow.control import Control, Many, Route, Test
-from solvent.workflow.hoclflow import read, write
-from solvent.workflow.model import Arrived, Input, Result, Signalled, Task, Value, Workflow
+from solvent.workflows.formats.hoclflow import read, write
+from solvent.workflows.model import Arrived, Control, Input, Many, Result, Route, Signalled, Task, Test, Value, Workflow
 from tests.property.amounts import examples
 from tests.property.written_workflows import names, workflows
 
 if TYPE_CHECKING:
-    from solvent.workflow.model import Argument
+    from solvent.workflows.model import Argument
 
 _awkward = st.sampled_from(["TRANSIENT", "ALL", "ANY", "CANCEL", "THREADS", "LOCKS", "ARRIVED", "PREDICATE", "NULL"])
 _names = names | _awkward

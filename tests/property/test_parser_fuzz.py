@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 
 import solvent
-from solvent.running.program import read_text
+from solvent.hocl.program import read_text
 from tests.property.amounts import examples
 from tests.property.strategies import programs
 
@@ -27,8 +27,14 @@ SAMPLES = (
     "inject SRC : 1 with ti : <RES : r, DST : <tj, +d>, i?>, (x, ?rest) if (tj in rest) || ti.equals(tj)",
     "⟨1, ω, replace ω by ω if 1 ≥ 2 ∧ ¬ (1 ≠ 2) ∨ (1 ∈ (1, 2))⟩ // end",
     'let a = one x by let b = replace y by x : y in <b, -x, "\\n"> in a, (a), s.substring(0, 1).length()',
+    "<3L, -2.5f, keep = replace X::Object, Y::long by Math.abs(X), new Integer(Y), Integer.MAX_VALUE if X != Y>",
 )
 PIECES = (
+    "X::int",
+    "3L",
+    "Math.abs",
+    "Integer.MAX_VALUE",
+    "new Integer",
     "let",
     "in",
     "rec",
@@ -96,7 +102,7 @@ _PIECE = re.compile(r"\w+|\s+|.", re.DOTALL)
 def read(text: str) -> None:
     """Read a program and make its solution; nothing but a `SolventError` with a code may come out."""
     try:
-        solvent.parse(text).solution()
+        solvent.hocl.parse(text).solution()
     except solvent.SolventError as error:
         refused = error
     else:
@@ -130,7 +136,7 @@ def mutated(draw: st.DrawFn) -> str:
 @pytest.mark.parametrize("text", SAMPLES[:3])
 def test_samples_are_programs(text: str) -> None:
     """The texts that are mutated are programs themselves."""
-    solvent.parse(text).solution()
+    solvent.hocl.parse(text).solution()
 
 
 @examples(200)

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import assume, given, note
 from hypothesis import strategies as st
 
-from solvent.running import workflow as running
-from solvent.running.invoking import HOST
-from solvent.workflow import concrete
-from solvent.workflow.checks import check
-from solvent.workflow.files import load_text, write
+from solvent.runs import workflow as running
+from solvent.runs.invoking import HOST
+from solvent.workflows import translate as concrete
+from solvent.workflows.checks import check
+from solvent.workflows.formats.files import load_text, write
 from tests.property.amounts import examples
 from tests.property.pattern_random import nested, nesting, seeds_from
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
-    from solvent.chemistry.functions import Functions
-    from solvent.chemistry.rule import Rule
+    from solvent.lang.functions import Functions
+    from solvent.lang.rule import Rule
 
 SEEDS = range(80)
 PARTS = 8
@@ -79,7 +79,8 @@ def test_changed_rules_are_found_out(kinds: str, old: str, new: str) -> None:
 
 
 MISSING = [
-    ("discr_ignore", "loop first"), ("discr_reset", "loop first"), ("discr_setFlag", "first"),
+    ("discr_ignore", "loop first"), ("discr_setFlag", "first"),
+    ("round_ignore", "loop first"), ("round_reset", "loop first"),
     ("discr_cancelled", "cancel"), ("sm_setFlag", "row"), ("synchronize", "all"), ("passInfoCond", "choice"),
     ("syncMg_skip", "some"), ("syncMg_setFlag", "some"), ("prepareSignal", "deferred"), ("loseArmed", "deferred"),
     ("mi_next", "instances"), ("mi_collect", "instances"), ("mi_more", "instances"),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from solvent.running.exploring import explore_workflow
+from solvent.runs.exploring import explore_workflow
 from tests.property.pattern_parts import step
 from tests.property.pattern_random import Nesting, nesting, seeds_from
 
 SEEDS = range(12)
 TASKS_MAX = 6
-STATES_MAX = 60
+MAX_STATES = 60
 COMPLETE_MIN = 7
 KINDS = frozenset(
     "row choice loop replaced all some merged open threads apart locked cancel first deferred instances".split()  # noqa: SIM905
@@ -26,7 +26,7 @@ def test_nestings_mean_the_same_in_every_order() -> None:
     complete = 0
     for seed in seeds:
         one = small(seed)
-        orders = explore_workflow(one.workflow, services={"step": step}, states_max=STATES_MAX)
+        orders = explore_workflow(one.workflow, services={"step": step}, max_states=MAX_STATES)
         # Of those that have more states the first ones are looked at.
         complete += orders.is_complete
         assert one.disorders(orders) == [], one.told()

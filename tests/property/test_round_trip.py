@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from hypothesis import given, note
 from hypothesis import strategies as st
 
 import solvent
-from solvent.chemistry import Molecule, Solution, order_key
-from solvent.chemistry import syntax as tree
-from solvent.chemistry.printer import TreePrinter
-from solvent.hocl import parse_molecules, parse_program
+from solvent.lang.molecule import Molecule, order_key
+from solvent.lang.parser import parse_molecules, parse_program
+from solvent.lang.printer import TreePrinter
+from solvent.lang.solution import Solution
 from solvent.source import Source
 from tests.property.amounts import examples
 from tests.property.strategies import molecule_values, programs
 from tests.property.trees import expressions
+
+if TYPE_CHECKING:
+    from solvent.lang import syntax as tree
 
 
 def parsed(text: str) -> list[tree.Expression]:
@@ -51,7 +56,7 @@ def test_printing_twice_changes_nothing(text: str) -> None:
 @given(molecule_values())
 def test_shown_molecules_read_back_equal(molecule: Molecule) -> None:
     """Any molecule without named rules and opaque values, shown, reads back equal."""
-    (back,) = solvent.molecules(solvent.show(molecule))
+    (back,) = solvent.hocl.molecules(solvent.hocl.show(molecule))
     assert order_key(back) == order_key(molecule)
 
 
@@ -62,4 +67,4 @@ def test_order_of_molecules_means_nothing(molecules: list[Molecule], chance: obj
     other = list(molecules)
     chance.shuffle(other)  # type: ignore[attr-defined]
     assert Solution(molecules) == Solution(other)
-    assert solvent.show(Solution(molecules)) == solvent.show(Solution(other))
+    assert solvent.hocl.show(Solution(molecules)) == solvent.hocl.show(Solution(other))

@@ -16,10 +16,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from solvent.running.exploring import Orders, explore_workflow
-from solvent.workflow.checks import check
-from solvent.workflow.control import Control, Many, Route, Test
-from solvent.workflow.model import Arrived, Service, Task, Value, Workflow
+from solvent.runs.exploring import Orders, explore_workflow
+from solvent.workflows.checks import check
+from solvent.workflows.model import Arrived, Control, Many, Route, Service, Task, Test, Value, Workflow
 from tests.property.changed_rules import changed_rules
 from tests.property.test_workflows import complaints
 from tests.property.workflows import Scenario, scenarios
@@ -71,7 +70,7 @@ def test_broken_rules_are_found_out(name: str) -> None:
 
 # --- What is said never to happen does not happen.
 
-STATES_MAX = 30
+MAX_STATES = 30
 SECONDS_MAX = 0.3
 """How much is looked at of one workflow; one that never ends has more states than any number."""
 
@@ -180,7 +179,7 @@ def test_what_is_refused_never_happens(workflow: Workflow) -> None:
     said = claims(workflow)
     if said["never"] or said["endless"]:
         until = time.monotonic() + SECONDS_MAX
-        orders = explore_workflow(workflow, states_max=STATES_MAX, should_stop=lambda: time.monotonic() > until)
+        orders = explore_workflow(workflow, max_states=MAX_STATES, should_stop=lambda: time.monotonic() > until)
         assert wrong_claims(said, orders) == []
 
 
@@ -248,5 +247,5 @@ def test_what_is_sound_is_not_refused(workflow: Workflow) -> None:
 def test_what_is_sound_ends(workflow: Workflow) -> None:
     """The blocks are what they are said to be: in every order that is looked at the workflow ends well."""
     until = time.monotonic() + SECONDS_MAX
-    orders = explore_workflow(workflow, states_max=STATES_MAX, should_stop=lambda: time.monotonic() > until)
+    orders = explore_workflow(workflow, max_states=MAX_STATES, should_stop=lambda: time.monotonic() > until)
     assert {state.end for state in orders.finals} <= {"done"}

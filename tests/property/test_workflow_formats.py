@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING
 import jsonschema
 from hypothesis import given, note
 
-from solvent.workflow.checks import check
-from solvent.workflow.files import load_text, plain_workflow, write
-from solvent.workflow.schema import workflow_schema
-from solvent.workflow.wfformat import RunRecord, TaskRecord, export_run, validate
+from solvent.workflows.checks import check
+from solvent.workflows.formats.files import load_text, write
+from solvent.workflows.formats.wfformat import RunRecord, TaskRecord, export_run, validate
+from solvent.workflows.formats.yaml.schema import workflow_schema
+from solvent.workflows.formats.yaml.writer import plain_workflow
 from tests.property.amounts import examples
 from tests.property.written_workflows import workflows
 
 if TYPE_CHECKING:
-    from solvent.workflow.model import Workflow
+    from solvent.workflows.model import Workflow
 
 VALIDATOR = jsonschema.Draft202012Validator(workflow_schema())
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import Phase, given, note
 from hypothesis import strategies as st
 
-from solvent.running.making import run_workflow
+from solvent.runs.making import run_workflow
 from tests.property.amounts import examples
 from tests.property.plain_workflows import disagreements
 from tests.property.workflows import Scenario, scenarios
 
 if TYPE_CHECKING:
-    from solvent.running.report import Event
+    from solvent.runs.report import Event
 
 SECONDS_MAX = 200
 # No shrinking: what threads do differs from run to run, and hypothesis would search for minutes.
@@ -36,7 +36,7 @@ def complaints(scenario: Scenario, *, jobs: int = 2) -> list[str]:
 
     note(describe(scenario))
     threads = set(threading.enumerate())
-    report = run_workflow(workflow, jobs=jobs, seconds_max=SECONDS_MAX, watch=watch)
+    report = run_workflow(workflow, jobs=jobs, max_seconds=SECONDS_MAX, watch=watch)
     # A call that was given up may not have been noted yet.
     for thread in set(threading.enumerate()) - threads:
         thread.join(SECONDS_MAX)

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from solvent.chemistry import syntax as tree
-from solvent.chemistry.kinds import KINDS
-from solvent.hocl.lexer import KEYWORDS
+from solvent.lang import syntax as tree
+from solvent.lang.kinds import KINDS
+from solvent.lang.lexer import KEYWORDS
+from solvent.lang.molecule import Symbol
 from tests.property.strategies import symbols
 
 WORDS = KEYWORDS | {"rec", "inf", "list"}
+JAVA = ("Math.abs", "Math.floor", "new Integer", "new Point")
 OPERATORS = ("||", "&&", "==", "!=", "<", ">", "<=", ">=", "+", "-", "*", "/", "%", "in")
 
 
@@ -32,6 +34,7 @@ def literal_values() -> st.SearchStrategy[object]:
         st.text(st.characters(exclude_categories=()), max_size=8),
         st.booleans(),
         symbols(),
+        st.sampled_from([Symbol("Math"), Symbol("Integer")]),
     )
 
 
@@ -85,7 +88,7 @@ def _negated(operand: tree.Expression) -> tree.Expression:
 
 
 def _call(function: str, arguments: list[tree.Expression], *, method: bool) -> tree.Call:
-    return tree.Call(function, arguments, method=method and bool(arguments))
+    return tree.Call(function, arguments, method=method and bool(arguments) and function not in JAVA)
 
 
 def _binding(name: str, rule: tree.RuleNode, *, recursive: bool) -> tree.Binding:
@@ -127,7 +130,7 @@ def expressions() -> st.SearchStrategy[tree.Expression]:
             st.builds(tree.Unary, st.just("!"), parts),
             parts.map(_negated),
             st.builds(tree.Binary, st.sampled_from(OPERATORS), parts, parts),
-            st.builds(_call, st.one_of(names(), st.just("list")), items, method=st.booleans()),
+            st.builds(_call, st.one_of(names(), st.sampled_from(["list", *JAVA])), items, method=st.booleans()),
             rules(parts),
             st.builds(tree.LetNode, bindings, st.lists(parts, min_size=1, max_size=2)),
         )

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import strategies as st
 
 from solvent.services import cancelled
-from solvent.workflow.model import Alternative, Each, Input, Policy, Result, Service, Task, Value, Workflow
+from solvent.workflows.model import Alternative, Each, Input, Policy, Result, Service, Task, Value, Workflow
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from solvent.workflow.model import Argument
+    from solvent.workflows.model import Argument
 
 TIMEOUT_SECONDS = 0.02
 CALL_SECONDS_MAX = 200.0

@@ -6,20 +6,23 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from solvent.workflow.control import Control, Many, Route, Test
-from solvent.workflow.files.control import BESIDE_JOIN, JOINS
-from solvent.workflow.model import (
+from solvent.workflows.formats.yaml.reader import BESIDE_JOIN, JOINS
+from solvent.workflows.model import (
     REQUIRED,
     Alternative,
     Argument,
     Arrived,
+    Control,
     Each,
     Input,
+    Many,
     Policy,
     Result,
+    Route,
     Service,
     Signalled,
     Task,
+    Test,
     Value,
     Workflow,
 )
@@ -43,11 +46,11 @@ policies = st.builds(
     timeout=_seconds,
     retries=st.integers(0, 5),
     backoff=st.floats(0, 10),
-    backoff_max=st.floats(0, 100),
+    max_backoff=st.floats(0, 100),
     concurrency=st.none() | st.integers(1, 9),
     rate=_seconds,
     heartbeat=_seconds,
-    losses=st.integers(0, 20),
+    max_lost=st.integers(0, 20),
 )
 _conditions = st.sampled_from(
     ["result < 0.9", "result<1", "result < 1 || result > 3", "length(result) == 0", "nonsense ("]

@@ -33,9 +33,10 @@ _COPIED = ("examples", "docs", "bench", "README.md")
 _NOT_RUN = re.compile(r"make\b|git clone\b|cd \S+$|(source|\.) \S+$|\S*pip3? install\b|\S*python3? -m (pip|venv)\b")
 
 _NUMBER = r"\d+(?:\.\d+)?(?:e[-+]?\d+)?"
-_DURATION = re.compile(rf"(?<![\w.]){_NUMBER} ?(?:[mµun]?s|seconds?|minutes?)\b")
+# With what pads it: a column is as wide for 9.99 s as for 10.01 s.
+_DURATION = re.compile(rf" *(?<![\w.]){_NUMBER} ?(?:[mµun]?s|seconds?|minutes?)\b")
 _DURATION_FIELD = re.compile(rf'("seconds": ?){_NUMBER}')
-# The column `seconds` of what `solvent check PROTOCOL` prints.
+# The column `seconds` of what `solvent lab check PROTOCOL` prints.
 _DURATION_COLUMN = re.compile(r" +\d+\.\d\d(?=  (?:holds|caught|violated|missed|limit reached)\b)")
 
 
@@ -83,7 +84,7 @@ def is_as_expected(expected: Iterable[str], seen: Iterable[str]) -> bool:
 def without_durations(line: str) -> str:
     """Replace every duration by the same word, and what pads it."""
     line = _DURATION_COLUMN.sub(" DURATION", _DURATION_FIELD.sub(r"\1DURATION", line))
-    return _DURATION.sub("DURATION", line).rstrip()
+    return _DURATION.sub(" DURATION", line).rstrip()
 
 
 def prepare_folder(folder: Path, files: Mapping[str, str], *, text: str) -> None:

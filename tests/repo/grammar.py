@@ -12,10 +12,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from solvent.chemistry.builtin import BUILTIN
-from solvent.chemistry.kinds import KINDS
-from solvent.hocl.highlighting import CONSTANTS, ESCAPE, HEADER_WORDS, OPERATOR_WORDS, RULE_WORDS
-from solvent.hocl.lexer import FLOAT, KEYWORDS, MARK, NAME
+from solvent.lang.builtin import BUILTIN
+from solvent.lang.kinds import KINDS
+from solvent.lang.lexer import FLOAT, INTEGER, KEYWORDS, MARK, NAME, RULE_WORDS
+from solvent.lang.pygments_lexer import CONSTANTS, ESCAPE, HEADER_WORDS, OPERATOR_WORDS
 from tests.repo.project import ROOT
 
 FILE = ROOT / "editors" / "vscode" / "syntaxes" / "hocl.tmLanguage.json"
@@ -68,12 +68,13 @@ def _patterns() -> list[dict[str, Any]]:
         _simple("keyword.control", _any_of(control)),
         # A line that ends after the `=` names a rule too: an editor does not see the next one.
         _simple("entity.name.function", rf"{NAME}(?=\s*=\s*(?:(?:{'|'.join(sorted(RULE_WORDS))})(?![\w-])|$))"),
+        _simple("variable.other", r"\p{Lu}\w*'*(?=\s*::)"),
         _simple("constant.other.symbol", r"\p{Lu}\w*'*"),
-        _simple("support.function", rf"{_any_of(BUILTIN)}(?=\s*\()"),
+        _simple("support.function", rf"{_any_of({*filter(str.isidentifier, BUILTIN)})}(?=\s*\()"),
         _simple("entity.name.function.call", rf"{NAME}(?=\s*\()"),
         _simple("variable.other", NAME),
         _simple("constant.numeric.float", FLOAT),
-        _simple("constant.numeric.integer", r"\d+"),
+        _simple("constant.numeric.integer", INTEGER),
         _simple("punctuation.separator", r"(?!::|[<>]=)[<>⟨⟩(),:;.]"),
         _simple("keyword.operator", MARK),
     ]
@@ -82,7 +83,7 @@ def _patterns() -> list[dict[str, Any]]:
 def made() -> str:
     """Give the text of the grammar."""
     grammar = {
-        "information_for_contributors": "Made by `make grammar` of src/solvent/hocl; do not edit.",
+        "information_for_contributors": "Made by `make grammar` of src/solvent/lang; do not edit.",
         "name": "HOCL",
         "scopeName": "source.hocl",
         "fileTypes": ["hocl"],

@@ -11,8 +11,9 @@ import re
 from argparse import SUPPRESS
 from typing import TYPE_CHECKING, Any
 
+from solvent.cli.completing import parsers_of
 from solvent.cli.main import COMMANDS
-from solvent.cli.parsers import parser_of, variants
+from solvent_lab.cli import WORDS
 from tests.repo.project import ROOT
 
 if TYPE_CHECKING:
@@ -31,13 +32,18 @@ for and shows them at work.
 
 def made() -> str:
     """Make the page."""
-    # All protocols are checked with the same options.
-    more = {command: ways[:1] if command == "check" else ways for command, ways in variants().items()}
     parts = [_INTRO]
     for command, says in COMMANDS.items():
         parts.append(f"\n## {command}\n\n{says[0].upper()}{says[1:]}.\n")
-        parts.append(_section(parser_of(command), ""))
-        parts += [_section(parser_of(*words), " ".join(words)) for words in more.get(command, [])]
+        parser, variants = parsers_of(f"solvent.cli.{command.replace('-', '_')}")
+        parts.append(_section(parser, ""))
+        parts += [_section(one, f"{command} {words}") for words, one in variants.items()]
+    parts.append("\n## lab\n\nThe words of the package `solvent-lab`.\n")
+    for word in WORDS:
+        parser, variants = parsers_of(f"solvent_lab.cli.{word}")
+        # What comes first names a protocol, and has no options of its own.
+        behind = {f"{word} {name}": one for name, one in variants.items()} or {word: parser}
+        parts += [_section(one, f"lab {words}") for words, one in behind.items()]
     return "".join(parts)
 
 

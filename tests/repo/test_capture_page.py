@@ -6,10 +6,10 @@ from statistics import mean
 
 import pytest
 
-from solvent.checker.models.capture import BROKEN, MODELS
-from solvent.simulation import capture
-from solvent.simulation.capture import Setup, simulate
-from solvent.simulation.capture_world import NearWorld, World
+from solvent_lab.models.capture import BROKEN, MODELS
+from solvent_lab.simulator import capture
+from solvent_lab.simulator.capture import Setup, simulate
+from solvent_lab.simulator.capture_world import NearWorld, World
 from tests.model.test_capture import CAUGHT, LARGE, SMALL
 from tests.repo.project import ROOT
 

@@ -77,7 +77,7 @@ def test_program_of_the_page_parses(page: Path, block: Block) -> None:
     """A HOCL program of the documentation is one that the parser accepts."""
     import solvent
 
-    solvent.parse(block.text)
+    solvent.hocl.parse(block.text)
 
 
 @pytest.mark.parametrize("page", [pytest.param(page, id=name_in_project(page)) for page in pages()])

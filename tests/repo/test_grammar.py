@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pygments import token
 
-from solvent.hocl.highlighting import HoclLexer
+from solvent.lang.pygments_lexer import HoclLexer
 from tests.repo.grammar import FILE, made
 from tests.repo.project import ROOT, name_in_project
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-PROGRAMS = sorted(file for folder in ("examples", "src", "tests") for file in (ROOT / folder).rglob("*.hocl"))
+PROGRAMS = sorted(file for folder in ("examples", "src", "lab", "tests") for file in (ROOT / folder).rglob("*.hocl"))
 _UPPER = "".join(chr(code) for code in range(sys.maxunicode) if chr(code).isupper())
 # What an editor calls what Pygments has classified.
 _SCOPES = {

@@ -6,8 +6,8 @@ import ast
 import difflib
 import re
 
-from solvent.chemistry.builtin import BUILTIN
-from solvent.hocl.lexer import KEYWORDS
+from solvent.lang.builtin import BUILTIN
+from solvent.lang.lexer import KEYWORDS
 from tests.repo.options import PAGE, made
 from tests.repo.project import ROOT, python_files
 
@@ -31,7 +31,7 @@ def test_every_error_is_listed() -> None:
     """Each code that is raised somewhere stands in the reference, and each that stands there is raised."""
     raised = {
         code
-        for text in (file.read_text(encoding="utf-8") for file in python_files("src/solvent"))
+        for text in (file.read_text(encoding="utf-8") for file in python_files("src/solvent", "lab/src"))
         if _LIKE_A_CODE.search(text)
         for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
@@ -47,7 +47,7 @@ def test_every_function_of_the_language_is_listed() -> None:
     page = (ROOT / "docs" / "reference" / "language.md").read_text(encoding="utf-8")
     table = page.partition("## Built-in functions")[2].partition("\n## ")[0]
     first = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
-    listed = {name for cell in first for name in re.findall(r"`([A-Za-z]+)", cell)}
+    listed = {name for cell in first for name in re.findall(r"`([A-Za-z]+(?:[. ][A-Za-z]+)?)", cell)}
     assert listed == set(BUILTIN)
 
 

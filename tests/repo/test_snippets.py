@@ -80,6 +80,7 @@ def test_other_commands_are_run(command: str) -> None:
         (["3 reactions in 1.5 ms"], ["3 reactions in 0.02 s"], True),
         (["3 reactions in 1.5 ms"], ["4 reactions in 1.5 ms"], False),
         (["(12 seconds)"], ["(0.25 seconds)"], True),
+        (["a  done  1 call       0.01 s"], ["a  done  1 call      10.01 s"], True),
         (['{"inert": true, "seconds": 0.5}'], ['{"inert": true, "seconds": 1.2e-05}'], True),
         (["<T1 : 5>"], ["<T1 : 6>"], False),
         (["two  42     0.01  holds"], ["two  42    12.50  holds"], True),

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from solvent.checker.models.token import BROKEN
 from solvent.protocols.machine import NodeId
 from solvent.protocols.token import TokenConfig
+from solvent_lab.models.token import BROKEN
 from tests.model.test_token import VIOLATED
 from tests.repo.project import ROOT
 

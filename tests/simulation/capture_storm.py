@@ -22,9 +22,9 @@ from solvent.protocols.capture.vocabulary import Combination, MoleculeId, Produc
 from solvent.protocols.link import Linked
 from solvent.protocols.link.messages import PeerLife
 from solvent.protocols.machine import NodeId
-from solvent.simulation.environment import Ending, Environment
-from solvent.simulation.faults import Faults
-from solvent.simulation.timed import TimedRun
+from solvent_lab.simulator.environment import Ending, Environment
+from solvent_lab.simulator.faults import Faults
+from solvent_lab.simulator.timed import TimedRun
 
 if TYPE_CHECKING:
     from collections.abc import Callable

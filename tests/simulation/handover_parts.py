@@ -16,19 +16,19 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from solvent.live.data.card import Sheet
-from solvent.live.data.extents import UNDER_WAY, VOID, first_other, part, whole
-from solvent.live.data.kept import stamped
+from solvent.handover.data.card import Sheet
+from solvent.handover.data.extents import UNDER_WAY, VOID, first_other, part, whole
+from solvent.handover.data.kept import stamped
+from solvent.handover.filling import Row, ends_of, rows_of
+from solvent.handover.finding import found_on
+from solvent.handover.words import details_from_text, next_version, part_version, rest_of, text_from_details
 from solvent.protocols.elmp.vocabulary import WHOLE, Claim, Data, Granted, Release, Request
 from solvent.protocols.handover.machine import Process, SpaceMachine
 from solvent.protocols.handover.state import SpaceConfig
 from solvent.protocols.handover.vocabulary import Astray, Enter, Entered, In, Of, Open, Opened, Repaired, Watch
 from solvent.protocols.machine import NodeId
-from solvent.running.spaces.filling import Row, ends_of, rows_of
-from solvent.running.spaces.finding import found_on
-from solvent.running.spaces.words import details_from_text, next_version, part_version, rest_of, text_from_details
-from solvent.simulation.faults import Faults
-from solvent.simulation.timed import TimedRun
+from solvent_lab.simulator.faults import Faults
+from solvent_lab.simulator.timed import TimedRun
 from tests.simulation.handover_storm import Mortal, Weather
 
 PARTS = "parts"

@@ -61,9 +61,9 @@ from solvent.protocols.handover.vocabulary import (
 )
 from solvent.protocols.link import Linked
 from solvent.protocols.machine import NodeId
-from solvent.simulation.environment import Environment
-from solvent.simulation.faults import FOREVER, Faults
-from solvent.simulation.timed import TimedRun
+from solvent_lab.simulator.environment import Environment
+from solvent_lab.simulator.faults import FOREVER, Faults
+from solvent_lab.simulator.timed import TimedRun
 
 DATA, PARTS = "data", "parts"
 LOOK_EVERY_MS = 100

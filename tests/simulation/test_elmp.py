@@ -14,10 +14,10 @@ from solvent.protocols.elmp.vocabulary import Astray, Granted, Join, Leave, Rele
 from solvent.protocols.link import Linked
 from solvent.protocols.link.messages import Data
 from solvent.protocols.machine import NodeId
-from solvent.simulation.elmp import Fit, Setup, fitted, simulate
-from solvent.simulation.environment import Ending, Environment
-from solvent.simulation.faults import Faults
-from solvent.simulation.timed import TimedRun
+from solvent_lab.simulator.elmp import Fit, Setup, fitted, simulate
+from solvent_lab.simulator.environment import Ending, Environment
+from solvent_lab.simulator.faults import Faults
+from solvent_lab.simulator.timed import TimedRun
 
 SIZES = (8, 32, 128, 512)
 SIZES_LARGE = (8, 32, 128, 512, 2_048, 10_000)

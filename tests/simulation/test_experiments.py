@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from solvent.simulation.experiments import plotting
-from solvent.simulation.experiments.capture.cells import PAPER, SMALL, Scale, cells_of
-from solvent.simulation.experiments.capture.claims_one_rule import statements as of_one_rule
-from solvent.simulation.experiments.capture.claims_one_rule import statements_of_ours
-from solvent.simulation.experiments.capture.claims_several_rules import statements as of_several_rules
-from solvent.simulation.experiments.capture.figures import FIGURES
-from solvent.simulation.experiments.capture.reproduction import Reproduction
+from solvent_lab.experiments import plot
+from solvent_lab.experiments.capture.cells import PAPER, SMALL, Scale, cells_of
+from solvent_lab.experiments.capture.claims_one_rule import statements as of_one_rule
+from solvent_lab.experiments.capture.claims_one_rule import statements_of_ours
+from solvent_lab.experiments.capture.claims_several_rules import statements as of_several_rules
+from solvent_lab.experiments.capture.figures import FIGURES
+from solvent_lab.experiments.capture.reproduction import Reproduction
 from tests.repo.project import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from solvent.simulation.experiments.drawing import Figure
+    from solvent_lab.experiments.figure import Figure
 
 TINY = Scale("tiny", 15, 600, 1, (10, 15), (10, 15, 30))
 
@@ -177,15 +177,15 @@ def test_the_page_shows_the_whole_table() -> None:
     assert [number for number in FIGURES if f"capture/figure-{number:02}.svg" not in page] == []
 
 
-@pytest.mark.skipif(not plotting.can_plot(), reason="matplotlib is not installed")
+@pytest.mark.skipif(not plot.can_plot(), reason="matplotlib is not installed")
 def test_figures_are_drawn(everything: tuple[Path, Listener, Reproduction], tmp_path: Path) -> None:
     """Figures are drawn as PNG and as SVG, be it curves, bars or panels; the same again for the same data."""
     _, _, whole = everything
     for number in (3, 9, 15):
         figure = FIGURES[number].draw(whole.cells, TINY)
-        png, svg = plotting.save(figure, tmp_path)
+        png, svg = plot.save(figure, tmp_path)
         assert png.read_bytes().startswith(b"\x89PNG")
         drawn = svg.read_text()
         assert f"Figure {number}: " in drawn
         assert all(series.name in drawn for panel in figure.panels for series in panel.series)
-        assert plotting.save(figure, tmp_path)[1].read_text() == drawn
+        assert plot.save(figure, tmp_path)[1].read_text() == drawn

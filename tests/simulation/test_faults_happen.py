@@ -17,10 +17,10 @@ from solvent.protocols.machine import (
     SetTimer,
     TimerFired,
 )
-from solvent.simulation.environment import Ending, Environment
-from solvent.simulation.faults import Faults
-from solvent.simulation.history import Crashed, Healed, Parted, Restarted
-from solvent.simulation.timed import TimedRun
+from solvent_lab.simulator.environment import Ending, Environment
+from solvent_lab.simulator.faults import Faults
+from solvent_lab.simulator.history import Crashed, Healed, Parted, Restarted
+from solvent_lab.simulator.timed import TimedRun
 from tests.simulation.machines import Sender
 
 if TYPE_CHECKING:
@@ -237,7 +237,7 @@ class Careless(Herald):
 
 def test_saying_before_saving_is_found() -> None:
     """Crashes within a step find a machine that says something before it is safe, and the seed finds it again."""
-    from solvent.simulation.violation import InvariantBroken
+    from solvent_lab.simulator.violation import InvariantBroken
 
     def errors(seed: int) -> str:
         faults = Faults(latency_ms_max=5.0, crashes_every_ms=5.0, downtime_ms_max=30.0, until_ms=200.0)

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from solvent.simulation.handover import simulate
-from solvent.simulation.handover_platform import LATENCY_FACTOR, PLATFORMS
-from solvent.simulation.handover_setup import Outcome, Setup
+from solvent_lab.simulator.handover import simulate
+from solvent_lab.simulator.handover_platform import LATENCY_FACTOR, PLATFORMS
+from solvent_lab.simulator.handover_setup import Outcome, Setup
 
 MIB = 1 << 20
 SITE = PLATFORMS["site"]

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from solvent.simulation.experiments import plotting
-from solvent.simulation.experiments.handover.cells import COUNTINGS, LEAVERS, PAPER, SMALL, Scale, cells_of
-from solvent.simulation.experiments.handover.claims import fit_of
-from solvent.simulation.experiments.handover.figures import FIGURES, overhead
-from solvent.simulation.experiments.handover.reproduction import Reproduction
+from solvent_lab.experiments import plot
+from solvent_lab.experiments.handover.cells import COUNTINGS, LEAVERS, PAPER, SMALL, Scale, cells_of
+from solvent_lab.experiments.handover.claims import fit_of
+from solvent_lab.experiments.handover.figures import FIGURES, overhead
+from solvent_lab.experiments.handover.reproduction import Reproduction
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from solvent.simulation.experiments.drawing import Figure
+    from solvent_lab.experiments.figure import Figure
 
 TINY = Scale(
     name="tiny",
@@ -135,9 +135,9 @@ def test_every_figure_finds_its_cells() -> None:
     assert {cells[name].setup.cycles for number in (7, 8) for name in FIGURES[number].needs(PAPER)} == {100}
 
 
-@pytest.mark.skipif(not plotting.can_plot(), reason="matplotlib is not installed")
+@pytest.mark.skipif(not plot.can_plot(), reason="matplotlib is not installed")
 def test_figures_are_drawn(everything: tuple[Path, Listener, Reproduction], tmp_path: Path) -> None:
     """Figures are drawn as PNG and as SVG."""
     _, _, whole = everything
-    _, svg = plotting.save(FIGURES["table-2"].draw(whole.cells, TINY), tmp_path)
+    _, svg = plot.save(FIGURES["table-2"].draw(whole.cells, TINY), tmp_path)
     assert "Table 2: what peers that leave cost the others" in svg.read_text()

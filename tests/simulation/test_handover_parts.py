@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from solvent.errors import SolventError
-from solvent.protocols.handover import broken_parts
+from solvent_lab.broken import handover_parts as broken_parts
 from tests.simulation.handover_parts import counted
 
 if TYPE_CHECKING:

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from solvent.errors import Misuse
-from solvent.simulation import handover_simgrid
-from solvent.simulation.handover import simulate
-from solvent.simulation.handover_setup import Setup
-from solvent.simulation.handover_simgrid import can_simulate
+from solvent_lab.simulator import handover_simgrid
+from solvent_lab.simulator.handover import simulate
+from solvent_lab.simulator.handover_setup import Setup
+from solvent_lab.simulator.handover_simgrid import can_simulate
 
 needs_simgrid = pytest.mark.skipif(
-    not can_simulate(), reason="SimGrid is not installed: pip install 'solvent[simgrid]'"
+    not can_simulate(), reason="SimGrid is not installed: pip install 'solvent-lab[simgrid]'"
 )
 
 
@@ -41,4 +41,4 @@ def test_without_simgrid_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(Misuse) as caught:
         simulate(Setup(on="simgrid"), 1)
     assert caught.value.code == "P332"
-    assert "solvent[simgrid]" in caught.value.hint
+    assert "solvent-lab[simgrid]" in caught.value.hint

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from solvent.protocols.link import Linked
-from solvent.protocols.link.invariants import TALK_INVARIANTS, everything_is_heard
-from solvent.protocols.link.talker import Heard, Say, Talker
 from solvent.protocols.machine import NodeId
-from solvent.simulation.environment import Ending, Environment
-from solvent.simulation.faults import Faults
-from solvent.simulation.timed import TimedRun
+from solvent_lab.models.link_invariants import TALK_INVARIANTS, everything_is_heard
+from solvent_lab.models.talker import Heard, Say, Talker
+from solvent_lab.simulator.environment import Ending, Environment
+from solvent_lab.simulator.faults import Faults
+from solvent_lab.simulator.timed import TimedRun
 
 STORM = Faults(
     latency_ms_min=1,

@@ -32,9 +32,9 @@ from solvent.protocols.link import Linked
 from solvent.protocols.link.messages import PeerLife
 from solvent.protocols.machine import NodeId
 from solvent.protocols.nodes import Idle, Node, Offer, Told, packed, unpacked
-from solvent.simulation.environment import Ending, Environment
-from solvent.simulation.faults import Faults
-from solvent.simulation.timed import TimedRun
+from solvent_lab.simulator.environment import Ending, Environment
+from solvent_lab.simulator.faults import Faults
+from solvent_lab.simulator.timed import TimedRun
 
 NODES = tuple(map(NodeId, range(5)))
 ADD = RuleId(0)

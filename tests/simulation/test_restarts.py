@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from solvent.protocols.machine import Effects, Event, NodeId, PeerRestarted, Received, Send, SetTimer, TimerFired
-from solvent.simulation.environment import Ending, Environment
-from solvent.simulation.faults import Faults
-from solvent.simulation.timed import TimedRun
+from solvent_lab.simulator.environment import Ending, Environment
+from solvent_lab.simulator.faults import Faults
+from solvent_lab.simulator.timed import TimedRun
 
 NODES = 4
 TURNS = 60

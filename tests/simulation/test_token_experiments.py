@@ -9,24 +9,24 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from solvent.simulation.experiments import plotting
-from solvent.simulation.experiments.token.cells import PAPER, PROTOCOLS, SMALL, Scale, cells_of, name_of
-from solvent.simulation.experiments.token.figures import FIGURES
-from solvent.simulation.experiments.token.reproduction import Reproduction
-from solvent.simulation.experiments.token.statements import statements
+from solvent_lab.experiments import plot
+from solvent_lab.experiments.token.cells import PAPER, PROTOCOLS, SMALL, Scale, cells_of, name_of
+from solvent_lab.experiments.token.figures import FIGURES
+from solvent_lab.experiments.token.reproduction import Reproduction
+from solvent_lab.experiments.token.statements import statements
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from solvent.simulation.experiments.drawing import Figure
+    from solvent_lab.experiments.figure import Figure
 
 TINY = Scale(
     name="tiny",
     runs=2,
     rounds=30,
     requests_min=60,
-    steps_max=2_000,
+    max_steps=2_000,
     gap=10,
     sizes=(8, 16, 64),
     nodes=32,
@@ -180,12 +180,12 @@ def test_every_figure_and_statement_finds_its_cells() -> None:
         assert {name for statement in statements(scale) for name in statement.needs} <= drawn
 
 
-@pytest.mark.skipif(not plotting.can_plot(), reason="matplotlib is not installed")
+@pytest.mark.skipif(not plot.can_plot(), reason="matplotlib is not installed")
 def test_figures_are_drawn(everything: tuple[Path, Listener, Reproduction], tmp_path: Path) -> None:
     """Figures are drawn as PNG and as SVG, with bands."""
     _, _, whole = everything
     figure = FIGURES[10].draw(whole.cells, TINY)
-    png, svg = plotting.save(figure, tmp_path)
+    png, svg = plot.save(figure, tmp_path)
     assert (png.name, svg.name) == ("figure-10.png", "figure-10.svg")
     assert png.read_bytes().startswith(b"\x89PNG")
     assert "Figure 10: Falling load, 32 nodes" in svg.read_text()

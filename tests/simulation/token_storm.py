@@ -35,9 +35,9 @@ from solvent.protocols.token.group import (
     ViewBegan,
 )
 from solvent.protocols.token.group.invariants import SAFETY, Order
-from solvent.simulation.environment import Ending, Environment
-from solvent.simulation.faults import Faults
-from solvent.simulation.timed import TimedRun
+from solvent_lab.simulator.environment import Ending, Environment
+from solvent_lab.simulator.faults import Faults
+from solvent_lab.simulator.timed import TimedRun
 
 LOOKS_EVERY = 256
 MANY: dict[str, int] = {"wishes": 12, "during_ms": 6_000, "check_every": 2_000}

@@ -11,7 +11,7 @@ import random
 
 import pytest
 
-from solvent.running.exploring import explore_workflow
+from solvent.runs.exploring import explore_workflow
 from tests.property.pattern_parts import step
 from tests.property.pattern_random import nesting, seeds_from
 from tests.property.test_pattern_orders import small
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.soak
 START = random.Random().randrange(10**9)
 RUNS = range(START, START + int(os.environ.get("NESTING_RUNS", "3000")))
 EXPLORED = range(START, START + int(os.environ.get("NESTING_RUNS", "3000")) // 20)
-STATES_MAX = 500
+MAX_STATES = 500
 
 
 def test_many_nestings_run_as_they_mean() -> None:
@@ -40,5 +40,5 @@ def test_many_nestings_mean_the_same_in_every_order() -> None:
     print(f"NESTING_SEEDS={EXPLORED.start}:{EXPLORED.stop}")
     for seed in seeds_from(EXPLORED):
         one = small(seed)
-        orders = explore_workflow(one.workflow, services={"step": step}, states_max=STATES_MAX)
+        orders = explore_workflow(one.workflow, services={"step": step}, max_states=MAX_STATES)
         assert one.disorders(orders) == [], f"{one.told('tests/soak -m soak')}"

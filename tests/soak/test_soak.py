@@ -19,15 +19,15 @@ def check(text: str) -> None:
     """Run a program that always ends, unwatched and under a seed, and compare with the oracle."""
     note(text)
     try:
-        outcomes = search(solvent.parse(text).solution(), states_max=120)
+        outcomes = search(solvent.hocl.parse(text).solution(), max_states=120)
     except TooMany:
         assume(condition=False)
         return
     assume(outcomes.always_ends())
     for seed in (None, 1):
-        solution = solvent.parse(text).solution()
+        solution = solvent.hocl.parse(text).solution()
         try:
-            solvent.run(solution, seed=seed)
+            solvent.hocl.react(solution, seed=seed)
         except solvent.ReactionFailed:
             assert state_key(solution) in outcomes.failures
         else:
@@ -56,8 +56,8 @@ def test_many_pairs(text: str) -> None:
 def test_large_sums(size: int) -> None:
     """A large solution adds up, one reaction for each molecule but one."""
     numbers = [random.Random(size).randrange(1000) for _ in range(1)] * size
-    solution = solvent.parse("let add = replace x::int, y::int by x + y in <add>").solution()
+    solution = solvent.hocl.parse("let add = replace x::int, y::int by x + y in <add>").solution()
     solution.extend(numbers)
-    outcome = solvent.run(solution)
+    outcome = solvent.hocl.react(solution)
     assert outcome.reactions == size - 1
     assert sum(numbers) in solution

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def test_the_cycle_of_the_paper(tmp_path: Path) -> None:
     """Request, test, acquire, release: each as the paper's benchmark calls it."""
-    with solvent.space("paper", folder=tmp_path) as space:
+    with solvent.shared.join("paper", folder=tmp_path) as space:
         a = dho_create(space, "matrix", size=4)
         assert dho_test(a) == "valid"
         dho_ew_request(a)
@@ -32,7 +32,7 @@ def test_the_cycle_of_the_paper(tmp_path: Path) -> None:
 
 def test_calls_out_of_order(tmp_path: Path) -> None:
     """A second request drops the first, what is not held is not released, and what is destroyed ignores everything."""
-    with solvent.space("paper", folder=tmp_path) as space:
+    with solvent.shared.join("paper", folder=tmp_path) as space:
         a = dho_create(space, "matrix", size=4)
         dho_ew_request(a)
         dho_ew_request(a)
@@ -51,6 +51,6 @@ def test_calls_out_of_order(tmp_path: Path) -> None:
 
 def test_a_resource_needs_a_name(tmp_path: Path) -> None:
     """A handle is of something."""
-    with solvent.space("paper", folder=tmp_path) as space, pytest.raises(solvent.Misuse) as caught:
+    with solvent.shared.join("paper", folder=tmp_path) as space, pytest.raises(solvent.Misuse) as caught:
         dho_create(space)  # type: ignore[call-overload]
     assert caught.value.code == "S102"

@@ -6,6 +6,7 @@ import pytest
 
 import solvent
 from solvent.errors import (
+    Interrupted,
     LimitReached,
     Misuse,
     NameProblem,
@@ -46,7 +47,15 @@ def test_failed_reaction_without_reactants() -> None:
 
 
 @pytest.mark.parametrize(
-    "kind, code", [(SyntaxProblem, 2), (NameProblem, 2), (Misuse, 2), (ReactionFailed, 1), (LimitReached, 3)]
+    "kind, code",
+    [
+        (SyntaxProblem, 2),
+        (NameProblem, 2),
+        (Misuse, 2),
+        (ReactionFailed, 1),
+        (LimitReached, 3),
+        (Interrupted, 130),
+    ],
 )
 def test_exit_codes(kind: type[SolventError], code: int) -> None:
     """Each kind of error has its exit code."""

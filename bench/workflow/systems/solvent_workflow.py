@@ -1,7 +1,6 @@
 """Solvent: the graph becomes a `Workflow` of Python tasks, run in this process with threads or worker processes."""
 
 import importlib
-import importlib.util
 import time
 from pathlib import Path
 from typing import Any
@@ -10,15 +9,13 @@ from bench.workflow.functions import combine, fail, fall_back
 from bench.workflow.graphs import Graph
 from bench.workflow.systems.system import Packaged, Running
 
-RUNNER = "solvent.running.workflow"
-
 
 class SolventRunning:
     """The runner, with its number of threads or processes."""
 
     def __init__(self, workers: int, *, processes: bool) -> None:
-        self._model: Any = importlib.import_module("solvent.workflow.model")
-        self._runner: Any = importlib.import_module(RUNNER)
+        self._model: Any = importlib.import_module("solvent.workflows.model")
+        self._solvent: Any = importlib.import_module("solvent")
         self._workers = workers
         services: Any = importlib.import_module("solvent.services")
         self._processes = services.Processes(workers) if processes else False
@@ -61,7 +58,7 @@ class SolventRunning:
             self._processes.close()
 
     def _results_of(self, workflow: Any, **options: Any) -> dict[str, Any]:
-        report = self._runner.run_workflow(workflow, jobs=self._workers, processes=self._processes, **options)
+        report = self._solvent.run(workflow, jobs=self._workers, processes=self._processes, **options)
         results: dict[str, Any] = report.results
         return results
 
@@ -72,12 +69,6 @@ class SolventThreads(Packaged):
     title = "Solvent, threads"
     family = "solvent"
     package = "solvent"
-
-    def absence(self) -> str | None:
-        """Say so where the package is not installed or has no workflows."""
-        if absence := super().absence():
-            return absence
-        return None if importlib.util.find_spec(RUNNER) else f"{RUNNER} is missing"
 
     def start(self, workers: int, folder: Path) -> Running:  # noqa: ARG002 - it leaves no files
         """Import what is needed."""

@@ -16,11 +16,11 @@ TRANSFERS = {
 AT_START = {"Ada": 100, "Bob": 20, "Cyd": 0}
 
 
-def is_final(solution: solvent.Solution) -> bool:
+def is_final(solution: solvent.hocl.Solution) -> bool:
     """Say whether the balances follow from the transfers that are gone and those left are impossible."""
-    parts = [solvent.python_from_molecule(one) for one in solution if isinstance(one, tuple)]
-    balances = {name: balance for kind, name, balance, *_ in parts if kind is solvent.Symbol("ACCOUNT")}
-    left = {tuple(rest) for kind, *rest in parts if kind is solvent.Symbol("TRANSFER")}
+    parts = [solvent.hocl.python_from_molecule(one) for one in solution if isinstance(one, tuple)]
+    balances = {name: balance for kind, name, balance, *_ in parts if kind is solvent.hocl.Symbol("ACCOUNT")}
+    left = {tuple(rest) for kind, *rest in parts if kind is solvent.hocl.Symbol("TRANSFER")}
     expected = dict(AT_START)
     for giver, taker, amount in TRANSFERS - left:
         expected[giver] -= amount

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from solvent import Symbol
+from solvent.hocl import Symbol
 
 FAILED = Symbol("FAILED")
 BROKEN_PROVIDER = "north"

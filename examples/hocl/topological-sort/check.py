@@ -14,9 +14,9 @@ WAITS_FOR = {
 }
 
 
-def is_final(solution: solvent.Solution) -> bool:
+def is_final(solution: solvent.hocl.Solution) -> bool:
     """Say whether the order has each task once and after its earlier ones."""
-    parts = [solvent.python_from_molecule(one) for one in solution if isinstance(one, tuple)]
+    parts = [solvent.hocl.python_from_molecule(one) for one in solution if isinstance(one, tuple)]
     if len(parts) != 1:
         return False
     _, order = parts[0]

@@ -18,7 +18,7 @@ SHADES = " .:*"
 
 
 def draw(name: str, number: int) -> None:
-    with solvent.space(name) as space, space.handle("picture", array=((ROWS + 1, COLUMNS), "u1")) as picture:
+    with solvent.shared.join(name) as space, space.handle("picture", array=((ROWS + 1, COLUMNS), "u1")) as picture:
         row = 0
         while row < ROWS:
             picture.request()
@@ -39,7 +39,7 @@ def draw(name: str, number: int) -> None:
 
 def main() -> None:
     name = f"relay {secrets.token_hex(8)}"
-    with solvent.space(name) as space, space.handle("picture", array=((ROWS + 1, COLUMNS), "u1")) as picture:
+    with solvent.shared.join(name) as space, space.handle("picture", array=((ROWS + 1, COLUMNS), "u1")) as picture:
         context = multiprocessing.get_context("spawn")
         processes = [context.Process(target=draw, args=(name, number + 1)) for number in range(PROCESSES)]
         picture.acquire()

@@ -16,7 +16,7 @@ PROCESSES, TIMES = 3, 20
 
 
 async def count(node: int, peers: dict[int, str], file: Path) -> None:
-    async with solvent.ring(node=node, peers=peers) as ring:
+    async with solvent.ring.join(node=node, peers=peers) as ring:
         for _ in range(TIMES):
             async with ring.lock():
                 number = read(file) + 1

@@ -6,8 +6,8 @@ from typing import Any
 
 from machine import State, Turns, TurnsStep
 
-from solvent.checker import Asking, Crashes, Model, World, check
 from solvent.protocols.machine import Event, NodeId, Save
+from solvent_lab.checker import Asking, Crashes, Model, World, check
 
 
 class Hasty(Turns):

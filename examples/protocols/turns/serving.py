@@ -9,7 +9,7 @@ from typing import Any
 
 from machine import Begun, Done, Token, Turns, Work
 
-from solvent.live import Node, Place, Service
+from solvent.net import Node, Place, Service
 from solvent.protocols.link import Linked, record_type, wire_type
 from solvent.protocols.machine import NodeId
 

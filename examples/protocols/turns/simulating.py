@@ -9,7 +9,7 @@ from machine import Done, Turns
 
 from solvent.protocols.link import Linked
 from solvent.protocols.machine import NodeId
-from solvent.simulation import Environment, Faults, InvariantBroken, TimedRun
+from solvent_lab.simulator import Environment, Faults, InvariantBroken, TimedRun
 
 if TYPE_CHECKING:
     from random import Random

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 
-from solvent.workflow import attempt, service, workflow
+from solvent import attempt, service, workflow
 
 
 @service

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from solvent.workflow import attempt, repeat, resource, service, workflow
+from solvent import attempt, repeat, resource, service, workflow
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -1,4 +1,4 @@
-"""`solvent agent`: runs tasks of workflows that were submitted to a space, together with other agents.
+"""`solvent agent`: runs tasks of workflows that were submitted to a store, together with other agents.
 
 It calls only the services of the files that it was started with. Ctrl-C, or SIGTERM, lets others have what it has; it
 may as well be killed. What it does is said on standard output, one line each; what services print goes to standard
@@ -17,59 +17,65 @@ from solvent.cli.finding import any_file
 from solvent.cli.loading import PORT_MAX, add_log, add_otel, at_least, parser_for, seconds
 from solvent.cli.log import Log
 from solvent.cli.observed import Observed
-from solvent.cli.recording import NOWHERE
+from solvent.cli.recording import NOWHERE, open_patiently
 from solvent.cli.secrecy import VARIABLE, redacted
-from solvent.errors import AgentProblem, Misuse, SpaceError
+from solvent.cli.starting import begin
+from solvent.cli.workflows import add_scale
+from solvent.errors import AgentProblem, Misuse, StoreError
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from argparse import ArgumentParser, Namespace
     from collections.abc import Iterable
     from pathlib import Path
 
-    from solvent.running.agents.agent import Agent
-    from solvent.running.agents.offers import Offers
-    from solvent.workflow.files import Loaded
+    from solvent.runs.agents.agent import Agent
+    from solvent.runs.agents.offers import Offers
+    from solvent.workflows.places import Loaded
 
 TTL_MIN = 0.5
 _SAYS = (
-    "Run tasks of workflows that were submitted to a space, together with other agents; Ctrl-C ends it, and others go "
+    "Run tasks of workflows that were submitted to a store, together with other agents; Ctrl-C ends it, and others go "
     "on.\nAn agent calls only the services of the files that it was started with, whatever somebody submits."
 )
 _EXAMPLE = (
-    "solvent agent --space runs.db --services pipeline.yaml\n"
-    "  SOLVENT_SPACE=nats://10.0.0.1:4222 solvent agent --services pipeline.yaml other.py --jobs 8"
+    "solvent agent --store runs.db --services pipeline.yaml\n"
+    "  SOLVENT_STORE=nats://10.0.0.1:4222 solvent agent --services pipeline.yaml other.py --jobs 8"
 )
 
 
 def main(arguments: list[str]) -> int:
     """Work until Ctrl-C or SIGTERM (0)."""
-    options = _options(arguments)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
+        begin()
+        options = parser().parse_args(arguments)
+        check_ttl(options)
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
         return _run(options)
     except KeyboardInterrupt:
         return 0
 
 
 def _run(options: Namespace) -> int:
-    from solvent.live.space import open_space
-    from solvent.live.space.pulse_process import split_off
+    from solvent.store import open_store
+    from solvent.store.heartbeat import split_off
 
-    url = _space(options)
+    url = _store(options)
     # Before anything else: services and their modules may start threads.
     pulse = split_off(url, is_durable=not options.no_sync)
-    from solvent.running.agents.agent import Agent
-    from solvent.running.agents.stopping import Stopper
-    from solvent.running.interpreter import few_collections
+    from solvent.hocl.process_settings import few_collections
+    from solvent.runs.agents.agent import Agent
+    from solvent.runs.agents.stopping import Stopper
 
-    offers = offers_from(options.services, trusts_all=options.trust_all)
+    offers = offers_from(options.services, trusts_all=options.trust_all, scale=options.scale)
     name = _name(options.name)
     log = Log(
         _own_output(), is_json="json" in (options.log_format, options.format), level=options.log_level, agent=name
     )
-    with open_space(url, is_durable=not options.no_sync) as space, Observed(options, name, log) as observed:
+    # Who started it for a run has reached the store a moment ago.
+    open_ = open_patiently if options.until else open_store
+    with open_(url, is_durable=not options.no_sync) as store, Observed(options, name, log) as observed:
         agent = Agent(
-            observed.space(space),
+            observed.store(store),
             name,
             offers,
             ttl=options.ttl,
@@ -84,26 +90,28 @@ def _run(options: Namespace) -> int:
         what = ", ".join(sorted(offers.services)) or "nothing of its own"
         log.tell("begun", f"agent at {redacted(url)}, process {os.getpid()}; offers {what}")
         if options.trust_all:
-            said = "--trust-all: it runs every command that anybody submits to this space"
+            said = "--trust-all: it runs every command that anybody submits to this store"
             log.tell("trusting", said, level="warning")
-        with few_collections(), Stopper(space, name, agent.stop, until=options.until or ""):
+        with few_collections(), Stopper(store, name, agent.stop, until=options.until or ""):
             agent.run()
         log.tell("ended", "ends; others go on with what it had")
     return 0
 
 
-def _options(arguments: list[str]) -> Namespace:
+def parser() -> ArgumentParser:
+    """Return the parser of the command's arguments."""
     parser = parser_for("agent", _SAYS, example=_EXAMPLE)
     says = f"where runs are (default: {VARIABLE}; there an address with a password is better kept)"
-    parser.add_argument("--space", metavar="URL", help=says)
+    parser.add_argument("--store", metavar="URL", help=says)
     says = "workflow files whose services it offers: .yaml, .json, .hocl, .py[:NAME]; all in one folder"
     parser.add_argument("--services", type=any_file, nargs="+", action="extend", default=[], metavar="FILE", help=says)
+    add_scale(parser)
     says = "what it is called; some letters are added, so that no two are alike (default: this machine's name)"
     parser.add_argument("--name", metavar="NAME", help=says)
     parser.add_argument("--jobs", type=at_least(1), metavar="N", help="calls of Python services at the same time")
     says = "seconds of silence after which others take what it has (default: %(default)s)"
     parser.add_argument("--ttl", type=seconds, default=5.0, metavar="S", help=says)
-    says = "run whatever a submitted workflow names: any command, as this user. For a space that only you can write to"
+    says = "run whatever a submitted workflow names: any command, as this user. For a store that only you can write to"
     parser.add_argument("--trust-all", action="store_true", help=says)
     parser.add_argument("--until", metavar="RUN", help="end when this run is over")
     parser.add_argument("--no-sync", action="store_true", help="do not wait for the disk: a power cut may lose seconds")
@@ -112,9 +120,7 @@ def _options(arguments: list[str]) -> Namespace:
     add_otel(parser)
     add_log(parser)
     parser.add_argument("--format", choices=("text", "json"), default="text", help="the same as --log-format")
-    options = parser.parse_args(arguments)
-    check_ttl(options)
-    return options
+    return parser
 
 
 def _address(text: str) -> tuple[str, int]:
@@ -127,7 +133,7 @@ def _address(text: str) -> tuple[str, int]:
 
 def check_ttl(options: Namespace) -> None:
     """Refuse a lease that is too short, or longer than others wait, before anything is begun."""
-    from solvent.live.space.leases import TTL_MAX
+    from solvent.store.leases import TTL_MAX
 
     if options.ttl < TTL_MIN:
         raise Misuse("H313", f"`--ttl` is at least {TTL_MIN} seconds")
@@ -135,10 +141,10 @@ def check_ttl(options: Namespace) -> None:
         raise Misuse("H313", f"`--ttl` is at most {TTL_MAX:.0f} seconds")
 
 
-def offers_from(files: list[str], *, trusts_all: bool = False) -> Offers:
+def offers_from(files: list[str], *, trusts_all: bool = False, scale: float | None = None) -> Offers:
     """Read workflow files and offer their services; one that cannot be called here is an error."""
     from solvent.cli.workflows import folder_of, load_sound
-    from solvent.running.agents.offers import offers_of
+    from solvent.runs.agents.offers import offers_of
 
     if not files and not trusts_all:
         hint = "--services WORKFLOW names files whose services it offers"
@@ -147,7 +153,7 @@ def offers_from(files: list[str], *, trusts_all: bool = False) -> Offers:
     loaded = []
     for file in files:
         folders.setdefault(folder_of(file).resolve(), file)
-        loaded.append(load_sound(file))
+        loaded.append(load_sound(file, scale=scale))
     if len(folders) > 1:
         said = f"{' and '.join([*folders.values()][:2])} are in different folders; their programs are looked for in one"
         raise AgentProblem("A103", said, hint="start an agent for each folder")
@@ -169,12 +175,12 @@ def refuse_uncallable(loaded: Iterable[Loaded], folder: Path) -> None:
         raise SystemExit(2)
 
 
-def _space(options: Namespace) -> str:
+def _store(options: Namespace) -> str:
     # Programs that services start need not know how one is let in.
-    url = options.space or os.environ.get(VARIABLE, "")
+    url = options.store or os.environ.get(VARIABLE, "")
     os.environ.pop(VARIABLE, None)
     if url in ("", NOWHERE):
-        raise SpaceError("E401", "it is not said where runs are", hint=f"--space URL, or the variable {VARIABLE}")
+        raise StoreError("E401", "it is not said where runs are", hint=f"--store URL, or the variable {VARIABLE}")
     return url
 
 
@@ -202,4 +208,4 @@ def _own_output() -> IO[str]:
     return out
 
 
-__all__ = ["main", "offers_from", "refuse_uncallable"]
+__all__ = ["main", "offers_from", "parser", "refuse_uncallable"]

@@ -13,11 +13,11 @@ from solvent.cli.render import complain, counted, write, write_json
 from solvent.cli.secrecy import shown
 from solvent.cli.summary import write_report_as_json, write_results, write_summary
 from solvent.cli.watching import Watch
-from solvent.errors import AgentProblem, RecordProblem, SpaceError, WorkflowFailed
-from solvent.running.agents.following import Following
-from solvent.running.agents.lacking import needs_of
-from solvent.running.agents.looking import existing, lasted
-from solvent.running.agents.plans import (
+from solvent.errors import INTERRUPTED, AgentProblem, RecordProblem, StoreError, WorkflowFailed
+from solvent.runs.agents.following import Following
+from solvent.runs.agents.lacking import lacking, needs_of
+from solvent.runs.agents.looking import existing, lasted, who_goes_on
+from solvent.runs.agents.plans import (
     FINISHED,
     SUBMITTED,
     announced,
@@ -28,105 +28,114 @@ from solvent.running.agents.plans import (
     report_of,
     workflow_of,
 )
-from solvent.running.agents.presence import see_agents
-from solvent.running.agents.troubles import Doubts, room_problem
-from solvent.running.report import Report
+from solvent.runs.agents.presence import SURE_PART_OF_TTL, see_agents
+from solvent.runs.agents.troubles import Doubts, room_problem
+from solvent.runs.report import Report
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Sequence
 
     from solvent.cli.live import View
-    from solvent.live.space import Space
-    from solvent.running.agents.launching import Launched
-    from solvent.running.agents.plans import Ending, Plan
-    from solvent.workflow.model import Workflow
+    from solvent.runs.agents.launching import Launched
+    from solvent.runs.agents.plans import Ending, Plan
+    from solvent.runs.agents.presence import AgentSeen
+    from solvent.store import Store
+    from solvent.workflows.model import Workflow
 
-INTERRUPTED = 130
 WAIT_SECONDS = 0.2
 START_SECONDS = 4.0
 STILL_SECONDS = 2.0
+OTHERS_SECONDS = 5.0
+_PASSING = frozenset({"E402", "E409", "E414"})
+"""What is wrong with a store that may be otherwise in a while."""
 _PLAN = "/plan"
 
 
-def find_run_of_agents(space: Space, text: str) -> str | None:
+def find_run_of_agents(store: Store, text: str) -> str | None:
     """Give the run of agents that is meant, by its name or a beginning that no other has; nothing if there is none."""
     name = name_from(text.encode())
-    if name and space.get(f"runs/{name}{_PLAN}") is not None:
+    if name and store.get(f"runs/{name}{_PLAN}") is not None:
         return name
-    if name and space.get(f"runs/{name}") is not None:
+    if name and store.get(f"runs/{name}") is not None:
         # A run of one process, by its whole name.
         return None
-    matches = [run for run in runs_of_agents(space) if text and run.startswith(text)]
+    matches = [run for run in runs_of_agents(store) if text and run.startswith(text)]
     if matches:
-        from solvent.running.records.runs import all_runs
+        from solvent.runs.records.runs import all_runs
 
-        matches += [card.run for card in all_runs(space) if card.run.startswith(text)]
+        matches += [card.run for card in all_runs(store) if card.run.startswith(text)]
     if len(matches) > 1:
         said = f"`{text}` may be several runs: {', '.join(matches[-5:])}"
         raise RecordProblem("R401", said, hint="write more of the name")
     return matches[0] if matches else None
 
 
-def runs_of_agents(space: Space) -> list[str]:
+def runs_of_agents(store: Store) -> list[str]:
     """Give the names of all runs of agents, in the order in which they were submitted."""
     found: dict[str, None] = {}
     after = 0
     while True:
-        records = space.read(SUBMITTED, after)
+        records = store.read(SUBMITTED, after)
         found |= dict.fromkeys(name for one in records if (name := announced(one.data)[0]))
         if not records:
             return list(found)
         after = records[-1].position
 
 
-def latest_of_agents(space: Space) -> tuple[float, str] | None:
+def latest_of_agents(store: Store) -> tuple[float, str] | None:
     """Give when the latest run of agents that is not over was submitted, and its name; nothing if there is none."""
-    found = [(plan.created, run) for run in runs_of_agents(space) if (plan := _open_plan(space, run)) is not None]
+    found = [(plan.created, run) for run in runs_of_agents(store) if (plan := _open_plan(store, run)) is not None]
     return max(found, default=None)
 
 
-def _open_plan(space: Space, run: str) -> Plan | None:
+def _open_plan(store: Store, run: str) -> Plan | None:
     """Give the plan of a run that is not over; of one that does not read, nothing."""
     with suppress(RecordProblem):
-        return plan_of(space, run) if ending_of(space, run) is None else None
+        return plan_of(store, run) if ending_of(store, run) is None else None
     return None
 
 
-def watch_run(space: Space, run: str, options: Namespace, *, launched: Sequence[Launched] = ()) -> int:
+def watch_run(store: Store, run: str, options: Namespace, *, launched: Sequence[Launched] = ()) -> int:
     """Show how a run goes on, to its end, and say how it ended; Ctrl-C ends the watching only."""
-    plan = existing(space, run)
-    workflow = workflow_of(space, plan)
+    plan = existing(store, run)
+    workflow = workflow_of(store, plan)
     view = view_for(workflow, options, run=run)
     following, trouble = (
-        Following(space, run, workflow, plan.created),
-        _Trouble(space, plan, workflow, is_for_agents=not launched),
+        Following(store, run, workflow, plan.created),
+        _Trouble(store, plan, workflow, is_for_agents=not launched),
     )
+    others, absence = _Others(store, run, plan, workflow, launched), _Absence()
     try:
-        with Watch() as watch, view, space.watch([f"runs/{run}/", FINISHED]) as changes:
-            while True:
-                ending = ending_of(space, run)
-                events = list(following.news())
-                for event in events:
-                    view.take(event)
-                if ending is not None:
-                    break
-                trouble.look(view, is_new=bool(events))
-                if watch.should_stop():
-                    return _interrupted()
-                _see_whether_launched_live(launched)
-                changes.wait(WAIT_SECONDS)
+        with Watch() as watch, view, store.watch([f"runs/{run}/", FINISHED]) as changes:
+            while not watch.should_stop():
+                try:
+                    ending, is_new = ending_of(store, run), False
+                    for event in following.news():
+                        view.take(event)
+                        is_new = True
+                    absence.ended(view)
+                    if ending is not None:
+                        break
+                    trouble.look(view, is_new=is_new)
+                    others.look(view)
+                    changes.wait(WAIT_SECONDS)
+                except StoreError as error:
+                    absence.began(error, view)
+                    time.sleep(WAIT_SECONDS)
+            else:
+                return _interrupted()
     except KeyboardInterrupt:
         return _interrupted()
-    return tell_end(space, run, options, workflow=workflow, view=view, following=following)
+    return tell_end(store, run, options, workflow=workflow, view=view, following=following)
 
 
 class _Trouble:
     """Tells who watches a run, once, why nothing happens, and when that is over."""
 
-    def __init__(self, space: Space, plan: Plan, workflow: Workflow, *, is_for_agents: bool) -> None:
+    def __init__(self, store: Store, plan: Plan, workflow: Workflow, *, is_for_agents: bool) -> None:
         """With `is_for_agents`, also if nobody is there: of agents that were started from here that is known."""
-        self._doubts = Doubts(space, needs_of(workflow, places_of(workflow, plan)[0]))
+        self._doubts = Doubts(store, needs_of(workflow, places_of(workflow, plan)[0]))
         self._is_for_agents = is_for_agents
         self._told = self._back = ""
         self._new_at = time.monotonic()
@@ -156,22 +165,71 @@ def _interrupted() -> int:
     return INTERRUPTED
 
 
-def _see_whether_launched_live(launched: Sequence[Launched]) -> None:
-    """Raise `AgentProblem` A105 if all agents that were started from here have ended by themselves."""
-    if launched and all(one.code is not None for one in launched):
-        last = launched[-1]
+class _Absence:
+    """Waits for a store that cannot be reached for a while: agents wait for it, too."""
+
+    def __init__(self) -> None:
+        self._is_now = False
+
+    def began(self, error: StoreError, view: View) -> None:
+        """Tell of it, once; raise an error that does not pass by itself."""
+        if error.code not in _PASSING or error.is_lasting:
+            raise error
+        if not self._is_now:
+            view.tell(f"{shown(error.message)}; the run goes on when the store can be reached")
+        self._is_now = True
+
+    def ended(self, view: View) -> None:
+        """Tell that it is over."""
+        if self._is_now:
+            view.tell("the store can be reached again")
+        self._is_now = False
+
+
+class _Others:
+    """Looks, when all agents that were started from here have ended, whether others go on with the run."""
+
+    def __init__(self, store: Store, run: str, plan: Plan, workflow: Workflow, launched: Sequence[Launched]) -> None:
+        self._store = store
+        self._run = run
+        self._workflow = workflow
+        self._needs = needs_of(workflow, places_of(workflow, plan)[0])
+        self._launched = launched
+        self._is_told = False
+        self._looked_at = -OTHERS_SECONDS
+
+    def look(self, view: View) -> None:
+        """Raise `AgentProblem` A105 if nobody is left who has a part of the run, or could have one."""
+        if not self._launched or any(one.code is None for one in self._launched):
+            return
+        if time.monotonic() - self._looked_at < OTHERS_SECONDS:
+            return
+        agents = see_agents(self._store, part=SURE_PART_OF_TTL)
+        found = who_goes_on(self._store, self._run, self._workflow, agents)
+        self._looked_at = time.monotonic()
+        if not found and ending_of(self._store, self._run) is None:
+            raise self._problem(agents)
+        if found and not self._is_told:
+            view.tell(f"all agents that were started here have ended; {shown(found[0])} goes on with the run")
+            self._is_told = True
+
+    def _problem(self, agents: Sequence[AgentSeen]) -> AgentProblem:
+        last = self._launched[-1]
         said = f"all agents that were started have ended, the last one with code {last.code}"
+        if any(one.is_alive for one in agents):
+            why = "; ".join(lacking(self._needs, agents).lines()) or "nothing more can happen with them"
+            said += f"; others are alive, and none of them goes on with the run: {shown(why)}"
         problem = AgentProblem(
             "A105", said, hint=f"they wrote to {last.log.parent}; `solvent status` shows who is left"
         )
         problem.exit_code = 1
         for line in last.tail().splitlines()[-5:]:
             write(f"  │ {shown(line)}", to=sys.stderr)
-        raise problem
+        return problem
 
 
 def tell_end(
-    space: Space,
+    store: Store,
     run: str,
     options: Namespace,
     *,
@@ -180,31 +238,39 @@ def tell_end(
     following: Following | None = None,
 ) -> int:
     """Print the results of a run that has ended, as a run in this process does, and give its exit code."""
-    plan, ending = existing(space, run), ending_of(space, run)
+    plan, ending = existing(store, run), ending_of(store, run)
     assert ending is not None
-    workflow = workflow or workflow_of(space, plan)
-    report = report_of_run(space, run, plan, ending, workflow)
-    following = following or Following(space, run, workflow, plan.created)
+    workflow = workflow or workflow_of(store, plan)
+    report = report_of_run(store, run, plan, ending, workflow)
+    following = following or Following(store, run, workflow, plan.created)
     for _ in following.news():
         pass
     report.called_again = following.called_again
     if view is not None:
         view.end(report)
-    if options.format == "json":
-        write_report_as_json(workflow, report, run=run)
-    else:
-        write_results(report)
-        if options.log_format != "json":
-            write_summary(workflow, report)
+    try:
+        if options.wfformat is not None:
+            from solvent.cli.agent_records import happened_in
+            from solvent.cli.exporting import write_recorded_trace
+
+            write_recorded_trace(workflow, report, plan.created, happened_in(store, run, workflow), options.wfformat)
+    finally:
+        # A run that has ended is shown, also where its trace cannot be written.
+        if options.format == "json":
+            write_report_as_json(workflow, report, run=run)
+        else:
+            write_results(report)
+            if options.log_format != "json":
+                write_summary(workflow, report)
     sys.stdout.flush()
     return 0 if ending.state == "done" else 1
 
 
-def report_of_run(space: Space, run: str, plan: Plan, ending: Ending, workflow: Workflow) -> Report:
+def report_of_run(store: Store, run: str, plan: Plan, ending: Ending, workflow: Workflow) -> Report:
     """Give the report of a run that has ended; of one that was ended early, as far as its journals tell."""
-    report = report_of(space, run, workflow, plan.places)
+    report = report_of(store, run, workflow, plan.places)
     if report is None:
-        report = _report_of_journals(space, run, plan, workflow)
+        report = _report_of_journals(store, run, plan, workflow)
         if ending.state == "failed":
             report.error = WorkflowFailed(
                 "A106", f"no agent could go on with `{run}`: {ending.text or 'nobody knows why'}"
@@ -214,9 +280,9 @@ def report_of_run(space: Space, run: str, plan: Plan, ending: Ending, workflow: 
     return report
 
 
-def _report_of_journals(space: Space, run: str, plan: Plan, workflow: Workflow) -> Report:
+def _report_of_journals(store: Store, run: str, plan: Plan, workflow: Workflow) -> Report:
     report = Report(workflow.name, states=dict.fromkeys((task.name for task in workflow.tasks), "waiting"))
-    following = Following(space, run, workflow, plan.created)
+    following = Following(store, run, workflow, plan.created)
     for event in following.news():
         if event.kind == "started":
             report.calls[event.task] = report.calls.get(event.task, 0) + 1
@@ -225,17 +291,17 @@ def _report_of_journals(space: Space, run: str, plan: Plan, workflow: Workflow) 
     return report
 
 
-def refuse_without_agents(space: Space, run: str) -> None:
+def refuse_without_agents(store: Store, run: str) -> None:
     """Raise `AgentProblem` A104 if nobody is there who could go on with a run that is not over."""
     until = time.monotonic() + START_SECONDS
     # In this order: agents may have ended it meanwhile, and themselves with it.
-    while not any(one.is_alive for one in see_agents(space)) and ending_of(space, run) is None:
+    while not any(one.is_alive for one in see_agents(store)) and ending_of(store, run) is None:
         # Those that were started just now need a moment.
         if time.monotonic() >= until:
-            if problem := room_problem(space):
-                raise SpaceError("E403", problem, hint="make room: agents that are there go on by themselves")
-            hint = "start some: `solvent agent --space URL --services WORKFLOW`, or here: --agents N --file WORKFLOW"
-            raise AgentProblem("A104", f"nobody goes on with `{run}`: no agent is alive at this space", hint=hint)
+            if problem := room_problem(store):
+                raise StoreError("E403", problem, hint="make room: agents that are there go on by themselves")
+            hint = "start some: `solvent agent --store URL --services WORKFLOW`, or here: --agents N --file WORKFLOW"
+            raise AgentProblem("A104", f"nobody goes on with `{run}`: no agent is alive at this store", hint=hint)
         time.sleep(WAIT_SECONDS)
 
 
@@ -266,6 +332,7 @@ def run_as_json(seen: Any) -> dict[str, Any]:
         "missing_services": list(seen.lacking.missing),
         "services_apart": [list(one) for one in seen.lacking.apart],
         "refusals": [{"agent": one.agent, "place": one.place, "why": one.why} for one in seen.refusals],
+        "damaged": [{"key": one.key, "why": one.why, "hint": one.hint} for one in seen.damaged],
         "trouble": seen.trouble,
     }  # fmt: skip
     if seen.ending is not None:
@@ -308,6 +375,8 @@ def write_run(seen: Any) -> None:
         for one in seen.refusals:
             what = "it" if one.place is None else f"place {one.place}"
             write((f"{shown(one.agent)} cannot run {what}: {shown(one.why)}", "bold yellow"))
+        for one in seen.damaged:
+            write((shown(f"{one.why}; {one.hint}"), "bold yellow"))
         if seen.trouble:
             write((f"{shown(seen.trouble)}; agents go on when there is room", "bold yellow"))
 

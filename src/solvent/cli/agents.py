@@ -1,4 +1,4 @@
-"""`solvent agents up|down|list`: agents on several machines, started over SSH, and ended by a word in the space."""
+"""`solvent agents up|down|list`: agents on several machines, started over SSH, and ended by a word in the store."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from solvent.cli.loading import add_format, parser_for, seconds
 from solvent.cli.recording import NOWHERE, absolute
 from solvent.cli.render import complain, counted, write, write_json
 from solvent.cli.secrecy import VARIABLE, shown
-from solvent.errors import AgentProblem, SpaceError
+from solvent.errors import AgentProblem, StoreError
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from solvent.live.space import Space
-    from solvent.running.agents.hosts import Answer
-    from solvent.running.agents.presence import AgentSeen
+    from solvent.runs.agents.hosts import Answer
+    from solvent.runs.agents.presence import AgentSeen
+    from solvent.store import Store
 
 _WAIT_SECONDS = 30.0
 _LOOK_SECONDS = 0.2
@@ -34,40 +34,53 @@ def main(arguments: list[str]) -> int:
     """Do one of the three."""
     what = arguments[0] if arguments else ""
     if what not in _WHAT:
-        parser = parser_for("agents", "Agents on several machines.", example=_EXAMPLE)
-        parser.add_argument(
-            "what", choices=tuple(_WHAT), help="; ".join(f"{one}: {says}" for one, says in _WHAT.items())
-        )
-        parser.parse_args(arguments)
-    parser = parser_for(f"agents {what}", _WHAT[what], example=_EXAMPLE)
-    options = {"up": _up_options, "down": _down_options, "list": _list_options}[what](parser, arguments[1:])
+        parser().parse_args(arguments)
+    options = _word_parser(what).parse_args(arguments[1:])
     return {"up": _up, "down": _down, "list": _list}[what](options)
+
+
+def parser() -> ArgumentParser:
+    """Return the parser of the command's first word."""
+    parser = parser_for("agents", "Agents on several machines.", example=_EXAMPLE)
+    says = "; ".join(f"{one}: {says}" for one, says in _WHAT.items())
+    parser.add_argument("what", choices=tuple(_WHAT), help=says)
+    return parser
+
+
+def variants() -> dict[str, ArgumentParser]:
+    """Return the parsers of what follows the command's words."""
+    return {what: _word_parser(what) for what in _WHAT}
+
+
+def _word_parser(what: str) -> ArgumentParser:
+    parser = parser_for(f"agents {what}", _WHAT[what], example=_EXAMPLE)
+    {"up": _add_up, "down": _add_down, "list": _add_list}[what](parser)
+    return parser
 
 
 # --- up
 
 
-def _up_options(parser: ArgumentParser, arguments: list[str]) -> Namespace:
+def _add_up(parser: ArgumentParser) -> None:
     parser.add_argument("file", metavar="HOSTS.yaml", help="addresses, and how agents are started there")
-    _add_space(parser)
+    _add_store(parser)
     says = "how long to wait until they are there, in seconds (default: %(default)g)"
     parser.add_argument("--wait", type=seconds, default=_WAIT_SECONDS, metavar="S", help=says)
-    return parser.parse_args(arguments)
 
 
 def _up(options: Namespace) -> int:
-    from solvent.live.space import open_space
-    from solvent.running.agents.hosts import read_hosts, start_on_all
-    from solvent.running.agents.presence import see_agents
+    from solvent.runs.agents.hosts import read_hosts, start_on_all
+    from solvent.runs.agents.presence import see_agents
+    from solvent.store import open_store
 
     hosts = read_hosts(options.file)
-    url = _url(options, hosts.space)
-    with open_space(url) as space:
-        before = {one.name for one in see_agents(space, patience=0.0)}
+    url = _url(options, hosts.store)
+    with open_store(url) as store:
+        before = {one.name for one in see_agents(store, patience=0.0)}
         answers = start_on_all(hosts, url)
         until, missing = time.monotonic() + options.wait, dict[str, int]()
         while True:
-            fresh = [one for one in see_agents(space, patience=0.0) if one.name not in before]
+            fresh = [one for one in see_agents(store, patience=0.0) if one.name not in before]
             missing = {
                 one.host.label: one.host.count - sum(agent.name.startswith(f"{one.host.label}-") for agent in fresh)
                 for one in answers
@@ -80,7 +93,7 @@ def _up(options: Namespace) -> int:
 
 
 def _tell_up(answers: list[Answer], fresh: list[AgentSeen], missing: dict[str, int], *, is_json: bool) -> int:
-    from solvent.running.agents.hosts import last_words
+    from solvent.runs.agents.hosts import last_words
 
     is_well = True
     found = []
@@ -105,29 +118,27 @@ def _tell_up(answers: list[Answer], fresh: list[AgentSeen], missing: dict[str, i
 # --- down
 
 
-def _down_options(parser: ArgumentParser, arguments: list[str]) -> Namespace:
+def _add_down(parser: ArgumentParser) -> None:
     parser.add_argument("file", nargs="?", metavar="HOSTS.yaml", help="whose agents, started by `up`, are to end")
     parser.add_argument("--agent", action="append", default=[], metavar="NAME", help="an agent by its name")
-    parser.add_argument("--all", action="store_true", help="all agents of the space, however they were started")
-    _add_space(parser)
+    parser.add_argument("--all", action="store_true", help="all agents of the store, however they were started")
+    _add_store(parser)
     says = "how long to wait until they have ended, in seconds (default: %(default)g)"
     parser.add_argument("--wait", type=seconds, default=_WAIT_SECONDS, metavar="S", help=says)
-    options = parser.parse_args(arguments)
-    if not (options.file or options.agent or options.all):
-        parser.error("say which agents: HOSTS.yaml, --agent NAME or --all")
-    return options
 
 
 def _down(options: Namespace) -> int:
-    from solvent.live.space import open_space
-    from solvent.running.agents.hosts import read_hosts
-    from solvent.running.agents.presence import SURE_PART_OF_TTL, see_agents
-    from solvent.running.agents.stopping import ask_to_stop
+    if not (options.file or options.agent or options.all):
+        _word_parser("down").error("say which agents: HOSTS.yaml, --agent NAME or --all")
+    from solvent.runs.agents.hosts import read_hosts
+    from solvent.runs.agents.presence import SURE_PART_OF_TTL, see_agents
+    from solvent.runs.agents.stopping import ask_to_stop
+    from solvent.store import open_store
 
     hosts = read_hosts(options.file) if options.file else None
     labels = tuple(f"{host.label}-" for host in hosts.hosts) if hosts is not None else ()
-    with open_space(_url(options, "" if hosts is None else hosts.space), is_made=False) as space:
-        there = see_agents(space, part=SURE_PART_OF_TTL)
+    with open_store(_url(options, "" if hosts is None else hosts.store), is_made=False) as store:
+        there = see_agents(store, part=SURE_PART_OF_TTL)
         unknown = set(options.agent) - {one.name for one in there}
         if unknown:
             said = f"there is no agent `{shown(min(unknown))}`"
@@ -136,11 +147,11 @@ def _down(options: Namespace) -> int:
             one for one in there if options.all or one.name in options.agent or (labels and one.name.startswith(labels))
         ]
         for one in wanted:
-            ask_to_stop(space, one.name)
-        left = _wait_for_end(space, {one.name for one in wanted if one.is_alive}, options.wait)
+            ask_to_stop(store, one.name)
+        left = _wait_for_end(store, {one.name for one in wanted if one.is_alive}, options.wait)
         silent = [one for one in wanted if not one.is_alive]
         for one in silent:
-            _forget(space, one.name)
+            _forget(store, one.name)
     if options.format == "json":
         ended = sorted({one.name for one in wanted if one.is_alive} - left)
         write_json({"ended": ended, "silent": [one.name for one in silent], "left": sorted(left)})
@@ -153,41 +164,40 @@ def _down(options: Namespace) -> int:
     return 1 if left else 0
 
 
-def _wait_for_end(space: Space, names: set[str], wait: float) -> set[str]:
-    from solvent.live.space.leases import AGENTS
+def _wait_for_end(store: Store, names: set[str], wait: float) -> set[str]:
+    from solvent.store.leases import AGENTS
 
     until = time.monotonic() + wait
     while True:
-        left = names & {key.removeprefix(AGENTS) for key in space.keys(AGENTS)}
+        left = names & {key.removeprefix(AGENTS) for key in store.keys(AGENTS)}
         if not left or time.monotonic() >= until:
             return left
         time.sleep(_LOOK_SECONDS)
 
 
-def _forget(space: Space, name: str) -> None:
+def _forget(store: Store, name: str) -> None:
     """Take away the pulse of a silent agent: should it be alive, it writes it again, and reads that it is to end."""
-    from solvent.live.space.leases import AGENTS
+    from solvent.store.leases import AGENTS
 
-    space.delete(AGENTS + name)
+    store.delete(AGENTS + name)
 
 
 # --- list
 
 
-def _list_options(parser: ArgumentParser, arguments: list[str]) -> Namespace:
+def _add_list(parser: ArgumentParser) -> None:
     parser.add_argument("file", nargs="?", metavar="HOSTS.yaml", help="the file that says where runs are")
-    _add_space(parser)
-    return parser.parse_args(arguments)
+    _add_store(parser)
 
 
 def _list(options: Namespace) -> int:
-    from solvent.live.space import open_space
-    from solvent.running.agents.hosts import read_hosts
-    from solvent.running.agents.presence import see_agents
+    from solvent.runs.agents.hosts import read_hosts
+    from solvent.runs.agents.presence import see_agents
+    from solvent.store import open_store
 
-    where = read_hosts(options.file).space if options.file else ""
-    with open_space(_url(options, where), is_made=False) as space:
-        found = see_agents(space)
+    where = read_hosts(options.file).store if options.file else ""
+    with open_store(_url(options, where), is_made=False) as store:
+        found = see_agents(store)
     if options.format == "json":
         write_json({"agents": [agent_as_json(one) for one in found]})
     else:
@@ -195,14 +205,14 @@ def _list(options: Namespace) -> int:
     return 0
 
 
-def _add_space(parser: ArgumentParser) -> None:
-    parser.add_argument("--space", metavar="URL", help=f"where runs are (default: {VARIABLE}, or what HOSTS.yaml says)")
+def _add_store(parser: ArgumentParser) -> None:
+    parser.add_argument("--store", metavar="URL", help=f"where runs are (default: {VARIABLE}, or what HOSTS.yaml says)")
     add_format(parser)
 
 
 def _url(options: Namespace, otherwise: str) -> str:
-    url = options.space or otherwise or os.environ.get(VARIABLE, "")
+    url = options.store or otherwise or os.environ.get(VARIABLE, "")
     if url in ("", NOWHERE):
-        hint = f"--space URL, the variable {VARIABLE}, or `space:` in the file of hosts"
-        raise SpaceError("E401", "it is not said where runs are", hint=hint)
+        hint = f"--store URL, the variable {VARIABLE}, or `store:` in the file of hosts"
+        raise StoreError("E401", "it is not said where runs are", hint=hint)
     return absolute(url)

@@ -11,8 +11,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from solvent.running.report import Event
-    from solvent.workflow.model import Workflow
+    from solvent.runs.report import Event
+    from solvent.workflows.model import Workflow
 
 STATES = ("done", "running", "waiting", "failed", "cancelled", "replaced", "unused")
 MARKS = {

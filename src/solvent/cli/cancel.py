@@ -2,40 +2,51 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import TYPE_CHECKING
 
-from solvent.cli.agent_records import cancel_run
+from solvent.cli.agent_records import cancel_run, list_runs
 from solvent.cli.loading import add_format, parser_for, seconds
-from solvent.cli.program_records import cancel_program
-from solvent.cli.recording import add_run, add_space, card_as_json, open_records
+from solvent.cli.program_records import cancel_program, list_programs
+from solvent.cli.recording import add_run, add_store, card_as_json, open_records, said_store
 from solvent.cli.render import write, write_json
-from solvent.running.records.runs import cancel, find
+from solvent.errors import Misuse, RecordProblem
+from solvent.runs.records.runs import all_runs, cancel, find
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from argparse import ArgumentParser, Namespace
+
+    from solvent.store import Store
 
 LOOK_SECONDS = 0.05
 PATIENCE = 10.0
+_OPEN = frozenset({"given to agents", "not over"})
+"""States in which lists show runs that have not ended: of agents, and of programs."""
 
 
 def main(arguments: list[str]) -> int:
     """Cancel a run, and wait until it has heard."""
-    options = _options(arguments)
-    with open_records(options) as space:
-        code = cancel_run(space, options)
+    options = parser().parse_args(arguments)
+    with open_records(options) as store:
+        if not options.run:
+            options.run = _latest_open(store)
+            if not options.yes and not _is_meant(options):
+                write("no run was cancelled")
+                return 1
+        code = cancel_run(store, options)
         if code is None:
-            code = cancel_program(space, options)
+            code = cancel_program(store, options)
         if code is not None:
             return code
-        card = find(space, options.run)
+        card = find(store, options.run)
         had_ended = card.has_ended
-        is_done = had_ended or cancel(space, card)
+        is_done = had_ended or cancel(store, card)
         until = time.monotonic() + options.wait
         while not is_done and time.monotonic() < until:
             time.sleep(LOOK_SECONDS)
-            is_done = find(space, card.run).has_ended
-        card = find(space, card.run)
+            is_done = find(store, card.run).has_ended
+        card = find(store, card.run)
     if options.format == "json":
         write_json(card_as_json(card))
     elif had_ended:
@@ -47,12 +58,35 @@ def main(arguments: list[str]) -> int:
     return 0 if is_done else 3
 
 
-def _options(arguments: list[str]) -> Namespace:
+def parser() -> ArgumentParser:
+    """Return the parser of the command's arguments."""
     says = "End a run: what it calls is ended, and nobody goes on with it; the nodes of a program are halted."
-    parser = parser_for("cancel", says, example="solvent cancel pipeline-7k3q")
-    add_run(parser)
+    parser = parser_for("cancel", says, example="solvent cancel\n  solvent cancel pipeline-7k3q")
+    add_run(parser, default="the latest that has not ended; asks first")
+    says = "do not ask before the latest run is cancelled; needed where no terminal can answer"
+    parser.add_argument("-y", "--yes", action="store_true", help=says)
     says = "how long to wait until the run has ended, in seconds (default: %(default)s)"
     parser.add_argument("--wait", type=seconds, default=PATIENCE, metavar="S", help=says)
-    add_space(parser)
+    add_store(parser)
     add_format(parser)
-    return parser.parse_args(arguments)
+    return parser
+
+
+def _latest_open(store: Store) -> str:
+    """Return the name of the run that began last and has not ended: by one process, by agents, or over nodes."""
+    began = [(card.created, card.run) for card in all_runs(store) if not card.has_ended]
+    listed = [*list_runs(store, {}), *list_programs(store, {})]
+    began += [(one["created"], one["run"]) for one in listed if one["state"] in _OPEN]
+    if not began:
+        raise RecordProblem("R401", f"no run in {store.url} is left to cancel", hint="`solvent status` lists all runs")
+    return max(began)[1]
+
+
+def _is_meant(options: Namespace) -> bool:
+    """Ask whether the run is to be cancelled."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        how = f"`solvent cancel {options.run}{said_store(options)}`"
+        said = f"the latest run is {options.run}, and no terminal can confirm that it is to be cancelled"
+        raise Misuse("H324", said, hint=f"name it, {how}, or add --yes")
+    print(f"Cancel the run {options.run}? [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")

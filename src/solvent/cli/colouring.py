@@ -11,7 +11,7 @@ from pygments import token
 from rich.style import Style
 from rich.syntax import ANSISyntaxTheme, Syntax
 
-from solvent.hocl.highlighting import HoclLexer
+from solvent.lang.pygments_lexer import HoclLexer
 
 if TYPE_CHECKING:
     from rich.text import Text

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from argparse import SUPPRESS
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from solvent.cli.main import COMMANDS
-from solvent.cli.parsers import parser_of, variants
 
 if TYPE_CHECKING:
     from argparse import Action, ArgumentParser
@@ -35,18 +35,23 @@ class Follows:
     """Words and kinds that are no options."""
 
 
+def parsers_of(module: str) -> tuple[ArgumentParser, dict[str, ArgumentParser]]:
+    """Return the parser of a command's module, and by words those that read what follows these."""
+    command = import_module(module)
+    return command.parser(), command.variants() if hasattr(command, "variants") else {}
+
+
 def what_follows() -> dict[str, Follows]:
     """Give what may follow each command; where its first word changes that, also by `command word`."""
     found: dict[str, Follows] = {}
-    more = variants()
     for command in COMMANDS:
-        others = more.get(command, [])
-        ways = [words for words in others if words[1].startswith("-")]
-        found[command] = _follows(command, [parser_of(command), *(parser_of(*words) for words in ways)])
-        for words in others:
-            if words not in ways:
-                found[command].words.append(words[1])
-                found[" ".join(words)] = _follows(command, [parser_of(*words)])
+        parser, variants = parsers_of(f"solvent.cli.{command.replace('-', '_')}")
+        ways = [one for words, one in variants.items() if words.startswith("-")]
+        found[command] = _follows(command, [parser, *ways])
+        for word, behind in variants.items():
+            if not word.startswith("-"):
+                found[command].words.append(word)
+                found[f"{command} {word}"] = _follows(command, [behind])
     for one in found.values():
         one.words = list(dict.fromkeys(one.words))
     return found
@@ -79,4 +84,4 @@ def _value(action: Action) -> str | None:
     return _KINDS.get(str(action.metavar), ANY)
 
 
-__all__ = ["ANY", "FILE", "FOLDER", "RUN", "Follows", "what_follows"]
+__all__ = ["ANY", "FILE", "FOLDER", "RUN", "Follows", "parsers_of", "what_follows"]

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 from solvent.cli.loading import parser_for
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
 
 _SHELLS = ("bash", "zsh", "fish")
 _RUNS = "--runs"
@@ -19,10 +23,7 @@ def main(arguments: list[str]) -> int:
     """Print the script, or, for the script, the names of runs."""
     if arguments[:1] == [_RUNS]:
         return _print_runs(arguments[1:])
-    says = "Print a script by which the shell completes commands, options, values, files and names of runs."
-    parser = parser_for("completion", says, example=_EXAMPLE)
-    parser.add_argument("shell", choices=_SHELLS, help="the shell that reads it")
-    shell = parser.parse_args(arguments).shell
+    shell = parser().parse_args(arguments).shell
     from solvent.cli.completing import what_follows
     from solvent.cli.completion_scripts import SCRIPTS
 
@@ -30,13 +31,21 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
+def parser() -> ArgumentParser:
+    """Return the parser of the command's arguments."""
+    says = "Print a script by which the shell completes commands, options, values, files and names of runs."
+    parser = parser_for("completion", says, example=_EXAMPLE)
+    parser.add_argument("shell", choices=_SHELLS, help="the shell that reads it")
+    return parser
+
+
 def _print_runs(arguments: list[str]) -> int:
     """Print the names of runs; whatever is wrong is told by the command that is typed, and not while typing."""
-    from solvent.cli.recording import add_space, place_of
+    from solvent.cli.recording import add_store, place_of
     from solvent.errors import SolventError
 
     parser = parser_for(f"completion {_RUNS}", "Print the names of runs.")
-    add_space(parser)
+    add_store(parser)
     try:
         place = place_of(parser.parse_args(arguments))
         names = _names(place)
@@ -47,12 +56,12 @@ def _print_runs(arguments: list[str]) -> int:
 
 
 def _names(place: str) -> list[str]:
-    from solvent.live.space import open_space
+    from solvent.store import open_store
 
-    with open_space(place, patience=_PATIENCE_S, is_made=False) as space:
+    with open_store(place, patience=_PATIENCE_S, is_made=False) as store:
         # Runs of one process have a key of their own, those of agents a plan.
-        found = {key.split("/")[1] for key in space.keys("runs/") if key.count("/") == 1 or key.endswith("/plan")}
+        found = {key.split("/")[1] for key in store.keys("runs/") if key.count("/") == 1 or key.endswith("/plan")}
     return sorted(found)
 
 
-__all__ = ["main"]
+__all__ = ["main", "parser"]

@@ -28,9 +28,9 @@ _solvent_words() {{ _solvent_add < <(compgen -W "$1" -- "$cur"); }}
 _solvent_files() {{ compopt -o filenames 2>/dev/null; _solvent_add < <(compgen -f -- "$cur"); }}
 _solvent_folders() {{ compopt -o filenames 2>/dev/null; _solvent_add < <(compgen -d -- "$cur"); }}
 _solvent_runs() {{
-    local space=()
-    if [[ $COMP_LINE =~ --space[=\\ ]+([^\\ ]+) ]]; then space=(--space "${{BASH_REMATCH[1]}}"); fi
-    _solvent_words "$("${{COMP_WORDS[0]}}" completion --runs "${{space[@]}}" 2>/dev/null)"
+    local store=()
+    if [[ $COMP_LINE =~ --store[=\\ ]+([^\\ ]+) ]]; then store=(--store "${{BASH_REMATCH[1]}}"); fi
+    _solvent_words "$("${{COMP_WORDS[0]}}" completion --runs "${{store[@]}}" 2>/dev/null)"
 }}
 _solvent() {{
     local cur="${{COMP_WORDS[COMP_CWORD]}}" prev="${{COMP_WORDS[COMP_CWORD-1]}}" key="${{COMP_WORDS[1]}}"
@@ -69,10 +69,10 @@ _solvent_words() {{ compadd -- ${{=1}} }}
 _solvent_files() {{ _files }}
 _solvent_folders() {{ _files -/ }}
 _solvent_runs() {{
-    local -a space
-    local at=${{words[(I)--space]}}
-    if (( at )); then space=(--space "${{(Q)words[at+1]}}"); fi
-    compadd -- ${{(f)"$(${{(Q)words[1]}} completion --runs $space 2>/dev/null)"}}
+    local -a store
+    local at=${{words[(I)--store]}}
+    if (( at )); then store=(--store "${{(Q)words[at+1]}}"); fi
+    compadd -- ${{(f)"$(${{(Q)words[1]}} completion --runs $store 2>/dev/null)"}}
 }}
 _solvent() {{
     local cur="${{words[CURRENT]}}" prev="${{words[CURRENT-1]}}" key="${{words[2]}}"
@@ -112,12 +112,12 @@ _FISH = """\
 
 function __solvent_runs
     set -l words (commandline -opc)
-    set -l space
-    if set -l at (contains -i -- --space $words)
+    set -l store
+    if set -l at (contains -i -- --store $words)
         and test (count $words) -gt $at
-        set space --space $words[(math $at + 1)]
+        set store --store $words[(math $at + 1)]
     end
-    $words[1] completion --runs $space 2>/dev/null
+    $words[1] completion --runs $store 2>/dev/null
 end
 function __solvent_key
     set -l words (commandline -opc)

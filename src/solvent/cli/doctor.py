@@ -6,29 +6,29 @@ import os
 from typing import TYPE_CHECKING
 
 from solvent.cli.loading import add_format, parser_for
-from solvent.cli.recording import add_space
+from solvent.cli.recording import add_store
 from solvent.cli.render import write, write_json
 from solvent.cli.secrecy import VARIABLE
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from argparse import ArgumentParser
 
     from solvent.cli.examining import Finding
 
 _MARKS = {"there": ("✓", "bold green"), "missing": ("-", "dim"), "broken": ("✗", "bold red")}
 _SAYS = (
-    "Say what is installed, which extras are there, whether the space can be read and written, and which limits hold.\n"
-    "Exit code 1 if something that is needed, or the space that was named, does not serve; extras may be missing."
+    "Say what is installed, which extras are there, whether the store can be read and written, and which limits hold.\n"
+    "Exit code 1 if something that is needed, or the store that was named, does not serve; extras may be missing."
 )
 
 
 def main(arguments: list[str]) -> int:
     """Look at everything, tell it, and say by the exit code whether all is well."""
-    options = _options(arguments)
-    from solvent.cli.examining import look_at_limits, look_at_packages, look_at_programs, look_at_space
+    options = parser().parse_args(arguments)
+    from solvent.cli.examining import look_at_limits, look_at_packages, look_at_programs, look_at_store
 
-    space = look_at_space(options.space or os.environ.pop(VARIABLE, ""))
-    found = [*look_at_packages(), space, *look_at_programs(), *look_at_limits()]
+    store = look_at_store(options.store or os.environ.pop(VARIABLE, ""))
+    found = [*look_at_packages(), store, *look_at_programs(), *look_at_limits()]
     broken = [one for one in found if one.state == "broken"]
     if options.format == "json":
         write_json({"well": not broken, **_here(), "findings": [one._asdict() for one in found]})
@@ -38,11 +38,12 @@ def main(arguments: list[str]) -> int:
     return 1 if broken else 0
 
 
-def _options(arguments: list[str]) -> Namespace:
-    parser = parser_for("doctor", _SAYS, example="solvent doctor\n  solvent doctor --space nats://127.0.0.1:4222")
-    add_space(parser)
+def parser() -> ArgumentParser:
+    """Return the parser of the command's arguments."""
+    parser = parser_for("doctor", _SAYS, example="solvent doctor\n  solvent doctor --store nats://127.0.0.1:4222")
+    add_store(parser)
     add_format(parser)
-    return parser.parse_args(arguments)
+    return parser
 
 
 def _here() -> dict[str, str]:
@@ -71,4 +72,4 @@ def _tell(found: list[Finding]) -> None:
     write("")
 
 
-__all__ = ["main"]
+__all__ = ["main", "parser"]

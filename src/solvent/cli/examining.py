@@ -1,4 +1,4 @@
-"""What `solvent doctor` looks at: packages, programs, the space, limits; each look gives what was found.
+"""What `solvent doctor` looks at: packages, programs, the store, limits; each look gives what was found.
 
 What is missing is no fault, as long as nobody has asked for it: a finding is broken only where something that is
 needed, or was named, does not serve.
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from solvent.cli.recording import FILE, FOLDER, NOWHERE, absolute
 from solvent.cli.secrecy import VARIABLE, shown
-from solvent.errors import NoSpace, SolventError
+from solvent.errors import NoStore, SolventError, install_hint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,19 +23,14 @@ if TYPE_CHECKING:
 State: TypeAlias = Literal["there", "missing", "broken"]
 
 EXTRAS = {
-    "nats": "spaces on servers, for agents of several machines",
+    "nats": "stores on servers, for agents of several machines",
     "web": "`solvent web`: runs in a browser",
-    "figures": "pictures as PNG, and plots of `solvent reproduce`",
+    "http": "services that are HTTP calls",
+    "figures": "pictures as PNG, and plots of `solvent lab reproduce`",
     "arrays": "NumPy arrays that are handed over without a copy",
-    "simgrid": "a second simulator for data handover; it is built from source",
     "otel": "spans for OpenTelemetry",
-    "docs": "the site of `make docs`",
-    "bench": "the other engines of `make bench`",
-    "peers": "the other workflow systems of `make bench-workflow`",
-    "fuzz": "the fuzzer of `make fuzz`",
-    "dev": "tests and linters",
 }
-"""What the optional packages are for; those from `docs` on serve who works on Solvent."""
+"""What the extras are for."""
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "firefox", "msedge")
 _KEY = "doctor/writable"
@@ -83,9 +78,9 @@ def look_at_packages() -> Iterator[Finding]:
 def _packages(extra: str, had: Sequence[str], lacking: Sequence[str]) -> Finding:
     what = ", ".join(lacking) + (" are" if len(lacking) > 1 else " is") + " missing or too old" if lacking else ""
     if not extra:
-        hint = "pip install --upgrade solvent" if lacking else ""
+        hint = "pip install --upgrade solvent, or in a clone: pip install ." if lacking else ""
         return Finding("packages", "needed", "broken" if lacking else "there", what or ", ".join(had), hint)
-    hint = f"pip install 'solvent[{extra}]'" if lacking else ""
+    hint = install_hint(extra) if lacking else ""
     return Finding("extras", extra, "missing" if lacking else "there", EXTRAS[extra], hint)
 
 
@@ -102,28 +97,28 @@ def _numbers(version: str) -> list[int]:
     return [int(one) for one in re.findall(r"\d+", version)[:3]]
 
 
-# --- the space
+# --- the store
 
 
-def look_at_space(given: str) -> Finding:
-    """Look whether the space that was named, or the usual one, can be read and written."""
+def look_at_store(given: str) -> Finding:
+    """Look whether the store that was named, or the usual one, can be read and written."""
     if given == NOWHERE:
-        return Finding("space", "space", "missing", f"runs are not recorded: {VARIABLE} says `{NOWHERE}`")
+        return Finding("store", "store", "missing", f"runs are not recorded: {VARIABLE} says `{NOWHERE}`")
     place = absolute(given or f"{FOLDER}/{FILE}")
     try:
         return _opened(place, is_named=bool(given))
-    except NoSpace as error:
-        return Finding("space", "space", "missing", shown(f"{error.message}; the first run makes it"))
+    except NoStore as error:
+        return Finding("store", "store", "missing", shown(f"{error.message}; the first run makes it"))
     except SolventError as error:
         said = shown(f"{place}: error[{error.code}]: {error.message}")
-        return Finding("space", "space", "broken", said, shown(error.hint))
+        return Finding("store", "store", "broken", said, shown(error.hint))
     except (OSError, ValueError) as error:
-        return Finding("space", "space", "broken", shown(f"{place}: {error}"), "see that the address is right")
+        return Finding("store", "store", "broken", shown(f"{place}: {error}"), "see that the address is right")
 
 
 def _opened(place: str, *, is_named: bool) -> Finding:
-    from solvent.live.space import is_on_servers, open_space
-    from solvent.live.space.sqlite_format import FORMAT, check_place, path_from_url
+    from solvent.store import is_on_servers, open_store
+    from solvent.store.sqlite_format import FORMAT, check_place, path_from_url
 
     is_server = is_on_servers(place)
     if not is_server:
@@ -131,18 +126,18 @@ def _opened(place: str, *, is_named: bool) -> Finding:
         if not path.exists():
             if is_named:
                 check_place(path)
-            return Finding("space", "space", "missing", f"{path} is not there yet; the first run makes it")
-    with open_space(place, patience=_PATIENCE_S, is_made=False) as space:
-        space.put(_KEY, b"")
-        space.delete(_KEY)
+            return Finding("store", "store", "missing", f"{path} is not there yet; the first run makes it")
+    with open_store(place, patience=_PATIENCE_S, is_made=False) as store:
+        store.put(_KEY, b"")
+        store.delete(_KEY)
         how = f"a file, format {FORMAT}"
         if is_server:
             # Its module needs the packages of the extra.
-            from solvent.live.space.nats_streams import FORMAT as SERVED
+            from solvent.store.nats_streams import FORMAT as SERVED
 
             how = f"on servers, format {SERVED}"
-        durable = "on disk when acknowledged" if space.is_durable else "not synced to disk"
-        return Finding("space", "space", "there", shown(f"{space.url}: readable and writable, {how}, {durable}"))
+        durable = "on disk when acknowledged" if store.is_durable else "not synced to disk"
+        return Finding("store", "store", "there", shown(f"{store.url}: readable and writable, {how}, {durable}"))
 
 
 # --- programs and limits
@@ -160,7 +155,7 @@ def look_at_programs() -> Iterator[Finding]:
 
 
 def _server() -> Finding:
-    from solvent.live.space.server import server_program
+    from solvent.store.server import server_program
 
     try:
         program = server_program()
@@ -193,4 +188,4 @@ def look_at_limits() -> Iterator[Finding]:
     yield Finding("limits", "shared memory", "there", f"{free:,} bytes free in {_SHARED}", hint)
 
 
-__all__ = ["EXTRAS", "Finding", "look_at_limits", "look_at_packages", "look_at_programs", "look_at_space"]
+__all__ = ["EXTRAS", "Finding", "look_at_limits", "look_at_packages", "look_at_programs", "look_at_store"]

@@ -1,41 +1,44 @@
 """`solvent explore`: every order of reactions, two runs that diverge where there are any, and what does not hold.
 
-A workflow is explored task by task, by `explore_workflow`; the token paper's systems by `explore_token`.
+A workflow is explored task by task, by `explore_workflow`.
 """
 
 from __future__ import annotations
 
-import os.path
 import time
 from typing import TYPE_CHECKING, Any
 
-from solvent.cli.explore_properties import properties_as_json, write_property, write_records, write_violation
+from solvent.cli.explore_properties import (
+    properties_as_json,
+    read_never,
+    read_refines,
+    write_property,
+    write_records,
+    write_violation,
+)
 from solvent.cli.finding import any_file, program_file
 from solvent.cli.loading import add_format, add_program, at_least, load_program, parser_for, seconds
 from solvent.cli.render import complain, counted, shortened, write, write_json
 from solvent.cli.watching import Watch
 from solvent.cli.workflows import add_inputs, add_scale, add_signals, is_workflow, refuse
-from solvent.engine.explore import STATES_MAX, Exploration, describe_state, explore
+from solvent.engine.explore import MAX_STATES, Exploration, describe_state, explore
+from solvent.errors import INTERRUPTED, LimitReached
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from argparse import ArgumentParser, Namespace
     from collections.abc import Callable, Sequence
 
-    from solvent.chemistry.functions import Functions
     from solvent.engine.properties import Never, Refines
+    from solvent.lang.functions import Functions
 
 _FINALS_SHOWN = 10
 _FOR_WORKFLOWS = ("input", "signal", "holds", "scale")
-_FOR_PROGRAMS = ("never", "refines", "by", "steps_max")
+_FOR_PROGRAMS = ("never", "refines", "by", "max_steps")
 
 
 def main(arguments: list[str]) -> int:
     """Explore a program and say whether it is confluent and always ends, or a workflow and say how it ends."""
-    if arguments[:1] == ["token"] and not os.path.isfile(any_file("token")):  # noqa: PTH113 - pathlib is slow to import
-        from solvent.cli.explore_token import main as explore_token
-
-        return explore_token(arguments[1:])
-    options = _options(arguments)
+    options = parser().parse_args(arguments)
     if is_workflow(options.file):
         from solvent.cli.explore_workflow import explore_orders
 
@@ -47,8 +50,8 @@ def main(arguments: list[str]) -> int:
     solution = program.solution()
     found = Exploration()
     with Watch(lambda: len(found.states), noun="states") as watch:
-        stop = stopper(watch, options.seconds_max)
-        explore(solution, states_max=options.states_max, should_stop=stop, properties=properties, into=found)
+        stop = stopper(watch, options.max_seconds)
+        explore(solution, max_states=options.max_states, should_stop=stop, properties=properties, into=found)
     if options.format == "json":
         write_json(_as_json(found, properties))
     else:
@@ -58,40 +61,40 @@ def main(arguments: list[str]) -> int:
         return 1
     if found.is_complete:
         return 0
-    complain_unfinished(len(found.states), watch, options)
-    return 3
+    return complain_unfinished(len(found.states), watch, options)
 
 
 def _properties(options: Namespace, functions: Functions) -> list[Never | Refines]:
     if options.refines is None:
-        refuse(options, ("by", "steps_max"), "says how a program refines another: `--refines FILE`")
+        refuse(options, ("by", "max_steps"), "says how a program refines another: `--refines FILE`")
     if not options.never and options.refines is None:
         return []
-    from solvent.running.properties import never, refines
-
-    found: list[Never | Refines] = [one for text in options.never for one in never(text, functions)]
+    found: list[Never | Refines] = [one for text in options.never for one in read_never(text, functions)]
     if options.refines is not None:
-        found.append(refines(options.refines, options.by, options.steps_max or 1, functions))
+        found.append(read_refines(options.refines, options.by, options.max_steps or 1, functions))
     return found
 
 
-def complain_unfinished(states: int, watch: Watch, options: Namespace) -> None:
-    """Say why not every state was seen."""
+def complain_unfinished(states: int, watch: Watch, options: Namespace) -> int:
+    """Say why not every state was seen, and return the exit code."""
     if watch.is_interrupted:
         complain(f"interrupted after {counted(states, 'state')}")
-    elif states >= options.states_max:
-        complain(f"stopped after {counted(states, 'state')}", hint="raise --states-max")
+        return INTERRUPTED
+    if states >= options.max_states:
+        complain(f"stopped after {counted(states, 'state')}", hint="raise --max-states")
     else:
-        complain(f"stopped after {options.seconds_max:g} seconds", hint="raise --seconds-max")
+        complain(f"stopped after {options.max_seconds:g} seconds", hint="raise --max-seconds")
+    return LimitReached.exit_code
 
 
-def _options(arguments: list[str]) -> Namespace:
+def parser() -> ArgumentParser:
+    """Return the parser of the command's arguments."""
     parser = parser_for(
         "explore",
         "Try every order of reactions: which final states are there, do all runs end, can they diverge?\n"
         "Of a workflow: how can it end, how often does each task run, does what you say hold in every order?\n"
-        "`solvent explore token`: the rewriting systems of the token paper.",
-        example="solvent explore philosophers.hocl --states-max 10000\n"
+        "`solvent lab explore`: the rewriting systems of the token paper.",
+        example="solvent explore philosophers.hocl --max-states 10000\n"
         "  solvent explore philosophers.hocl --never 'EATS : 1, EATS : 2'\n"
         "  solvent explore ring.hocl --refines token.hocl --by mapping.hocl\n"
         '  solvent explore orders.yaml --holds "pay before send" --holds "ends done"',
@@ -99,13 +102,13 @@ def _options(arguments: list[str]) -> Namespace:
     what = "a program (`-`: standard input), or a workflow: .yaml, .json, .hocl, .py[:NAME]"
     add_program(parser, what=what, find=any_file)
     parser.add_argument(
-        "--states-max",
+        "--max-states",
         type=at_least(1),
-        default=STATES_MAX,
+        default=MAX_STATES,
         metavar="N",
-        help=f"stop after so many states (default: {STATES_MAX})",
+        help=f"stop after so many states (default: {MAX_STATES})",
     )
-    parser.add_argument("--seconds-max", type=seconds, metavar="S", help="stop after so many seconds")
+    parser.add_argument("--max-seconds", type=seconds, metavar="S", help="stop after so many seconds")
     add_format(parser)
     group = parser.add_argument_group("for programs")
     says = "what may be in no state: a pattern, perhaps with `if`, or a file of rules that may never react (repeatable)"
@@ -115,22 +118,22 @@ def _options(arguments: list[str]) -> Namespace:
     says = "the rules that turn a state into one of that program (default: states are the same)"
     group.add_argument("--by", type=program_file, metavar="FILE", help=says)
     says = "how many reactions of that program one reaction may be (default: 1)"
-    group.add_argument("--steps-max", type=at_least(1), metavar="N", help=says)
+    group.add_argument("--max-steps", type=at_least(1), metavar="N", help=says)
     group = parser.add_argument_group("for workflows")
     add_inputs(group)
     add_signals(group, is_timed=False)
     says = "what must hold in every order: `A before B`, `A once`, `ends done` ..."
     group.add_argument("--holds", action="append", default=[], metavar="STATEMENT", help=says)
     add_scale(group)
-    return parser.parse_args(arguments)
+    return parser
 
 
-def stopper(watch: Watch, seconds_max: float | None) -> Callable[[], bool]:
+def stopper(watch: Watch, max_seconds: float | None) -> Callable[[], bool]:
     """Give what says whether an exploration is to stop: Ctrl-C, or the time is over."""
     started = time.monotonic()
 
     def should_stop() -> bool:
-        is_late = seconds_max is not None and time.monotonic() - started > seconds_max
+        is_late = max_seconds is not None and time.monotonic() - started > max_seconds
         return watch.should_stop() or is_late
 
     return should_stop

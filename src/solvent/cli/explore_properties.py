@@ -1,4 +1,4 @@
-"""What `solvent explore` says of properties: which hold, what each rule of a refinement does, a run that breaks one."""
+"""The properties of `solvent explore`: how they are read, which hold, and a run that violates one."""
 
 from __future__ import annotations
 
@@ -6,16 +6,43 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.cli.render import shortened, write, write_reaction
 from solvent.engine.explore import Exploration, describe_state
-from solvent.running.fields import reaction_as_json
+from solvent.errors import Misuse
+from solvent.hocl.json_fields import reaction_as_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from solvent.engine.properties import Never, Refines, Run
     from solvent.engine.trace import Record
+    from solvent.lang.functions import Functions
 
 _TEXT_MAX = 1000
 _REASON_MAX = 4000
+
+
+def read_never(text: str, functions: Functions | None = None) -> list[Never]:
+    """Read the states that must never be: the rules of a file, or a pattern such as `A : x, B : y if x > y`."""
+    from solvent.engine.properties import Never
+    from solvent.hocl.program import load, rule
+    from solvent.lang.rule import Rule
+
+    if text.endswith(".hocl"):
+        found = [Never(one) for one in load(text, functions=functions).solution() if isinstance(one, Rule)]
+        if not found:
+            raise Misuse("H322", f"{text} holds no rule", hint="its solution must hold the rules that may never react")
+        return found
+    # The text stands on a line of its own, so that an error shows it as it was given.
+    return [Never(rule(f"inject NEVER with\n{text}\n", name="never", functions=functions), text=text)]
+
+
+def read_refines(coarser: str, mapping: str | None, max_steps: int, functions: Functions | None = None) -> Refines:
+    """Read the property that a program refines the one in a file, through the rules of another file, if given."""
+    from solvent.engine.properties import Refines
+    from solvent.hocl.program import load
+
+    rules = () if mapping is None else load(mapping, functions=functions).solution()
+    solution = load(coarser, functions=functions).solution()
+    return Refines(solution, rules, name=coarser, max_steps=max_steps)
 
 
 def write_property(one: Never | Refines, known: str = "") -> None:
@@ -79,5 +106,6 @@ def write_records(records: Sequence[Record], first: int | None = None) -> None:
 
 
 __all__ = [
-    "in_words", "properties_as_json", "write_counterparts", "write_property", "write_records", "write_violation",
+    "in_words", "properties_as_json", "read_never", "read_refines", "write_counterparts", "write_property",
+    "write_records", "write_violation",
 ]  # fmt: skip

@@ -12,8 +12,8 @@ from solvent.cli.explore import complain_unfinished, stopper
 from solvent.cli.render import complain, counted, shortened, write, write_json
 from solvent.cli.watching import Watch, prints_to_standard_error
 from solvent.cli.workflows import inputs_of, load_workflow, refuse
-from solvent.running.causality import check_statements, violations
-from solvent.running.exploring import Orders, explore_workflow
+from solvent.runs.causality import check_statements, violations
+from solvent.runs.exploring import Orders, explore_workflow
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -34,8 +34,8 @@ def explore_orders(options: Namespace) -> int:
             workflow,
             inputs_of(options),
             signals=options.signal,
-            states_max=options.states_max,
-            should_stop=stopper(watch, options.seconds_max),
+            max_states=options.max_states,
+            should_stop=stopper(watch, options.max_seconds),
             folder=folder,
             into=found,
         )
@@ -44,12 +44,11 @@ def explore_orders(options: Namespace) -> int:
         write_json(_as_json(found, wrong))
     else:
         _write(found, options.holds, wrong)
-    if not found.is_complete:
-        complain_unfinished(len(found.states), watch, options)
+    code = 0 if found.is_complete else complain_unfinished(len(found.states), watch, options)
     if wrong:
         complain(f"{counted(len(wrong), 'statement')} of {len(options.holds)} {_verb(len(wrong))} not hold")
         return 1
-    return 0 if found.is_complete else 3
+    return code
 
 
 def _verb(number: int) -> str:

@@ -8,28 +8,28 @@ from solvent.cli.finding import program_file
 from solvent.cli.loading import parser_for, read_standard_input
 from solvent.cli.render import complain, show_error, write, write_program
 from solvent.errors import SolventError
-from solvent.running.formatting import format_text
-from solvent.running.program import read_text
-from solvent.running.saving import write_whole
+from solvent.hocl.program import read_text
+from solvent.hocl.program_file import format_text, write_whole
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from argparse import ArgumentParser, Namespace
 
 
 def main(arguments: list[str]) -> int:
     """Format programs; 1 if `--check` finds one that is not, 2 if one cannot be read."""
-    options = _options(arguments)
+    options = parser().parse_args(arguments)
     return max([_format(file, options) for file in options.files])
 
 
-def _options(arguments: list[str]) -> Namespace:
+def parser() -> ArgumentParser:
+    """Return the parser of the command's arguments."""
     says = "Put programs into the common layout, and print them. Comments stay."
     parser = parser_for("fmt", says, example="solvent fmt -w *.hocl")
     parser.add_argument("files", metavar="FILE", nargs="+", type=program_file, help="programs (`-`: standard input)")
     parser.add_argument("-w", "--write", action="store_true", help="change the files instead of printing")
     parser.add_argument("--check", action="store_true", help="only say which files are not in the layout (exit code 1)")
     parser.add_argument("--diff", action="store_true", help="print the differences instead")
-    return parser.parse_args(arguments)
+    return parser
 
 
 def _format(file: str, options: Namespace) -> int:

@@ -11,14 +11,14 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
 from solvent.cli.board import MARKS, STYLES, Board
-from solvent.cli.render import counted, harmless, shortened, write
+from solvent.cli.render import complain, counted, harmless, shortened, write
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterator
 
-    from solvent.running.report import Event, Report
-    from solvent.workflow.model import Workflow
+    from solvent.runs.report import Event, Report
+    from solvent.workflows.model import Workflow
 
 _TASKS_MAX = 40
 _RUNNING_MAX = 8
@@ -30,7 +30,7 @@ _NAME_MAX = 40
 
 
 class View:
-    """Says nothing: what a run looks like that is not to be seen."""
+    """Says nothing of tasks: what a run looks like that is not to be seen."""
 
     def __init__(self, workflow: Workflow) -> None:
         self.board = Board(workflow)
@@ -49,14 +49,16 @@ class View:
         self.board.take(event)
 
     def tell(self, text: str) -> None:
-        """Take what is worth knowing of the run, and is no event of it."""
+        """Write what is worth knowing of the run, and is no event of it: it may be why nothing happens."""
+        complain(text)
+        sys.stderr.flush()
 
     def end(self, report: Report) -> None:
         """Take how the run ended."""
 
     def explained(self, event: Event) -> str:
         """Put an adaptation into words."""
-        from solvent.workflow.drawing.graph import explained
+        from solvent.workflows.diagram import explained
 
         one = next(one for one in self.board.workflow.alternatives if one.name == event.text)
         instead = explained(one).partition(", ")[0]
@@ -184,12 +186,12 @@ class Picture(View):
             # Nobody knows how much is left where tasks are chosen and repeated.
             text.append(f"{counted(board.calls.total(), 'call')}  ", "dim")
             text.append(f"{board.seconds:.1f} s", "bold")
-            head.add_row(Text(board.workflow.name, "bold"), text)
+            head.add_row(Text(harmless(board.workflow.name), "bold"), text)
             return head
         text.append(f"{board.seconds:.1f} s", "bold")
         over = sum(board.counts[state] for state in ("done", "replaced", "failed", "cancelled"))
         total = max(len(board.states) - board.counts["unused"], 1)
-        head.add_row(Text(board.workflow.name, "bold"), ProgressBar(total, over, width=24), text)
+        head.add_row(Text(harmless(board.workflow.name), "bold"), ProgressBar(total, over, width=24), text)
         return head
 
     def _tasks(self) -> Iterator[Any]:
@@ -212,7 +214,7 @@ class Picture(View):
         style = STYLES.get(state, "dim")
         row = Text(no_wrap=True, overflow="ellipsis")
         row.append(f"  {MARKS[state]} ", style)
-        row.append(f"{shortened(name, _NAME_MAX):<{self.width}}  ", "" if state != "unused" else "dim")
+        row.append(f"{harmless(shortened(name, _NAME_MAX)):<{self.width}}  ", "" if state != "unused" else "dim")
         row.append(f"{state:<9}", style)
         if (since := board.running.get(name)) is not None:
             row.append(f"{board.seconds - since:6.1f} s", "cyan")

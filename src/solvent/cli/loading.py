@@ -3,33 +3,64 @@
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
+from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from solvent.cli.finding import program_file
 from solvent.cli.render import is_json_used
-from solvent.errors import Misuse, SolventError
+from solvent.errors import Misuse, SolventError, exception_text, user_frames
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from types import ModuleType
 
-    from solvent.chemistry.functions import Functions
-    from solvent.running.program import Program
+    from solvent.hocl.program import Program
+    from solvent.lang.functions import Functions
 
 _WIDTH = 100
 PORT_MAX = 65_535
+_AFTER_UNKNOWN = ("unrecognized arguments", "the following arguments are required")
+"""How argparse begins the errors that an option which it does not know leads to."""
 LEVELS = ("debug", "info", "warning", "error")
 """How grave what is told may be."""
 
 
 class _Parser(ArgumentParser):
-    """One that says what is wrong as JSON, too."""
+    """A parser that reports errors as JSON too, and answers a misspelt option with the nearest one."""
+
+    _given: Sequence[str] = ()
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Remember the arguments for `error`, and parse them."""
+        self._given = sys.argv[1:] if args is None else args
+        return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
+        """Report what is wrong with the arguments, and end with exit code 2."""
+        unknown = self._unknown_option() if message.startswith(_AFTER_UNKNOWN) else ""
+        if not unknown:
+            if is_json_used():
+                raise Misuse("H319", message, hint=f"`{self.prog} --help` lists what there is")
+            super().error(message)
+        from solvent.lang.nearest import nearest
+
+        known = [name for name, one in self._option_string_actions.items() if one.help != SUPPRESS]
+        message = f"there is no option `{unknown}`"
+        hint = nearest(unknown, known) or f"`{self.prog} --help` lists the options"
         if is_json_used():
-            raise Misuse("H319", message, hint=f"`{self.prog} --help` lists what there is")
-        super().error(message)
+            raise Misuse("H319", message, hint=hint)
+        self.exit(2, f"{self.prog}: {message}\n  hint: {hint}\n")
+
+    def _unknown_option(self) -> str:
+        """Return the first of the given options that this command does not have."""
+        for word in self._given:
+            if word == "--":
+                break
+            name = word.partition("=")[0]
+            is_option = name.startswith("--") and " " not in name
+            if is_option and name not in self._option_string_actions:
+                return name
+        return ""
 
 
 def parser_for(command: str, says: str, *, example: str = "") -> ArgumentParser:
@@ -56,25 +87,25 @@ def add_program(
     add_functions(parser)
 
 
-def add_functions(parser: ArgumentParser) -> None:
+def add_functions(parser: Any) -> None:
     """Add --functions."""
     parser.add_argument("--functions", metavar="MODULE.py", help="Python functions that the program calls")
 
 
-def add_format(parser: ArgumentParser) -> None:
+def add_format(parser: Any) -> None:
     """Add --format."""
     parser.add_argument("--format", choices=("text", "json"), default="text", help="what to print (default: text)")
 
 
-def add_seed(parser: ArgumentParser) -> None:
+def add_seed(parser: Any) -> None:
     """Add --seed."""
     parser.add_argument("--seed", type=int, metavar="N", help="choose reactions at random, repeatably")
 
 
-def add_limits(parser: ArgumentParser) -> None:
-    """Add --reactions-max and --seconds-max."""
-    parser.add_argument("--reactions-max", type=at_least(0), metavar="N", help="stop after so many reactions")
-    parser.add_argument("--seconds-max", type=seconds, metavar="S", help="stop after so many seconds")
+def add_limits(parser: Any) -> None:
+    """Add --max-reactions and --max-seconds."""
+    parser.add_argument("--max-reactions", type=at_least(0), metavar="N", help="stop after so many reactions")
+    parser.add_argument("--max-seconds", type=seconds, metavar="S", help="stop after so many seconds")
 
 
 def add_log(parser: Any) -> None:
@@ -132,12 +163,26 @@ def seconds(text: str) -> float:
 
 def load_program(arguments: Namespace) -> Program:
     """Read and check the program that the arguments name."""
-    from solvent.running.program import load, parse
+    from solvent.hocl.program import load, parse
 
     functions = load_functions(arguments.functions)
     if arguments.file == "-":
         return parse(read_standard_input(), name="<stdin>", functions=functions)
     return load(arguments.file, functions=functions)
+
+
+def load_to_run(arguments: Namespace) -> Program:
+    """Read and check the program that the arguments name, and warn of what is probably not meant."""
+    from solvent.cli.render import show_doubt
+    from solvent.hocl.process_settings import deep_stack
+    from solvent.lang.doubts import doubts
+
+    program = load_program(arguments)
+    with deep_stack():
+        found = doubts(program.tree, program.source)
+    for doubt in found:
+        show_doubt(doubt)
+    return program
 
 
 def read_standard_input() -> str:
@@ -153,7 +198,7 @@ def read_standard_input() -> str:
 
 def load_functions(path: str | None) -> Functions:
     """Give the functions of a Python file: the public ones it defines, or what it calls FUNCTIONS."""
-    from solvent.chemistry.functions import Functions
+    from solvent.lang.functions import Functions
 
     if path is None:
         return Functions()
@@ -173,6 +218,8 @@ def _module(path: str) -> ModuleType:
     from importlib.util import module_from_spec, spec_from_file_location
     from pathlib import Path
 
+    from solvent.workflows.formats.python.import_guard import importing
+
     file = Path(path)
     spec = spec_from_file_location(f"solvent_functions_{file.stem}", file)
     if spec is None or spec.loader is None or not file.is_file():
@@ -182,9 +229,12 @@ def _module(path: str) -> ModuleType:
     # A module's own imports look beside it first, as if it had been started.
     sys.path.insert(0, str(file.resolve().parent))
     try:
-        spec.loader.exec_module(module)
-    except SolventError:
+        with importing():
+            spec.loader.exec_module(module)
+    except (SolventError, KeyboardInterrupt):
         raise
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - a user's module may raise anything
-        raise Misuse("H307", f"{path} cannot be imported: {type(error).__name__}: {error}") from None
+    except BaseException as error:  # noqa: BLE001 - a user's module may raise anything
+        problem = Misuse("H307", f"{path} cannot be imported: {exception_text(error)}")
+        problem.frames = user_frames(error)
+        raise problem from None
     return module

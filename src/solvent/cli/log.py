@@ -15,16 +15,16 @@ from typing import IO, TYPE_CHECKING, Any
 from solvent.cli.live import View
 from solvent.cli.loading import LEVELS
 from solvent.cli.secrecy import shown
-from solvent.running.report import problem_of, state_of
-from solvent.services.observing import CallSeen
+from solvent.runs.report import problem_of, state_of
+from solvent.services.observer import CallSeen
 
 if TYPE_CHECKING:
-    from solvent.running.agents.telling import Told
-    from solvent.running.report import Event, Report
+    from solvent.runs.agents.telling import Told
+    from solvent.runs.report import Event, Report
     from solvent.services.failure import Failure
-    from solvent.services.observing import CallObserver
+    from solvent.services.observer import CallObserver
     from solvent.services.signs import CallIdentity
-    from solvent.workflow.model import Workflow
+    from solvent.workflows.model import Workflow
 
 _GRAVE = {"failed": "warning", "adapted": "warning", "cancelled": "warning"}
 

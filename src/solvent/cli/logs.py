@@ -4,30 +4,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from solvent.cli.agent_records import happened
+from solvent.cli.agent_records import happened, latest_run
 from solvent.cli.loading import add_format, parser_for
-from solvent.cli.recording import add_run, add_space, local_time, open_records
+from solvent.cli.recording import add_run, add_store, local_time, open_records
 from solvent.cli.render import shortened, write, write_json
 from solvent.errors import Misuse
-from solvent.hocl.nearest import nearest
-from solvent.running.records.history import history
-from solvent.running.records.runs import find
+from solvent.lang.nearest import nearest
+from solvent.runs.records.history import history
+from solvent.runs.records.runs import find
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from argparse import ArgumentParser, Namespace
 
     from solvent.cli.agent_records import Told
-    from solvent.live.space import Space
-    from solvent.running.records.history import Happening
+    from solvent.runs.records.history import Happening
+    from solvent.store import Store
 
 _STYLES = {"done": "green", "failed": "bold red", "cancelled": "yellow", "called": "cyan", "ended": "bold"}
 
 
 def main(arguments: list[str]) -> int:
     """Show what happened."""
-    options = _options(arguments)
-    with open_records(options) as space:
-        run, created, tasks, told = happened(space, options) or _of_one_process(space, options)
+    options = parser().parse_args(arguments)
+    with open_records(options) as store:
+        options.run = options.run or latest_run(store)
+        run, created, tasks, told = happened(store, options) or _of_one_process(store, options)
         if options.task is not None and options.task not in tasks:
             hint = nearest(options.task, tasks) or f"`solvent status {run}` lists its tasks"
             raise Misuse("H318", f"the run `{run}` has no task `{options.task}`", hint=hint)
@@ -40,19 +41,20 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _options(arguments: list[str]) -> Namespace:
+def parser() -> ArgumentParser:
+    """Return the parser of the command's arguments."""
     says = "Show what happened in a run of a workflow: calls and answers, with times, attempts and errors."
-    parser = parser_for("logs", says, example="solvent logs pipeline-7k3q --task clean")
-    add_run(parser)
+    parser = parser_for("logs", says, example="solvent logs\n  solvent logs pipeline-7k3q --task clean")
+    add_run(parser, default="the latest")
     parser.add_argument("--task", metavar="T", help="only what happened to this task")
-    add_space(parser)
+    add_store(parser)
     add_format(parser)
-    return parser.parse_args(arguments)
+    return parser
 
 
-def _of_one_process(space: Space, options: Namespace) -> Told:
-    card = find(space, options.run)
-    return card.run, card.created, card.tasks, history(space, card)
+def _of_one_process(store: Store, options: Namespace) -> Told:
+    card = find(store, options.run)
+    return card.run, card.created, card.tasks, history(store, card)
 
 
 def _write(one: Happening, created: float) -> None:

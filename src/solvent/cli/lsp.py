@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from solvent.cli.loading import add_functions, load_functions, parser_for
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
 
 _SAYS = (
     "Tell an editor, over standard input and output, what is wrong in a HOCL text and what its names mean: the\n"
@@ -14,10 +18,7 @@ _SAYS = (
 
 def main(arguments: list[str]) -> int:
     """Talk to an editor; 0 if it said goodbye, 1 if it was gone."""
-    parser = parser_for("lsp", _SAYS, example="solvent lsp --functions functions.py")
-    add_functions(parser)
-    parser.add_argument("--stdio", action="store_true", help="talk over standard input and output, as it does anyway")
-    options = parser.parse_args(arguments)
+    options = parser().parse_args(arguments)
     from solvent import __version__
     from solvent.lsp import Server, serve
 
@@ -30,4 +31,12 @@ def main(arguments: list[str]) -> int:
         return serve(given, out, server)
 
 
-__all__ = ["main"]
+def parser() -> ArgumentParser:
+    """Return the parser of the command's arguments."""
+    parser = parser_for("lsp", _SAYS, example="solvent lsp --functions functions.py")
+    add_functions(parser)
+    parser.add_argument("--stdio", action="store_true", help="talk over standard input and output, as it does anyway")
+    return parser
+
+
+__all__ = ["main", "parser"]

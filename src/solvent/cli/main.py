@@ -1,11 +1,12 @@
 """Finds the command, runs it, and turns every way it can end into an exit code.
 
     0  done                  2  wrong usage or bad input          70  a fault in Solvent itself
-    1  the program failed    3  a limit was reached, or Ctrl-C   130  Ctrl-C while a workflow ran
+    1  the program failed    3  a limit was reached              130  Ctrl-C
 
 A command's module is imported when it is used, because the start-up of `solvent run` is paid at every run.
-Each has `main(arguments) -> int`. What goes wrong on purpose is a `SolventError`, shown without a
-traceback.
+Each has `main(arguments) -> int` and `parser()`, which returns the parser of its arguments; where other options follow
+a word or an option, `variants()` returns the parsers of these. What goes wrong on purpose is a `SolventError`, shown
+without a traceback.
 """
 
 from __future__ import annotations
@@ -13,70 +14,91 @@ from __future__ import annotations
 import os
 import sys
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
-from solvent.errors import Misuse, SolventError
+from solvent.cli.starting import begin, end_at_once
 
+# Little is imported here: see `starting`.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-COMMANDS = {
-    "run": "run a program until it is inert, or a workflow until it is done",
-    "trace": "run a program and show every reaction",
-    "why": "show the reactions that made a molecule",
-    "why-not": "show what stops a rule from reacting",
-    "explore": "try every order of reactions, or of the tasks of a workflow",
-    "check": "look for errors without running",
-    "show": "draw a workflow, or the states of a program: in the terminal, as SVG, PNG or DOT",
-    "convert": "write a workflow in another format",
-    "concretise": "print the concrete program of a workflow",
-    "simulate": "run a protocol of many nodes from a seed",
-    "reproduce": "run a paper's experiments: data, plots, and what it says beside what we measure",
-    "serve": "run one node of a protocol, talking to others over TCP",
-    "space": "start a server that keeps what runs must not lose",
-    "agent": "run tasks of submitted workflows, together with other agents",
-    "agents": "start, list and end agents on several machines",
-    "submit": "give a workflow to agents",
-    "web": "show runs in a browser, as they happen",
-    "top": "show what the nodes of a run are doing",
-    "fmt": "put programs into the common layout",
-    "lsp": "tell an editor what is wrong in a program and what its names mean",
-    "repl": "add molecules and watch them react, at a prompt",
-    "resume": "go on with a run of a workflow that was stopped",
-    "status": "list the runs of workflows that are recorded, or show one",
-    "logs": "show what happened in a run of a workflow",
-    "timeline": "draw what happened when in a run of a workflow",
-    "replay": "do a run of a workflow again from its record, calling nobody",
-    "cancel": "end a run of a workflow",
-    "doctor": "say what is installed, and whether what runs need is there",
-    "completion": "print a script by which the shell completes words",
+GROUPS = {
+    "workflows": {
+        "run": "run a workflow until it is done, or a program until it is inert",
+        "check": "look for errors without running",
+        "show": "draw a workflow, or the states of a program: in the terminal, as SVG, PNG or DOT",
+        "explore": "try every order of the tasks of a workflow, or of reactions",
+        "convert": "write a workflow in another format, or as the program that runs it",
+        "init": "create a small project that runs",
+    },
+    "runs": {
+        "status": "list the recorded runs, or show one",
+        "logs": "show what happened in a run of a workflow",
+        "timeline": "draw what happened when in a run of a workflow",
+        "replay": "repeat a run of a workflow from its record, without calling services",
+        "resume": "continue a run of a workflow that was stopped",
+        "cancel": "end a run of a workflow",
+    },
+    "agents": {
+        "submit": "give a workflow to agents",
+        "agent": "run tasks of submitted workflows, together with other agents",
+        "agents": "start, list and end agents on several machines",
+        "store": "start a server that stores runs",
+        "web": "show runs in a browser, as they happen",
+        "top": "show what the nodes of a run are doing",
+    },
+    "language": {
+        "repl": "add molecules and watch them react, at a prompt",
+        "trace": "run a program and show every reaction",
+        "why": "show the reactions that made a molecule, or what stops a rule from reacting",
+        "fmt": "format programs",
+        "lsp": "serve an editor: errors in a program, and what its names mean",
+    },
+    "other": {
+        "doctor": "show what is installed, and whether everything that runs need works",
+        "completion": "print a script that completes words in a shell",
+    },
 }
+"""The commands and what each does, in the order in which `solvent --help` lists them."""
+COMMANDS = {name: says for group in GROUPS.values() for name, says in group.items()}
+_ENDED_BY_CTRL_C = frozenset({"agent", "store", "web"})
+"""Commands that go on until Ctrl-C; then they end with 0."""
+_BEGIN_THEMSELVES = frozenset({"agent", "run"})
+"""Commands that call `begin` when they have imported more, or where they see how they end."""
+_PLUGINS = "solvent.commands"
+"""The entry points by which other packages add commands: a name, and `main(arguments) -> int`."""
+_KNOWN_PLUGINS = {"lab": ("solvent-lab", "simulate and check the protocols, and reproduce the papers' experiments")}
+"""Packages of this project, by command, for who has not installed them."""
 _FRAMES = 20_000
+_OF_THE_SYSTEM = frozenset({"fcntl", "grp", "pwd", "resource", "termios"})
+"""Modules of Python that only some systems have."""
 _OVERVIEW = """\
 usage: solvent COMMAND [OPTIONS] FILE
 
-Runs HOCL programs, solutions of molecules and the rules by which they react, and workflows on top of them.
+Solvent runs workflows that repair themselves: when a step fails, times out or returns a bad result, another step takes
+its place and the rest continues. It also runs programs in HOCL, the language that workflows are executed in.
 
-commands:
 {commands}
 
 examples:
-  solvent run max.hocl                  the final solution, on standard output
-  solvent run max.hocl --seed 7         another order of reactions
-  solvent trace max.hocl                every reaction, step by step
-  solvent why max.hocl '9'              how the molecule 9 came about
-  solvent explore forks.hocl            does it always end, and always alike?
-  solvent run pipeline.yaml             a workflow: .yaml, .json, .hocl or .py
-  solvent show pipeline.yaml            its tasks, and who takes over for whom
-  echo '<1, 2, replace x, y by x + y>' | solvent run -
+  solvent run pipeline.yaml             run a workflow: .yaml, .json, .hocl or .py
+  solvent show pipeline.yaml            draw its tasks and its alternatives
+  solvent resume                        continue the latest run that was stopped
+  solvent run pipeline.yaml --agents 4  run it by four processes, any of which may be killed
+  solvent run max.hocl                  run a program and print its final solution
+  solvent why max.hocl '9'              show how the molecule 9 was made
 
-`solvent COMMAND --help` tells more about a command; `solvent --version` the version.
-exit codes: 0 done, 1 the program failed, 2 wrong usage or bad input, 3 a limit was reached or Ctrl-C"""
+`solvent COMMAND --help` describes a command, `solvent --version` prints the version.
+exit codes: 0 done, 1 the run failed, 2 wrong usage or bad input, 3 a limit was reached, 130 Ctrl-C"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and give its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    is_json = "--format=json" in arguments or ("--format", "json") in pairwise(arguments)
+    if argv is None:
+        said = '{"note": {"message": "interrupted"}}\n' if is_json else "interrupted\n"
+        end_at_once(*((0, "") if arguments[:1] and arguments[0] in _ENDED_BY_CTRL_C else (130, said)))
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show a character must not cost the user the result.
         if hasattr(stream, "reconfigure"):
@@ -84,8 +106,34 @@ def main(argv: Sequence[str] | None = None) -> int:
     sys.setrecursionlimit(max(sys.getrecursionlimit(), _FRAMES))
     from solvent.cli.render import use_json
 
-    use_json(is_so="--format=json" in arguments or ("--format", "json") in pairwise(arguments))
-    return _guarded(lambda: _dispatch(arguments))
+    use_json(is_so=is_json)
+    code = _guarded(lambda: _dispatch(arguments))
+    if argv is None and "threading" in sys.modules:
+        _end_process(code)
+    return code
+
+
+def _end_process(code: int) -> None:
+    """End a process in which threads still run; Python ends all others.
+
+    Cancelled functions stay in daemon threads. Python takes itself apart under these, and may crash or wait for a lock
+    that one of them holds. After Ctrl-C other threads of services are not waited for either.
+    """
+    import atexit
+    import threading
+    from contextlib import suppress
+
+    from solvent.errors import INTERRUPTED
+
+    others = [one for one in threading.enumerate() if one is not threading.main_thread()]
+    if not others or (code != INTERRUPTED and not all(one.daemon for one in others)):
+        return
+    # The functions that Python calls at its end, and nothing else of what it does.
+    atexit._run_exitfuncs()  # noqa: SLF001
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
 
 
 def _dispatch(arguments: list[str]) -> int:
@@ -94,10 +142,13 @@ def _dispatch(arguments: list[str]) -> int:
         from solvent.cli.secrecy import hide
 
         arguments = hide(arguments)
+    command: Callable[[list[str]], int]
     if name in COMMANDS:
         from importlib import import_module
 
-        command: Callable[[list[str]], int] = import_module(f"solvent.cli.{name.replace('-', '_')}").main
+        command = import_module(f"solvent.cli.{name.replace('-', '_')}").main
+        if name not in _BEGIN_THEMSELVES:
+            begin()
         return command(arguments[1:])
     if name in ("-h", "--help", "help"):
         print(_overview())
@@ -107,11 +158,31 @@ def _dispatch(arguments: list[str]) -> int:
 
         print(f"solvent {__version__}")
         return 0
+    from importlib.metadata import entry_points
+
+    # One that cannot be imported stops no other command.
+    for plugin in entry_points(group=_PLUGINS, name=name) if name else ():
+        command = plugin.load()
+        begin()
+        return command(arguments[1:])
     return _unknown(name)
 
 
 def _overview() -> str:
-    return _OVERVIEW.format(commands="\n".join(f"  {name:<10} {says}" for name, says in COMMANDS.items()))
+    """Return the list of commands, with those of installed plug-ins."""
+    from importlib.metadata import entry_points
+
+    added = {
+        one.name: _KNOWN_PLUGINS.get(one.name, (None, "a command of another package"))[1]
+        for one in entry_points(group=_PLUGINS)
+    }
+    groups = {**GROUPS, "other": {**GROUPS["other"], **added}}
+    return _OVERVIEW.format(
+        commands="\n\n".join(
+            f"{group}:\n" + "\n".join(f"  {name:<10} {says}" for name, says in commands.items())
+            for group, commands in groups.items()
+        )
+    )
 
 
 def _unknown(name: str) -> int:
@@ -119,9 +190,13 @@ def _unknown(name: str) -> int:
         print(_overview(), file=sys.stderr)
         return 2
     from solvent.cli.render import is_json_used
-    from solvent.hocl.nearest import nearest
+    from solvent.errors import Misuse
+    from solvent.lang.nearest import nearest
 
     hint = nearest(name, COMMANDS) or "`solvent --help` lists the commands"
+    if name in _KNOWN_PLUGINS:
+        package = _KNOWN_PLUGINS[name][0]
+        hint = f"it comes with another package: `pip install {package}`, or `make {name}` in a clone"
     if name.endswith(".hocl"):
         hint = f"to run a program: `solvent run {name}`"
     if is_json_used():
@@ -133,10 +208,11 @@ def _unknown(name: str) -> int:
 def _guarded(command: Callable[[], int]) -> int:
     """Run a command; whatever ends it becomes a message and an exit code."""
     from solvent.cli.render import complain, show_error
+    from solvent.errors import INTERRUPTED, Misuse, SolventError
 
     try:
         try:
-            code = command()
+            code = _called(command)
             sys.stdout.flush()
         except SolventError as error:
             sys.stdout.flush()
@@ -146,7 +222,7 @@ def _guarded(command: Callable[[], int]) -> int:
             code = stop.code if isinstance(stop.code, int) else 2
         except KeyboardInterrupt:
             complain("interrupted")
-            code = 3
+            code = INTERRUPTED
         except MemoryError:
             show_error(SolventError("H505", "there is not enough memory for this program"))
             code = 3
@@ -159,15 +235,45 @@ def _guarded(command: Callable[[], int]) -> int:
                 raise
             show_error(SolventError("H312", str(error.strerror or error)))
             code = 2
-        except Exception as error:
-            if os.environ.get("SOLVENT_DEBUG"):
-                raise
-            said = f"{type(error).__name__}: {error}"
-            hint = "SOLVENT_DEBUG=1 shows where"
-            show_error(SolventError("H999", f"a fault in Solvent itself: {said}", hint=hint))
-            code = 70
+        except ModuleNotFoundError as error:
+            if error.name not in _OF_THE_SYSTEM:
+                code = _fault(error)
+            else:
+                said = f"this system does not have `{error.name}`, a part of Python that this command needs"
+                show_error(Misuse("H129", said, hint="run it on Linux; on Windows that can be WSL or a container"))
+                code = 2
+        except Exception as error:  # noqa: BLE001 - it is shown as a fault of ours
+            code = _fault(error)
     except BrokenPipeError:
         # Whoever reads our output has seen enough. Python would complain once more when it closes the stream.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     return code
+
+
+def _called(command: Callable[[], int]) -> int:
+    """Call a command; an error that Python made of Ctrl-C, as it does inside `__set_name__`, is that Ctrl-C."""
+    try:
+        return command()
+    except Exception as error:
+        seen: list[BaseException] = []
+        cause: BaseException | None = error
+        # An error may be its own cause.
+        while cause is not None and cause not in seen:
+            if isinstance(cause, KeyboardInterrupt):
+                raise cause from None
+            seen.append(cause)
+            cause = cause.__cause__
+        raise
+
+
+def _fault(error: Exception) -> int:
+    """Show an error that nothing expects; with `SOLVENT_DEBUG` it is raised instead."""
+    from solvent.cli.render import show_error
+    from solvent.errors import SolventError, exception_text
+
+    if os.environ.get("SOLVENT_DEBUG"):
+        raise error
+    hint = "SOLVENT_DEBUG=1 shows where"
+    show_error(SolventError("H999", f"a fault in Solvent itself: {exception_text(error)}", hint=hint))
+    return 70

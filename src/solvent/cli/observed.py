@@ -6,19 +6,19 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Self
 
 from solvent.cli.tracing import tracing_for
-from solvent.services.observing import observers_as_one
+from solvent.services.observer import observers_as_one
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
     from solvent.cli.log import Log
-    from solvent.live.space import Space
-    from solvent.running.agents.agent import Agent
-    from solvent.running.agents.plans import Plan
-    from solvent.running.agents.telling import Told
-    from solvent.running.observing.agent import AgentMetrics
-    from solvent.running.observing.tracing import RunTrace
-    from solvent.services.observing import CallObserver
+    from solvent.runs.agents.agent import Agent
+    from solvent.runs.agents.plans import Plan
+    from solvent.runs.agents.telling import Told
+    from solvent.runs.observing.agent import AgentMetrics
+    from solvent.runs.observing.tracing import RunTrace
+    from solvent.services.observer import CallObserver
+    from solvent.store import Store
 
 
 class Observed:
@@ -31,7 +31,7 @@ class Observed:
         self._metrics: AgentMetrics | None = None
         if self._address is not None:
             from solvent import __version__
-            from solvent.running.observing.agent import AgentMetrics
+            from solvent.runs.observing.agent import AgentMetrics
 
             self._metrics = AgentMetrics(name, __version__)
         self._tracing = tracing_for(
@@ -43,7 +43,7 @@ class Observed:
         if self._tracing is not None:
             self._stack.callback(self._tracing.close)
         if self._address is not None and self._metrics is not None:
-            from solvent.running.observing.endpoint import HOST, Endpoint
+            from solvent.runs.observing.endpoint import HOST, Endpoint
 
             host, port = self._address
             endpoint = self._stack.enter_context(Endpoint(self._metrics.metrics, host or HOST, port))
@@ -53,9 +53,9 @@ class Observed:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def space(self, space: Space) -> Space:
-        """Give the space that the agent is to use."""
-        return space if self._metrics is None else self._metrics.measured(space)
+    def store(self, store: Store) -> Store:
+        """Give the store that the agent is to use."""
+        return store if self._metrics is None else self._metrics.measured(store)
 
     def watch(self, agent: Agent) -> None:
         """Look at the agent when somebody asks for its numbers."""

@@ -9,14 +9,15 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from solvent.cli.render import harmless, harmless_json
 from solvent.errors import Misuse
-from solvent.running.saving import write_whole
+from solvent.hocl.program_file import write_whole
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Callable, Sequence
 
-    from solvent.pictures.sheet import Sheet
+    from solvent.pictures.shapes import Sheet
 
 _WIDTH = 100
 _FORMATS = {"svg": "svg", "dot": "dot", "gv": "dot", "png": "png", "json": "json", "txt": "text"}
@@ -59,6 +60,8 @@ def write_picture(file: str | None, form: str, text: Callable[[], str], sheet: C
         written = svg(sheet())
     else:
         written = text()
+    # Names of tasks, and what services said, may hold signs that change a terminal, also one that shows the file.
+    written = harmless_json(written) if form == "json" else harmless(written)
     if file is None:
         sys.stdout.write(written)
     else:

@@ -1,34 +1,34 @@
-"""What `solvent status` and `solvent cancel` do with a program whose nodes are kept in a space."""
+"""What `solvent status` and `solvent cancel` do with a program whose nodes are kept in a store."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from solvent.cli.recording import local_time, said_space
+from solvent.cli.recording import local_time, said_store
 from solvent.cli.render import counted, write, write_json
 from solvent.cli.secrecy import shown
-from solvent.errors import SpaceError
-from solvent.running.nodes.shared import HALTED, Board, runs_in
+from solvent.errors import StoreError
+from solvent.runs.nodes.shared import HALTED, Board, runs_in
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from solvent.live.space import Space
-    from solvent.running.nodes.shared import Seen
+    from solvent.runs.nodes.shared import Seen
+    from solvent.store import Store
 
 _GOES_ON = "not over"
 _DAMAGED = frozenset({"E406", "E407"})
 """It does not read, or another version has written it."""
 
 
-def list_programs(space: Space, damaged: dict[str, str]) -> list[dict[str, Any]]:
+def list_programs(store: Store, damaged: dict[str, str]) -> list[dict[str, Any]]:
     """Give all runs of programs, for a list; `damaged` gets the names of those that do not read, and why."""
     found = []
-    for run in runs_in(space):
-        board = Board(space, run)
+    for run in runs_in(store):
+        board = Board(store, run)
         try:
             record, seen = board.record(), board.look()
-        except SpaceError as error:
+        except StoreError as error:
             if error.code not in _DAMAGED:
                 raise
             damaged[run] = error.message
@@ -46,9 +46,9 @@ def write_programs(found: list[dict[str, Any]]) -> None:
         write((f"{one['run']:<{width}}", "bold"), f"  {one['state']:<15}  {local_time(one['created'])}  {what}")
 
 
-def show_program(space: Space, options: Namespace) -> bool:
+def show_program(store: Store, options: Namespace) -> bool:
     """Show how a program stands: its nodes, who has them, and how they were when they said so last."""
-    board = _board(space, options.run)
+    board = _board(store, options.run)
     if board is None:
         return False
     record, seen, statuses = board.record(), board.look(), board.statuses()
@@ -75,13 +75,13 @@ def show_program(space: Space, options: Namespace) -> bool:
         said = f"{one['phase'] or 'nothing said yet'}, {counted(one['reactions'], 'reaction')}"
         write(f"  node {one['node']:>3}  {shown(one['process']) or 'nobody'}  {said}")
     if seen.ending is None or seen.ending.how == HALTED:
-        write(f"to wait for it, or to go on: solvent run --attach {board.run}{said_space(options)} --spares N")
+        write(f"to wait for it, or to go on: solvent run --attach {board.run}{said_store(options)} --spares N")
     return True
 
 
-def cancel_program(space: Space, options: Namespace) -> int | None:
+def cancel_program(store: Store, options: Namespace) -> int | None:
     """Halt a program; nothing if there is none of this name."""
-    board = _board(space, options.run)
+    board = _board(store, options.run)
     if board is None:
         return None
     is_new = board.end(HALTED)
@@ -93,10 +93,10 @@ def cancel_program(space: Space, options: Namespace) -> int | None:
     return 0
 
 
-def _board(space: Space, text: str) -> Board | None:
-    runs = runs_in(space)
+def _board(store: Store, text: str) -> Board | None:
+    runs = runs_in(store)
     matches = [text] if text in runs else [run for run in runs if text and run.startswith(text)]
-    return Board(space, matches[0]) if len(matches) == 1 else None
+    return Board(store, matches[0]) if len(matches) == 1 else None
 
 
 def _state(seen: Seen) -> str:

@@ -1,6 +1,6 @@
 """Where runs of workflows are recorded, and what is said about it.
 
-By default that is `.solvent/space.db` under the current folder; `--space URL` or the variable SOLVENT_SPACE name
+By default that is `.solvent/store.db` under the current folder; `--store URL` or the variable SOLVENT_STORE name
 another place (`none`: nowhere).
 """
 
@@ -13,70 +13,68 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from solvent.cli.render import complain, counted, write
-from solvent.cli.secrecy import VARIABLE, redacted
-from solvent.errors import Misuse, NoSpace, RecordProblem, SolventError, SpaceError
+from solvent.cli.secrecy import VARIABLE, redacted, shown
+from solvent.errors import Misuse, NoStore, RecordProblem, SolventError, StoreError
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator
 
-    from solvent.live.space import Space
-    from solvent.running.records.cards import RunCard
-    from solvent.running.records.runs import HeldRun
-    from solvent.workflow.model import Workflow
+    from solvent.runs.records.cards import RunCard
+    from solvent.runs.records.runs import HeldRun
+    from solvent.store import Store
+    from solvent.workflows.model import Workflow
 
 FOLDER = ".solvent"
-FILE = "space.db"
+FILE = "store.db"
 NOWHERE = "none"
+OPENING_SECONDS_MAX = 60.0
 _NAMES_MAX = 3
 _LOOKING = "status|logs|resume|replay|cancel|timeline|agents list|run --attach"
-_COMMAND = re.compile(rf"`(solvent (?:{_LOOKING})\b(?![^`]* --space )[^`]*)`")
-"""One that looks into a space, in a hint that does not say which."""
+_COMMAND = re.compile(rf"`(solvent (?:{_LOOKING})\b(?![^`]* --store )[^`]*)`")
+"""One that looks into a store, in a hint that does not say which."""
 
 
-def add_space(parser: ArgumentParser) -> None:
-    """Add --space."""
+def add_store(parser: ArgumentParser) -> None:
+    """Add --store."""
     says = f"where runs are recorded (default: {VARIABLE}, or {FOLDER}/{FILE})"
-    parser.add_argument("--space", metavar="URL", help=says)
+    parser.add_argument("--store", metavar="URL", help=says)
 
 
-def add_run(parser: ArgumentParser, *, default: str = "") -> None:
-    """Add RUN: the name of a run, or the beginning of it."""
+def add_run(parser: ArgumentParser, *, default: str) -> None:
+    """Add RUN: the name of a run, or the beginning of it; `default` says what it means to leave it out."""
     says = "the name of a run, or the beginning of it"
-    if default:
-        parser.add_argument("run", nargs="?", metavar="RUN", help=f"{says} (default: {default})")
-    else:
-        parser.add_argument("run", metavar="RUN", help=says)
+    parser.add_argument("run", nargs="?", metavar="RUN", help=f"{says} (default: {default})")
 
 
 def begin_record(options: Namespace, workflow: Workflow, inputs: dict[str, Any]) -> HeldRun | None:
     """Give the run that is to be recorded; nothing where it is not to be, or cannot be, which is said."""
     given = _given(options)
     if options.no_record or given == NOWHERE:
-        for name in ("space", "name", "no_sync"):
+        for name in ("store", "name", "no_sync"):
             if options.no_record and getattr(options, name):
                 raise Misuse("H313", f"`--{name.replace('_', '-')}` does not go with --no-record")
         return None
-    from solvent.live.space import open_space
-    from solvent.running.records import values
-    from solvent.running.records.cards import RunOptions
-    from solvent.running.records.runs import new_run
+    from solvent.runs.records.cards import RunOptions
+    from solvent.runs.records.runs import new_run
+    from solvent.store import open_store
+    from solvent.values import codec
 
     try:
-        space = open_space(absolute(given) if given else _made_folder(), is_durable=not options.no_sync)
-    except SpaceError as error:
+        store = open_store(absolute(given) if given else _made_folder(), is_durable=not options.no_sync)
+    except StoreError as error:
         if given:
             raise
-        hint = "name another place: --space FILE; or say --no-record"
+        hint = "name another place: --store FILE; or say --no-record"
         complain(f"the run is not recorded: {error.message}", hint=hint)
         return None
     how = RunOptions(
         jobs=options.jobs,
         processes=options.processes,
         scale=options.scale,
-        signals=values.encode([list(one) for one in options.signal]) if options.signal else b"",
+        signals=codec.encode([list(one) for one in options.signal]) if options.signal else b"",
     )
-    held = new_run(space, workflow, inputs, file=options.file, folder=os.getcwd(), options=how)  # noqa: PTH109
+    held = new_run(store, workflow, inputs, file=options.file, folder=os.getcwd(), options=how)  # noqa: PTH109
     if options.name:
         held.name(options.name)
     return held
@@ -87,8 +85,8 @@ def _given(options: Namespace) -> str:
     known = os.environ.pop(VARIABLE, "")
     if known:
         # Whoever asks again gets the same answer.
-        options.known_space = known
-    return str(options.space or getattr(options, "known_space", ""))
+        options.known_store = known
+    return str(options.store or getattr(options, "known_store", ""))
 
 
 def _made_folder() -> str:
@@ -103,12 +101,12 @@ def _made_folder() -> str:
             (folder / ".gitignore").write_text("*\n", encoding="ascii")
         except OSError as error:
             said = f"the folder of records cannot be made: {folder.absolute()}: {error.strerror}"
-            raise SpaceError("E401", said, hint="name another place: --space FILE") from None
+            raise StoreError("E401", said, hint="name another place: --store FILE") from None
     return str((folder / FILE).absolute())
 
 
 def absolute(url: str) -> str:
-    """Give where a space is, also if somebody goes to another folder."""
+    """Give where a store is, also if somebody goes to another folder."""
     return url if "://" in url else os.path.abspath(url)  # noqa: PTH100
 
 
@@ -116,24 +114,24 @@ def place_of(options: Namespace) -> str:
     """Give where runs are, whether or not anything is there."""
     given = _given(options)
     if given == NOWHERE:
-        hint = f"name it: --space URL; {VARIABLE} says `{NOWHERE}`"
+        hint = f"name it: --store URL; {VARIABLE} says `{NOWHERE}`"
         raise RecordProblem("R401", "it is not said where runs are recorded", hint=hint)
     return absolute(given or os.path.join(FOLDER, FILE))  # noqa: PTH118
 
 
 @contextmanager
-def open_records(options: Namespace) -> Iterator[Space]:
-    """Open the space that the options name; one that is not there is not made."""
-    with hints_with_space(options), _opened(options) as space:
-        yield space
+def open_records(options: Namespace) -> Iterator[Store]:
+    """Open the store that the options name; one that is not there is not made."""
+    with hints_with_store(options), _opened(options) as store:
+        yield store
 
 
-def _opened(options: Namespace) -> Space:
-    from solvent.live.space import open_space
+def _opened(options: Namespace) -> Store:
+    from solvent.store import open_store
 
     try:
-        return open_space(place_of(options), is_made=False)
-    except NoSpace as error:
+        return open_store(place_of(options), is_made=False)
+    except NoStore as error:
         raise RecordProblem("R401", f"no runs are recorded here: {error.message}", hint=error.hint) from None
 
 
@@ -141,43 +139,61 @@ def url_of(options: Namespace) -> str:
     """Give where runs are, as agents are told; the folder of the default is made."""
     given = _given(options)
     if given == NOWHERE:
-        raise RecordProblem("R401", "agents meet at a space, and none is named", hint="name it: --space URL")
+        raise RecordProblem("R401", "agents meet at a store, and none is named", hint="name it: --store URL")
     return absolute(given) if given else _made_folder()
 
 
-def space_for(options: Namespace) -> Space:
-    """Open the space of runs that agents have, which is made if it is not there."""
-    from solvent.live.space import open_space
+def store_for(options: Namespace) -> Store:
+    """Open the store of runs that agents have, which is made if it is not there."""
+    from solvent.store import open_store
 
-    return open_space(url_of(options), is_durable=not options.no_sync)
+    return open_store(url_of(options), is_durable=not options.no_sync)
+
+
+def open_patiently(url: str, *, is_durable: bool) -> Store:
+    """Open a store whose servers may be starting just now: no agent gives a run up because of that."""
+    import time
+
+    from solvent.store import open_store
+
+    until, is_told = time.monotonic() + OPENING_SECONDS_MAX, False
+    while True:
+        try:
+            return open_store(url, is_durable=is_durable)
+        except StoreError as error:
+            if error.code != "E402" or time.monotonic() >= until:
+                raise
+            if not is_told:
+                complain(f"{shown(error.message)}; trying for {OPENING_SECONDS_MAX:g} s")
+            is_told = True
 
 
 def state_of(card: RunCard) -> str:
     """Say how a run is; one whose process died before it could say so is `interrupted`."""
-    from solvent.running.records.holders import is_there
+    from solvent.runs.records.holders import is_there
 
     is_lost = card.state == "running" and (card.holder is None or is_there(card.holder) is False)
     return "interrupted" if is_lost else card.state
 
 
-def said_space(options: Namespace) -> str:
-    """Give the words by which a command names the same space, for a hint."""
-    return f" --space {redacted(options.space)}" if options.space else ""
+def said_store(options: Namespace) -> str:
+    """Give the words by which a command names the same store, for a hint."""
+    return f" --store {redacted(options.store)}" if options.store else ""
 
 
 @contextmanager
-def hints_with_space(options: Namespace) -> Iterator[None]:
+def hints_with_store(options: Namespace) -> Iterator[None]:
     """Let the commands that a hint names look where this command looks."""
     try:
         yield
     except SolventError as error:
-        add_space_to_hint(error, options)
+        add_store_to_hint(error, options)
         raise
 
 
-def add_space_to_hint(error: SolventError, options: Namespace) -> None:
+def add_store_to_hint(error: SolventError, options: Namespace) -> None:
     """Let the commands that the hint of an error names look where this command looks."""
-    error.hint = _COMMAND.sub(lambda found: f"`{found[1]}{said_space(options)}`", error.hint)
+    error.hint = _COMMAND.sub(lambda found: f"`{found[1]}{said_store(options)}`", error.hint)
 
 
 def tell_how_to_resume(held: HeldRun, options: Namespace) -> None:
@@ -185,7 +201,7 @@ def tell_how_to_resume(held: HeldRun, options: Namespace) -> None:
     if held.card.hindrance:
         write(f"it cannot be resumed: {held.card.hindrance}", to=sys.stderr)
         return
-    how = f"solvent resume {held.card.run}{said_space(options)}"
+    how = f"solvent resume {held.card.run}{said_store(options)}"
     write("to go on with it: ", (how, "bold"), to=sys.stderr)
 
 
@@ -204,7 +220,11 @@ def local_time(at: float) -> str:
     """Write a time as the user's clock shows it."""
     import time
 
-    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
+    try:
+        return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
+    except (ValueError, OverflowError, OSError):
+        # A journal may be damaged, and nothing is decided by its times.
+        return "at no time"
 
 
 def card_as_json(card: RunCard) -> dict[str, Any]:
@@ -228,6 +248,17 @@ def card_as_json(card: RunCard) -> dict[str, Any]:
 
 
 __all__ = [
-    "absolute", "add_run", "add_space", "begin_record", "card_as_json", "local_time", "open_records", "place_of",
-    "space_for", "state_of", "tell_how_to_resume", "tell_of_record", "url_of",
+    "absolute",
+    "add_run",
+    "add_store",
+    "begin_record",
+    "card_as_json",
+    "local_time",
+    "open_records",
+    "place_of",
+    "state_of",
+    "store_for",
+    "tell_how_to_resume",
+    "tell_of_record",
+    "url_of",
 ]  # fmt: skip

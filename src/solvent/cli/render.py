@@ -15,6 +15,7 @@ from solvent.cli.secrecy import redacted
 if TYPE_CHECKING:
     from solvent.engine.trace import Record
     from solvent.errors import SolventError
+    from solvent.lang.doubts import Doubt
 
 Piece: TypeAlias = str | tuple[str, str]
 _TEXT_MAX = 300
@@ -49,7 +50,11 @@ def harmless(text: str) -> str:
 
 def write_program(text: str) -> None:
     """Write a program or a solution to standard output, in colours where they can be seen."""
-    if not sys.stdout.isatty() or len(text) > _COLOURED_MAX:
+    if not sys.stdout.isatty():
+        sys.stdout.write(text)
+        return
+    text = harmless(text)
+    if len(text) > _COLOURED_MAX:
         sys.stdout.write(text)
         return
     from solvent.cli.colouring import coloured
@@ -87,10 +92,14 @@ def is_json_used() -> bool:
 
 
 def _json_text(value: Any) -> str:
-    """Write a value as JSON; it escapes most signs that would change the terminal, and here the rest of them."""
     import json
 
-    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))
+    return harmless_json(json.dumps(value, ensure_ascii=False))
+
+
+def harmless_json(text: str) -> str:
+    """Escape signs that would change the terminal and that JSON leaves as they are."""
+    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def _write_object(kind: str, fields: dict[str, Any]) -> None:
@@ -110,7 +119,7 @@ def complain(message: str, *, hint: str = "") -> None:
 def show_error(error: SolventError) -> None:
     """Write an error to standard error: what, where, the marked line, the hint."""
     if is_json_used():
-        from solvent.running.fields import error_as_json
+        from solvent.hocl.json_fields import error_as_json
 
         fields = error_as_json(error)
         if "rule" not in fields and (details := list(error.details())):
@@ -122,6 +131,24 @@ def show_error(error: SolventError) -> None:
     for line in others:
         style = "cyan" if line.startswith("  hint:") else "red" if line.lstrip().startswith("| ") else ""
         write((line, style), to=sys.stderr)
+
+
+def show_doubt(doubt: Doubt) -> None:
+    """Write a warning to standard error."""
+    if is_json_used():
+        from solvent.hocl.json_fields import doubt_as_json
+
+        _write_object("warning", doubt_as_json(doubt))
+        return
+    write_doubt(doubt, to=sys.stderr)
+
+
+def write_doubt(doubt: Doubt, *, to: TextIO | None = None) -> None:
+    """Write a warning: what, where, the marked line, the hint."""
+    first, *others = doubt.show().split("\n")
+    write((first, "bold yellow"), to=to)
+    for line in others:
+        write(line, to=to)
 
 
 # --- Reactions.

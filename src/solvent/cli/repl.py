@@ -15,11 +15,11 @@ from solvent.cli.loading import add_functions, load_functions, parser_for
 from solvent.cli.render import show_error, write
 from solvent.cli.session import COMMANDS, Session
 from solvent.errors import SolventError
-from solvent.hocl.lexer import KEYWORDS
-from solvent.running.program import load
-from solvent.running.typed import is_incomplete
+from solvent.hocl.program import is_incomplete, load
+from solvent.lang.lexer import KEYWORDS
 
 if TYPE_CHECKING:
+    from argparse import ArgumentParser
     from collections.abc import Iterator
 
     from prompt_toolkit import PromptSession
@@ -29,10 +29,7 @@ if TYPE_CHECKING:
 
 def main(arguments: list[str]) -> int:
     """Read and do what is typed until the end."""
-    parser = parser_for("repl", "Add molecules and watch them react, at a prompt.", example="solvent repl max.hocl")
-    parser.add_argument("file", metavar="FILE", nargs="?", type=program_file, help="a program to begin with")
-    add_functions(parser)
-    options = parser.parse_args(arguments)
+    options = parser().parse_args(arguments)
     session = Session(load_functions(options.functions))
     if options.file is not None:
         try:
@@ -46,6 +43,14 @@ def main(arguments: list[str]) -> int:
         if session.is_over:
             break
     return 0
+
+
+def parser() -> ArgumentParser:
+    """Return the parser of the command's arguments."""
+    parser = parser_for("repl", "Add molecules and watch them react, at a prompt.", example="solvent repl max.hocl")
+    parser.add_argument("file", metavar="FILE", nargs="?", type=program_file, help="a program to begin with")
+    add_functions(parser)
+    return parser
 
 
 def _from_pipe() -> Iterator[str]:
@@ -88,7 +93,7 @@ def _prompt(session: Session) -> PromptSession[str]:
     from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
     from prompt_toolkit.lexers import PygmentsLexer
 
-    from solvent.hocl.highlighting import HoclLexer
+    from solvent.lang.pygments_lexer import HoclLexer
 
     keys = KeyBindings()
 
@@ -121,8 +126,8 @@ def _history() -> History:
 
     folder = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "solvent"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "history").open("a").close()
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (folder / "history").touch(mode=0o600)
     except OSError:
         return InMemoryHistory()
     return FileHistory(str(folder / "history"))

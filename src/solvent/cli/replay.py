@@ -5,45 +5,47 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from solvent.cli.agent_records import replay_run
+from solvent.cli.agent_records import latest_run, replay_run
 from solvent.cli.loading import add_format, parser_for
-from solvent.cli.recording import add_run, add_space, open_records
+from solvent.cli.recording import add_run, add_store, open_records
 from solvent.cli.render import write
 from solvent.cli.resume import workflow_of
 from solvent.cli.run_workflow import Tracer, exit_code
 from solvent.cli.summary import write_report_as_json, write_results, write_summary
 from solvent.cli.workflows import folder_of
 from solvent.errors import RecordProblem
-from solvent.running.records import Journal, recorded_run, values
-from solvent.running.records.cards import summary_of
-from solvent.running.records.runs import find, log_of
+from solvent.runs.records import Journal, recorded_run
+from solvent.runs.records.cards import summary_of
+from solvent.runs.records.runs import find, log_of
+from solvent.values import codec
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from argparse import ArgumentParser
 
-    from solvent.live.space import Space
-    from solvent.running.records.cards import RunCard
-    from solvent.running.report import Report
+    from solvent.runs.records.cards import RunCard
+    from solvent.runs.report import Report
+    from solvent.store import Store
 
 
 def main(arguments: list[str]) -> int:
     """Do a run again."""
-    options = _options(arguments)
-    with open_records(options) as space:
-        code = replay_run(space, options)
+    options = parser().parse_args(arguments)
+    with open_records(options) as store:
+        options.run = options.run or latest_run(store)
+        code = replay_run(store, options)
         if code is not None:
             return code
-        card = find(space, options.run)
+        card = find(store, options.run)
         if card.hindrance:
             raise RecordProblem("R406", f"the run `{card.run}` cannot be replayed: {card.hindrance}")
         workflow = workflow_of(card, options.file)
-        journal = Journal(space, log_of(card.run), "replay", is_read_only=True)
+        journal = Journal(store, log_of(card.run), "replay", is_read_only=True)
         journal.open()
-        signals = [tuple(one) for one in values.decode(card.options.signals)] if card.options.signals else []
+        signals = [tuple(one) for one in codec.decode(card.options.signals)] if card.options.signals else []
         tracer = Tracer() if options.trace else None
         run = recorded_run(
             workflow,
-            values.decode(card.inputs),
+            codec.decode(card.inputs),
             journal=journal,
             folder=folder_of(options.file or card.file),
             observe=tracer,
@@ -63,28 +65,29 @@ def main(arguments: list[str]) -> int:
             write_summary(workflow, report)
         sys.stdout.flush()
         if is_whole:
-            _compare(space, card, report)
+            _compare(store, card, report)
     return exit_code(report) if is_whole or card.has_ended else 0
 
 
-def _options(arguments: list[str]) -> Namespace:
+def parser() -> ArgumentParser:
+    """Return the parser of the command's arguments."""
     says = "Do a run of a workflow again from its record: the same reactions, the same answers; nobody is called."
-    parser = parser_for("replay", says, example="solvent replay pipeline-7k3q --trace")
-    add_run(parser)
+    parser = parser_for("replay", says, example="solvent replay\n  solvent replay pipeline-7k3q --trace")
+    add_run(parser, default="the latest")
     parser.add_argument("--file", metavar="WORKFLOW", help="where the workflow is, if its file was moved")
     parser.add_argument("--trace", action="store_true", help="write every reaction to standard error")
-    add_space(parser)
+    add_store(parser)
     add_format(parser)
-    return parser.parse_args(arguments)
+    return parser
 
 
-def _compare(space: Space, card: RunCard, report: Report) -> None:
+def _compare(store: Store, card: RunCard, report: Report) -> None:
     """See that a run that ended has ended in the same way."""
-    summary = summary_of(space, card)
+    summary = summary_of(store, card)
     if summary is None:
         return
     for name, value in report.results.items():
-        if name in summary.results and values.encode(value) != summary.results[name]:
+        if name in summary.results and codec.encode(value) != summary.results[name]:
             raise RecordProblem("R407", f"the replay has another result of `{name}` than the run `{card.run}` had")
     if report.results.keys() != summary.results.keys() | summary.forms.keys() or report.states != summary.states:
         states, had = report.states, summary.states

@@ -11,38 +11,41 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from solvent.cli.agent_runs import latest_of_agents
+from solvent.cli.exporting import write_recorded_trace
 from solvent.cli.loading import add_format, add_log, add_otel, parser_for, seconds
-from solvent.cli.recording import add_run, add_space, card_as_json, local_time, open_records
+from solvent.cli.recording import add_run, add_store, card_as_json, local_time, open_records
 from solvent.cli.render import write, write_json
-from solvent.cli.run_agents import add_agents, resume_by_agents
+from solvent.cli.run_agents import add_agents, add_wfformat, resume_by_agents
 from solvent.cli.run_workflow import execute
 from solvent.cli.summary import plain, write_results
-from solvent.cli.workflows import folder_of, load_sound
+from solvent.cli.workflows import add_scale, folder_of, load_sound, refuse
 from solvent.errors import RecordProblem
-from solvent.running.records import values
-from solvent.running.records.cards import digest_of, report_of, summary_of
-from solvent.running.records.runs import find, latest, resume
+from solvent.runs.records.cards import digest_of, report_of, summary_of
+from solvent.runs.records.history import history
+from solvent.runs.records.runs import find, latest, resume
+from solvent.values import codec
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from argparse import ArgumentParser, Namespace
 
-    from solvent.live.space import Space
-    from solvent.running.records.cards import RunCard
-    from solvent.workflow.model import Workflow
+    from solvent.runs.records.cards import RunCard
+    from solvent.store import Store
+    from solvent.workflows.model import Workflow
 
 
 def main(arguments: list[str]) -> int:
     """Go on with a run."""
-    options = _options(arguments)
-    with open_records(options) as space:
-        options.run = options.run or _latest(space)
-        code = resume_by_agents(space, options)
+    options = parser().parse_args(arguments)
+    with open_records(options) as store:
+        options.run = options.run or _latest(store)
+        code = resume_by_agents(store, options)
         if code is not None:
             return code
-        card = find(space, options.run)
+        refuse(options, ("scale",), "is for agents that are started here, and this run has none: it keeps its scale")
+        card = find(store, options.run)
         if card.has_ended:
-            return _tell_end(space, card, is_json=options.format == "json")
-        held = resume(space, card, takes_over=options.take_over)
+            return _tell_end(store, card, options)
+        held = resume(store, card, takes_over=options.take_over)
         try:
             workflow = workflow_of(card, options.file)
         except BaseException:
@@ -50,12 +53,13 @@ def main(arguments: list[str]) -> int:
             raise
         options.jobs = options.jobs or card.options.jobs
         options.processes = options.processes or card.options.processes
-        options.signal = [tuple(one) for one in values.decode(card.options.signals)] if card.options.signals else []
+        options.signal = [tuple(one) for one in codec.decode(card.options.signals)] if card.options.signals else []
         folder = folder_of(options.file or card.file)
-        return execute(workflow, folder, options, inputs=values.decode(card.inputs), held=held)
+        return execute(workflow, folder, options, inputs=codec.decode(card.inputs), held=held)
 
 
-def _options(arguments: list[str]) -> Namespace:
+def parser() -> ArgumentParser:
+    """Return the parser of the command's arguments."""
     says = "Go on with a run of a workflow that was stopped: by Ctrl-C, a limit, a crash or a loss of power."
     parser = parser_for("resume", says, example="solvent resume\n  solvent resume pipeline-7k3q")
     add_run(parser, default="the latest that was stopped")
@@ -63,22 +67,23 @@ def _options(arguments: list[str]) -> Namespace:
     says = "go on even if the process that has the run may be alive; it finds out and stops"
     parser.add_argument("--take-over", action="store_true", help=says)
     add_agents(parser)
+    add_scale(parser)
     parser.add_argument("--processes", action="store_true", help="call Python services in worker processes")
-    parser.add_argument("--seconds-max", type=seconds, metavar="S", help="stop after so many seconds")
+    parser.add_argument("--max-seconds", type=seconds, metavar="S", help="stop after so many seconds")
     parser.add_argument("--trace", action="store_true", help="write every reaction to standard error")
-    parser.add_argument("--wfformat", metavar="OUT.json", help="write the run as a trace in WfFormat")
+    add_wfformat(parser)
     add_otel(parser)
     add_log(parser)
-    add_space(parser)
+    add_store(parser)
     add_format(parser)
-    return parser.parse_args(arguments)
+    return parser
 
 
-def _latest(space: Space) -> str:
+def _latest(store: Store) -> str:
     """Name the latest run that was stopped: of one process, or of agents."""
-    of_agents = latest_of_agents(space)
+    of_agents = latest_of_agents(store)
     try:
-        card = latest(space)
+        card = latest(store)
     except RecordProblem:
         if of_agents is None:
             raise
@@ -108,13 +113,19 @@ def workflow_of(card: RunCard, file: str | None) -> Workflow:
     return workflow
 
 
-def _tell_end(space: Space, card: RunCard, *, is_json: bool) -> int:
+def _tell_end(store: Store, card: RunCard, options: Namespace) -> int:
     """Print what a run came to that has ended."""
     import sys
 
-    summary = summary_of(space, card)
+    summary = summary_of(store, card)
     report = None if summary is None else report_of(card, summary)
-    if is_json:
+    if options.wfformat is not None:
+        if report is None:
+            said = f"the record of the run `{card.run}` does not say what it came to: there is no trace to write"
+            raise RecordProblem("R403", said, hint="leave out --wfformat")
+        told = history(store, card)
+        write_recorded_trace(workflow_of(card, options.file), report, card.created, told, options.wfformat)
+    if options.format == "json":
         found: dict[str, Any] = card_as_json(card)
         if report is not None:
             found["results"] = {name: plain(value)[0] for name, value in report.results.items()}

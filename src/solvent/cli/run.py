@@ -8,34 +8,35 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from solvent.chemistry.printer import print_molecule
 from solvent.cli.finding import any_file
 from solvent.cli.loading import (
     add_format,
+    add_functions,
     add_limits,
     add_log,
     add_otel,
-    add_program,
     add_seed,
     at_least,
-    load_program,
+    load_to_run,
     parser_for,
 )
 from solvent.cli.render import counted, show_error, write, write_json, write_program, write_reaction
+from solvent.cli.starting import begin, raise_if_interrupted
 from solvent.cli.watching import Watch
 from solvent.cli.workflows import add_inputs, add_scale, add_signals, is_workflow, refuse
-from solvent.errors import Misuse, NameProblem, ReactionFailed, SolventError
-from solvent.running.embedded import Run
-from solvent.running.fields import error_as_json
+from solvent.errors import Misuse, NameProblem, ReactionFailed, SolventError, TooLarge
+from solvent.hocl.embedded import Run
+from solvent.hocl.json_fields import error_as_json
+from solvent.lang.printer import print_whole
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from argparse import ArgumentParser, Namespace
     from collections.abc import Callable
 
-    from solvent.chemistry.solution import Solution
+    from solvent.lang.solution import Solution
 
 _FOR_WORKFLOWS = (
-    "input", "signal", "jobs", "processes", "scale", "wfformat", "name", "space", "no_record", "no_sync", "otel",
+    "input", "signal", "jobs", "processes", "scale", "wfformat", "name", "store", "no_record", "no_sync", "otel",
     "log_format", "log_level",
 )  # fmt: skip
 
@@ -45,22 +46,27 @@ def main(arguments: list[str]) -> int:
     if any(one.split("=", 1)[0] in ("--nodes", "--peers", "--resume", "--attach") for one in arguments):
         from solvent.cli.run_nodes import main as run_over_nodes
 
+        begin()
         return run_over_nodes(arguments)
     if any(one.split("=", 1)[0] == "--agents" for one in arguments):
         from solvent.cli.run_agents import main as run_by_agents
 
+        begin()
         return run_by_agents(arguments)
-    options = _options(arguments)
+    options = parser().parse_args(arguments)
     if options.services is not None and not is_workflow(options.file):
         from solvent.cli.run_workflow import run_concrete
 
+        begin(remembers=True)
         return run_concrete(options)
     if is_workflow(options.file):
         from solvent.cli.run_workflow import run_workflow
 
+        begin(remembers=True)
         return run_workflow(options)
-    if options.space is not None:
-        hint = "`--nodes N --space URL` keeps the run of a program in a space"
+    begin(remembers=True)
+    if options.store is not None:
+        hint = "`--nodes N --store URL` keeps the run of a program in a store"
         raise Misuse("H313", "a program in one process is not recorded", hint=hint)
     refuse(options, _FOR_WORKFLOWS, "is for workflows, and this is a program")
     return _run_program(options)
@@ -74,12 +80,13 @@ def _run_program(options: Namespace) -> int:
         run = Run(
             solution,
             seed=options.seed,
-            reactions_max=options.reactions_max,
-            seconds_max=options.seconds_max,
+            max_reactions=options.max_reactions,
+            max_seconds=options.max_seconds,
             observe=observe,
             should_stop=watch.should_stop,
         )
         try:
+            raise_if_interrupted()
             run.to_inertia()
         except SolventError as raised:
             error = raised
@@ -91,51 +98,69 @@ def _run_program(options: Namespace) -> int:
     return error.exit_code if error is not None else 0
 
 
-def _options(arguments: list[str]) -> Namespace:
+def parser() -> ArgumentParser:
+    """Return the parser of the command's arguments."""
     parser = parser_for(
         "run",
-        "Run a program until it is inert and print its solution, or a workflow and print its results.",
-        example="solvent run max.hocl --seed 7\n  solvent run pipeline.yaml --input url=http://localhost/ --jobs 8",
+        "Run a workflow and print its results, or a program until it is inert and print its solution.",
+        example="solvent run pipeline.yaml --input url=http://localhost/ --jobs 8\n  solvent run max.hocl --seed 7",
     )
     what = "a program (`-`: standard input), or a workflow: .yaml, .json, .hocl, .py[:NAME]"
-    add_program(parser, what=what, find=any_file)
-    add_seed(parser)
-    add_limits(parser)
-    parser.add_argument("--stats", action="store_true", help="say on standard error what the run cost")
-    parser.add_argument("--trace", action="store_true", help="write every reaction to standard error")
-    parser.add_argument("--save", metavar="FILE", help="write the solution as a program that can be run on")
-    add_format(parser)
-    group = parser.add_argument_group("over nodes (`solvent run --nodes 1 --help` tells more)")
+    parser.add_argument("file", metavar="FILE", type=any_file, help=what)
+    _add_for_workflows(parser)
+    group = parser.add_argument_group("limits")
+    add_limits(group)
+    group = parser.add_argument_group("output")
+    add_format(group)
+    group.add_argument("--trace", action="store_true", help="write every reaction to standard error")
+    group.add_argument("--wfformat", metavar="OUT.json", help="write the run of a workflow as a trace in WfFormat")
+    add_log(group)
+    add_otel(group)
+    group = parser.add_argument_group("programs")
+    add_functions(group)
+    add_seed(group)
+    group.add_argument("--stats", action="store_true", help="write to standard error what the run cost")
+    group.add_argument("--save", metavar="FILE", help="write the solution as a program that can be run on")
+    group = parser.add_argument_group("programs over nodes (`solvent run --nodes 1 --help` lists more)")
     group.add_argument("--nodes", metavar="N", help="run a program over so many processes of this machine")
     group.add_argument("--peers", metavar="HOST:PORT,...", help="run it over nodes that are already there")
-    group.add_argument("--resume", metavar="DIR", help="go on with a run over nodes that has ended early")
-    group = parser.add_argument_group("for workflows")
+    group.add_argument("--resume", metavar="DIR", help="resume a run over nodes that ended early")
+    return parser
+
+
+def _add_for_workflows(parser: ArgumentParser) -> None:
+    group = parser.add_argument_group("inputs of a workflow")
     add_inputs(group)
     add_signals(group)
+    add_scale(group)
+    group = parser.add_argument_group("how a workflow is run")
     group.add_argument("--jobs", type=at_least(1), metavar="N", help="calls of Python services at the same time")
     group.add_argument("--processes", action="store_true", help="call Python services in worker processes")
-    add_scale(group)
-    group.add_argument("--wfformat", metavar="OUT.json", help="write the run as a trace in WfFormat")
-    group.add_argument("--name", metavar="RUN", help="what the run is called in its record (default: a new name)")
-    says = "where it is recorded (default: SOLVENT_SPACE, or .solvent/space.db)"
-    group.add_argument("--space", metavar="URL", help=says)
+    says = "run it by so many agents, processes that may be killed (`solvent run --agents 1 --help` lists more)"
+    group.add_argument("--agents", metavar="N", help=says)
+    says = "FILE is a concrete workflow: call the services of this workflow"
+    group.add_argument("--services", type=any_file, metavar="WORKFLOW", help=says)
+    group = parser.add_argument_group("the record of a workflow's run")
+    group.add_argument("--name", metavar="RUN", help="the name of the run (default: a new name)")
+    says = "where it is recorded (default: SOLVENT_STORE, or .solvent/store.db)"
+    group.add_argument("--store", metavar="URL", help=says)
     group.add_argument("--no-record", action="store_true", help="do not record it: it cannot be resumed")
     group.add_argument("--no-sync", action="store_true", help="record it, but do not wait for the disk")
-    says = "run it by so many agents, processes that may be killed (`solvent run --agents 1 --help` tells more)"
-    group.add_argument("--agents", metavar="N", help=says)
-    add_otel(group)
-    add_log(group)
-    says = "whose services a concrete workflow calls"
-    group.add_argument("--services", type=any_file, metavar="WORKFLOW", help=says)
-    return parser.parse_args(arguments)
+
+
+def variants() -> dict[str, ArgumentParser]:
+    """Return the parsers that read the arguments where these options are among them."""
+    from solvent.cli import run_agents, run_nodes
+
+    return {"--agents 2": run_agents.parser(), "--nodes 2": run_nodes.parser()}
 
 
 def _load(options: Namespace) -> Solution:
     try:
-        return load_program(options).solution()
+        return load_to_run(options).solution()
     except NameProblem as error:
         if error.code == "H204" and options.functions is None:
-            from solvent.workflow.concrete import workflow_functions
+            from solvent.workflows.translate import workflow_functions
 
             if workflow_functions().find(error.message.split("`")[1]) is not None:
                 error.hint = "if this is a concrete workflow, say whose services it calls: --services WORKFLOW"
@@ -156,14 +181,19 @@ def _tracer(solution: Solution) -> Callable[[Any], None]:
 
 def _save(solution: Solution, path: str | None) -> None:
     if path is not None:
-        from solvent.running.saving import save
+        from solvent.hocl.program_file import save
 
         save(solution, path)
 
 
 def _report(run: Run, error: SolventError | None, options: Namespace) -> None:
     outcome = run.outcome()
-    text = print_molecule(run.solution)
+    try:
+        text = print_whole(run.solution)
+    except TooLarge:
+        if error is not None:
+            show_error(error)
+        raise
     if options.format == "json":
         found: dict[str, Any] = {
             "solution": text,

@@ -7,25 +7,25 @@ import sys
 from argparse import SUPPRESS, Action
 from typing import TYPE_CHECKING, Any
 
-from solvent.chemistry.printer import print_molecule
 from solvent.cli.finding import any_file
-from solvent.cli.loading import add_format, at_least, load_functions, load_program, parser_for, seconds
+from solvent.cli.loading import add_format, at_least, load_functions, load_to_run, parser_for, seconds
 from solvent.cli.render import complain, counted, show_error, write, write_json
 from solvent.cli.run_shared import add_shared, add_tls, is_shared, refuse_workflow, shared, tls_of
 from solvent.errors import Misuse, ReactionFailed, SolventError
-from solvent.running.fields import error_as_json
+from solvent.hocl.json_fields import error_as_json
+from solvent.lang.printer import print_whole
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from solvent.chemistry.solution import Solution
     from solvent.cli.run_shared import AnyRun
+    from solvent.lang.solution import Solution
 
 NODES_MAX = 1000
 _PROTOCOLS = ("better", "adaptive", "optimistic", "pessimistic")
 _ELSEWHERE = {
     "seed": "the order of reactions over nodes cannot be repeated",
-    "reactions-max": "nobody counts the reactions of all nodes while they run; give --seconds-max",
+    "max-reactions": "nobody counts the reactions of all nodes while they run; give --max-seconds",
     "trace": "reactions over nodes have no common order",
 }
 _FOR_WORKFLOWS = ("input", "signal", "jobs", "processes", "scale", "wfformat", "services")
@@ -35,7 +35,7 @@ def _add_nodes(parser: Any) -> None:
     """Add the options of a run over nodes."""
     says = "run a program over so many processes of this machine"
     parser.add_argument("--nodes", type=at_least(1), metavar="N", help=says)
-    says = "run it over nodes that `solvent serve capture` has started there"
+    says = "run it over nodes that `solvent lab serve capture` has started there"
     parser.add_argument("--peers", metavar="HOST:PORT,...", help=says)
     parser.add_argument("--state", metavar="DIR", help="keep the run in this folder")
     parser.add_argument("--resume", metavar="DIR", help="go on with the run in this folder")
@@ -44,7 +44,7 @@ def _add_nodes(parser: Any) -> None:
 
 def main(arguments: list[str]) -> int:
     """Run a program over nodes; print what there is, however the run ended."""
-    options = _options(arguments)
+    options = parser().parse_args(arguments)
     run = _prepared(options)
     if run.why_together and options.format == "text":
         complain(f"everything is at node 0: {run.why_together}")
@@ -52,7 +52,7 @@ def main(arguments: list[str]) -> int:
     interrupted = False
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        run.run(seconds_max=options.seconds_max, tell=complain)
+        run.run(max_seconds=options.max_seconds, tell=complain)
     except SolventError as raised:
         error = raised
     except KeyboardInterrupt:
@@ -66,7 +66,7 @@ def main(arguments: list[str]) -> int:
     solution = run.solution()
     try:
         if options.save is not None and not run.ended.missing:
-            from solvent.running.saving import save
+            from solvent.hocl.program_file import save
 
             save(solution, options.save)
     finally:
@@ -82,18 +82,20 @@ def main(arguments: list[str]) -> int:
     return error.exit_code if error is not None else 0
 
 
-def _options(arguments: list[str]) -> Namespace:
+def parser() -> ArgumentParser:
+    """Return the parser of the command's arguments."""
     parser = parser_for(
         "run",
         "Run a program over many processes until all of it is inert, and print its solution.",
-        example="solvent run max.hocl --nodes 8\n  solvent run max.hocl --peers 10.0.0.1:7000,10.0.0.2:7000",
+        example="solvent run max.hocl --nodes 8\n"
+        "  solvent run max.hocl --peers 10.0.0.1:7000,10.0.0.2:7000 --secret-file secret",
     )
     parser.add_argument("file", nargs="?", type=any_file, metavar="FILE", help="a program (`-`: standard input)")
     parser.add_argument("--functions", metavar="MODULE.py", help="Python functions that the program calls")
     _add_nodes(parser)
     add_shared(parser)
     add_tls(parser)
-    parser.add_argument("--seconds-max", type=seconds, metavar="S", help="stop after so many seconds")
+    parser.add_argument("--max-seconds", type=seconds, metavar="S", help="stop after so many seconds")
     parser.add_argument("--stats", action="store_true", help="say on standard error what each node has done")
     parser.add_argument("--save", metavar="FILE", help="write the solution as a program that can be run on")
     says = "how molecules are captured (default: better)"
@@ -102,7 +104,7 @@ def _options(arguments: list[str]) -> Namespace:
     parser.add_argument("--no-local", action="store_true", help=says)
     add_format(parser)
     _add_refused(parser)
-    return parser.parse_args(arguments)
+    return parser
 
 
 def _add_refused(parser: ArgumentParser) -> None:
@@ -128,7 +130,7 @@ def _prepared(options: Namespace) -> AnyRun:
         return shared(options)
     from pathlib import Path
 
-    from solvent.running.nodes.running import deal_out, take_up
+    from solvent.runs.nodes.running import deal_out, take_up
 
     if options.resume is not None:
         if options.nodes is not None or options.peers is not None or options.file is not None:
@@ -143,12 +145,12 @@ def _prepared(options: Namespace) -> AnyRun:
     if nodes > NODES_MAX:
         raise Misuse("H344", f"at most {NODES_MAX:,} nodes can be processes of one machine")
     return deal_out(
-        load_program(options),
+        load_to_run(options),
         nodes,
         functions=options.functions,
         state=options.state,
         peers=peers,
-        secret=_secret(options) if peers else b"",
+        secret=_secret(options, peers) if peers else b"",
         reacts_locally=not options.no_local,
         protocol=options.protocol,
         tls=tls_of(options),
@@ -160,7 +162,7 @@ def _peers(options: Namespace) -> tuple[tuple[str, int], ...]:
         return ()
     if options.nodes is not None:
         raise Misuse("H344", "`--peers` says which nodes there are", hint="leave out --nodes")
-    from solvent.live.addresses import address_from_text
+    from solvent.net.addresses import address_from_text
 
     peers = tuple(map(address_from_text, options.peers.replace(",", " ").split()))
     if not peers or len(set(peers)) < len(peers):
@@ -168,10 +170,15 @@ def _peers(options: Namespace) -> tuple[tuple[str, int], ...]:
     return peers
 
 
-def _secret(options: Namespace) -> bytes:
-    from solvent.cli.serve import secret_from
+def _secret(options: Namespace, peers: tuple[tuple[str, int], ...]) -> bytes:
+    from solvent.cli.secrecy import secret_from
+    from solvent.net.secrecy import is_loopback, own_secret
 
-    return secret_from(options.secret_file)
+    secret = secret_from(options.secret_file)
+    if secret is None:
+        # Nodes elsewhere that want a secret refuse a launcher that has none.
+        secret = own_secret() if all(is_loopback(host) for host, _ in peers) else b""
+    return secret
 
 
 # --- What is printed.
@@ -179,7 +186,7 @@ def _secret(options: Namespace) -> bytes:
 
 def _report(run: AnyRun, solution: Solution, error: SolventError | None, options: Namespace) -> None:
     ended = run.ended
-    text = print_molecule(solution)
+    text = print_whole(solution)
     if options.format == "json":
         found: dict[str, Any] = {
             "solution": text,
@@ -219,4 +226,4 @@ def _write_stats(run: AnyRun) -> None:
         write(f"node {node:<5} {', '.join(what)}", to=sys.stderr)
 
 
-__all__ = ["main"]
+__all__ = ["main", "parser"]

@@ -1,4 +1,4 @@
-"""`solvent run PROGRAM --nodes N --space URL`: a program over processes that anybody may kill; TLS for nodes."""
+"""`solvent run PROGRAM --nodes N --store URL`: a program over processes that anybody may kill; TLS for nodes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from solvent.cli.loading import at_least, load_functions, load_program, seconds
+from solvent.cli.loading import at_least, load_functions, load_to_run, seconds
 from solvent.cli.recording import NOWHERE
 from solvent.cli.render import write
 from solvent.cli.secrecy import VARIABLE
@@ -16,10 +16,10 @@ from solvent.errors import Misuse
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from solvent.live.tls import Tls
-    from solvent.running.nodes.members import Manner
-    from solvent.running.nodes.running import NodesRun
-    from solvent.running.nodes.sharing import SharedNodes
+    from solvent.net.tls import Tls
+    from solvent.runs.nodes.members import Manner
+    from solvent.runs.nodes.running import NodesRun
+    from solvent.runs.nodes.sharing import SharedNodes
 
     AnyRun: TypeAlias = NodesRun | SharedNodes
 
@@ -29,15 +29,15 @@ _ELSEWHERE = ("peers", "state", "resume", "secret_file")
 
 
 def add_shared(parser: Any) -> None:
-    """Add the options of a run that is kept in a space."""
-    says = f"keep the run in a space (default: {VARIABLE}): any of its processes may be killed"
-    group = parser.add_argument_group("in a space")
-    group.add_argument("--space", metavar="URL", help=says)
-    says = "wait for a run that is in the space, and print its solution"
+    """Add the options of a run that is kept in a store."""
+    says = f"keep the run in a store (default: {VARIABLE}): any of its processes may be killed"
+    group = parser.add_argument_group("in a store")
+    group.add_argument("--store", metavar="URL", help=says)
+    says = "wait for a run that is in the store, and print its solution"
     group.add_argument("--attach", metavar="RUN", help=says)
     says = "start so many more processes, that take over for those that die"
     group.add_argument("--spares", type=at_least(0), metavar="K", help=says)
-    says = "how nodes talk to each other: tcp, or nats by the servers of the space (default: tcp)"
+    says = "how nodes talk to each other: tcp, or nats by the servers of the store (default: tcp)"
     group.add_argument("--transport", choices=("tcp", "nats"), help=says)
     says = f"after how many seconds of silence a process is taken for dead (default: {TTL:g})"
     group.add_argument("--ttl", type=seconds, metavar="S", help=says)
@@ -58,29 +58,29 @@ def add_tls(parser: Any) -> None:
 
 def tls_of(options: Namespace) -> Tls | None:
     """Give what the options or the environment say."""
-    from solvent.live.tls import tls_from
+    from solvent.net.tls import tls_from
 
     return tls_from(options.tls_ca, options.tls_cert, options.tls_key)
 
 
 def is_shared(options: Namespace) -> bool:
-    """Say whether the run is, or is to be, in a space."""
+    """Say whether the run is, or is to be, in a store."""
     elsewhere = [name for name in _ELSEWHERE if getattr(options, name) is not None]
-    is_meant = any(one is not None for one in (options.space, options.attach, options.spares, options.transport))
+    is_meant = any(one is not None for one in (options.store, options.attach, options.spares, options.transport))
     # Who says otherwise where the run is does not mean the variable.
     if not is_meant and (elsewhere or not _url(options)):
         for name in ("ttl", "listen"):
             if getattr(options, name) is not None:
-                raise Misuse("H344", f"`--{name}` is for runs in a space", hint="give --space URL")
+                raise Misuse("H344", f"`--{name}` is for runs in a store", hint="give --store URL")
         return False
     for name in elsewhere:
-        raise Misuse("H344", f"`--{name.replace('_', '-')}` is not for runs in a space", hint="leave it out")
+        raise Misuse("H344", f"`--{name.replace('_', '-')}` is not for runs in a store", hint="leave it out")
     return True
 
 
 def _url(options: Namespace) -> str:
     """Give the address that was said, or that the environment has, if any."""
-    url = options.space or os.environ.get(VARIABLE, "")
+    url = options.store or os.environ.get(VARIABLE, "")
     return "" if url == NOWHERE else url
 
 
@@ -92,30 +92,30 @@ def refuse_workflow(options: Namespace) -> None:
 
 
 def shared(options: Namespace) -> SharedNodes:
-    """Give a run in a space: a new one, or one that is there."""
-    from solvent.live.space import is_on_servers
-    from solvent.running.nodes.sharing import attach, share_out
+    """Give a run in a store: a new one, or one that is there."""
+    from solvent.runs.nodes.sharing import attach, share_out
+    from solvent.store import is_on_servers
 
     manner = _manner(options)
     if options.attach is not None:
         if options.file is not None or options.nodes is not None or options.transport is not None:
-            message = "a run that is in the space has its program and its nodes"
-            raise Misuse("H344", message, hint=f"`solvent run --attach {options.attach} --space URL`")
+            message = "a run that is in the store has its program and its nodes"
+            raise Misuse("H344", message, hint=f"`solvent run --attach {options.attach} --store URL`")
         functions = None if options.functions is None else load_functions(options.functions)
         return attach(options.attach, manner, functions, spares=options.spares or 0)
     if options.file is None or options.nodes is None:
         raise Misuse(
-            "H344", "a program and --nodes are wanted", hint="`solvent run PROGRAM.hocl --nodes 4 --space URL`"
+            "H344", "a program and --nodes are wanted", hint="`solvent run PROGRAM.hocl --nodes 4 --store URL`"
         )
     refuse_workflow(options)
     if options.transport == "nats" and not is_on_servers(manner.url):
-        hint = "`solvent space serve` starts one; then --space nats://127.0.0.1:4222"
-        raise Misuse("H344", "`--transport nats` needs a space that is kept by NATS servers", hint=hint)
+        hint = "`solvent store serve` starts one; then --store nats://127.0.0.1:4222"
+        raise Misuse("H344", "`--transport nats` needs a store that is kept by NATS servers", hint=hint)
     ttl = options.ttl or TTL
     if ttl < _TTL_MIN:
         raise Misuse("H344", f"`--ttl` must be at least {_TTL_MIN:g}")
     run = share_out(
-        load_program(options),
+        load_to_run(options),
         options.nodes,
         manner,
         ttl=ttl,
@@ -131,11 +131,11 @@ def shared(options: Namespace) -> SharedNodes:
 
 
 def _manner(options: Namespace) -> Manner:
-    from solvent.running.nodes.members import Manner
+    from solvent.runs.nodes.members import Manner
 
     url = _url(options)
     if not url:
-        raise Misuse("H344", "it is not said where the run is kept", hint=f"--space URL, or the variable {VARIABLE}")
+        raise Misuse("H344", "it is not said where the run is kept", hint=f"--store URL, or the variable {VARIABLE}")
     host = options.listen or "127.0.0.1"
     return Manner(url=url, is_durable=not options.no_sync, host=host, tls=tls_of(options))
 

@@ -12,47 +12,46 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from solvent.cli.exporting import write_trace
 from solvent.cli.live import view_for
-from solvent.cli.recording import add_space_to_hint, begin_record, tell_how_to_resume, tell_of_record
+from solvent.cli.recording import add_store_to_hint, begin_record, tell_how_to_resume, tell_of_record
 from solvent.cli.render import complain, write_reaction
+from solvent.cli.starting import raise_if_interrupted
 from solvent.cli.summary import write_report_as_json, write_results, write_summary
 from solvent.cli.tracing import tracing_for
 from solvent.cli.watching import Watch, prints_to_standard_error
-from solvent.cli.workflows import folder_of, inputs_of, load_sound, refuse, show_problems
-from solvent.errors import LimitReached, Misuse, RecordProblem, SolventError, SpaceError
-from solvent.running.api import signal_options
-from solvent.running.making import run_of
-from solvent.running.records import recorded_run
-from solvent.running.records.history import called_again
-from solvent.running.report import problem_of, state_of
-from solvent.running.workflow import FUNCTIONS
+from solvent.cli.workflows import folder_of, inputs_of, load_sound, load_to_run, refuse, show_problems
+from solvent.errors import INTERRUPTED, LimitReached, Misuse, RecordProblem, SolventError, StoreError
+from solvent.runs.api import signal_options
+from solvent.runs.making import run_of
+from solvent.runs.records import recorded_run
+from solvent.runs.records.history import called_again
+from solvent.runs.report import problem_of, state_of
+from solvent.runs.workflow import FUNCTIONS
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable, Iterator
-    from datetime import datetime
     from pathlib import Path
 
-    from solvent.chemistry.solution import Solution
     from solvent.engine.reaction import Reaction
     from solvent.engine.trace import Recorder
-    from solvent.running.observing.tracing import RunTrace
-    from solvent.running.records.runs import HeldRun
-    from solvent.running.report import Report
-    from solvent.running.workflow import WorkflowRun
-    from solvent.workflow.model import Workflow
-    from solvent.workflow.places import Loaded
+    from solvent.lang.solution import Solution
+    from solvent.runs.observing.tracing import RunTrace
+    from solvent.runs.records.runs import HeldRun
+    from solvent.runs.report import Report
+    from solvent.runs.workflow import WorkflowRun
+    from solvent.workflows.model import Workflow
+    from solvent.workflows.places import Loaded
 
-INTERRUPTED = 130
-_FOR_PROGRAMS = ("seed", "reactions_max", "stats", "save", "functions")
-_FOR_RECORDS = ("space", "name", "no_record", "no_sync")
-_SYSTEMS = {"linux": "linux", "darwin": "macos", "win32": "windows"}
+_FOR_PROGRAMS = ("seed", "max_reactions", "stats", "save", "functions")
+_FOR_RECORDS = ("store", "name", "no_record", "no_sync")
 
 
 def run_workflow(options: Namespace) -> int:
     """Run the workflow that the options name."""
     refuse(options, (*_FOR_PROGRAMS, "services"), "is for programs, not for workflows")
-    loaded = load_sound(options.file, scale=options.scale)
+    loaded = load_to_run(options.file, scale=options.scale)
     with _all_problems_of_services(loaded, folder_of(options.file)):
         inputs = inputs_of(options)
         held = begin_record(options, loaded.workflow, inputs)
@@ -60,12 +59,12 @@ def run_workflow(options: Namespace) -> int:
             return execute(loaded.workflow, folder_of(options.file), options, inputs=inputs, held=held)
         finally:
             if held is not None:
-                held.space.close()
+                held.store.close()
 
 
 def run_concrete(options: Namespace) -> int:
     """Run a concrete workflow, a program that calls the services of another file."""
-    from solvent.running.program import load
+    from solvent.hocl.program import load
 
     refuse(options, _FOR_PROGRAMS, "does not go with --services")
     refuse(options, _FOR_RECORDS, "has no effect here: a run of a concrete workflow is not recorded")
@@ -137,6 +136,7 @@ def _execute(
     tracer = Tracer() if options.trace else None
     began = datetime.now(UTC)
     try:
+        raise_if_interrupted()
         with Watch() as watch:
             run = _run_of(
                 held,
@@ -146,7 +146,7 @@ def _execute(
                 processes=options.processes,
                 folder=folder,
                 solution=solution,
-                seconds_max=options.seconds_max,
+                max_seconds=options.max_seconds,
                 watch=view.take,
                 observe=tracer,
                 observer=trace,
@@ -174,7 +174,7 @@ def _execute(
     # Written first: printing may fail where the reader has gone away.
     try:
         if options.wfformat is not None:
-            _export(workflow, report, began, options.wfformat)
+            write_trace(workflow, report, began, options.wfformat)
     finally:
         _tell(workflow, report, options, held)
         if held is not None and options.log_format != "json":
@@ -194,7 +194,7 @@ def _let_go(held: HeldRun | None, error: BaseException, options: Namespace) -> N
     """Leave a run that something has ended; one that could not even begin is forgotten."""
     if held is None:
         return
-    if isinstance(error, RecordProblem | SpaceError):
+    if isinstance(error, RecordProblem | StoreError):
         can_go_on = error.code not in {"R402", "R404", "R408"}
     else:
         can_go_on = isinstance(error, KeyboardInterrupt)
@@ -202,7 +202,7 @@ def _let_go(held: HeldRun | None, error: BaseException, options: Namespace) -> N
             held.forget()
             return
     if isinstance(error, RecordProblem):
-        add_space_to_hint(error, options)
+        add_store_to_hint(error, options)
     held.leave()
     if can_go_on:
         tell_how_to_resume(held, options)
@@ -214,7 +214,7 @@ def _either(one: Callable[[], bool], other: Callable[[], bool]) -> Callable[[], 
 
 def _tell(workflow: Workflow, report: Report, options: Namespace, held: HeldRun | None) -> None:
     if held is not None and held.journal.begun:
-        report.called_again = called_again(held.space, held.card)
+        report.called_again = called_again(held.store, held.card)
     run = "" if held is None else held.card.run
     if options.format == "json":
         write_report_as_json(workflow, report, run=run)
@@ -229,7 +229,7 @@ def _tell(workflow: Workflow, report: Report, options: Namespace, held: HeldRun 
 def exit_code(report: Report) -> int:
     """Give the exit code of how a run ended."""
     if isinstance(report.error, LimitReached):
-        return INTERRUPTED if report.error.code == "H504" else report.error.exit_code
+        return report.error.exit_code
     return 0 if report.succeeded else 1
 
 
@@ -252,30 +252,4 @@ class Tracer:
         write_reaction(self.recorder.records[-1], to=sys.stderr)
 
 
-def _export(workflow: Workflow, report: Report, began: datetime, path: str) -> None:
-    """Write the run as a trace in WfFormat."""
-    import json
-    import platform
-
-    from solvent import __version__
-    from solvent.running.saving import write_whole
-    from solvent.workflow.wfformat import RunRecord, TaskRecord, export_run
-
-    tasks = tuple(
-        TaskRecord(name, one.started, one.ended, one.attempts, report.states.get(name, "waiting"))
-        for name, one in report.timings.items()
-    )
-    system: Any = _SYSTEMS.get(sys.platform)
-    record = RunRecord(
-        tasks,
-        makespan=report.seconds,
-        executed_at=began.isoformat(timespec="seconds"),
-        machine=platform.node() or "localhost",
-        system=system,
-        adaptations=tuple(one["alternative"] for one in report.adaptations),
-        version=__version__,
-    )
-    write_whole(path, json.dumps(export_run(workflow, record), indent=1, ensure_ascii=False) + "\n")
-
-
-__all__ = ["INTERRUPTED", "Tracer", "execute", "exit_code", "run_concrete", "run_workflow"]
+__all__ = ["Tracer", "execute", "exit_code", "run_concrete", "run_workflow"]

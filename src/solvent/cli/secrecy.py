@@ -10,16 +10,18 @@ import os
 import re
 import sys
 
-VARIABLE = "SOLVENT_SPACE"
-_SECRET = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*://)[^/?#\s]*@")
-_OPTION = "--space"
+VARIABLE = "SOLVENT_STORE"
+SECRET_VARIABLE = "SOLVENT_SECRET"  # noqa: S105 - a name, no secret
+# The scheme is not asked for: looking for its beginning would take quadratic time in a long word.
+_SECRET = re.compile(r"://[^/?#\s]*@")
+_OPTION = "--store"
 _HANDED_ON = "SOLVENT_HANDED_ON"
 """Has the address for a moment, while a command starts itself anew."""
 
 
 def redacted(text: str) -> str:
     """Give a text, an address or one that has some, without what is secret in it."""
-    return _SECRET.sub(r"\g<scheme>***@", text)
+    return _SECRET.sub("://***@", text)
 
 
 def has_secret(text: str) -> bool:
@@ -32,7 +34,7 @@ def hide(arguments: list[str]) -> list[str]:
     given = os.environ.pop(_HANDED_ON, "")
     if given:
         return [word.replace(redacted(given), given) for word in arguments]
-    found = _space(arguments)
+    found = _store(arguments)
     if not has_secret(found):
         return arguments
     sys.stdout.flush()
@@ -42,8 +44,8 @@ def hide(arguments: list[str]) -> list[str]:
     os.execve(sys.executable, words, {**os.environ, _HANDED_ON: found})  # noqa: S606 - ourselves
 
 
-def _space(arguments: list[str]) -> str:
-    """Give the address of the space that a command's words have."""
+def _store(arguments: list[str]) -> str:
+    """Give the address of the store that a command's words have."""
     found, words = "", iter(arguments)
     for word in words:
         if word == _OPTION:
@@ -59,4 +61,21 @@ def shown(text: str) -> str:
     return redacted(plain)
 
 
-__all__ = ["VARIABLE", "has_secret", "hide", "redacted", "shown"]
+def secret_from(path: str | None) -> bytes | None:
+    """Read the secret; it is never an argument, since everybody on a machine can read those."""
+    if path is None:
+        return os.environ.get(SECRET_VARIABLE, "").encode() or None
+    from pathlib import Path
+
+    from solvent.errors import NodeProblem
+
+    try:
+        secret = Path(path).read_bytes().strip()
+    except OSError as error:
+        raise NodeProblem("N120", f"cannot read the secret in {path}: {error.strerror or error}") from error
+    if not secret:
+        raise NodeProblem("N120", f"{path} is empty: that is no secret")
+    return secret
+
+
+__all__ = ["SECRET_VARIABLE", "VARIABLE", "has_secret", "hide", "redacted", "secret_from", "shown"]

@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from solvent.errors import SolventError
-from solvent.running.kinds import MAKERS, workflow_of
+from solvent.runs.kinds import MAKERS, workflow_of
 from solvent.services import Caller
-from solvent.workflow.inner import input_problems
+from solvent.workflows.checks import input_problems
+from solvent.workflows.value_checks import limit_faults
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from solvent.workflow.model import Service
-    from solvent.workflow.places import Loaded
+    from solvent.workflows.model import Service
+    from solvent.workflows.places import Loaded
 
 
 def service_problems(loaded: Loaded, folder: Path) -> list[SolventError]:
@@ -42,7 +43,7 @@ def _problems_of_inputs(service: Service, loaded: Loaded, folder: Path) -> list[
 
 
 def _problem(service: Service, folder: Path) -> SolventError | None:
-    if not service.target and service.function is None:
+    if (not service.target and service.function is None) or limit_faults(service):
         # `checks` has said it already, or there is nothing to find.
         return None
     try:

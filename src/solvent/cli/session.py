@@ -8,23 +8,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from solvent.chemistry.functions import Functions
-from solvent.chemistry.molecule import sub_solutions
-from solvent.chemistry.printer import print_molecule, print_rule
-from solvent.chemistry.rule import Rule
-from solvent.chemistry.solution import Solution
 from solvent.cli.finding import program_file
 from solvent.cli.render import counted, show_error, write, write_reaction
 from solvent.cli.watching import Watch
-from solvent.cli.why import complain_unmade, write_tree
-from solvent.cli.why_not import explain
+from solvent.cli.why import complain_unmade, explain, write_tree
 from solvent.engine.trace import Recorder
 from solvent.errors import Misuse, SolventError
-from solvent.running.embedded import Run, step
-from solvent.running.explaining import find, read_molecule
-from solvent.running.program import Program, load
-from solvent.running.saving import save
-from solvent.running.typed import read_typed
+from solvent.hocl.embedded import Run, step
+from solvent.hocl.explanation import find, read_molecule
+from solvent.hocl.program import Program, load, read_typed
+from solvent.hocl.program_file import save
+from solvent.lang.functions import Functions
+from solvent.lang.molecule import sub_solutions
+from solvent.lang.printer import print_rule, print_whole
+from solvent.lang.rule import Rule
+from solvent.lang.solution import Solution
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -79,7 +77,7 @@ class Session:
         name, _, rest = text.partition(" ")
         rest = rest.strip()
         if name not in COMMANDS:
-            from solvent.hocl.nearest import nearest
+            from solvent.lang.nearest import nearest
 
             raise Misuse("H311", f"there is no command `:{name}`", hint=nearest(name, COMMANDS) or "`:help` lists them")
         wanted = COMMANDS[name][0]
@@ -167,7 +165,7 @@ class Session:
 
     def show(self) -> None:
         """Show the solution."""
-        write((print_molecule(self.solution), "green"))
+        write((print_whole(self.solution), "green"))
 
     def reset(self) -> None:
         """Go back to the start."""

@@ -10,19 +10,19 @@ from solvent.cli.picturing import add_picture, columns, format_of, write_picture
 from solvent.cli.workflows import add_inputs, add_scale, add_signals, inputs_of, is_workflow, load_workflow, refuse
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from argparse import ArgumentParser, Namespace
 
     from solvent.pictures.graph import Graph
 
 _FORMATS = ("text", "svg", "png", "dot")
-_FOR_STATES = ("states_max", "seconds_max", "input", "signal")
+_FOR_STATES = ("max_states", "max_seconds", "input", "signal")
 _STATES_MAX = 100
 """As many states as people can still read."""
 
 
 def main(arguments: list[str]) -> int:
     """Draw a workflow, or states."""
-    options = _options(arguments)
+    options = parser().parse_args(arguments)
     form = format_of(options)
     code = 0
     if not is_workflow(options.file):
@@ -34,14 +34,15 @@ def main(arguments: list[str]) -> int:
     else:
         refuse(options, ("functions",), "is for programs, not for workflows")
         refuse(options, _FOR_STATES, "is about the states of a workflow: `--states`")
-        from solvent.workflow.drawing import graph_of
+        from solvent.workflows.diagram import graph_of
 
         graph = graph_of(load_workflow(options.file, scale=options.scale)[0])
     _write(graph, form, options)
     return code
 
 
-def _options(arguments: list[str]) -> Namespace:
+def parser() -> ArgumentParser:
+    """Return the parser of the command's arguments."""
     says = (
         "Draw a workflow; alternatives are dashed.\n"
         "Of a program, and with --states of a workflow, draw its states: every order in which it can happen."
@@ -55,11 +56,11 @@ def _options(arguments: list[str]) -> Namespace:
     group = parser.add_argument_group("states")
     group.add_argument("--states", action="store_true", help="draw the states of a workflow, not its tasks")
     says = f"draw so many states at most, those first that are reached soonest (default: {_STATES_MAX})"
-    group.add_argument("--states-max", type=at_least(1), metavar="N", help=says)
-    group.add_argument("--seconds-max", type=seconds, metavar="S", help="stop after so many seconds")
+    group.add_argument("--max-states", type=at_least(1), metavar="N", help=says)
+    group.add_argument("--max-seconds", type=seconds, metavar="S", help="stop after so many seconds")
     add_inputs(group)
     add_signals(group, is_timed=False)
-    return parser.parse_args(arguments)
+    return parser
 
 
 def _write(graph: Graph, form: str, options: Namespace) -> None:
@@ -79,36 +80,34 @@ def _states(options: Namespace) -> tuple[Graph, int]:
     from solvent.engine.picturing import graph_of_states
 
     solution = load_program(options).solution()
-    options.states_max = options.states_max or _STATES_MAX
+    options.max_states = options.max_states or _STATES_MAX
     found = Exploration()
     with Watch(lambda: len(found.states), noun="states") as watch:
-        stop = stopper(watch, options.seconds_max)
-        explore(solution, states_max=options.states_max, should_stop=stop, into=found)
-    if not found.is_complete:
-        complain_unfinished(len(found.states), watch, options)
-    return graph_of_states(found, options.file), 0 if found.is_complete else 3
+        stop = stopper(watch, options.max_seconds)
+        explore(solution, max_states=options.max_states, should_stop=stop, into=found)
+    code = 0 if found.is_complete else complain_unfinished(len(found.states), watch, options)
+    return graph_of_states(found, options.file), code
 
 
 def _orders(options: Namespace) -> tuple[Graph, int]:
     """Explore a workflow."""
     from solvent.cli.explore import complain_unfinished, stopper
     from solvent.cli.watching import Watch, prints_to_standard_error
-    from solvent.running.exploring import Orders, explore_workflow
-    from solvent.running.picturing import graph_of_orders
+    from solvent.runs.exploring import Orders, explore_workflow
+    from solvent.runs.picturing import graph_of_orders
 
     workflow, folder = load_workflow(options.file, scale=options.scale)
-    options.states_max = options.states_max or _STATES_MAX
+    options.max_states = options.max_states or _STATES_MAX
     found = Orders()
     with Watch(lambda: len(found.states), noun="states") as watch, prints_to_standard_error():
         explore_workflow(
             workflow,
             inputs_of(options),
             signals=options.signal,
-            states_max=options.states_max,
-            should_stop=stopper(watch, options.seconds_max),
+            max_states=options.max_states,
+            should_stop=stopper(watch, options.max_seconds),
             folder=folder,
             into=found,
         )
-    if not found.is_complete:
-        complain_unfinished(len(found.states), watch, options)
-    return graph_of_orders(found, workflow.name), 0 if found.is_complete else 3
+    code = 0 if found.is_complete else complain_unfinished(len(found.states), watch, options)
+    return graph_of_orders(found, workflow.name), code

@@ -9,19 +9,19 @@ from solvent.cli.agent_records import list_runs, show_status, write_runs
 from solvent.cli.board import MARKS, STYLES
 from solvent.cli.loading import add_format, parser_for
 from solvent.cli.program_records import list_programs, show_program, write_programs
-from solvent.cli.recording import add_run, add_space, card_as_json, local_time, open_records, said_space, state_of
+from solvent.cli.recording import add_run, add_store, card_as_json, local_time, open_records, said_store, state_of
 from solvent.cli.render import counted, shortened, write, write_json
 from solvent.cli.secrecy import shown as safe
-from solvent.running.records.cards import report_of, summary_of
-from solvent.running.records.history import states_of
-from solvent.running.records.runs import all_runs, find
+from solvent.runs.records.cards import report_of, summary_of
+from solvent.runs.records.history import states_of
+from solvent.runs.records.runs import all_runs, find
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from argparse import ArgumentParser, Namespace
 
     from solvent.cli.render import Piece
-    from solvent.live.space import Space
-    from solvent.running.records.cards import RunCard
+    from solvent.runs.records.cards import RunCard
+    from solvent.store import Store
 
 _TASKS_MAX = 200
 _RUNS_MAX = 50
@@ -32,28 +32,29 @@ _HINTS = {"stopped", "interrupted"}
 
 def main(arguments: list[str]) -> int:
     """List runs, or show one."""
-    options = _options(arguments)
-    with open_records(options) as space:
+    options = parser().parse_args(arguments)
+    with open_records(options) as store:
         is_json = options.format == "json"
         if not options.run:
             damaged: dict[str, str] = {}
-            cards, others = all_runs(space, damaged), list_runs(space, damaged)
-            _list(cards, others, list_programs(space, damaged), damaged, is_json=is_json)
-        elif not show_status(space, options) and not show_program(space, options):
-            _show(space, find(space, options.run), options)
+            cards, others = all_runs(store, damaged), list_runs(store, damaged)
+            _list(cards, others, list_programs(store, damaged), damaged, is_json=is_json)
+        elif not show_status(store, options) and not show_program(store, options):
+            _show(store, find(store, options.run), options)
     return 0
 
 
-def _options(arguments: list[str]) -> Namespace:
+def parser() -> ArgumentParser:
+    """Return the parser of the command's arguments."""
     says = (
         "List the runs that are recorded, the latest last: of workflows, by one process or by agents, and of programs "
-        "whose nodes are kept in a space; or show one, with its tasks, or with who has which part of it."
+        "whose nodes are kept in a store; or show one, with its tasks, or with who has which part of it."
     )
     parser = parser_for("status", says, example="solvent status\n  solvent status pipeline-7k3q")
     add_run(parser, default="list all")
-    add_space(parser)
+    add_store(parser)
     add_format(parser)
-    return parser.parse_args(arguments)
+    return parser
 
 
 def _list(
@@ -88,10 +89,10 @@ def _list(
         write("there are no runs")
 
 
-def _show(space: Space, card: RunCard, options: Namespace) -> None:
+def _show(store: Store, card: RunCard, options: Namespace) -> None:
     state = state_of(card)
-    summary = summary_of(space, card)
-    states = states_of(space, card, is_alive=state == "running") if summary is None else summary.states
+    summary = summary_of(store, card)
+    states = states_of(store, card, is_alive=state == "running") if summary is None else summary.states
     states = {name: states[name] for name in card.tasks if name in states}
     if options.format == "json":
         found = card_as_json(card) | {"states": states}
@@ -110,7 +111,7 @@ def _show(space: Space, card: RunCard, options: Namespace) -> None:
     for name, kind, cause, *_ in [] if summary is None else summary.failures:
         write((f"task `{name}` failed: ", "bold red"), f"{kind}: {shortened(cause)}")
     if state in _HINTS:
-        how = f"to go on: solvent resume {card.run}{said_space(options)}"
+        how = f"to go on: solvent resume {card.run}{said_store(options)}"
         write(f"it cannot be resumed: {card.hindrance}" if card.hindrance else how)
 
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from solvent.cli.board import MARKS, STATES, STYLES, repeatable
 from solvent.cli.render import counted, shortened, show_error, write, write_json
 from solvent.errors import WorkflowFailed
-from solvent.running.fields import error_as_json
+from solvent.hocl.json_fields import error_as_json
 
 if TYPE_CHECKING:
     from solvent.cli.render import Piece
-    from solvent.running.report import Failed, Report
-    from solvent.workflow.model import Workflow
+    from solvent.runs.report import Failed, Report
+    from solvent.workflows.model import Workflow
 
 _TASKS_MAX = 40
 _FAILURES_MAX = 10
@@ -210,7 +210,7 @@ def _seconds(report: Report) -> dict[str, float]:
 
 def _write_adaptations(workflow: Workflow, adaptations: list[dict[str, Any]]) -> None:
     """Write which alternatives took over; what happened several times, in a loop, is said once."""
-    from solvent.workflow.drawing.graph import explained
+    from solvent.workflows.diagram import explained
 
     alternatives = {one.name: one for one in workflow.alternatives}
     times = Counter((one["alternative"], one["because"], one["cause"]) for one in adaptations)

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from solvent.cli.agent_records import happened
+from solvent.cli.agent_records import happened, latest_run
 from solvent.cli.agent_runs import report_of_run
 from solvent.cli.loading import parser_for
 from solvent.cli.picturing import add_picture, columns, format_of, write_picture
-from solvent.cli.recording import add_run, add_space, open_records, state_of
+from solvent.cli.recording import add_run, add_store, open_records, state_of
 from solvent.cli.render import write
 from solvent.pictures.timeline import lines, timeline_drawn, written_time
-from solvent.running.records.timing import timeline_of, times_of
+from solvent.runs.records.timing import timeline_of, times_of
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from argparse import ArgumentParser, Namespace
 
     from solvent.cli.agent_records import Told
-    from solvent.live.space import Space
     from solvent.pictures.timeline import Timeline
-    from solvent.running.records.timing import Times
+    from solvent.runs.records.timing import Times
+    from solvent.store import Store
 
 _FORMATS = ("text", "svg", "png", "json")
 _STYLES = {
@@ -39,10 +39,11 @@ class _Seen(NamedTuple):
 
 def main(arguments: list[str]) -> int:
     """Draw the times of a run."""
-    options = _options(arguments)
+    options = parser().parse_args(arguments)
     form = format_of(options)
-    with open_records(options) as space:
-        seen = _of_agents(space, options) or _of_one_process(space, options)
+    with open_records(options) as store:
+        options.run = options.run or latest_run(store)
+        seen = _of_agents(store, options) or _of_one_process(store, options)
         run, created, tasks, events = seen.told
         times = times_of(events, created)
     title = f"{run}: {seen.state}, {written_time(round(times.seconds, 3)) if times.seconds else '0 s'}"
@@ -60,41 +61,42 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _options(arguments: list[str]) -> Namespace:
+def parser() -> ArgumentParser:
+    """Return the parser of the command's arguments."""
     says = "Show what happened when in a run of a workflow: a bar for each call, with attempts and failures."
-    parser = parser_for("timeline", says, example="solvent timeline pipeline-7k3q -o run.svg")
-    add_run(parser)
-    add_space(parser)
+    parser = parser_for("timeline", says, example="solvent timeline\n  solvent timeline pipeline-7k3q -o run.svg")
+    add_run(parser, default="the latest")
+    add_store(parser)
     add_picture(parser, _FORMATS)
-    return parser.parse_args(arguments)
+    return parser
 
 
-def _of_agents(space: Space, options: Namespace) -> _Seen | None:
+def _of_agents(store: Store, options: Namespace) -> _Seen | None:
     """Look at a run of agents."""
-    from solvent.running.agents.looking import existing
-    from solvent.running.agents.plans import ending_of, workflow_of
+    from solvent.runs.agents.looking import existing
+    from solvent.runs.agents.plans import ending_of, workflow_of
 
-    told = happened(space, options)
+    told = happened(store, options)
     if told is None:
         return None
-    plan, ending = existing(space, told[0]), ending_of(space, told[0])
+    plan, ending = existing(store, told[0]), ending_of(store, told[0])
     if ending is None:
         return _Seen(told, "running", {}, [])
-    report = report_of_run(space, told[0], plan, ending, workflow_of(space, plan))
+    report = report_of_run(store, told[0], plan, ending, workflow_of(store, plan))
     return _Seen(told, ending.state, report.states, report.adaptations)
 
 
-def _of_one_process(space: Space, options: Namespace) -> _Seen:
+def _of_one_process(store: Store, options: Namespace) -> _Seen:
     """Look at a run of one process."""
-    from solvent.running.records.cards import report_of, summary_of
-    from solvent.running.records.history import history, states_of
-    from solvent.running.records.runs import find
+    from solvent.runs.records.cards import report_of, summary_of
+    from solvent.runs.records.history import history, states_of
+    from solvent.runs.records.runs import find
 
-    card = find(space, options.run)
-    state, summary = state_of(card), summary_of(space, card)
-    told = card.run, card.created, card.tasks, history(space, card)
+    card = find(store, options.run)
+    state, summary = state_of(card), summary_of(store, card)
+    told = card.run, card.created, card.tasks, history(store, card)
     if summary is None:
-        return _Seen(told, state, states_of(space, card, is_alive=state == "running"), [])
+        return _Seen(told, state, states_of(store, card, is_alive=state == "running"), [])
     return _Seen(told, state, summary.states, report_of(card, summary).adaptations)
 
 

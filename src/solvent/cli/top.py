@@ -7,15 +7,15 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from solvent.cli.loading import add_format, parser_for, seconds
-from solvent.cli.render import complain, write, write_json
+from solvent.cli.render import complain, harmless, write, write_json
 from solvent.errors import Misuse
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from argparse import ArgumentParser, Namespace
     from pathlib import Path
 
-    from solvent.running.nodes.control import Status
-    from solvent.running.nodes.looking import Nodes
+    from solvent.runs.nodes.control import Status
+    from solvent.runs.nodes.looking import Nodes
 
 _COLUMNS = ("node", "state", "mode", "rule", "molecules", "known", "reactions", "messages/s", "life")
 _RULE_MAX = 24
@@ -23,7 +23,7 @@ _RULE_MAX = 24
 
 def main(arguments: list[str]) -> int:
     """Show a run's nodes until it is over."""
-    options = _options(arguments)
+    options = parser().parse_args(arguments)
     nodes = _nodes(options)
     if options.format == "json" or options.once or not sys.stdout.isatty():
         first = nodes.look()
@@ -35,34 +35,35 @@ def main(arguments: list[str]) -> int:
     return _watch(nodes, options.every)
 
 
-def _options(arguments: list[str]) -> Namespace:
+def parser() -> ArgumentParser:
+    """Return the parser of the command's arguments."""
     says = "Show what the nodes of a run are doing: how they capture, by which rule, how many molecules and messages."
     parser = parser_for("top", says, example="solvent top\n  solvent top /tmp/run --once")
     parser.add_argument("run", nargs="?", metavar="RUN", help="a run's folder or name (default: the latest)")
-    says = "the space that the run is kept in (default of RUN: the latest there)"
-    parser.add_argument("--space", metavar="URL", help=says)
+    says = "the store that the run is kept in (default of RUN: the latest there)"
+    parser.add_argument("--store", metavar="URL", help=says)
     parser.add_argument("--once", action="store_true", help="show it once, and end")
     says = "how often to look, in seconds (default: %(default)s)"
     parser.add_argument("--every", type=seconds, default=1.0, metavar="S", help=says)
     add_format(parser)
-    return parser.parse_args(arguments)
+    return parser
 
 
 def _nodes(options: Namespace) -> Nodes:
-    from solvent.running.nodes.looking import AskedNodes, SharedNodes
+    from solvent.runs.nodes.looking import AskedNodes, SharedNodes
 
-    if options.space is None:
+    if options.store is None:
         return AskedNodes(_folder(options.run))
-    from solvent.live.space import open_space
+    from solvent.store import open_store
 
-    return SharedNodes(open_space(options.space, is_made=False), options.run)
+    return SharedNodes(open_store(options.store, is_made=False), options.run)
 
 
 def _folder(given: str | None) -> Path:
     from pathlib import Path
 
-    from solvent.running.nodes.folder import RUN, known_runs, runs_folder
-    from solvent.running.nodes.looking import is_going_on
+    from solvent.runs.nodes.folder import RUN, known_runs, runs_folder
+    from solvent.runs.nodes.looking import is_going_on
 
     if given is not None:
         return next((one for one in (Path(given), runs_folder() / given) if (one / RUN).exists()), Path(given))
@@ -136,14 +137,16 @@ def _watch(nodes: Nodes, every: float) -> int:
 
 def _table(nodes: Nodes, statuses: dict[int, Status]) -> Any:
     from rich.table import Table
+    from rich.text import Text
 
-    title = f"{nodes.run}: {nodes.program}"
+    title = Text(harmless(f"{nodes.run}: {nodes.program}"))
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     for name in _COLUMNS:
         table.add_column(name, justify="left" if name in ("state", "mode", "rule") else "right", no_wrap=True)
     for row in _rows(nodes, statuses):
-        table.add_row(*row, style="red" if row[1] in ("gone", "failed") else "green" if row[1] == "inert" else None)
+        cells = [Text(harmless(one)) for one in row]
+        table.add_row(*cells, style="red" if row[1] in ("gone", "failed") else "green" if row[1] == "inert" else None)
     return table
 
 
-__all__ = ["main"]
+__all__ = ["main", "parser"]

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from solvent.chemistry.printer import print_molecule
 from solvent.cli.loading import add_format, add_program, add_seed, at_least, load_program, parser_for
 from solvent.cli.render import counted, show_error, write, write_json, write_reaction
 from solvent.cli.watching import Watch
 from solvent.engine.trace import Recorder
 from solvent.errors import SolventError
-from solvent.running.embedded import Run
-from solvent.running.fields import reaction_as_json
+from solvent.hocl.embedded import Run
+from solvent.hocl.json_fields import reaction_as_json
+from solvent.lang.printer import print_whole
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from argparse import ArgumentParser, Namespace
 
-    from solvent.chemistry.solution import Solution
+    from solvent.lang.solution import Solution
 
 LIMIT = 10_000
 """How many reactions are shown unless the user says otherwise: more than anyone reads."""
@@ -24,15 +24,15 @@ LIMIT = 10_000
 
 def main(arguments: list[str]) -> int:
     """Run a program and show every reaction, then the final solution."""
-    options = _options(arguments)
+    options = parser().parse_args(arguments)
     solution = load_program(options).solution()
-    start = print_molecule(solution)
+    start = print_whole(solution)
     is_text = options.format == "text"
     if is_text:
         write(("start", "bold"), f"   {start}\n")
     with Watch() as watch:
         recorder, error = _record(solution, options, watch, is_text=is_text)
-    final = print_molecule(solution)
+    final = print_whole(solution)
     if is_text:
         _write_end(solution, recorder)
     else:
@@ -43,7 +43,8 @@ def main(arguments: list[str]) -> int:
     return error.exit_code if error is not None else 0
 
 
-def _options(arguments: list[str]) -> Namespace:
+def parser() -> ArgumentParser:
+    """Return the parser of the command's arguments."""
     parser = parser_for("trace", "Run a program and show every reaction.", example="solvent trace max.hocl --limit 20")
     add_program(parser)
     add_seed(parser)
@@ -55,7 +56,7 @@ def _options(arguments: list[str]) -> Namespace:
         help=f"stop after N reactions (default: {LIMIT})",
     )
     add_format(parser)
-    return parser.parse_args(arguments)
+    return parser
 
 
 def _record(
@@ -71,14 +72,14 @@ def _record(
     run = Run(
         solution,
         seed=options.seed,
-        reactions_max=options.limit,
+        max_reactions=options.limit,
         observe=observe,
         should_stop=watch.should_stop,
     )
     try:
         run.to_inertia()
     except SolventError as error:
-        error.hint = error.hint.replace("--reactions-max", "--limit")
+        error.hint = error.hint.replace("--max-reactions", "--limit")
         return recorder, error
     return recorder, None
 
@@ -88,4 +89,4 @@ def _write_end(solution: Solution, recorder: Recorder) -> None:
         write("")
     state = "inert" if solution.inert else "not inert"
     write((f"{state} after {counted(len(recorder.records), 'reaction')}", "bold"))
-    write("   ", (print_molecule(solution), "green"))
+    write("   ", (print_whole(solution), "green"))

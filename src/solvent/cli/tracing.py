@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from solvent.errors import Misuse
+from solvent.errors import Misuse, install_hint
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable
 
-    from solvent.running.observing.tracing import Tracing
+    from solvent.runs.observing.tracing import Tracing
 
 _WHERE = ("OTEL_TRACES_EXPORTER", "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 
@@ -28,13 +28,13 @@ def tracing_for(options: Namespace, *, tell: Callable[[str], None], agent: str =
     from solvent.cli.secrecy import redacted
 
     try:
-        from solvent.running.observing.tracing import Tracing
+        from solvent.runs.observing.tracing import Tracing
     except ModuleNotFoundError as error:
         if not wanted:
             # The variables may be there for other programs.
             return None
         said = f"spans need a package that is not installed: {error.name}"
-        raise Misuse("H354", said, hint="pip install 'solvent[otel]'") from None
+        raise Misuse("H354", said, hint=install_hint("otel")) from None
     _listen(tell)
     return Tracing(agent=agent, version=__version__, clean=redacted)
 

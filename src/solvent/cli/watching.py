@@ -14,6 +14,8 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
+from solvent.hocl.process_settings import hurry
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -46,6 +48,7 @@ class Watch:
 
     def _on_signal(self, number: int, _frame: object) -> None:
         self.is_interrupted = True
+        hurry()
         signal.signal(number, signal.default_int_handler)
 
     def should_stop(self) -> bool:

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from solvent.cli.loading import parser_for, port
-from solvent.cli.recording import add_space, place_of
+from solvent.cli.recording import add_store, place_of
 from solvent.cli.render import complain, write
 from solvent.cli.secrecy import redacted
-from solvent.errors import Misuse
+from solvent.errors import Misuse, install_hint
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from argparse import ArgumentParser, Namespace
 
 PORT = 8765
 SECRET_CHARACTERS_MIN = 16
@@ -25,15 +25,17 @@ SECRET_CHARACTERS_MAX = 1000
 
 def main(arguments: list[str]) -> int:
     """Serve the page until Ctrl-C."""
-    options = _options(arguments)
+    options = parser().parse_args(arguments)
     secret = _secret(options)
     try:
-        import uvicorn  # noqa: F401 - whether it is there
+        import starlette  # noqa: F401 - whether it is there
+        import uvicorn  # noqa: F401 - the same
     except ModuleNotFoundError as error:
         said = f"the page needs a package that is not installed: {error.name}"
-        raise Misuse("H353", said, hint="pip install 'solvent[web]'") from None
+        raise Misuse("H353", said, hint=install_hint("web")) from None
+    from solvent.net.secrecy import is_loopback
     from solvent.web.app import make_app
-    from solvent.web.serving import Server, address_of, is_loopback, listen
+    from solvent.web.serving import Server, address_of, listen
     from solvent.web.site import Site
 
     if not is_loopback(options.host) and not options.expose:
@@ -46,8 +48,8 @@ def main(arguments: list[str]) -> int:
         folders = tuple(map(_folder_of_run, options.nodes))
         board = None if options.board is None else Path(options.board)
         site = Site(place, shown=redacted(place), secret=secret, hosts=hosts, folders=folders, board=board)
-        # What cannot be a space is better refused now than on every page; a file that is not there yet may come.
-        site.space()
+        # What cannot be a store is better refused now than on every page; a file that is not there yet may come.
+        site.store()
         if not is_loopback(options.host):
             complain(f"warning: everybody who can reach {options.host} sees all runs; nothing is encrypted")
 
@@ -62,10 +64,11 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _options(arguments: list[str]) -> Namespace:
+def parser() -> ArgumentParser:
+    """Return the parser of the command's arguments."""
     says = "Show runs of workflows in a browser, as they happen, and step through them."
-    parser = parser_for("web", says, example="solvent web\n  solvent web --space runs.db --port 0")
-    add_space(parser)
+    parser = parser_for("web", says, example="solvent web\n  solvent web --store runs.db --port 0")
+    add_store(parser)
     says = "the address to listen on (default: %(default)s, this machine only)"
     parser.add_argument("--host", default="127.0.0.1", metavar="HOST", help=says)
     says = "the port (default: %(default)s; 0: one that is free)"
@@ -75,18 +78,18 @@ def _options(arguments: list[str]) -> Namespace:
     parser.add_argument("--name", action="append", default=[], metavar="NAME", help=says)
     says = "the folder of a run over nodes (--state), besides those that are found; may be given several times"
     parser.add_argument("--nodes", action="append", default=[], metavar="DIR", help=says)
-    says = "where rings and spaces tell how they stand (default: where they do unless told otherwise)"
+    says = "where rings and shared data tell how they stand (default: where they do unless told otherwise)"
     parser.add_argument("--board", metavar="DIR", help=says)
     says = "let who knows the secret cancel runs from the page"
     parser.add_argument("--control", action="store_true", help=says)
     says = f"the secret: a file that only you can read, of {SECRET_CHARACTERS_MIN} characters at least"
     parser.add_argument("--secret-file", metavar="FILE", help=says)
-    return parser.parse_args(arguments)
+    return parser
 
 
 def _folder_of_run(given: str) -> Path:
     """Give the folder of a run over nodes; raise `Misuse` where it is none."""
-    from solvent.running.nodes.folder import load_run
+    from solvent.runs.nodes.folder import load_run
 
     load_run(Path(given))
     return Path(given).resolve()
@@ -116,4 +119,4 @@ def _secret(options: Namespace) -> str:
     return text
 
 
-__all__ = ["main"]
+__all__ = ["main", "parser"]

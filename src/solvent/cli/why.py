@@ -1,4 +1,4 @@
-"""`solvent why`: the tree of reactions that made a molecule.
+"""`solvent why`: the tree of reactions that made a molecule; `--not`: what stops a rule in the inert solution.
 
 A molecule's children are what its reaction took and looked at. A reaction is told once; where it comes up
 again the tree points back to it.
@@ -17,31 +17,49 @@ from solvent.cli.loading import (
     load_program,
     parser_for,
 )
-from solvent.cli.render import Piece, complain, shortened, show_error, write, write_json
+from solvent.cli.render import Piece, complain, counted, reaction_pieces, shortened, show_error, write, write_json
 from solvent.cli.watching import Watch
+from solvent.cli.workflows import refuse
 from solvent.engine.trace import Recorder
 from solvent.errors import SolventError
-from solvent.running.embedded import Run
-from solvent.running.explaining import children_of, find, near_texts, read_molecule, tree_as_json
+from solvent.hocl.embedded import Run
+from solvent.hocl.explanation import (
+    children_of,
+    fate_of,
+    find,
+    names_in,
+    near_texts,
+    read_molecule,
+    rule_names,
+    tree_as_json,
+)
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from argparse import ArgumentParser, Namespace
 
-    from solvent.chemistry.solution import Solution
+    from solvent.engine.explain import Report
     from solvent.engine.trace import Made, Record
+    from solvent.lang.solution import Solution
 
 DEPTH = 30
+_MOLECULE_MAX = 80
+_WHY_MAX = 600
 
 
 def main(arguments: list[str]) -> int:
-    """Run a program and show how a molecule came about."""
-    options = _options(arguments)
+    """Run a program and show how a molecule was made, or what stops a rule."""
+    options = parser().parse_args(arguments)
+    if options.is_not:
+        refuse(options, ("depth",), "is for the reactions that made a molecule, and not for --not")
     program = load_program(options)
-    molecule = read_molecule(options.molecule, program.functions, program.rules())
+    molecule = None if options.is_not else read_molecule(options.molecule, program.functions, program.rules())
     solution = program.solution()
     recorder, error = record_run(solution, options)
     if error is not None:
         show_error(error)
+    if molecule is None:
+        code = explain(solution, recorder, options.molecule, is_json=options.format == "json")
+        return error.exit_code if error is not None else code
     made = find(recorder, molecule, options.molecule)
     if made is None:
         complain_unmade(recorder, options.molecule)
@@ -49,21 +67,23 @@ def main(arguments: list[str]) -> int:
     if options.format == "json":
         write_json(tree_as_json(recorder, made))
     else:
-        write_tree(recorder, made, depth_max=options.depth)
+        write_tree(recorder, made, depth_max=options.depth or DEPTH)
     return error.exit_code if error is not None else 0
 
 
-def _options(arguments: list[str]) -> Namespace:
-    parser = parser_for("why", "Show the reactions that made a molecule.", example="solvent why max.hocl '9'")
+def parser() -> ArgumentParser:
+    """Return the parser of the command's arguments."""
+    says = "Show the reactions that made a molecule; with --not, what stops a rule from reacting in the final solution."
+    parser = parser_for("why", says, example="solvent why max.hocl '9'\n  solvent why --not max.hocl max")
     add_program(parser)
-    parser.add_argument("molecule", metavar="MOLECULE", help="as the solution shows it, or a rule's name")
-    parser.add_argument(
-        "--depth", type=at_least(1), default=DEPTH, metavar="N", help=f"how deep to look (default: {DEPTH})"
-    )
+    says = "a molecule as the solution shows it, or a rule's name; with --not, a rule's name"
+    parser.add_argument("molecule", metavar="MOLECULE", help=says)
+    parser.add_argument("--not", dest="is_not", action="store_true", help="show what stops a rule from reacting")
+    parser.add_argument("--depth", type=at_least(1), metavar="N", help=f"how deep to look (default: {DEPTH})")
     add_seed(parser)
     add_limits(parser)
     add_format(parser)
-    return parser.parse_args(arguments)
+    return parser
 
 
 def record_run(solution: Solution, options: Namespace) -> tuple[Recorder, SolventError | None]:
@@ -73,8 +93,8 @@ def record_run(solution: Solution, options: Namespace) -> tuple[Recorder, Solven
         run = Run(
             solution,
             seed=options.seed,
-            reactions_max=options.reactions_max,
-            seconds_max=options.seconds_max,
+            max_reactions=options.max_reactions,
+            max_seconds=options.max_seconds,
             observe=recorder,
             should_stop=watch.should_stop,
         )
@@ -133,3 +153,70 @@ def _origin(made: Made, record: Record | None, told: set[tuple[int, int]]) -> li
     elif not record.kept and not record.reactants:
         pieces.append((", from nothing", "dim"))
     return pieces
+
+
+# --- what stops a rule
+
+
+def explain(solution: Solution, recorder: Recorder, name: str, *, is_json: bool = False) -> int:
+    """Report on every rule of a name, or say where it has gone."""
+    fate = fate_of(solution, recorder, name)
+    taken = fate.taken
+    if is_json:
+        write_json(fate.as_json())
+    elif fate.reports:
+        for report in fate.reports:
+            write_report(report)
+    elif fate.existed:
+        write(f"`{name}` is not in the final solution")
+        if taken is not None:
+            own = (
+                "its own reaction consumed it, a one-shot rule"
+                if taken.rule == name
+                else f"`{shortened(taken.rule)}` took it"
+            )
+            write(f"  reaction {taken.number}: {own}: ", *reaction_pieces(taken))
+    else:
+        _complain_unknown(solution, recorder, name)
+    return 0 if fate.existed else 1
+
+
+def write_report(report: Report) -> None:
+    """Write how far a rule gets."""
+    write(("rule", "bold"), f"      {report.text}")
+    write(("solution", "bold"), f"  {shortened(report.solution)}")
+    for at, pattern in enumerate(report.patterns, 1):
+        fits = f"{counted(pattern.fit, 'molecule')} fit{'s' if pattern.fit == 1 else ''} it"
+        if pattern.fit and not pattern.fits_together:
+            fits += ", but none beside the patterns before it"
+        style = "green" if pattern.fits_together else "red"
+        write(f"  pattern {at}  ", (pattern.pattern, style), f"  {fits}")
+        reasons = {one.molecule: one.sentence(_molecule_text) for one in pattern.misfits}
+        for molecule in pattern.nearest:
+            why = shortened(reasons.get(molecule, "too many ways to say why"), _WHY_MAX)
+            write("    nearest  ", (_molecule_text(molecule), "bold"), f"  {why}")
+    for condition in report.conditions:
+        if condition.failures:
+            times = f"false {counted(condition.failures, 'time')}"
+            write(
+                "  condition  ",
+                (condition.condition, "red"),
+                f"  {times}, first for {shortened(condition.example)}",
+            )
+        elif report.combinations:
+            write("  condition  ", (condition.condition, "green"), "  not what stops it")
+    if not report.is_complete:
+        write("  the search was cut short: there are too many combinations")
+    write(("so", "bold"), f"        {report.verdict}")
+
+
+def _molecule_text(text: str) -> str:
+    return shortened(text, _MOLECULE_MAX)
+
+
+def _complain_unknown(solution: Solution, recorder: Recorder, name: str) -> None:
+    from solvent.lang.nearest import nearest
+
+    known = sorted({*names_in(recorder), *rule_names(solution)})
+    hint = nearest(name, known) or (f"there were: {', '.join(known)}" if known else "no rule has a name")
+    complain(f"no rule `{name}` was ever in the solution", hint=hint)

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from solvent.errors import SolventError
-    from solvent.workflow.model import Workflow
-    from solvent.workflow.places import Loaded
+    from solvent.workflows.model import Workflow
+    from solvent.workflows.places import Loaded
 
 _SUFFIXES = (".yaml", ".yml", ".json", ".py")
 _PROBLEMS_SHOWN_MAX = 50
@@ -47,11 +47,11 @@ def is_workflow(file: str) -> bool:
 
 
 def _is_text(text: str, name: str) -> bool:
-    from solvent.running.interpreter import deep_stack
-    from solvent.running.program import CHARACTERS_MAX
+    from solvent.hocl.process_settings import deep_stack
+    from solvent.hocl.program import CHARACTERS_MAX
     from solvent.source import Source
-    from solvent.workflow.chws import is_chws
-    from solvent.workflow.hoclflow import is_hoclflow
+    from solvent.workflows.formats.chws import is_chws
+    from solvent.workflows.formats.hoclflow import is_hoclflow
 
     source = Source(text, name)
     with deep_stack():
@@ -159,14 +159,14 @@ def _json_of(text: str) -> tuple[Any] | None:
 
 def read_workflow(file: str, *, scale: float | None = None) -> Loaded:
     """Read a workflow, whatever it is written in."""
-    from solvent.running.interpreter import deep_stack
+    from solvent.hocl.process_settings import deep_stack
 
     with deep_stack():
         if file.endswith(".py") or ".py:" in file:
-            from solvent.workflow.python_files import read_python
+            from solvent.workflows.formats.python.files import read_python
 
             return read_python(file)
-        from solvent.workflow.files import load
+        from solvent.workflows.formats.files import load
 
         return load(file, scale=1.0 if scale is None else scale)
 
@@ -178,13 +178,24 @@ def load_workflow(file: str, *, scale: float | None = None) -> tuple[Workflow, P
 
 def load_sound(file: str, *, scale: float | None = None) -> Loaded:
     """Read and check a workflow, and give it with its places; what is wrong is shown and ends the command."""
-    from solvent.workflow.checks import check
+    from solvent.workflows.checks import check
 
     loaded = read_workflow(file, scale=scale)
     problems = check(loaded.workflow, loaded.places)
     if problems:
         show_problems(problems)
         raise SystemExit(2)
+    return loaded
+
+
+def load_to_run(file: str, *, scale: float | None = None) -> Loaded:
+    """Read and check a workflow as `load_sound` does, and warn of what is probably not meant."""
+    from solvent.cli.render import show_doubt
+    from solvent.workflows.doubts import workflow_doubts
+
+    loaded = load_sound(file, scale=scale)
+    for doubt in workflow_doubts(loaded):
+        show_doubt(doubt)
     return loaded
 
 

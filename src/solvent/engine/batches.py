@@ -6,13 +6,13 @@ from itertools import chain
 from operator import countOf
 from typing import TYPE_CHECKING
 
-from solvent.chemistry.molecule import ATOMS, Endless, Molecule, sub_solutions
-from solvent.chemistry.rule import Rule
 from solvent.engine.index import Store
 from solvent.errors import LimitReached
+from solvent.lang.molecule import ATOMS, Endless, Molecule, sub_solutions
+from solvent.lang.rule import Rule
 
 if TYPE_CHECKING:
-    from solvent.chemistry.solution import Solution
+    from solvent.lang.solution import Solution
 
 LEVELS_MAX = 200
 _FIRST = frozenset({Rule, Endless})

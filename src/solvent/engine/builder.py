@@ -12,9 +12,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from solvent.chemistry.molecule import ATOMS, Symbol
-from solvent.chemistry.rule import Rule, closed_rule
-from solvent.chemistry.syntax import (
+from solvent.engine.expressions import ExpressionWriter, Text
+from solvent.engine.names import outer_text, rest_text
+from solvent.engine.onward import Product
+from solvent.engine.plan import children
+from solvent.engine.reuse import Reuse
+from solvent.lang.molecule import ATOMS, Symbol
+from solvent.lang.rule import Rule, closed_rule
+from solvent.lang.syntax import (
     Binary,
     Call,
     Expression,
@@ -32,16 +37,11 @@ from solvent.chemistry.syntax import (
     Unary,
     VariablePattern,
 )
-from solvent.engine.expressions import ExpressionWriter, Text
-from solvent.engine.names import outer_text, rest_text
-from solvent.engine.onward import Product
-from solvent.engine.plan import children
-from solvent.engine.reuse import Reuse
 
 if TYPE_CHECKING:
-    from solvent.chemistry.functions import Functions
     from solvent.engine.code import Code
     from solvent.engine.plan import Element, Plan, Site
+    from solvent.lang.functions import Functions
 
 
 class Builder:
@@ -261,7 +261,7 @@ class Builder:
             return self.locals[name]
         rest = rest_text(self.plan, name)
         if rest is not None:
-            return self._copy_early(f"_List(map(_copied, {rest}))")
+            return self._copy_early(f"_List(_copies({rest}))")
         value = self._value(Name(name)).text
         if name in self.plan.variables and not self.plan.may_hold_solution(name):
             return value
@@ -312,11 +312,11 @@ class Builder:
         if site is None:
             fixed = name not in self.plan.rest_sites or self.plan.element_of[name].kept or name in self.taken
             self.taken.add(name)
-            return [f"*{self._copy_early(f'list(map(_copied, {text}))') if fixed else text}"]
+            return [f"*{self._copy_early(f'_copies({text})') if fixed else text}"]
         if site.number == 0:
             return self._own_rest(name, text, top=top)
         if self.reuse.is_held(site) or name in self.taken:
-            return [f"*{self._copy_early(f'list(map(_copied, {text}))')}"]
+            return [f"*{self._copy_early(f'_copies({text})')}"]
         self.taken.add(name)
         return [f"*{text}"]
 
@@ -324,7 +324,7 @@ class Builder:
         if self.plan.top.rests[0].name != name:
             return []
         if name in self.taken:
-            return [f"*{self._copy_early(f'list(map(_copied, {text}))')}"]
+            return [f"*{self._copy_early(f'_copies({text})')}"]
         self.taken.add(name)
         if top:
             self.rest_is_left = True

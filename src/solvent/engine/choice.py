@@ -3,26 +3,30 @@
 At each step a solution that may still react is drawn, then its rules are tried in random order, and each search goes
 through its molecules in random order: the first match reacts. So every enabled reaction has a chance at every step, and
 one that stays enabled happens sooner or later. Without a source of chance the first match in order is taken.
+
+A rule that was found to have no match has none until something new comes, and then only with that. So such a rule is
+tried with the new molecules alone, in random order, each against all others: whatever is enabled still has its chance,
+and nothing is tried twice in vain.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from solvent.chemistry.molecule import ATOMS, Molecule, sub_solutions
-from solvent.chemistry.rule import Rule
 from solvent.engine.batches import LEVELS_MAX, go_out, note_height, reopen
 from solvent.engine.compile import Entry, entries_of
 from solvent.engine.failure import reaction_failed
 from solvent.engine.reactor import Reactor
 from solvent.engine.support import store_of
 from solvent.errors import LimitReached, SolventError
+from solvent.lang.molecule import ATOMS, Molecule, sub_solutions
+from solvent.lang.rule import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from solvent.chemistry.solution import Solution
     from solvent.engine.index import Cell, Row, Store
+    from solvent.lang.solution import Solution
 
 
 class Chance(Protocol):
@@ -41,6 +45,8 @@ class Stepper(Reactor):
         self.chance = chance
         # Solutions that may have a reaction enabled.
         self.open: list[Solution] = []
+        self._tried: dict[int, _Tried] = {}
+        self._in_hand: Cell | None = None
         if chance is not None:
             self.scan = self._shuffled
         reopen(solution)
@@ -66,7 +72,11 @@ class Stepper(Reactor):
                 solution.fresh = [molecule, *left, *solution.fresh]
                 raise
             if is_ready:
-                put(store, molecule)
+                tried = self._tried.get(id(store))
+                births = store.births
+                cell = put(store, molecule)
+                if tried is not None:
+                    tried.note(cell, births, store.births)
             else:
                 solution.waiting[id(molecule)] = molecule
         if solution not in _Identity(self.open):
@@ -106,17 +116,65 @@ class Stepper(Reactor):
         for entry in self._in_order(all_entries(store)):
             if entry.code.is_late and solution.waiting:
                 continue
+            if self.chance is not None and not entry.code.is_late and not store.has_endless:
+                pending = self._tried_in(store).pending.get(entry.cell)
+                if pending is not None:
+                    if self._step_by_new(entry, pending, store, solution):
+                        return True
+                    continue
             match = self._first(entry, store, solution)
             if match is not None:
                 solution.inert = False
                 self._react(entry, match, None, solution, store)
                 return True
+            if self.chance is not None:
+                self._tried_in(store).pending[entry.cell] = []
         return False
 
-    def _first(self, entry: Entry, store: Store, solution: Solution) -> Any:
+    def _tried_in(self, store: Store) -> _Tried:
+        tried = self._tried.get(id(store))
+        if tried is None or tried.store is not store or tried.births != store.births:
+            tried = self._tried[id(store)] = _Tried(store)
+        return tried
+
+    def _step_by_new(self, rule: Entry, pending: list[Cell], store: Store, solution: Solution) -> bool:
+        """Make a reaction happen by a rule that had none before these cells came; drop the cells that have none."""
+        assert self.chance is not None
+        while pending:
+            at = self.chance.randrange(len(pending))
+            cell = pending[at]
+            if cell.alive and cell is not rule.cell:
+                for entry in self._in_order(_entries_with(rule, cell.molecule, store)):
+                    if self._step_with(entry, cell, store, solution):
+                        return True
+            pending[at] = pending[-1]
+            pending.pop()
+        return False
+
+    def _step_with(self, entry: Entry, cell: Cell, store: Store, solution: Solution) -> bool:
+        """Make a reaction happen that takes, or needs, a certain molecule; say whether there was one."""
+        # It is in hand, and not its own partner.
+        self._in_hand = cell
+        try:
+            match = self._first(entry, store, solution, cell.molecule)
+        finally:
+            self._in_hand = None
+        if match is None:
+            return False
+        solution.inert = False
+        before = self.reactions
+        try:
+            self._react(entry, match, cell.molecule, solution, store)
+        finally:
+            if self.reactions > before and entry.consumes:
+                store.delete(cell)
+        return True
+
+    def _first(self, entry: Entry, store: Store, solution: Solution, molecule: Molecule = None) -> Any:
         """Give the first match of a rule; a function that raises in its condition fails the run, not Python."""
         try:
-            return next(entry.matches(store, self.scan, solution), None)
+            found = entry.prepare(store, self.scan, solution)(molecule)
+            return found if entry.consumes else next(found, None)
         except SolventError:
             raise
         except Exception as error:
@@ -141,7 +199,8 @@ class Stepper(Reactor):
     def _shuffled(self, row: Row) -> Iterator[Cell]:
         """Go through a row in random order, drawing as far as the search goes."""
         assert self.chance is not None
-        cells = [cell for cell in row if cell.alive]
+        in_hand = self._in_hand
+        cells = [cell for cell in row if cell.alive and cell is not in_hand]
         randrange = self.chance.randrange
         for size in range(len(cells), 0, -1):
             at = randrange(size)
@@ -158,11 +217,38 @@ def _level(solution: Solution) -> int:
     return level
 
 
-def put(store: Store, molecule: Molecule) -> None:
+class _Tried:
+    """What is known of a store: for each rule that had no match, the cells that have come since."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.births = store.births
+        self.pending: dict[Cell, list[Cell]] = {}
+
+    def note(self, cell: Cell, births_before: int, births: int) -> None:
+        """Hear of a new cell; of those that came without a word nothing is known, and nothing is then relied on."""
+        if self.births == births_before:
+            self.births = births
+            for new in self.pending.values():
+                new.append(cell)
+
+
+def _entries_with(rule: Entry, molecule: Molecule, store: Store) -> list[Entry]:
+    """Return the ways into a rule by a molecule, as new entries: a search goes through rows in its own order."""
+    elements = rule.code.elements
+    return [
+        Entry(rule.cell, rule.rule, rule.code, elements.index(entry.element))
+        for entry in store.entries_for(molecule)
+        if entry.cell is rule.cell and entry.element is not None
+    ]
+
+
+def put(store: Store, molecule: Molecule) -> Cell:
     """Settle a molecule; a rule is registered."""
     cell = store.add(molecule)
     if type(cell.molecule) is Rule:
         store.register(cell, entries_of(cell, cell.molecule))
+    return cell
 
 
 def all_entries(store: Store) -> list[Entry]:

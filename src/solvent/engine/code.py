@@ -5,17 +5,17 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
-from solvent.chemistry import operators
-from solvent.chemistry.molecule import ATOMS, Endless, List, Symbol, copied, equal
-from solvent.chemistry.rule import Rule
-from solvent.chemistry.solution import Solution
 from solvent.engine import support
 from solvent.engine.index import in_order, trim
+from solvent.lang import operators
+from solvent.lang.molecule import ATOMS, INTEGER_BITS_MAX, Endless, List, Symbol, equal
+from solvent.lang.rule import Rule
+from solvent.lang.solution import Solution
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from solvent.chemistry.syntax import Node
+    from solvent.lang.syntax import Node
 
 ERRORS = (operators.Incomputable, ArithmeticError)
 """What a condition may raise where it cannot be computed."""
@@ -27,10 +27,13 @@ _GLOBALS: dict[str, Any] = {
     "_List": List,
     "_Rule": Rule,
     "_Solution": Solution,
+    "_BIG": 1 << INTEGER_BITS_MAX,
     "_add": operators.add,
-    "_copied": copied,
+    "_copied": support.own_copy,
+    "_copies": support.copies,
     "_divide": operators.divide,
     "_equal": equal,
+    "_joined": operators.joined,
     "_less": operators.less,
     "_less_equal": operators.less_equal,
     "_member": operators.member,
@@ -39,6 +42,7 @@ _GLOBALS: dict[str, Any] = {
     "_remainder": operators.remainder,
     "_subtract": operators.subtract,
     "_truth": operators.truth,
+    "_whole": operators.whole,
     "_answer": support.answer,
     "_drain": support.drain,
     "_rest": support.rest,

@@ -14,12 +14,12 @@ from solvent.engine.sweep_code import can_sweep
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from solvent.chemistry.functions import Functions
-    from solvent.chemistry.rule import Rule
-    from solvent.chemistry.solution import Solution
-    from solvent.chemistry.syntax import RuleNode
     from solvent.engine.index import Cell, Row, Store
     from solvent.engine.plan import Element
+    from solvent.lang.functions import Functions
+    from solvent.lang.rule import Rule
+    from solvent.lang.solution import Solution
+    from solvent.lang.syntax import RuleNode
 
 
 class RuleCode:

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from solvent.chemistry.solution import Solution
 from solvent.engine.compile import Entry, code_of
 from solvent.engine.failure import reaction_failed
 from solvent.engine.index import Cell, Store, in_order
 from solvent.errors import LimitReached
+from solvent.lang.solution import Solution
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from solvent.chemistry.rule import Rule
     from solvent.engine.numbers import Key, Numbers
+    from solvent.lang.rule import Rule
 
 
 class Desk:
@@ -159,7 +159,7 @@ class Desks:
         self._numbers = numbers
         self._desks: dict[Key, Desk | None] = {}
 
-    def run(self, key: Key, reactions_max: int) -> Key:
+    def run(self, key: Key, max_reactions: int) -> Key:
         """Let a state react until it is inert; `Unsaid` where that cannot be done on a desk."""
         count = 0
         while True:
@@ -170,8 +170,8 @@ class Desks:
             count += reactions
             if not reactions:
                 return key
-            if count > reactions_max:
-                raise LimitReached("H501", f"not inert after {reactions_max} reactions")
+            if count > max_reactions:
+                raise LimitReached("H501", f"not inert after {max_reactions} reactions")
 
     def lay(self, key: Key) -> Desk | None:
         """Lay a state out; not where there are solutions or endless molecules in it, nor for rules that wait."""

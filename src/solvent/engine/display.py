@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from solvent.engine.explore import Exploration
     from solvent.engine.trace import Record, Recorder
 
-REACTIONS_MAX = 50
-STATES_MAX = 40
+MAX_REACTIONS = 50
+MAX_STATES = 40
 """With more states than this a picture shows nothing; then it is a table of the final ones."""
 _FINALS_MAX = 20
 _KNOWN = {True: "yes", False: "no", None: "not known"}
@@ -21,9 +21,9 @@ _KNOWN = {True: "yes", False: "no", None: "not known"}
 def reactions_html(recorder: Recorder) -> str:
     """Give the reactions of a run; of many, the first and the last."""
     records = recorder.records
-    half = REACTIONS_MAX // 2
+    half = MAX_REACTIONS // 2
     count = len(records)
-    shown = records if count <= REACTIONS_MAX else [*records[:half], None, *records[-half:]]
+    shown = records if count <= MAX_REACTIONS else [*records[:half], None, *records[-half:]]
     rows = [_row(one) if one is not None else ("…", f"{count - 2 * half:,} more", "", "") for one in shown]
     state = "inert" if recorder.solution.inert else "not inert"
     says = f"{state} after {count:,} reaction{'' if count == 1 else 's'}"
@@ -36,7 +36,7 @@ def _row(record: Record) -> tuple[object, ...]:
 
 def exploration_bundle(found: Exploration) -> dict[str, Any]:
     """Give the states of a program as a picture, or, where there are too many, what is known of them."""
-    if 0 < len(found.states) <= STATES_MAX:
+    if 0 < len(found.states) <= MAX_STATES:
         from solvent.engine.picturing import graph_of_states
         from solvent.pictures import drawn, svg
 

@@ -10,20 +10,20 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from solvent.chemistry.evaluate import Spread, evaluate
-from solvent.chemistry.molecule import Endless, Molecule, sub_solutions
-from solvent.chemistry.operators import Incomputable, truth
-from solvent.chemistry.printer import TreePrinter, print_molecule, print_pattern, print_rule
-from solvent.chemistry.rule import Rule
-from solvent.chemistry.syntax import Pattern, RestPattern
 from solvent.engine.expressions import conjuncts
 from solvent.engine.fitting import Bindings, SearchCut, Tries, fits, is_fitting, plain
 from solvent.engine.misfit import WAYS_MAX, Misfit, Way, alike, nearest_misfits
+from solvent.lang.evaluate import Spread, evaluate
+from solvent.lang.molecule import Endless, Molecule, sub_solutions
+from solvent.lang.operators import Incomputable, truth
+from solvent.lang.printer import TreePrinter, print_molecule, print_pattern, print_rule
+from solvent.lang.rule import Rule
+from solvent.lang.syntax import Pattern, RestPattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from solvent.chemistry.solution import Solution
+    from solvent.lang.solution import Solution
 
 TRIES_MAX = 200_000
 INNER_TRIES_MAX = 1_000_000

@@ -13,18 +13,18 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
-from solvent.chemistry.printer import print_molecule
 from solvent.engine.successors import Opened, Opener, replay, successors
 from solvent.engine.trace import Record, Recorder
+from solvent.lang.printer import print_molecule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from solvent.chemistry.rule import Rule
-    from solvent.chemistry.solution import Solution
     from solvent.engine.numbers import Key
+    from solvent.lang.rule import Rule
+    from solvent.lang.solution import Solution
 
-STATES_MAX = 100_000
+MAX_STATES = 100_000
 """How many states are looked at unless the caller says otherwise."""
 _Passage: TypeAlias = "tuple[int, Rule, int]"
 """From a state, by a rule, to a state."""
@@ -167,13 +167,13 @@ class Exploration:
 def explore(
     solution: Solution,
     *,
-    states_max: int = STATES_MAX,
+    max_states: int = MAX_STATES,
     should_stop: Callable[[], bool] | None = None,
     properties: Sequence[Property] = (),
     into: Exploration | None = None,
 ) -> Exploration:
     """Explore every order of reactions from a solution, which stays; `into` can be watched as it grows."""
-    explorer = _Explorer(into if into is not None else Exploration(), states_max, properties)
+    explorer = _Explorer(into if into is not None else Exploration(), max_states, properties)
     explorer.explore(solution, should_stop)
     return explorer.found
 
@@ -181,9 +181,9 @@ def explore(
 class _Explorer:
     """One exploration under way."""
 
-    def __init__(self, found: Exploration, states_max: int, properties: Sequence[Property]) -> None:
+    def __init__(self, found: Exploration, max_states: int, properties: Sequence[Property]) -> None:
         self.found = found
-        self._states_max = states_max
+        self._states_max = max_states
         self._properties = properties
         self._opener = Opener()
         self._known: dict[Key, int] = {}

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from solvent.chemistry.molecule import ATOMS, List, Symbol
-from solvent.chemistry.rule import Rule
-from solvent.chemistry.solution import Solution
-from solvent.chemistry.syntax import (
+from solvent.errors import Misuse
+from solvent.lang.molecule import ATOMS, List, Symbol
+from solvent.lang.rule import Rule
+from solvent.lang.solution import Solution
+from solvent.lang.syntax import (
     Binary,
     Call,
     Expression,
@@ -26,14 +27,13 @@ from solvent.chemistry.syntax import (
     TupleNode,
     Unary,
 )
-from solvent.errors import Misuse
 from solvent.source import Span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from solvent.chemistry.functions import Functions
     from solvent.engine.code import Code
+    from solvent.lang.functions import Functions
 
 _NUMBERS = (int, float)
 _CALLS = {"+": "_add", "-": "_subtract", "*": "_multiply", "/": "_divide", "%": "_remainder"}
@@ -106,7 +106,7 @@ class ExpressionWriter:
         captured = ""
         for name in node.captures:
             spread = self._spread(Name(name))
-            text = f"_List(map(_copied, {spread}))" if spread else f"_copied({self._variable(Name(name)).text})"
+            text = f"_List(_copies({spread}))" if spread else f"_copied({self._variable(Name(name)).text})"
             captured += f"{text}, "
         return Text(f"_Rule({self.code.constant(node, 'N')}, ({captured}))", Rule)
 
@@ -149,11 +149,14 @@ class ExpressionWriter:
     def _arithmetic(self, operator: str, left: Text, right: Text, *, raises: bool) -> Text:
         both = left.kind in _NUMBERS and right.kind in _NUMBERS
         kind: type | None = (int if left.kind is int and right.kind is int else float) if both else None
+        if operator == "*" and kind is int:
+            text = f"(_p if -_BIG < (_p := {left.text} * {right.text}) < _BIG else _whole(_p))"
+            return Text(text, int, raises)
         if operator in "+-*" and both:
             # An integer may be too large to become a float beside one.
             return Text(f"({left.text} {operator} {right.text})", kind, raises or left.kind is not right.kind)
         if operator == "+" and left.kind is str and right.kind is str:
-            return Text(f"({left.text} + {right.text})", str, raises)
+            return Text(f"_joined({left.text}, {right.text})", str, raises)
         if operator == "+" and str in (left.kind, right.kind):
             kind = str
         if operator in "/%" and kind is int and right.text.isdigit() and int(right.text):
@@ -211,7 +214,7 @@ class ExpressionWriter:
 
 
 def _copy_text(item: str) -> str:
-    return f"*map(_copied, {item[1:]}), " if item.startswith("*") else f"_copied({item}), "
+    return f"*_copies({item[1:]}), " if item.startswith("*") else f"_copied({item}), "
 
 
 def conjuncts(condition: Expression | None) -> Iterator[Expression]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from solvent.chemistry.operators import Incomputable
-from solvent.chemistry.printer import print_molecule, short_rule
-from solvent.errors import ReactionFailed, SolventError
+from solvent.errors import ReactionFailed, SolventError, TooLarge, exception_text
+from solvent.lang.operators import Incomputable
+from solvent.lang.printer import print_molecule, short_rule
 from solvent.source import Span
 
 if TYPE_CHECKING:
@@ -17,17 +17,19 @@ def reaction_failed(
     error: BaseException, entry: Entry, match: Any, molecule: Any, reactants: list[Any] | None = None
 ) -> SolventError:
     """Give the error to raise for one that came out of a rule's product."""
-    if isinstance(error, SolventError):
+    if isinstance(error, SolventError) and not isinstance(error, TooLarge):
         return error
     code = entry.code
     node = code.node_at(error) or code.node
     span = Span(code.node.source, node.start, node.end) if code.node.source is not None and node.start >= 0 else None
+    if isinstance(error, TooLarge):
+        error.span = error.span or span
+        return error
     if reactants is None:
         cells = match[: len(code.elements)]
         reactants = [molecule if cell is None else cell.molecule for cell in cells]
     known = isinstance(error, Incomputable | ArithmeticError)
-    said = str(error) or type(error).__name__
-    message = said if known else f"a function raised {type(error).__name__}: {said}"
+    message = (str(error) or type(error).__name__) if known else f"a function raised {exception_text(error)}"
     if isinstance(error, ZeroDivisionError):
         message = "division by zero"
     return ReactionFailed(

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from solvent.chemistry.evaluate import Spread
-from solvent.chemistry.kinds import KINDS
-from solvent.chemistry.molecule import Endless, List, Molecule, equal
-from solvent.chemistry.rule import Rule
-from solvent.chemistry.solution import Solution
-from solvent.chemistry.syntax import (
+from solvent.lang.evaluate import Spread
+from solvent.lang.kinds import KINDS
+from solvent.lang.molecule import Endless, List, Molecule, equal
+from solvent.lang.rule import Rule
+from solvent.lang.solution import Solution
+from solvent.lang.syntax import (
     ListPattern,
     LiteralPattern,
     Pattern,

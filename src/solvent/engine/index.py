@@ -19,9 +19,9 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from solvent.chemistry.molecule import ATOMS, Endless, Molecule, Symbol, equal
-from solvent.chemistry.rule import Rule
 from solvent.engine.registry import Registry
+from solvent.lang.molecule import ATOMS, Endless, Molecule, Symbol, equal
+from solvent.lang.rule import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -16,7 +16,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from solvent.chemistry.syntax import (
+from solvent.engine.builder import Builder, may_be_rule
+from solvent.engine.expressions import Text, names_in
+from solvent.engine.onward import Onward
+from solvent.engine.taking import Taker
+from solvent.lang.syntax import (
     Binary,
     Expression,
     ListPattern,
@@ -28,10 +32,6 @@ from solvent.chemistry.syntax import (
     TuplePattern,
     VariablePattern,
 )
-from solvent.engine.builder import Builder, may_be_rule
-from solvent.engine.expressions import Text, names_in
-from solvent.engine.onward import Onward
-from solvent.engine.taking import Taker
 
 if TYPE_CHECKING:
     from solvent.engine.plan import Element, Site

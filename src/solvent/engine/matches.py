@@ -21,15 +21,15 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from solvent.chemistry.molecule import Endless, Molecule
-from solvent.chemistry.rule import Rule
-from solvent.chemistry.solution import Solution
 from solvent.engine.compile import Entry, entries_of
 from solvent.engine.failure import reaction_failed
 from solvent.engine.index import Cell, Store, in_order
 from solvent.engine.matcher import Matcher
 from solvent.engine.plan import Element, Site
-from solvent.errors import SolventError
+from solvent.errors import SolventError, TooLarge
+from solvent.lang.molecule import Endless, Molecule
+from solvent.lang.rule import Rule
+from solvent.lang.solution import Solution
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -233,7 +233,9 @@ class Matches:
             try:
                 for fields in search(in_hand, held.cell):
                     yield self._match(entry, fields)
-            except SolventError:
+            except SolventError as error:
+                if isinstance(error, TooLarge):
+                    reaction_failed(error, entry, (), None, [])
                 raise
             except Exception as error:
                 raise reaction_failed(error, entry, (), None, [] if in_hand is None else [in_hand]) from error

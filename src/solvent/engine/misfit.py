@@ -12,21 +12,6 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
-from solvent.chemistry.kinds import KINDS
-from solvent.chemistry.molecule import List, Molecule, equal
-from solvent.chemistry.printer import print_molecule, print_pattern
-from solvent.chemistry.rule import Rule
-from solvent.chemistry.solution import Solution
-from solvent.chemistry.syntax import (
-    ListPattern,
-    LiteralPattern,
-    Pattern,
-    RestPattern,
-    RulePattern,
-    SolutionPattern,
-    TuplePattern,
-    VariablePattern,
-)
 from solvent.engine.fitting import (
     Bindings,
     SearchCut,
@@ -39,6 +24,21 @@ from solvent.engine.fitting import (
     paired_items,
     plain,
     rest_position,
+)
+from solvent.lang.kinds import KINDS
+from solvent.lang.molecule import List, Molecule, equal
+from solvent.lang.printer import print_molecule, print_pattern
+from solvent.lang.rule import Rule
+from solvent.lang.solution import Solution
+from solvent.lang.syntax import (
+    ListPattern,
+    LiteralPattern,
+    Pattern,
+    RestPattern,
+    RulePattern,
+    SolutionPattern,
+    TuplePattern,
+    VariablePattern,
 )
 
 if TYPE_CHECKING:

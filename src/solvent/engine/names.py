@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from solvent.chemistry.rule import Rule, closed_rule
 from solvent.engine.expressions import Text
+from solvent.lang.rule import Rule, closed_rule
 
 if TYPE_CHECKING:
     from solvent.engine.code import Code

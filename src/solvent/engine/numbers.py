@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-from solvent.chemistry.molecule import ATOMS, Endless, Molecule, copied, has_solution, order_key
-from solvent.chemistry.rule import Rule
-from solvent.chemistry.solution import Solution
+from solvent.lang.molecule import ATOMS, Endless, Molecule, copied, has_solution, order_key
+from solvent.lang.rule import Rule
+from solvent.lang.solution import Solution
 
 Key: TypeAlias = tuple[int, ...]
 """What tells a state from all others: the numbers of its molecules, in order."""

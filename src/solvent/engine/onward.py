@@ -17,19 +17,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from solvent.chemistry.molecule import ATOMS, Symbol
-from solvent.chemistry.syntax import Literal, LiteralPattern, Pattern, TupleNode, TuplePattern, VariablePattern
 from solvent.engine.expressions import ExpressionWriter, Text, names_in
+from solvent.lang.molecule import ATOMS, Symbol
+from solvent.lang.syntax import Literal, LiteralPattern, Pattern, TupleNode, TuplePattern, VariablePattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from solvent.chemistry.functions import Functions
-    from solvent.chemistry.syntax import Expression
     from solvent.engine.code import Code
     from solvent.engine.compile import Entry
     from solvent.engine.index import Store
     from solvent.engine.plan import Element, Plan
+    from solvent.lang.functions import Functions
+    from solvent.lang.syntax import Expression
 
 _DEPTH_MAX = 3
 _BRANCHES_MAX = 3

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from solvent.engine.explore import describe_state
 from solvent.engine.successors import successors
 from solvent.pictures.graph import Edge, Graph, Node, ways_back
-from solvent.pictures.lettering import cut
+from solvent.pictures.text_width import cut
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from solvent.chemistry.kinds import KINDS
-from solvent.chemistry.molecule import ATOMS, List, Symbol
-from solvent.chemistry.rule import Rule
-from solvent.chemistry.solution import Solution
-from solvent.chemistry.syntax import (
+from solvent.engine.expressions import conjuncts, names_in
+from solvent.lang.kinds import KINDS
+from solvent.lang.molecule import ATOMS, List, Symbol
+from solvent.lang.rule import Rule
+from solvent.lang.solution import Solution
+from solvent.lang.syntax import (
     Binary,
     Call,
     Expression,
@@ -38,7 +39,6 @@ from solvent.chemistry.syntax import (
     Unary,
     VariablePattern,
 )
-from solvent.engine.expressions import conjuncts, names_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,7 @@ what is not a rule is left. Two things are checked, and they are what one calls 
 
 - the first state becomes the first state of the coarser program;
 - a reaction from a state to another either changes nothing of what the mapping shows, or there is a reaction of the
-  coarser program from the one mapped state to the other; or, where `steps_max` allows it, a run of so many reactions.
+  coarser program from the one mapped state to the other; or, where `max_steps` allows it, a run of so many reactions.
 
 So every mapped state is one that the coarser program reaches, and what never happens there never happens here, as far
 as the mapping shows it. Nothing is said about progress: a program that does nothing refines every other.
@@ -21,17 +21,17 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, TypeAlias
 
-from solvent.chemistry.printer import print_molecule, short_rule
-from solvent.chemistry.rule import Rule
-from solvent.chemistry.solution import Solution
 from solvent.engine.successors import Opened, Opener
 from solvent.errors import LimitReached
+from solvent.lang.printer import print_molecule, short_rule
+from solvent.lang.rule import Rule
+from solvent.lang.solution import Solution
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from solvent.chemistry.molecule import Molecule
     from solvent.engine.numbers import Key
+    from solvent.lang.molecule import Molecule
 
 _MAPPING_MAX = 100_000
 Run: TypeAlias = tuple[str, ...]
@@ -58,11 +58,11 @@ class Refines:
     """Every reaction is none of a coarser program, or one, or as many as are allowed."""
 
     def __init__(
-        self, coarser: Solution, mapping: Iterable[Molecule], *, name: str = "the coarser program", steps_max: int = 1
+        self, coarser: Solution, mapping: Iterable[Molecule], *, name: str = "the coarser program", max_steps: int = 1
     ) -> None:
         self.coarser = name
         self.name = f"refines {name}"
-        self.steps_max = steps_max
+        self.max_steps = max_steps
         # For each rule: the shortest runs of the coarser program that its reactions can be, and of how many they are.
         self._runs: dict[str, Counter[frozenset[Run]]] = {}
         self._rules = [one for one in coarser if type(one) is Rule]
@@ -110,7 +110,7 @@ class Refines:
         if runs:
             self._runs.setdefault(short_rule(rule), Counter())[runs] += 1
             return None
-        allowed = "one reaction" if self.steps_max == 1 else f"{self.steps_max} reactions"
+        allowed = "one reaction" if self.max_steps == 1 else f"{self.max_steps} reactions"
         says = f"`{short_rule(rule)}` does what {allowed} of {self.coarser} cannot do"
         return f"{says}: from {self._text(start)} to {self._text(end)}"
 
@@ -132,7 +132,7 @@ class Refines:
     def _runs_between(self, start: int, end: int) -> frozenset[Run]:
         """Give the shortest runs of the coarser program from one state to another, none if they are too long."""
         edge: dict[int, set[Run]] = {start: {()}}
-        for _ in range(self.steps_max):
+        for _ in range(self.max_steps):
             if end in edge:
                 break
             further: dict[int, set[Run]] = {}

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from solvent.chemistry.printer import print_molecule, short_rule
 from solvent.engine.failure import reaction_failed
 from solvent.engine.index import Row, in_order
 from solvent.errors import LimitReached
+from solvent.lang.printer import print_molecule, short_rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from solvent.chemistry.molecule import Molecule
-    from solvent.chemistry.rule import Rule
-    from solvent.chemistry.solution import Solution
     from solvent.engine.compile import Entry
     from solvent.engine.index import Store
+    from solvent.lang.molecule import Molecule
+    from solvent.lang.rule import Rule
+    from solvent.lang.solution import Solution
 
 POLL_MASK = 0xFF
 
@@ -65,24 +65,27 @@ class Reacting:
     def __init__(
         self,
         *,
-        reactions_max: int | None = None,
+        max_reactions: int | None = None,
         should_stop: Callable[[], bool] | None = None,
         observe: Callable[[Reaction], None] | None = None,
     ) -> None:
         self.reactions = 0
-        self.reactions_max = reactions_max
+        self.max_reactions = max_reactions
         self.should_stop = should_stop
         self.observe = observe
         self.flights: list[Flight] = []
         self.scan: Callable[[Row], Any] = in_order
         # Whether anything must be looked at after every reaction.
-        self._is_watched = reactions_max is not None or observe is not None
+        self._is_watched = max_reactions is not None or observe is not None
         # Who looks at the molecules themselves needs no texts, which cost more than the reaction.
         self._is_observed = observe is not None and getattr(observe, "wants_texts", True)
         # Batches of fresh molecules tried so far: small ones must not put off looking whether to stop.
         self._batches = 0
         # Whether the queues hold what a solution began with.
         self._is_first = False
+        # When to ask `should_stop`: after one reaction, or 2, 4, ... 256. Whoever has a clock sets it lower where
+        # reactions take long.
+        self.poll_mask = POLL_MASK
         # Set by a sweep that was broken off.
         self.is_stopping = False
         # Counts the molecules tried one reaction at a time, and the last of them that needs no place any more: it
@@ -95,7 +98,7 @@ class Reacting:
         react = entry.react
         if self._is_watched:
             self._check_limits()
-        if not self.reactions & POLL_MASK:
+        if not self.reactions & self.poll_mask:
             self._poll()
         before: list[str] | None = None
         if self._is_observed:
@@ -123,9 +126,9 @@ class Reacting:
             self.observe(reaction)
 
     def _check_limits(self) -> None:
-        if self.reactions_max is not None and self.reactions >= self.reactions_max:
+        if self.max_reactions is not None and self.reactions >= self.max_reactions:
             raise LimitReached(
-                "H501", f"not inert after {self.reactions} reactions", hint="allow more: --reactions-max"
+                "H501", f"not inert after {self.reactions} reactions", hint="allow more: --max-reactions"
             )
 
     def _poll(self) -> None:

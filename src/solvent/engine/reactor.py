@@ -15,20 +15,20 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from solvent.chemistry.functions import molecule_from_python
-from solvent.chemistry.molecule import ATOMS, Endless, List, Molecule, Opaque, sub_solutions
-from solvent.chemistry.rule import Rule
-from solvent.chemistry.solution import Solution
 from solvent.engine.batches import LEVELS_MAX, are_flat, go_out, note_height, reopen, rules_apart
 from solvent.engine.compile import Entry, entries_of
 from solvent.engine.failure import reaction_failed
 from solvent.engine.index import Store
-from solvent.engine.reaction import POLL_MASK, Flight, Reacting, Stopped, took_any
+from solvent.engine.reaction import Flight, Reacting, Stopped, took_any
 from solvent.engine.registry import VISITS_MIN
 from solvent.engine.support import store_of
 from solvent.engine.sweep import sweep
 from solvent.engine.visit import make_visit
-from solvent.errors import LimitReached, SolventError
+from solvent.errors import LimitReached, SolventError, TooLarge
+from solvent.lang.functions import molecule_from_python
+from solvent.lang.molecule import ATOMS, Endless, List, Molecule, Opaque, sub_solutions
+from solvent.lang.rule import Rule
+from solvent.lang.solution import Solution
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -77,7 +77,7 @@ class Reactor(Reacting):
             fresh = solution.fresh
             if fresh:
                 self._batches += 1
-                if not self._batches & POLL_MASK:
+                if not self._batches & self.poll_mask:
                     self._poll()
                 solution.fresh = []
                 if not MOLECULES.issuperset(map(type, fresh)):
@@ -209,7 +209,7 @@ class Reactor(Reacting):
             if queue:
                 found = True
                 self._batches += 1
-                if not self._batches & POLL_MASK:
+                if not self._batches & self.poll_mask:
                     self._poll()
                 # What reactions make comes in small portions, so that what belongs together meets while it is still
                 # in the processor's cache; what a solution begins with is tried as a whole.
@@ -259,6 +259,8 @@ class Reactor(Reacting):
         self, error: BaseException, entry: Entry | None, molecule: Molecule, solution: Solution, store: Store
     ) -> BaseException:
         """Give the error to raise for one that came out of an attempt: with the rule, the place and the reactants."""
+        if isinstance(error, TooLarge) and entry is not None:
+            return reaction_failed(error, entry, (), None, [])
         if entry is None or not isinstance(error, Exception) or isinstance(error, SolventError | Stopped):
             return error
         try:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from solvent.chemistry.molecule import ATOMS, Molecule, Symbol
+from solvent.lang.molecule import ATOMS, Molecule, Symbol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from solvent.chemistry.rule import Rule
-    from solvent.chemistry.solution import Solution
     from solvent.engine.compile import Entry
     from solvent.engine.index import Cell
+    from solvent.lang.rule import Rule
+    from solvent.lang.solution import Solution
 
 _HEADS = frozenset({Symbol, str, int})
 VISITS_MIN = 100

@@ -10,7 +10,6 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from solvent.chemistry.molecule import order_key
 from solvent.engine.choice import Stepper, all_entries
 from solvent.engine.compile import Entry, code_of
 from solvent.engine.desk import Desks, Unsaid
@@ -20,13 +19,14 @@ from solvent.engine.numbers import Key, Numbers, holds_solution
 from solvent.engine.reactor import Reactor
 from solvent.engine.support import store_of
 from solvent.errors import Misuse
+from solvent.lang.molecule import order_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from solvent.chemistry.rule import Rule
-    from solvent.chemistry.solution import Solution
     from solvent.engine.trace import Recorder
+    from solvent.lang.rule import Rule
+    from solvent.lang.solution import Solution
 
 
 class _Step(NamedTuple):
@@ -49,13 +49,13 @@ class Opener:
         """Open a state, which stays; what was opened before is closed."""
         return Opened(state, self.numbers.key(state) if key is None else key, self.numbers, self._desks)
 
-    def run(self, solution: Solution, reactions_max: int) -> Solution:
+    def run(self, solution: Solution, max_reactions: int) -> Solution:
         """Give what a solution, which stays, becomes when it reacts until it is inert, in some order."""
         try:
-            return self.numbers.solution(self._desks.run(self.numbers.key(solution), reactions_max))
+            return self.numbers.solution(self._desks.run(self.numbers.key(solution), max_reactions))
         except Unsaid:
             after = solution.copied()
-            Reactor(reactions_max=reactions_max).run(after)
+            Reactor(max_reactions=max_reactions).run(after)
             return after
 
 

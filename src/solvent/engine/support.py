@@ -5,16 +5,16 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from solvent.chemistry.functions import Function, molecule_from_python, python_from_molecule
-from solvent.chemistry.molecule import Endless, Molecule, copied
-from solvent.chemistry.operators import Incomputable, kind_name
 from solvent.engine.index import Store, in_order, trim
+from solvent.lang.functions import Function, molecule_from_python, python_from_molecule
+from solvent.lang.molecule import PARTS_MAX, Endless, Molecule, copied, too_large
+from solvent.lang.operators import Incomputable, brief, kind_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
-    from solvent.chemistry.solution import Solution
     from solvent.engine.index import Cell, Row
+    from solvent.lang.solution import Solution
 
 MULTIPLET_MAX = 10_000_000
 
@@ -44,13 +44,27 @@ def count(value: Molecule) -> int:
     if type(value) is not int:
         raise Incomputable(f"a multiplet's count is an int, not {kind_name(value)}")
     if not 0 <= value <= MULTIPLET_MAX:
-        raise Incomputable(f"a multiplet of {value} molecules: allowed are 0 to {MULTIPLET_MAX}")
+        raise Incomputable(f"a multiplet of {brief(value)} molecules: allowed are 0 to {MULTIPLET_MAX}")
     return value
+
+
+def copies(molecules: Collection[Molecule]) -> list[Molecule]:
+    """Give copies of the molecules of a rest."""
+    if len(molecules) > PARTS_MAX:
+        raise too_large(f"a rest of {len(molecules):,} molecules", PARTS_MAX)
+    room = [PARTS_MAX]
+    return [copied(one, room) for one in molecules]
+
+
+def own_copy(molecule: Molecule) -> Molecule:
+    """Give a copy of a molecule that a product holds once more."""
+    return copied(molecule, [PARTS_MAX])
 
 
 def times(molecule: Molecule, number: int) -> list[Molecule]:
     """Give a molecule several times."""
-    return [molecule, *(copied(molecule) for _ in range(number - 1))] if number else []
+    room = [PARTS_MAX]
+    return [molecule, *(copied(molecule, room) for _ in range(number - 1))] if number else []
 
 
 def each_row(rows: Iterable[Row], scan: Any) -> Iterable[Cell]:

@@ -22,16 +22,16 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from solvent.chemistry.molecule import ATOMS
 from solvent.engine.sweep_code import SweepCode, sweep_code
+from solvent.lang.molecule import ATOMS
 
 if TYPE_CHECKING:
-    from solvent.chemistry.molecule import Molecule
-    from solvent.chemistry.rule import Rule
-    from solvent.chemistry.solution import Solution
     from solvent.engine.compile import RuleCode
     from solvent.engine.index import Store
     from solvent.engine.reactor import Reactor
+    from solvent.lang.molecule import Molecule
+    from solvent.lang.rule import Rule
+    from solvent.lang.solution import Solution
 
 SIZE_MIN = 24
 _SETTLED_SHARE = 4
@@ -41,7 +41,7 @@ def sweep(
     reactor: Reactor, solution: Solution, store: Store, fresh: list[Molecule], kinds: frozenset[type]
 ) -> list[Molecule]:
     """React what can be swept among fresh molecules, settle the survivors, and give the molecules not dealt with."""
-    if len(fresh) < SIZE_MIN or not store.rules or store.has_endless or reactor.reactions_max is not None:
+    if len(fresh) < SIZE_MIN or not store.rules or store.has_endless or reactor.max_reactions is not None:
         return fresh
     for kind in kinds & _SWEPT:
         if kind is tuple:

@@ -5,24 +5,16 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from solvent.chemistry.syntax import (
-    Expression,
-    Literal,
-    Name,
-    Pattern,
-    TupleNode,
-    TuplePattern,
-    VariablePattern,
-)
 from solvent.engine.code import Code
 from solvent.engine.expressions import ExpressionWriter, Text
 from solvent.engine.names import outer_text, rest_text
+from solvent.lang.syntax import Expression, Literal, Name, Pattern, TupleNode, TuplePattern, VariablePattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from solvent.chemistry.rule import Rule
     from solvent.engine.compile import RuleCode
+    from solvent.lang.rule import Rule
 
 
 class _CannotSweep(Exception):

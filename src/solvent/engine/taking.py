@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from solvent.chemistry.molecule import ATOMS, Symbol
-from solvent.chemistry.syntax import (
+from solvent.engine.expressions import ExpressionWriter, Text, names_in
+from solvent.engine.names import outer_text, rest_text
+from solvent.lang.molecule import ATOMS, Symbol
+from solvent.lang.syntax import (
     Expression,
     ListPattern,
     LiteralPattern,
@@ -17,14 +19,12 @@ from solvent.chemistry.syntax import (
     TuplePattern,
     VariablePattern,
 )
-from solvent.engine.expressions import ExpressionWriter, Text, names_in
-from solvent.engine.names import outer_text, rest_text
 
 if TYPE_CHECKING:
-    from solvent.chemistry.functions import Functions
     from solvent.engine.code import Code
     from solvent.engine.index import Store
     from solvent.engine.plan import Element, Plan
+    from solvent.lang.functions import Functions
 
 
 class Taker:

@@ -8,17 +8,19 @@ which may change inside.
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
-from solvent.chemistry.molecule import ATOMS, Endless, List, Molecule, order_key, sub_solutions
-from solvent.chemistry.printer import print_molecule, short_rule
+from solvent.lang.molecule import ATOMS, Endless, List, Molecule, check_printable, order_key, sub_solutions
+from solvent.lang.printer import print_molecule, short_rule
+from solvent.lang.syntax import RestPattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from solvent.chemistry.solution import Solution
     from solvent.engine.reaction import Reaction
+    from solvent.lang.solution import Solution
 
 
 class Made:
@@ -72,7 +74,8 @@ class Recorder:
         self._sync(solution, None, 0, [])
 
     def __call__(self, reaction: Reaction) -> None:
-        """Record a reaction."""
+        """Record a reaction; raise `TooLarge` if the text of what it made would be too long."""
+        check_printable(reaction.products)
         where = id(reaction.solution)
         if where not in self._held:
             self._sync(reaction.solution, None, 1, [])
@@ -85,6 +88,8 @@ class Recorder:
         record.reactants = [self._taken(held, one) for one in reaction.reactants]
         record.kept = [self._kept(held, one) for one in reaction.kept]
         inside = [made for one in reaction.reactants for made in self._inside(one)]
+        if any(type(one) is RestPattern for one in reaction.rule.node.patterns):
+            inside += self._take_rest(record, reaction, held)
         for product in reaction.products:
             made = self._make(product, record.number, self._find(inside, product))
             held.setdefault(_key(product), []).append(made)
@@ -140,6 +145,19 @@ class Recorder:
         if known:
             return known.pop(0) if type(known[0].molecule) is not Endless else known[0]
         return self._make(molecule, None)
+
+    def _take_rest(self, record: Record, reaction: Reaction, held: dict[Any, list[Made]]) -> list[Made]:
+        """Record, and return, what a rest of the whole solution took: what is neither there any more nor a reactant."""
+        left = Counter(map(_key, reaction.solution))
+        left.subtract(map(_key, reaction.products))
+        taken: list[Made] = []
+        for key, several in held.items():
+            gone = max(0, len(several) - max(0, left[key]))
+            taken += several[:gone]
+            del several[:gone]
+        record.reactants += taken
+        record.before = [*record.before, *(self._text(made.molecule) for made in taken)]
+        return taken
 
     def _kept(self, held: dict[Any, list[Made]], molecule: Molecule) -> Made:
         known = held.get(_key(molecule))

@@ -16,10 +16,10 @@ from solvent.engine.matcher import Matcher
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from solvent.chemistry.molecule import Molecule
-    from solvent.chemistry.solution import Solution
     from solvent.engine.compile import Entry
     from solvent.engine.index import Store
+    from solvent.lang.molecule import Molecule
+    from solvent.lang.solution import Solution
 
 _made: dict[Any, list[_Text]] = {}
 

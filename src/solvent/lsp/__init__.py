@@ -1,7 +1,7 @@
-"""A language server for HOCL: what an editor asks about a text, answered over the language server protocol.
+"""A language server for HOCL: what an editor asks about a text, over the Language Server Protocol.
 
-Reading order: positions (lines and UTF-16), wire (messages on a stream), document (a text and what is known of it),
-telling (hover), offering (completion and symbols), server.
+Reading order: occurrences (names and where each is bound), document (an open text), features (hover, completion,
+symbols), server (messages and the session).
 """
 
 from solvent.lsp.server import Server, serve

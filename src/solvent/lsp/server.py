@@ -1,10 +1,10 @@
-"""The server: takes messages, keeps the texts that are open, and answers.
+"""The server: reads messages, keeps the open texts, and answers.
 
-    serve(stdin, stdout)     messages on two streams, until `exit` or the end of the input: gives the exit code
-    Server().take(message)   one message: gives those to be sent
+    serve(stdin, stdout, server)   messages on two streams, until `exit` or the end of the input; returns the exit code
+    server.take(message)           one message; returns the answer, if there is one
 
-A message is answered at once, but for what is wrong with a text: that is looked for when nothing else waits, so that
-somebody who types fast is told once.
+A message on a stream is a header with its length, an empty line, and JSON. The server answers at once, except that it
+publishes diagnostics only when no message waits, so that fast typing does not produce one set for each key.
 """
 
 from __future__ import annotations
@@ -13,19 +13,68 @@ import threading
 from queue import Empty, SimpleQueue
 from typing import IO, TYPE_CHECKING, Any
 
-from solvent.chemistry.functions import Functions
+import msgspec
+
 from solvent.errors import SolventError
+from solvent.hocl.program_file import format_text
+from solvent.lang.functions import Functions
 from solvent.lsp.document import Document
-from solvent.lsp.offering import offered_at, symbols_of
-from solvent.lsp.telling import told_at
-from solvent.lsp.wire import BadMessage, read_message, write_message
-from solvent.running.formatting import format_text
+from solvent.lsp.features import completions_at, hover_at, symbols_of
+from solvent.values.limits import DEPTH_MAX, UNREADABLE, is_nested_too_deeply
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import TypeAlias
 
     Message: TypeAlias = dict[str, Any]
+
+
+BYTES_MAX = 256 * 1024 * 1024
+_HEADER_BYTES_MAX = 8192
+
+
+class BadMessage(Exception):
+    """The input is no message. With `is_fatal`, the start of the next one cannot be found."""
+
+    def __init__(self, text: str, *, is_fatal: bool = False) -> None:
+        super().__init__(text)
+        self.is_fatal = is_fatal
+
+
+def read_message(stream: IO[bytes]) -> Any:
+    """Return the next message, or `None` at the end of the stream; raise `BadMessage` if the input is no message."""
+    length: int | None = None
+    while True:
+        line = stream.readline(_HEADER_BYTES_MAX)
+        if not line:
+            return None
+        if not line.strip():
+            break
+        name, _, value = line.partition(b":")
+        if name.strip().lower() == b"content-length" and value.strip().isdigit():
+            length = int(value)
+    if length is None or length > BYTES_MAX:
+        raise BadMessage("a message begins with `Content-Length: BYTES` and an empty line", is_fatal=True)
+    data = stream.read(length)
+    if len(data) < length:
+        return None
+    try:
+        found = msgspec.json.decode(data)
+    except UNREADABLE as error:
+        raise BadMessage(f"a message is no JSON: {error}") from None
+    if is_nested_too_deeply(found):
+        raise BadMessage(f"a message is nested more than {DEPTH_MAX} deep")
+    if not isinstance(found, dict):
+        raise BadMessage("a message is a JSON object")
+    return found
+
+
+def write_message(stream: IO[bytes], message: dict[str, Any]) -> None:
+    """Write a message."""
+    data = msgspec.json.encode({"jsonrpc": "2.0", **message})
+    stream.write(b"Content-Length: %d\r\n\r\n" % len(data) + data)
+    stream.flush()
+
 
 NO_JSON, NO_REQUEST, NO_METHOD, BAD_PARAMETERS, FAULT, NOT_READY = -32700, -32600, -32601, -32602, -32603, -32002
 INCREMENTAL = 2
@@ -84,7 +133,7 @@ class Server:
         }
 
     def take(self, message: Message) -> Message | None:
-        """Take a message, and give its answer, if it is a request."""
+        """Handle a message; return the answer if it is a request."""
         method, given = message.get("method"), message.get("params") or {}
         if not isinstance(method, str):
             # An answer to something that was never asked.
@@ -95,7 +144,7 @@ class Server:
                 try:
                     do(given)
                 except (Refused, KeyError, TypeError, AttributeError):
-                    # Nobody waits for an answer; what the text is now the editor says with its next change.
+                    # A notification has no answer; the editor sends the text again with its next change.
                     return None
             return None
         try:
@@ -117,7 +166,7 @@ class Server:
         return self._requests[method](given)
 
     def problems(self) -> Iterator[Message]:
-        """Give what is wrong with the texts that have changed since this was last asked for."""
+        """Return the diagnostics of the texts that changed since the last call."""
         dirty, self._dirty = self._dirty, set()
         for uri in sorted(dirty):
             document = self._documents.get(uri)
@@ -175,7 +224,7 @@ class Server:
 
     def _hover(self, given: Message) -> Any:
         document, offset = self._place(given)
-        found = told_at(document, offset)
+        found = hover_at(document, offset)
         if found is None:
             return None
         said, start, end = found
@@ -193,7 +242,7 @@ class Server:
         return {"uri": document.uri, "range": document.positions.range(found.definition.start, found.definition.end)}
 
     def _same(self, given: Message) -> tuple[Document, list[dict[str, Any]], str]:
-        """Give the ranges of all that is the same as what stands at a place, and its name."""
+        """Return the ranges of all occurrences of the name at a place, and the name."""
         document, offset = self._place(given)
         found = document.occurrences.at(offset)
         if found is None or found.definition is None:
@@ -226,7 +275,7 @@ class Server:
         return {"changes": {document.uri: [{"range": one, "newText": new} for one in ranges]}}
 
     def _complete(self, given: Message) -> Any:
-        return offered_at(*self._place(given))
+        return completions_at(*self._place(given))
 
     def _format(self, given: Message) -> Any:
         document = self._document(given)
@@ -252,7 +301,7 @@ def _diagnostics(document: Document) -> list[dict[str, Any]]:
 
 
 def _place_of_function(document: Document, name: str) -> Any:
-    """Give where a function of the user's own is written."""
+    """Return the location of a function that the user registered."""
     function = document.functions.find(name)
     code = getattr(function.call, "__code__", None) if function is not None and not function.is_raw else None
     if code is None:
@@ -268,7 +317,7 @@ def _refusal(number: Any, code: int, text: str) -> Message:
 
 
 def serve(given: IO[bytes], out: IO[bytes], server: Server) -> int:
-    """Talk to an editor until it says `exit`, or is gone; give the exit code."""
+    """Serve an editor until it sends `exit` or closes the stream; return the exit code."""
     came: SimpleQueue[Any] = SimpleQueue()
     threading.Thread(target=_listen, args=(given, came), name="editor", daemon=True).start()
     while server.exit_code is None:
@@ -307,4 +356,4 @@ def _listen(given: IO[bytes], came: SimpleQueue[Any]) -> None:
             return
 
 
-__all__ = ["Server", "serve"]
+__all__ = ["BadMessage", "Server", "read_message", "serve", "write_message"]

@@ -1,11 +1,11 @@
-"""A graph in the language of Graphviz."""
+"""A graph in DOT, the language of Graphviz."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING
 
-from solvent.pictures.palette import LIGHT, RECTS
+from solvent.pictures.shapes import LIGHT, RECTS
 
 if TYPE_CHECKING:
     from solvent.pictures.graph import Edge, Graph, Node
@@ -20,7 +20,7 @@ _KINDS = {
 
 
 def dot(graph: Graph) -> str:
-    """Write a graph for Graphviz, with dashes and colours as in other pictures."""
+    """Write a graph as DOT, with the dashes and colours of the other pictures."""
     lines = [f"digraph {_quoted(graph.name)} {{", '  node [shape=box, style="rounded", fontname="sans-serif"];']
     lines += map(_node, graph.nodes)
     lines += [_edge(graph, edge) for edge in graph.edges]

@@ -1,7 +1,7 @@
 """The graph to draw: nodes with a few lines of text, and edges between them.
 
-It knows nothing of workflows or states of programs: whoever has something to draw makes a graph of it, and every
-picture, in the terminal, as SVG, as PNG, for Graphviz or in a page, is drawn from that graph.
+It knows nothing of workflows or program states: the caller makes a graph, and every picture (terminal, SVG, PNG,
+Graphviz, web page) is drawn from it.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
 EdgeKind = Literal["", "dashed", "back", "cancel", "run"]
-"""A plain edge; one that may never be taken; one that is said to lead back; one that ends what it points at; one of a
-way that is to be seen."""
+"""A plain edge; one that may never be taken; one declared to lead back; one that cancels its target; one of a
+highlighted path."""
 
 Link = tuple[int, int]
 """From a node to another, by their numbers."""
@@ -25,23 +25,23 @@ class Node(msgspec.Struct, frozen=True):
     """One box."""
 
     name: str
-    """By which it is known; no two nodes of a graph share one."""
+    """Unique within a graph."""
     lines: tuple[tuple[str, str], ...] = ()
-    """What stands in it: each line with its kind (`""`, `service`, `mark`, `code`); without any, the name does."""
+    """The lines of text in the box, each with its kind (`""`, `service`, `mark`, `code`); by default the name."""
     state: str = ""
     """`waiting`, `running`, `done`, `failed`, `replaced`, `unused`, `start`, `final` ...: its colours."""
     is_dashed: bool = False
-    """Whether it waits to stand in for another."""
+    """Whether it is a stand-in that waits to replace another."""
     is_many: bool = False
-    """Whether it stands for several, and looks like a stack."""
+    """Whether it stands for several nodes and is drawn as a stack."""
     tip: str = ""
-    """What is said of it when it is pointed at."""
+    """The tooltip."""
     group: str = ""
-    """What it does: nodes that do the same can be drawn as one (`grouping`)."""
+    """What it does: nodes with the same value can be merged (`groups`)."""
 
     @property
     def written(self) -> tuple[tuple[str, str], ...]:
-        """The lines, of which there is at least one."""
+        """The lines of text, at least one."""
         return self.lines or (("", self.name),)
 
 
@@ -55,12 +55,12 @@ class Edge(msgspec.Struct, frozen=True):
 
     @property
     def link(self) -> Link:
-        """Whence and where to."""
+        """The source and the target."""
         return self.source, self.target
 
 
 class Graph(msgspec.Struct, frozen=True):
-    """Nodes by number, edges between them, and what is said below them."""
+    """Nodes by number, edges between them, and a legend."""
 
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...] = ()
@@ -69,7 +69,7 @@ class Graph(msgspec.Struct, frozen=True):
     noun: str = "task"
     """What a node is, where nodes are counted."""
     when: str = "if"
-    """The word before the label of an edge, where it is told in a sentence."""
+    """The word before the label of an edge in a sentence."""
 
     @property
     def number_of(self) -> dict[str, int]:
@@ -78,10 +78,10 @@ class Graph(msgspec.Struct, frozen=True):
 
 
 def ways_back(count: int, links: Iterable[Link], said: Collection[Link] = ()) -> set[Link]:
-    """Find links without which there are no cycles: those said to lead back, then those that return to where one is.
+    """Find links without which there are no cycles: those declared to lead back, then those a depth-first walk finds.
 
-    A walk in depth, from the nodes to which nothing leads, and through links in their order: where a link leads to a
-    node that the walk has not left yet, it leads back.
+    The walk begins at the nodes without incoming links and takes links in order. A link to a node that the walk has not
+    left yet leads back.
     """
     onward: list[list[int]] = [[] for _ in range(count)]
     is_entered = [False] * count

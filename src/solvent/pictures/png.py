@@ -1,7 +1,7 @@
-"""A picture as PNG, drawn by matplotlib, which is not installed unless asked for: `pip install 'solvent[figures]'`.
+"""A picture as PNG, drawn by matplotlib, which the extra `figures` installs.
 
-Matplotlib draws on pixels without a screen, brings its own letters, and is what the figures of experiments are made
-with; so a picture is the same on every machine, and no further library is needed.
+Matplotlib needs no screen, brings its own fonts, and already draws the figures of experiments. So a picture is the same
+on every machine, and no further library is needed.
 """
 
 from __future__ import annotations
@@ -14,31 +14,30 @@ from io import BytesIO
 from math import hypot
 from typing import TYPE_CHECKING, Any
 
-from solvent.errors import Misuse
-from solvent.pictures.palette import DASHES, ENDS, LIGHT, LINES, RECTS, TEXTS
-from solvent.pictures.sheet import Group, Line, Rect, Text
+from solvent.errors import Misuse, install_hint
+from solvent.pictures.shapes import DASHES, ENDS, LIGHT, LINES, RECTS, TEXTS, Group, Line, Rect, Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from solvent.pictures.sheet import Shape, Sheet
+    from solvent.pictures.shapes import Shape, Sheet
 
 SIDE_MAX = 16_000
-"""How many pixels a picture may be wide or high."""
+"""The largest width or height in pixels."""
 _SCALE = 2.0
 _SCALE_MIN = 0.5
 _POINTS = 72
 _LETTERS = 0.9
-"""The letters that matplotlib brings are wider than those for which there is room."""
+"""Matplotlib's own font is wider than the font the boxes are sized for."""
 _HEAD = 7.0
 _WORD = re.compile(r"([MLC])([^MLC]*)")
 Point = tuple[float, float]
 
 
 def png(sheet: Sheet) -> bytes:
-    """Draw a picture, two pixels for each of its own, or fewer if it is very large."""
+    """Draw a picture at two pixels per unit, or fewer if it is very large."""
     if find_spec("matplotlib") is None:
-        hint = "pip install 'solvent[figures]'; SVG needs nothing: -o FILE.svg"
+        hint = f"{install_hint('figures')}; SVG needs nothing: -o FILE.svg"
         raise Misuse("H360", "a picture as PNG is drawn by matplotlib, which is not installed", hint=hint)
     scale = min(_SCALE, SIDE_MAX / max(sheet.width, sheet.height, 1))
     if scale < _SCALE_MIN:
@@ -143,7 +142,7 @@ class _Pen:
 
 
 def _points(path: str) -> tuple[list[Point], list[str]]:
-    """Give the points of a path, each with the letter that led to it."""
+    """Return the points of a path, each with its command letter."""
     points: list[Point] = []
     codes: list[str] = []
     for letter, rest in _WORD.findall(path):

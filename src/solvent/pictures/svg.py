@@ -1,4 +1,4 @@
-"""A picture as one SVG text that stands alone, in light and in dark."""
+"""A picture as a self-contained SVG text, in light and in dark."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ import re
 from html import escape
 from typing import TYPE_CHECKING
 
-from solvent.pictures.palette import DARK, DASHES, ENDS, LIGHT, LINES, RECTS, TEXTS
-from solvent.pictures.sheet import Group, Line, Rect, Text
+from solvent.pictures.shapes import DARK, DASHES, ENDS, LIGHT, LINES, RECTS, TEXTS, Group, Line, Rect, Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from solvent.pictures.sheet import Shape, Sheet
+    from solvent.pictures.shapes import Shape, Sheet
 
 _HEAD = (
     '<marker id="{}" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" '
@@ -25,7 +24,7 @@ _ENDS = {
     'markerUnits="userSpaceOnUse"><path d="M1 1 L9 9 M9 1 L1 9"/></marker>',
 }
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML cannot say in any way."""
+"""Characters that XML cannot represent."""
 
 
 def svg(sheet: Sheet) -> str:
@@ -85,7 +84,7 @@ def _class(kind: str) -> str:
 
 
 def _styles(sheet: Sheet) -> str:
-    """Say what the kinds that are there look like: the shapes of all in light, their colours again in dark."""
+    """Return the CSS of the kinds in use: sizes and light colours, then the dark colours."""
     kinds = _kinds(sheet.shapes)
     sizes = ["  .picture text { font: 13px ui-sans-serif, system-ui, sans-serif; }"]
     sizes += ["  .picture path { fill: none; }", "  .picture rect { stroke-width: 1.2; }"]

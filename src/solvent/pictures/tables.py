@@ -1,4 +1,4 @@
-"""Tables for notebooks: plain HTML without colours of its own, so that it can be read on any ground."""
+"""Tables for notebooks: plain HTML without colours of its own, readable in light and dark themes."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 CELL_MAX = 300
-"""How many letters of a cell are shown."""
+"""The longest text of a cell; the rest is cut."""
 _TABLE = "border-collapse:collapse;font-size:small"
 _CELL = "text-align:left;vertical-align:top;padding:2px 10px 2px 0;border-bottom:1px solid rgba(128,128,128,.3)"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]], *, says: str = "", below: str = "") -> str:
-    """Give a table with a line above it and one below; cells are texts, cut where they are long, never markup."""
+    """Return a table with a line of text above and below it; cells are escaped, and cut where they are long."""
     cells = "".join(f'<th style="{_CELL}">{escape(one)}</th>' for one in head)
     lines = "".join(f"<tr>{''.join(_cell(one) for one in row)}</tr>" for row in rows)
     body = f'<table style="{_TABLE}"><thead><tr>{cells}</tr></thead><tbody>{lines}</tbody></table>' if lines else ""
@@ -23,7 +23,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]], *, says: str = 
 
 
 def line(text: str) -> str:
-    """Give a line of text."""
+    """Return a line of text as HTML."""
     return f"<div>{escape(text)}</div>" if text else ""
 
 

@@ -1,6 +1,6 @@
-"""What happened when: a row for each task, a bar for each call, from left to right (a Gantt chart).
+"""A timeline of a run (a Gantt chart): a row for each task, a bar for each call, from left to right.
 
-Bars of one row do not lie upon each other: where calls of a task overlap, there are further rows below it.
+Bars of one row do not overlap: where calls of a task do, they get further rows below it.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from solvent.pictures.lettering import columns, cut, width_of
-from solvent.pictures.sheet import Group, Line, Rect, Sheet, Text
+from solvent.pictures.shapes import Group, Line, Rect, Sheet, Text
+from solvent.pictures.text_width import columns, cut, width_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from solvent.pictures.sheet import Shape
+    from solvent.pictures.shapes import Shape
 
 ROWS_MAX = 2_000
-"""How many rows are drawn; what is left out is said."""
+"""The largest number of rows drawn; a note counts the rest."""
 _WIDTH = 720
 _ROW = 26
 _BAR = 16
@@ -38,7 +38,7 @@ class Bar(msgspec.Struct, frozen=True):
     state: str
     name: str = ""
     tries: tuple[float, ...] = ()
-    """When further attempts began."""
+    """When further attempts began, in seconds."""
     note: str = ""
 
 
@@ -51,7 +51,7 @@ class Row(msgspec.Struct, frozen=True):
 
 
 class Moment(msgspec.Struct, frozen=True):
-    """Something that happened at once: an alternative applied, a signal came."""
+    """An event without duration: an alternative applied, a signal arrived."""
 
     at: float
     text: str
@@ -59,7 +59,7 @@ class Moment(msgspec.Struct, frozen=True):
 
 
 class Timeline(msgspec.Struct, frozen=True):
-    """All of a run."""
+    """The timeline of a whole run."""
 
     title: str
     rows: tuple[Row, ...]
@@ -81,7 +81,7 @@ def rows_of(name: str, bars: Sequence[Bar], note: str = "") -> Iterator[Row]:
 
 
 def ticks(seconds: float) -> list[float]:
-    """Give a few round times within a run, from zero on."""
+    """Return a few round times within a run, from zero."""
     if seconds <= 0:
         return [0.0]
     step = next(step * 10**power for power in range(-6, 9) for step in _STEPS if seconds / (step * 10**power) <= _TICKS)
@@ -89,7 +89,7 @@ def ticks(seconds: float) -> list[float]:
 
 
 def written_time(seconds: float) -> str:
-    """Write a duration in a few letters."""
+    """Return a duration as a short text."""
     if seconds < 120:
         return f"{seconds:.3g} s" if seconds else "0"
     minutes, rest = divmod(round(seconds), 60)
@@ -100,7 +100,7 @@ def written_time(seconds: float) -> str:
 # --------------------------------------------------------------------------------------------------- the terminal
 
 Piece = tuple[str, str]
-"""A text, and the state whose colour it has."""
+"""A text, and the state that colours it."""
 _SIGNS = {"done": "✓", "failed": "✗", "cancelled": "⊗", "running": "▸", "interrupted": "!", "withdrawn": "⊘"}
 
 
@@ -123,7 +123,7 @@ def lines(timeline: Timeline, *, width: int = 100, rows_max: int = 200) -> Itera
 
 
 def _drawn_row(row: Row, seconds: float, room: int) -> list[Piece]:
-    """Draw the bars of a row: `━━┃━━✓`, where a stroke is a further attempt and the sign says how it ended."""
+    """Draw the bars of a row: `━━┃━━✓`, where a stroke is a further attempt and the sign shows how it ended."""
     pieces: list[Piece] = []
     at = 0
     for bar in row.bars:
@@ -156,7 +156,7 @@ def _scale(seconds: float, room: int) -> str:
 
 
 def timeline_drawn(timeline: Timeline) -> Sheet:
-    """Draw a timeline."""
+    """Draw a timeline as shapes."""
     shown = timeline.rows[:ROWS_MAX]
     left = _MARGIN + max([40.0, *(width_of(cut(row.name, _NAME_LETTERS)) for row in shown)]) + 12
     top = _MARGIN + _AXIS
@@ -183,7 +183,7 @@ def timeline_drawn(timeline: Timeline) -> Sheet:
 
 
 def _row_drawn(row: Row, top: float, left: float, scale: float) -> Iterator[Shape]:
-    """Draw a row: its name, its bars, a stroke at each further attempt, and what is said of it at the right."""
+    """Draw a row: its name, its bars, a stroke at each further attempt, and its note at the right."""
     middle = top + _ROW / 2
     if row.name:
         yield Text(left - 12, middle + 4, cut(row.name, _NAME_LETTERS), "", "end")

@@ -6,7 +6,7 @@ A call is what the caller wanted; an attempt is one try. How an attempt is carri
 service's kind: it gets the attempt and must lead it to `settle`, now or later, from any thread. It says `begin` when
 the service really begins (time in a queue is no time of the service) and `on_stop` how the running call is ended.
 
-A call that claims resources waits for its turn first (`turns`), and its time counts from when it has them (`begun`).
+A call that claims resources waits for its turn first (`Turns`), and its time counts from when it has them (`begun`).
 Its outcome is sealed before what it has changed is handed on: what is handed on is never said to have failed.
 
 An attempt is stopped by its time-out, by silence, or because the call is cancelled. If its kind `waits`, the outcome
@@ -18,24 +18,28 @@ from __future__ import annotations
 import threading
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import msgspec
 
+from solvent.services.claims import claims_among
 from solvent.services.failure import Failure, failure_of
-from solvent.services.lending import claims_among
 from solvent.services.threads import LOOK_SECONDS, ThreadJob, report_fault
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
+    from solvent.services.claims import Lender, Turns
     from solvent.services.clock import Clock, Timer
     from solvent.services.failure import Done, Kind
     from solvent.services.gate import Gate
-    from solvent.services.observing import CallSeen
+    from solvent.services.observer import CallSeen
     from solvent.services.signs import Allowance, CallIdentity
-    from solvent.services.turns import Turns
-    from solvent.workflow.model import Service
+    from solvent.services.threads import Threads
+    from solvent.workflows.model import Service
+
+Kept = TypeVar("Kept")
 
 DOUBLINGS_MAX = 60
 
@@ -137,7 +141,7 @@ class Attempt(ThreadJob):
             return self._is_sealed
 
     def on_stop(self, stopper: Callable[[], None], *, waits: bool = False) -> None:
-        """Say how the running call is ended; `waits` if its end is then to be waited for."""
+        """Set how the running call is ended; `waits` if its end is then to be waited for."""
         with self._call.lock:
             self._stopper = stopper
             self._waits = waits
@@ -318,7 +322,7 @@ class Call:
         if failure is None or failure.kind == "CANCELLED" or self.attempts >= attempts_max:
             self._finish(value, failure)
             return
-        pause = min(policy.backoff_max, policy.backoff * 2 ** min(self.attempts - 1, DOUBLINGS_MAX))
+        pause = min(policy.max_backoff, policy.backoff * 2 ** min(self.attempts - 1, DOUBLINGS_MAX))
         with self.lock:
             self._attempt = None
             is_over = self.over
@@ -338,7 +342,10 @@ class Call:
                 self._timer = self._clock.after(pause, self.enter)
 
     def is_pausing(self, announced: int) -> bool:
-        """Whether it is between two attempts: all that were announced have failed, and no outcome is reported."""
+        """Return whether it is between two attempts.
+
+        All that were announced have failed, and no outcome is reported.
+        """
         with self.lock:
             return self._attempt is None and self.attempts >= announced and bool(self._cell)
 
@@ -363,8 +370,22 @@ class Call:
             self._forget(self)
 
 
+class Host(Protocol):
+    """What the launches of a kind of service need of the caller that they are made for."""
+
+    folder: Path | None
+    lender: Lender | None
+    threads: Threads
+
+    def keep(self, name: str, make: Callable[[Any], Kept]) -> Kept:
+        """Return what the services of a kind share, made for the first of them."""
+
+    def open_threads(self, jobs: int, farewell: Callable[[], None]) -> Threads:
+        """Open a further pool of threads, for calls that only wait."""
+
+
 def _no_function(*_arguments: Any, **_keywords: Any) -> None:
     raise AssertionError("an attempt that is run in a thread has been given its function")
 
 
-__all__ = ["Attempt", "Call", "cancelled_failure"]
+__all__ = ["Attempt", "Call", "Host", "cancelled_failure"]

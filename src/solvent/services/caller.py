@@ -24,14 +24,13 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from solvent.errors import Misuse, WorkflowProblem
 from solvent.services.call import Call
+from solvent.services.claims import Turns
 from solvent.services.clock import Clock
 from solvent.services.gate import Gate
 from solvent.services.loop import Loop
 from solvent.services.python import awaiting, function_of, is_asynchronous
-from solvent.services.replay import make_replay
 from solvent.services.threads import KnownSingle, Single, Threads
-from solvent.services.turns import Turns
-from solvent.workflow.model import Policy
+from solvent.workflows.model import Policy
 
 Kept = TypeVar("Kept")
 
@@ -42,13 +41,13 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from solvent.services.call import Attempt
+    from solvent.services.claims import Lender
     from solvent.services.failure import Done
     from solvent.services.gate import Gates
-    from solvent.services.lending import Lender
-    from solvent.services.observing import CallObserver
+    from solvent.services.observer import CallObserver
     from solvent.services.processes import Processes
     from solvent.services.signs import Allowance, CallIdentity
-    from solvent.workflow.model import Service
+    from solvent.workflows.model import Service
 
     Launch: TypeAlias = Callable[[Attempt], None]
     Maker: TypeAlias = Callable[[Service, "Caller"], Launch]
@@ -94,6 +93,8 @@ class Caller:
         self.clock = Clock()
         self.loop = Loop()
         self.threads = Threads(jobs, may_begin)
+        self._pools = [self.threads]
+        self._farewells: list[Callable[[], None]] = []
         # A pool that someone brings along serves further runs after this one.
         self.processes = _open_processes(jobs) if processes is True else processes or None
         self._owns_processes = processes is True
@@ -146,11 +147,23 @@ class Caller:
         return launch
 
     def keep(self, name: str, make: Callable[[Caller], Kept]) -> Kept:
-        """Give what the services of a kind share, made for the first of them."""
+        """Return what the services of a kind share, made for the first of them."""
         if name not in self._kept:
             self._kept[name] = make(self)
         kept: Kept = self._kept[name]
         return kept
+
+    def open_threads(self, jobs: int, farewell: Callable[[], None]) -> Threads:
+        """Open a further pool of threads, for calls that only wait; it closes with the caller, and then the rest."""
+        pool = Threads(jobs)
+        self._pools.append(pool)
+        self._farewells.append(farewell)
+        return pool
+
+    def prepare_close(self) -> None:
+        """Start no more threads: those of calls that are cancelled from now on need no successors."""
+        for pool in self._pools:
+            pool.jobs = 0
 
     def close(self, *, cancel: bool = False) -> None:
         """Wait for the calls that run, or cancel them, and end all threads and processes."""
@@ -162,7 +175,10 @@ class Caller:
             self._quiet.wait_for(lambda: not self._live)
         if self.processes is not None and self._owns_processes:
             self.processes.close(cancel=cancel)
-        self.threads.close(cancel=cancel)
+        for pool in self._pools:
+            pool.close(cancel=cancel)
+        for farewell in self._farewells:
+            farewell()
         self.loop.close()
         self.clock.close()
 
@@ -185,11 +201,11 @@ class Caller:
         return self._guarded(service, maker(service, self))
 
     def lends_to(self, service: Service) -> bool:
-        """Tell whether calls of a service may claim resources."""
+        """Return whether calls of a service may claim resources."""
         return self.lender is not None and service.name in self.lender.services
 
     def is_pooled(self, service: Service) -> bool:
-        """Tell whether calls of a service need a thread, or worker process, each; others run all at once."""
+        """Return whether calls of a service need a thread, or worker process, each; others run all at once."""
         if service.kind == "python":
             return not is_asynchronous(function_of(service, self.folder))
         return service.kind not in {"http", "replay"}
@@ -298,6 +314,21 @@ def in_processes(processes: Processes, name: str, function: Callable[..., Any]) 
     def launch(attempt: Attempt) -> None:
         attempt.on_stop(lambda: processes.give_up(attempt))
         processes.put(number, attempt)
+
+    return launch
+
+
+def make_replay(service: Service, caller: Caller) -> Launch:
+    """Make the launch of a recorded call: it waits `options["seconds"]` on the one clock, and returns nothing."""
+    seconds = service.options.get("seconds", 0.0)
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds >= 0:
+        raise WorkflowProblem("W181", f"service `{service.name}`: `seconds` must be a number, not {seconds!r}")
+    clock = caller.clock
+
+    def launch(attempt: Attempt) -> None:
+        attempt.begin()
+        timer = clock.after(seconds, lambda: attempt.settle(None, None))
+        attempt.on_stop(timer.cancel)
 
     return launch
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from solvent.errors import WorkflowProblem
 from solvent.services.failure import Failure, cause_of, failure_of
-from solvent.services.shipping import pack_function, unpack_function
+from solvent.services.function_codec import pack_function, unpack_function
 from solvent.services.signs import CURRENT
 from solvent.services.threads import ThreadJob, report_fault
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from solvent.services.call import Attempt
     from solvent.services.failure import Kind
     from solvent.services.signs import CallIdentity
-    from solvent.workflow.model import Service
+    from solvent.workflows.model import Service
 
 Outcome: TypeAlias = tuple[Any, Failure | None]
 Answer: TypeAlias = tuple[bytes | None, str, str]

@@ -16,7 +16,7 @@ from solvent.services.clock import Clock
 
 if TYPE_CHECKING:
     from solvent.services.clock import Timer
-    from solvent.workflow.model import Policy, Service
+    from solvent.workflows.model import Policy, Service
 
 
 class Waiting(Protocol):
@@ -106,7 +106,7 @@ class Gates:
         self._gates: dict[tuple[str, int | None, float | None], Gate] = {}
 
     def of(self, service: Service) -> Gate:
-        """Give the gate of a service."""
+        """Return the gate of a service."""
         policy = service.policy
         return self._gates.setdefault((service.name, policy.concurrency, policy.rate), Gate(policy, self._clock))
 

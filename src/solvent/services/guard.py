@@ -1,4 +1,4 @@
-"""Ends the commands of a process that was killed, when nobody else is left to do so.
+"""Ends the commands and worker processes of a process that was killed.
 
 A process that is killed by SIGKILL ends nothing, and its commands would go on, perhaps while others make the same calls
 again. So a small shell waits beside it, in a session of its own: it reads which process groups have begun and ended,

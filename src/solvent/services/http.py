@@ -16,95 +16,78 @@ In a run that is traced the header `traceparent` names the span of the attempt.
 
 A status of 400 and above is a failure, with the beginning of the answer. Failures tell the address without its query
 and without what is before an `@`. An answer that says it is JSON is read as
-such, an empty one is nothing, any other is text. All calls share one client, and run in one event loop.
+such, an empty one is nothing, any other is text. All calls share one client, and threads of their own.
+
+The client needs the extra `http` (`solvent.services.http_client`).
 """
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
-from solvent.errors import WorkflowProblem
-from solvent.services.failure import OUTPUT_MAX, one_line
+from solvent.errors import WorkflowProblem, install_hint
+from solvent.services.failure import OUTPUT_MAX, Told, one_line
 from solvent.services.placeholders import NoArgument, fill, names_in, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import httpx
-
-    from solvent.services.call import Attempt
-    from solvent.services.caller import Caller
-    from solvent.workflow.model import Service
+    from solvent.services.call import Attempt, Host
+    from solvent.services.http_client import Answer
+    from solvent.workflows.model import Service
 
 BYTES_MAX_DEFAULT = 64 * 1024 * 1024
-CONNECT_SECONDS = 30.0
-CONNECTIONS_MAX = 256
 _OPTIONS = {"headers", "output_max"}
 _QUERY = re.compile("[?#]")
+_CHARSET = re.compile(r"charset=[\"']?([\w.:-]+)", re.IGNORECASE)
 _WITHOUT_BODY = {"GET", "HEAD", "DELETE", "OPTIONS"}
 
 
-class Refused(Exception):
-    """The service answered, but not with a result."""
-
-    def __init__(self, text: str, output: str = "") -> None:
-        super().__init__(text)
-        self.output = output
-
-
-class Clients:
-    """The one client of a caller, made when first needed, in the loop in which it is used."""
-
-    def __init__(self, caller: Caller) -> None:
-        self._client: httpx.AsyncClient | None = None
-        caller.loop.before_close(self.close)
-
-    def get(self) -> httpx.AsyncClient:
-        """Give the client."""
-        if self._client is None:
-            import httpx
-
-            self._client = httpx.AsyncClient(
-                # Time is limited by the policy; only a host that does not even answer the phone is given up here.
-                timeout=httpx.Timeout(None, connect=CONNECT_SECONDS),
-                limits=httpx.Limits(max_connections=CONNECTIONS_MAX),
-                follow_redirects=True,
-            )
-        return self._client
-
-    async def close(self) -> None:
-        """Close the connections."""
-        if self._client is not None:
-            await self._client.aclose()
-
-
-def make_http(service: Service, caller: Caller) -> Callable[[Attempt], None]:
+def make_http(service: Service, caller: Host) -> Callable[[Attempt], None]:
     """Make the launch of an HTTP call."""
     _check(service)
-    clients = caller.keep("http", Clients)
+    try:
+        from solvent.services.http_client import CONNECTIONS_MAX, BadAddress, Client, NoAnswer, Request
+    except ModuleNotFoundError as error:
+        message = f"service `{service.name}`: HTTP calls need a package that is not installed: {error.name}"
+        raise WorkflowProblem("W187", message, hint=install_hint("http")) from None
 
-    async def work(attempt: Attempt) -> Any:
-        import httpx
+    client = caller.keep("http client", lambda _: Client())
+    threads = caller.keep("http threads", lambda _: caller.open_threads(CONNECTIONS_MAX, client.close))
+    bytes_max = service.options.get("output_max", BYTES_MAX_DEFAULT)
 
+    def work(attempt: Attempt, request: Request) -> Any:
         address = service.target
         try:
-            request = _request(service, attempt)
-            address = request["url"]
-            return await _ask(clients.get(), request, service, attempt)
-        except (NoArgument, Refused) as error:
-            attempt.fail("FAILED", one_line(str(error)), getattr(error, "output", ""))
-        except httpx.InvalidURL as error:
-            # Where the host of such an address begins is not known, so none of it is repeated.
-            cause = one_line(str(error)).partition(":")[0]
-            attempt.fail("FAILED", f"{service.method}: its address is none: {cause}")
-        except httpx.HTTPError as error:
-            cause = one_line(str(error)) or type(error).__name__
-            attempt.fail("FAILED", f"{service.method} {one_line(_told(address))}: {cause}")
+            what = _request(service, attempt)
+            address = what["address"]
+            answer = client.ask(request, **what, bytes_max=bytes_max, on_data=attempt.beat)
+            if answer is None:
+                raise Told(f"it answered with more than {bytes_max} bytes (see `output_max`)")
+            return _result(answer)
+        except NoArgument as error:
+            raise Told(str(error)) from None
+        except BadAddress as error:
+            raise Told(f"{service.method}: its address is none: {error}") from None
+        except NoAnswer as error:
+            raise Told(f"{service.method} {_told(address)}: {error}") from None
 
-    return lambda attempt: caller.loop.run(attempt, work)
+    def launch(attempt: Attempt) -> None:
+        request = Request()
+        attempt.function = lambda *_, **__: work(attempt, request)
+
+        def stop() -> None:
+            request.cut()
+            threads.give_up(attempt)
+
+        attempt.on_stop(stop)
+        threads.put(attempt)
+
+    return launch
 
 
 def _check(service: Service) -> None:
@@ -121,29 +104,30 @@ def _check(service: Service) -> None:
         raise WorkflowProblem("W182", f"service `{service.name}`: {problem}", hint=hint)
 
 
-async def _ask(client: httpx.AsyncClient, request: dict[str, Any], service: Service, attempt: Attempt) -> Any:
-    """Send the request and read the answer, no more of it than allowed."""
-    bytes_max = service.options.get("output_max", BYTES_MAX_DEFAULT)
-    async with client.stream(**request) as response:
-        data = bytearray()
-        async for chunk in response.aiter_bytes():
-            attempt.beat()
-            data += chunk
-            if len(data) > bytes_max:
-                raise Refused(f"it answered with more than {bytes_max} bytes (see `output_max`)")
-        kind = response.headers.get("content-type", "")
-        text = data.decode(response.encoding or "utf-8", errors="replace")
-    if response.status_code >= 400:
-        reason = f"status {response.status_code} {response.reason_phrase}".rstrip()
-        raise Refused(f"{reason}: {one_line(text)}" if text.strip() else reason, text[:OUTPUT_MAX])
-    if not data:
+def _result(answer: Answer) -> Any:
+    """Return the result that an answer has."""
+    kind = answer.headers.get("content-type", "")
+    text = answer.data.decode(_encoding(kind), errors="replace")
+    if answer.status >= 400:
+        reason = f"status {answer.status} {answer.reason}".rstrip()
+        raise Told(f"{reason}: {one_line(text)}" if text.strip() else reason, text[:OUTPUT_MAX])
+    if not answer.data:
         return None
     if "json" not in kind:
         return text
     try:
         return json.loads(text)
-    except ValueError as error:
-        raise Refused(f"what it answered is no JSON: {error}", text[:OUTPUT_MAX]) from None
+    except (ValueError, RecursionError) as error:
+        raise Told(f"what it answered is no JSON: {error}", text[:OUTPUT_MAX]) from None
+
+
+def _encoding(kind: str) -> str:
+    """Return the encoding that the type of an answer names, if there is one of this name."""
+    found = _CHARSET.search(kind)
+    try:
+        return codecs.lookup(found[1]).name if found else "utf-8"
+    except LookupError:
+        return "utf-8"
 
 
 def _request(service: Service, attempt: Attempt) -> dict[str, Any]:
@@ -158,23 +142,23 @@ def _request(service: Service, attempt: Attempt) -> dict[str, Any]:
         headers["idempotency-key"] = quote(attempt.identity.key, safe="/[]#:")
     if attempt.trace and not any(name.lower() == "traceparent" for name in headers):
         headers["traceparent"] = attempt.trace
-    request: dict[str, Any] = {"method": method, "url": address, "headers": headers}
+    request: dict[str, Any] = {"method": method, "address": address, "headers": headers, "body": None}
     if method in _WITHOUT_BODY:
         used = names_in(target)
         query = {name: value for name, value in keywords.items() if name not in used}
         if query:
-            request["url"] = _with_query(address, query)
+            request["address"] = _with_query(address, query)
     else:
         try:
-            request["content"] = json.dumps({"arguments": arguments, "keywords": keywords}).encode()
-        except (TypeError, ValueError) as error:
-            raise Refused(f"its arguments cannot be written as JSON: {error}") from None
+            request["body"] = json.dumps({"arguments": arguments, "keywords": keywords}).encode()
+        except (TypeError, ValueError, RecursionError) as error:
+            raise Told(f"its arguments cannot be written as JSON: {error}") from None
         headers.setdefault("content-type", "application/json")
     return request
 
 
 def _told(address: str) -> str:
-    """Give what may be told of an address: who is let in, and the query, may be secret."""
+    """Return what may be told of an address: who is let in, and the query, may be secret."""
     scheme, sign, rest = address.partition("://")
     if not sign:
         return _QUERY.split(address)[0].rpartition("@")[2]

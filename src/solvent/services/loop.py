@@ -1,4 +1,4 @@
-"""One event loop in a background thread, for asynchronous functions and HTTP.
+"""One event loop in a background thread, for asynchronous functions.
 
 Calls come in through a list that the loop empties when it is woken, so a burst of calls wakes it once. The thread is
 started by the first call.
@@ -17,13 +17,13 @@ from solvent.services.signs import CURRENT, end_if_forked
 from solvent.services.threads import report_fault
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine
+    from collections.abc import Awaitable, Callable
 
     from solvent.services.call import Attempt
 
     Work = Callable[[Attempt], Awaitable[Any]]
 
-CLOSE_SECONDS_MAX = 5.0
+CLOSE_SECONDS_MAX = 2.0
 
 
 class Loop:
@@ -36,7 +36,6 @@ class Loop:
         self._inbox: deque[tuple[Attempt, Work]] = deque()
         self._woken = False
         self._tasks: set[asyncio.Task[None]] = set()
-        self._farewells: list[Callable[[], Coroutine[Any, Any, None]]] = []
 
     def run(self, attempt: Attempt, work: Work) -> None:
         """Carry out an attempt in the loop; cancelling it cancels the task."""
@@ -45,10 +44,6 @@ class Loop:
         if not self._woken:
             self._woken = True
             loop.call_soon_threadsafe(self._take_all)
-
-    def before_close(self, farewell: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Have something done in the loop before it ends."""
-        self._farewells.append(farewell)
 
     def close(self) -> None:
         """Cancel what still runs and end the thread, unless something blocks it for too long."""
@@ -102,11 +97,6 @@ class Loop:
             task.cancel()
         if self._tasks:
             await asyncio.wait(list(self._tasks), timeout=CLOSE_SECONDS_MAX / 2)
-        for farewell in self._farewells:
-            try:
-                await farewell()
-            except Exception:  # noqa: BLE001 -- the loop must end
-                report_fault()
         asyncio.get_running_loop().stop()
 
 

@@ -10,13 +10,13 @@ around it, and a list becomes one word for each of its items.
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+from solvent.workflows.placeholders import PLACE, names_in
 
-_PLACE = re.compile(r"\{\{(?P<plain>\d+|[A-Za-z_]\w*)\}\}|(?<!\$)\{(?P<name>\d+|[A-Za-z_]\w*)\}")
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Callable, Mapping, Sequence
 
 
 class NoArgument(LookupError):
@@ -63,12 +63,7 @@ def fill(
         plain = match["plain"]
         return f"{{{plain}}}" if plain else write(argument_named(match["name"], arguments, keywords))
 
-    return _PLACE.sub(put, text)
-
-
-def names_in(text: str) -> set[str]:
-    """Collect the arguments that a text asks for."""
-    return {match["name"] for match in _PLACE.finditer(text) if match["name"]}
+    return PLACE.sub(put, text)
 
 
 def command_of(text: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> tuple[str, list[str]]:
@@ -77,7 +72,7 @@ def command_of(text: str, arguments: Sequence[Any], keywords: Mapping[str, Any])
     pieces = list[str]()
     quotes = Quotes()
     position = 0
-    for match in _PLACE.finditer(text):
+    for match in PLACE.finditer(text):
         before = text[position : match.start()]
         quotes.read(before)
         pieces.append(before)

@@ -10,6 +10,11 @@ nothing to do while these are stuck behind a long call, they are asked back.
 A worker that dies takes only the call it was running with it (kind `LOST`); the others go to its successor. A call
 that is cancelled or takes too long is ended by killing its worker. If workers die before they are ready, several
 times in a row, the waiting calls fail.
+
+*One worker.* The main process's side of one worker process: its pipes, and the calls it has been given.
+
+A worker runs its calls in the order in which it got them and answers in that order, so the first of `given` is the
+one that runs. Nothing here waits: what a pipe does not take stays in `_unsent`.
 """
 
 from __future__ import annotations
@@ -17,8 +22,12 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
+import select
 import selectors
+import signal
 import socket
+import subprocess
+import sys
 import threading
 from collections import deque
 from itertools import count, islice
@@ -27,16 +36,218 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.errors import WorkflowProblem
 from solvent.services.failure import Failure, cause_of
-from solvent.services.frames import BEAT, BEGUN, ERROR, HELLO, RESULT, RETURNED, SEAL
-from solvent.services.shipping import pack_function, refuse_workers_of_workers
+from solvent.services.function_codec import pack_function
+from solvent.services.guard import GUARD
 from solvent.services.threads import report_fault
-from solvent.services.workers import Parcel, WorkerProcess
+from solvent.services.worker import (
+    BEAT,
+    BEGUN,
+    CALL,
+    CHUNK,
+    ERROR,
+    FUNCTION,
+    HELLO,
+    RESULT,
+    RETURNED,
+    SEAL,
+    SEALED,
+    Frames,
+    header,
+)
+from solvent.workflows.formats.python.import_guard import refuse_run_while_importing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+_START = "import sys; sys.path[:] = sys.argv[4:]; del sys.argv[4:]; from solvent.services.worker import main; main()"
+
+
+CLOSE_SECONDS_MAX = 2.0
+"""How long a worker without calls may take to end."""
+_DEPTH = "SOLVENT_WORKER_DEPTH"
+
+
+def depth_here() -> int:
+    """Return how many worker processes this process is within: 0 outside of all."""
+    return int(os.environ.get(_DEPTH, "0"))
+
+
+class Parcel:
+    """A call on its way to a worker process and back."""
+
+    __slots__ = ("function", "number", "payload", "target", "worker")
+
+    def __init__(self, function: int, payload: bytes, target: Any) -> None:
+        self.function = function
+        self.payload = payload
+        self.target = target
+        self.number = 0
+        self.worker: WorkerProcess | None = None
+
+
+class WorkerProcess:
+    """A worker process as the main process sees it."""
+
+    def __init__(self) -> None:
+        calls, self.calls = os.pipe()
+        self.results, results = os.pipe()
+        control, self.control = os.pipe()
+        pipes = (calls, results, control)
+        try:
+            self.process = subprocess.Popen(  # noqa: S603 -- this same Python
+                [sys.executable, "-c", _START, *map(str, pipes), *sys.path],
+                stdin=subprocess.DEVNULL,
+                pass_fds=pipes,
+                env={**os.environ, _DEPTH: str(depth_here() + 1)},
+                start_new_session=True,
+            )
+        except BaseException:
+            for pipe in (self.calls, self.results, self.control):
+                os.close(pipe)
+            raise
+        finally:
+            for pipe in pipes:
+                os.close(pipe)
+        # The worker ends itself when its pipe does, unless the function that it runs lets no other thread run.
+        GUARD.begin(self.process.pid)
+        for pipe in (self.calls, self.results, self.control):
+            os.set_blocking(pipe, False)
+        # Ready to read when the process has ended, even if something it started holds its pipes open.
+        self.ended = os.pidfd_open(self.process.pid) if hasattr(os, "pidfd_open") else None
+        self.given: deque[Parcel] = deque()
+        self.is_ready = False
+        self.is_killed = False
+        self.is_asked_back = False
+        self._is_hung_up = False
+        self.first_since = 0.0
+        self._functions: set[int] = set()
+        self._frames = Frames()
+        self._unsent: deque[bytearray | memoryview] = deque()
+
+    def give(self, parcel: Parcel, function: bytes) -> None:
+        """Hand it a call, and the function before the first call of it."""
+        if parcel.function not in self._functions:
+            self._functions.add(parcel.function)
+            self._add(FUNCTION, parcel.function, function)
+        self._add(CALL, parcel.number, parcel.payload)
+        parcel.worker = self
+        self.given.append(parcel)
+        if len(self.given) == 1:
+            self.note_first()
+
+    def _add(self, kind: int, number: int, payload: bytes) -> None:
+        """Have a frame written: together with those around it, or from where it is if it is long."""
+        if not self._unsent or not isinstance(self._unsent[-1], bytearray):
+            self._unsent.append(bytearray())
+        last = self._unsent[-1]
+        assert isinstance(last, bytearray)
+        last += header(kind, number, len(payload))
+        if len(payload) <= CHUNK:
+            last += payload
+        else:
+            self._unsent.append(memoryview(payload))
+
+    def note_first(self) -> None:
+        """Note that the first of its calls begins about now."""
+        if self.given:
+            self.first_since = monotonic()
+            self.given[0].target.begin()
+
+    def flush(self) -> bool:
+        """Write what the pipe takes; false if something is left."""
+        while self._unsent:
+            try:
+                first = self._unsent[0]
+                written = os.write(self.calls, first[:CHUNK] if len(first) > CHUNK else first)
+            except BlockingIOError:
+                return False
+            except OSError:
+                self._unsent.clear()  # It is dead, which its other pipe will say.
+                break
+            if written == len(first):
+                self._unsent.popleft()
+            elif isinstance(first, memoryview):
+                self._unsent[0] = first[written:]
+            else:
+                del first[:written]
+        return True
+
+    def read(self) -> tuple[list[tuple[int, int, bytes | bytearray | None]], bool]:
+        """Read what has arrived; the second tells whether there may be more at once."""
+        try:
+            data = os.read(self.results, CHUNK)
+        except OSError:
+            return [], False
+        return self._frames.feed(data), bool(data)
+
+    def ask_back(self) -> None:
+        """Ask for the calls that it has not begun."""
+        self.is_asked_back = True
+        # An error means it is dead, which its other pipe will say.
+        with contextlib.suppress(OSError):
+            os.write(self.control, b"?")
+
+    def confirm(self) -> None:
+        """Confirm that the outcome of its call counts."""
+        with contextlib.suppress(OSError):
+            os.write(self.control, SEALED)
+
+    def kill(self) -> None:
+        """Kill it and all that it has started."""
+        self.is_killed = True
+        # As long as nobody has asked for its exit code, its number cannot have passed to another process.
+        if self.process.returncode is None:
+            try:
+                os.killpg(self.process.pid, signal.SIGKILL)
+            except OSError:
+                self.process.kill()
+
+    def hang_up(self) -> None:
+        """Let it find no more calls, so that it ends."""
+        if not self._is_hung_up:
+            self._is_hung_up = True
+            os.close(self.calls)
+
+    def close(self) -> None:
+        """Close the pipes and wait for its end: it is dead, or it ends when it finds no more calls."""
+        self.hang_up()
+        if not self._has_ended_within(CLOSE_SECONDS_MAX):
+            self.kill()
+            self._has_ended_within(None)
+        GUARD.end(self.process.pid)
+        self.process.wait()
+        os.close(self.results)
+        os.close(self.control)
+        if self.ended is not None:
+            os.close(self.ended)
+
+    def _has_ended_within(self, seconds: float | None) -> bool:
+        """Wait for its end, where possible without reaping it: until then its number cannot be another's."""
+        if self.ended is not None:
+            end = select.poll()
+            end.register(self.ended, select.POLLIN)
+            return bool(end.poll(None if seconds is None else 1000 * seconds))
+        try:
+            self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def describe_end(self) -> str:
+        """Return how it ended."""
+        code = self.process.returncode
+        if code is not None and code < 0:
+            try:
+                return f"worker process {self.process.pid} was killed by {signal.Signals(-code).name}"
+            except ValueError:
+                return f"worker process {self.process.pid} was killed by signal {-code}"
+        return f"worker process {self.process.pid} ended by itself with exit code {code}"
+
+
 AHEAD_MAX = 16
 """Calls that a worker is given, with the one that runs."""
+DEPTH_MAX = 2
+"""How deep worker processes may start worker processes of their own; each level multiplies their number."""
 STUCK_SECONDS = 0.002
 STILLBORN_MAX = 3
 LOOK_SECONDS = 0.5
@@ -49,7 +260,10 @@ class Processes:
     def __init__(self, jobs: int | None = None) -> None:
         if os.name != "posix":
             raise WorkflowProblem("W177", "worker processes need a POSIX system", hint="run it with threads")
-        refuse_workers_of_workers()
+        refuse_run_while_importing()
+        if depth_here() >= DEPTH_MAX:
+            hint = "run the inner workflow without worker processes"
+            raise WorkflowProblem("W191", f"worker processes are {DEPTH_MAX} deep already", hint=hint)
         self._jobs = jobs or os.cpu_count() or 1
         self._functions: list[bytes] = []
         self._function_numbers: dict[bytes, int] = {}
@@ -99,6 +313,8 @@ class Processes:
 
     def close(self, *, cancel: bool = False) -> None:
         """End the workers: after all calls, or at once."""
+        # Whoever has woken the thread before may have been interrupted before it did.
+        self._woken = False
         self._tell("cancel" if cancel else "close", None)
         if self._thread is not threading.current_thread():
             self._thread_started().join()
@@ -116,8 +332,9 @@ class Processes:
     def _thread_started(self) -> threading.Thread:
         with self._lock:
             if self._thread is None:
-                self._thread = threading.Thread(target=self._serve, name="solvent-processes", daemon=True)
-                self._thread.start()
+                thread = threading.Thread(target=self._serve, name="solvent-processes", daemon=True)
+                thread.start()
+                self._thread = thread
             return self._thread
 
     # ------------------------------------------------------------------------------------ in the thread only
@@ -157,6 +374,8 @@ class Processes:
                 self._stop(about)
             else:
                 self._closing = True
+                # No worker need be started for what nobody wants any more.
+                self._waiting = deque(one for one in self._waiting if not one.target.over)
                 if what == "cancel":
                     for parcel in self._all_parcels():
                         _guarded(parcel.target.cancel)
@@ -175,7 +394,7 @@ class Processes:
             worker.ask_back()
 
     def _distribute(self) -> None:
-        """Give the waiting calls to the workers, always to one that has the fewest."""
+        """Hand the waiting calls to the workers, always to one that has the fewest."""
         waiting = self._waiting
         if waiting:
             self._add_workers()
@@ -244,11 +463,13 @@ class Processes:
                 self._take_back(worker, number)
         return more
 
-    def _end_call(self, worker: WorkerProcess, number: int, kind: int, payload: bytes) -> None:
+    def _end_call(self, worker: WorkerProcess, number: int, kind: int, payload: bytes | bytearray | None) -> None:
         parcel = worker.given.popleft()
         assert parcel.number == number, "a worker answers in the order in which it was asked"
         value = failure = None
         try:
+            if payload is None:
+                raise MemoryError  # noqa: TRY301
             value = pickle.loads(payload)  # noqa: S301 -- from our own worker
             if kind == ERROR:
                 failure = Failure("FAILED", *value)
@@ -320,6 +541,12 @@ class Processes:
         self._closing = True
         for parcel in self._all_parcels():
             _guarded(parcel.target.settle, None, Failure("LOST", "the pool of worker processes has ended"))
+        # All at once; one that is still starting has nothing to lose.
+        for worker in self._workers:
+            if worker.is_ready:
+                worker.hang_up()
+            else:
+                worker.kill()
         for worker in self._workers:
             worker.close()
         self._selector.close()
@@ -350,4 +577,4 @@ def _guarded(function: Callable[..., Any], *arguments: Any) -> None:
         report_fault()
 
 
-__all__ = ["Processes"]
+__all__ = ["Parcel", "Processes", "WorkerProcess", "depth_here"]

@@ -14,15 +14,16 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from solvent.errors import WorkflowProblem
+from solvent.errors import SolventError, WorkflowProblem, user_frames
 from solvent.services.failure import cause_of
+from solvent.workflows.formats.python.import_guard import importing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
 
     from solvent.services.call import Attempt
-    from solvent.workflow.model import Service
+    from solvent.workflows.model import Service
 
 
 def function_of(service: Service, folder: Path | None = None) -> Callable[..., Any]:
@@ -44,6 +45,9 @@ def function_of(service: Service, folder: Path | None = None) -> Callable[..., A
                 raise WorkflowProblem(
                     "W172", f"service `{service.name}`: module `{module_name}` has no `{path}`"
                 ) from None
+            except Exception as error:
+                message = f"service `{service.name}`: `{path}` of module `{module_name}` raises {cause_of(error)}"
+                raise WorkflowProblem("W172", message) from error
     if not callable(found):
         raise WorkflowProblem(
             "W173",
@@ -59,13 +63,18 @@ def _import_module(service: Service, name: str, folder: Path | None) -> ModuleTy
         sys.path.insert(0, str(folder.resolve()))
         importlib.invalidate_caches()
     try:
-        module = importlib.import_module(name)
-    except Exception as error:
-        raise WorkflowProblem(
+        with importing():
+            module = importlib.import_module(name)
+    except (SolventError, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        problem = WorkflowProblem(
             "W171",
             f"service `{service.name}`: module `{name}` cannot be imported: {cause_of(error)}",
             hint="it must be installed, or lie beside the workflow's file",
-        ) from error
+        )
+        problem.frames = user_frames(error)
+        raise problem from error
     _refuse_namesake(service, module, name, folder)
     return module
 
@@ -85,7 +94,7 @@ def _refuse_namesake(service: Service, module: ModuleType, name: str, folder: Pa
 
 
 def is_asynchronous(function: Callable[..., Any]) -> bool:
-    """Tell whether a function must be awaited."""
+    """Return whether a function must be awaited."""
     while isinstance(function, functools.partial):
         function = function.func
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004 -- an object may have an asynchronous `__call__`

@@ -22,30 +22,269 @@ names the span of the attempt.
 
 An exit code other than 0 is a failure, with the end of what it wrote to stderr. A command that is cancelled or takes
 too long is ended with all that it started.
+
+*The process.* The command leads a process group of its own, so that all it starts can be ended with it: asked to
+(TERM), and after a grace made to (KILL). It has ended when its shell has ended; something that it left behind in the
+background may keep the pipes open, and is not waited for. When the command is being ended, that is different: then its
+end is the end of all that hold the pipes, or that of the grace, and nothing of the group is left after it. Should this
+process be killed, its `guard` ends the group. There is no moment at which a command runs and its guard does not know
+it: it begins when it has read a line that is written when the guard was told, and ends if nobody is left to write that.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import selectors
+import signal
+import subprocess
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from time import monotonic
+from typing import IO, TYPE_CHECKING, Any
 
 from solvent.errors import WorkflowProblem
-from solvent.services.command import GRACE_SECONDS, Command
-from solvent.services.failure import cause_of, one_line
-from solvent.services.lending import claims_among
-from solvent.services.output import End, TooMuch, Whole
+from solvent.services.claims import claims_among
+from solvent.services.failure import OUTPUT_MAX, cause_of, one_line, tail
+from solvent.services.guard import GUARD
 from solvent.services.placeholders import NoArgument, command_of, fill, text_of
 from solvent.services.signs import begun, sealed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
-    from solvent.services.call import Attempt
-    from solvent.services.caller import Caller
-    from solvent.workflow.model import Service
+    from solvent.services.call import Attempt, Host
+    from solvent.services.clock import Clock
+    from solvent.workflows.model import Service
+
+
+class TooMuch(Exception):
+    """More was printed than the result may have."""
+
+
+class Whole:
+    """Keeps everything up to a limit."""
+
+    def __init__(self, bytes_max: int) -> None:
+        self._chunks: list[bytes] = []
+        self._room = bytes_max
+
+    def add(self, data: bytes) -> None:
+        """Take a piece; one too many is an error."""
+        self._room -= len(data)
+        self._chunks.append(data)
+        if self._room < 0:
+            raise TooMuch
+
+    def data(self) -> bytes:
+        """Return all that was printed."""
+        return b"".join(self._chunks)
+
+    def end(self) -> str:
+        """Return the end of it as text."""
+        kept, length = list[bytes](), 0
+        for chunk in reversed(self._chunks):
+            kept.append(chunk)
+            length += len(chunk)
+            if length >= 4 * OUTPUT_MAX:
+                break
+        return _as_text(b"".join(reversed(kept)))
+
+
+class End:
+    """Keeps the end only."""
+
+    def __init__(self) -> None:
+        self._data = bytearray()
+
+    def add(self, data: bytes) -> None:
+        """Take a piece."""
+        self._data += data
+        if len(self._data) > 8 * OUTPUT_MAX:
+            del self._data[: -4 * OUTPUT_MAX]
+
+    def data(self) -> bytes:
+        """Return what is left."""
+        return bytes(self._data)
+
+    def end(self) -> str:
+        """Return the end of it as text."""
+        return _as_text(bytes(self._data[-4 * OUTPUT_MAX :]))
+
+
+def _as_text(data: bytes) -> str:
+    return tail(data.decode(errors="replace").strip("\n"))
+
+
+CHUNK = 1 << 16
+GRACE_SECONDS = 2.0
+_GATE = "read -r SOLVENT_GATE || exit 1; "
+LOOK_SECONDS = 0.05
+"""How often to look where the system does not tell of a process's end."""
+
+
+class Command:
+    """A command that has been started."""
+
+    def __init__(
+        self,
+        text: str,
+        parameters: Sequence[str] = (),
+        *,
+        stdin: bytes | None,
+        cwd: Path | None,
+        env: Mapping[str, str] | None,
+        out: Whole | End,
+        beat: Callable[[], None],
+    ) -> None:
+        self._beat = beat
+        self._stdin = memoryview(stdin) if stdin is not None else None
+        self.out = out
+        self.errors = End()
+        self._lock = threading.Lock()
+        self._ends_at: float | None = None
+        # In the first line of the text, which has the numbers that it had, and by the shell that is there anyway.
+        begins = _GATE if stdin is not None else f"{_GATE}exec < /dev/null; "
+        self._process = subprocess.Popen(  # noqa: S603 -- running what the workflow says is the purpose
+            ["/bin/sh", "-c", begins + text, "sh", *parameters],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=cwd,
+            env=env,
+            start_new_session=True,
+            bufsize=0,
+        )
+        GUARD.begin(self._process.pid)
+        self._open_gate()
+
+    def _open_gate(self) -> None:
+        """Let the command begin; what it reads comes behind the line that it waits for."""
+        pipe = self._process.stdin
+        assert pipe is not None
+        with contextlib.suppress(BrokenPipeError):
+            pipe.write(b"\n")
+        if self._stdin is None:
+            pipe.close()
+            self._process.stdin = None
+
+    def run(self) -> int:
+        """Feed and read it until it ends; gives the exit code. Raises `TooMuch`, having ended it."""
+        try:
+            self._attend()
+        except TooMuch:
+            self.signal(signal.SIGKILL)
+            raise
+        finally:
+            for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+                if pipe is not None:
+                    with contextlib.suppress(OSError):
+                        pipe.close()
+            code = self._reap()
+        return code
+
+    def stop(self, clock: Clock) -> None:
+        """End the whole group: ask, and after a grace do not ask any more."""
+        self._ends_at = monotonic() + GRACE_SECONDS
+        self.signal(signal.SIGTERM)
+        clock.after(GRACE_SECONDS, lambda: self.signal(signal.SIGKILL))
+
+    def signal(self, number: int) -> None:
+        """Send a signal to the whole group, unless it was reaped: its number may be another's by now."""
+        with self._lock:
+            if self._process.returncode is None:
+                with contextlib.suppress(OSError):
+                    os.killpg(self._process.pid, number)
+
+    def _reap(self) -> int:
+        """Wait for the shell's end. Not under the lock until it is near: a signal must get through."""
+        if hasattr(os, "waitid"):
+            os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
+        if self._ends_at is not None:
+            self.signal(signal.SIGKILL)
+        GUARD.end(self._process.pid)
+        with self._lock:
+            return self._process.wait()
+
+    def _attend(self) -> None:
+        """Pass data until all pipes are closed or the shell has ended."""
+        process = self._process
+        with selectors.DefaultSelector() as selector, contextlib.ExitStack() as stack:
+            for pipe, keeper in ((process.stdout, self.out), (process.stderr, self.errors)):
+                assert pipe is not None
+                os.set_blocking(pipe.fileno(), False)
+                selector.register(pipe, selectors.EVENT_READ, keeper)
+            if process.stdin is not None:
+                os.set_blocking(process.stdin.fileno(), False)
+                selector.register(process.stdin, selectors.EVENT_WRITE, None)
+            ended, is_over = None, False
+            if hasattr(os, "pidfd_open"):
+                ended = os.pidfd_open(process.pid)
+                stack.callback(os.close, ended)
+                selector.register(ended, selectors.EVENT_READ, None)
+            while any(key.fd != ended for key in selector.get_map().values()):
+                events = selector.select(self._patience(is_told=ended is not None))
+                has_ended = ended is None and not events and _has_ended(process.pid)
+                for key, _ in events:
+                    if key.fd == ended:
+                        has_ended = True
+                    elif not self._serve(key):
+                        selector.unregister(key.fileobj)
+                if has_ended:
+                    is_over = True
+                if is_over and not self._wait_for_others(selector, ended):
+                    return
+
+    def _patience(self, *, is_told: bool) -> float | None:
+        """Return how long to wait for something to happen."""
+        if self._ends_at is not None:
+            return max(LOOK_SECONDS, self._ends_at - monotonic())
+        return None if is_told else LOOK_SECONDS
+
+    def _wait_for_others(self, selector: selectors.BaseSelector, ended: int | None) -> bool:
+        """Read what is left now that the shell has ended; tell whether to wait for what it started."""
+        for key in list(selector.get_map().values()):
+            if key.fd == ended or not self._serve(key, until_empty=True):
+                selector.unregister(key.fileobj)
+        return self._ends_at is not None and monotonic() < self._ends_at
+
+    def _serve(self, key: selectors.SelectorKey, *, until_empty: bool = False) -> bool:
+        """Read from or write to a pipe; false when it is done with."""
+        if key.data is None:
+            return self._feed(key.fd)
+        while True:
+            try:
+                data = os.read(key.fd, CHUNK)
+            except BlockingIOError:
+                return True
+            if not data:
+                return False
+            key.data.add(data)
+            self._beat()
+            if not until_empty:
+                return True
+
+    def _feed(self, pipe: int) -> bool:
+        assert self._stdin is not None
+        try:
+            self._stdin = self._stdin[os.write(pipe, self._stdin[:CHUNK]) :]
+        except BlockingIOError:
+            return True
+        except OSError:
+            self._stdin = self._stdin[:0]  # It does not want more, which is its right.
+        if self._stdin:
+            return True
+        stdin: IO[bytes] | None = self._process.stdin
+        assert stdin is not None
+        stdin.close()
+        return False
+
+
+def _has_ended(process: int) -> bool:
+    """Return whether a child has ended, without taking its exit code from whoever waits for it."""
+    return os.waitid(os.P_PID, process, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None
+
 
 OUTPUT_MAX_DEFAULT = 64 * 1024 * 1024
 STOP_SECONDS_MAX = GRACE_SECONDS + 1.0
@@ -53,7 +292,7 @@ _OPTIONS = {"result", "stdin", "cwd", "env", "output_max"}
 _RESULTS = ("stdout", "json", "lines", "exit")
 
 
-def make_shell(service: Service, caller: Caller) -> Callable[[Attempt], None]:
+def make_shell(service: Service, caller: Host) -> Callable[[Attempt], None]:
     """Make the launch of a shell command; each one that runs takes a worker thread."""
     _check(service)
     threads = caller.threads
@@ -101,7 +340,7 @@ def _check(service: Service) -> None:
 class _Run:
     """One run of a command."""
 
-    def __init__(self, service: Service, attempt: Attempt, caller: Caller) -> None:
+    def __init__(self, service: Service, attempt: Attempt, caller: Host) -> None:
         options = service.options
         self._attempt = attempt
         self._threads = caller.threads
@@ -191,13 +430,13 @@ class _Run:
         if self._wanted == "json":
             try:
                 return json.loads(text)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 return self._attempt.fail("FAILED", f"what it printed is no JSON: {error}", command.out.end())
         return text.removesuffix("\n")
 
 
 def _identity_of(attempt: Attempt) -> dict[str, str]:
-    """Give the variables that say which call it is, where the run is recorded, and its span, where it is traced."""
+    """Return the variables that say which call it is, where the run is recorded, and its span, where it is traced."""
     known = attempt.identity
     traced = {"TRACEPARENT": attempt.trace} if attempt.trace else {}
     if known is None:
@@ -217,4 +456,4 @@ def _describe_code(code: int) -> str:
     return f"killed by signal {-code}"
 
 
-__all__ = ["make_shell"]
+__all__ = ["GRACE_SECONDS", "Command", "End", "TooMuch", "Whole", "make_shell"]

@@ -61,33 +61,33 @@ class Job(Protocol):
         """Learn that the function has all it needs."""
 
     def seal(self) -> bool:
-        """Tell whether the outcome counts; if so, it counts for good."""
+        """Return whether the outcome counts; if so, it counts for good."""
 
 
 CURRENT: ContextVar[Job | None] = ContextVar("solvent_call", default=None)
 
 
 def heartbeat() -> None:
-    """Say that the running function is alive."""
+    """Report that the running function is alive."""
     job = CURRENT.get()
     if job is not None:
         job.beat()
 
 
 def cancelled() -> bool:
-    """Tell whether the running function's result is no longer wanted."""
+    """Return whether the running function's result is no longer wanted."""
     job = CURRENT.get()
     return job is not None and job.over
 
 
 def call() -> CallIdentity | None:
-    """Tell which call the running function serves; nothing outside of a run that is recorded."""
+    """Return which call the running function serves; nothing outside of a run that is recorded."""
     job = CURRENT.get()
     return None if job is None else job.identity
 
 
 def begun() -> None:
-    """Say that the running function has all it needs, and its time begins."""
+    """Report that the running function has all it needs, and its time begins."""
     job = CURRENT.get()
     if job is not None:
         job.begun()

@@ -38,7 +38,7 @@ LOOK_SECONDS = 0.05
 
 
 def default_jobs() -> int:
-    """Say how many threads there may be if nobody does: as many as `concurrent.futures` would start."""
+    """Return how many threads there may be if nobody does: as many as `concurrent.futures` would start."""
     return min(32, (os.cpu_count() or 1) + 4)
 
 
@@ -86,7 +86,7 @@ class ThreadJob:
         """Learn that the function has all it needs."""
 
     def seal(self) -> bool:
-        """Tell whether the outcome counts."""
+        """Return whether the outcome counts."""
         return not self.over
 
     def settle(self, value: Any, failure: Failure | None) -> None:
@@ -94,7 +94,7 @@ class ThreadJob:
         raise NotImplementedError
 
     def cancel(self) -> None:
-        """Give the job up."""
+        """Abandon the job."""
         raise NotImplementedError
 
 

@@ -5,6 +5,18 @@ calls back (another worker has nothing to do), it takes those that are not begun
 them, even while a long call is running. The answer to a call that asks whether its outcome counts comes the same way:
 yes, or nothing, since a worker whose call nobody wants any more is killed. When the pipe ends, the main process is
 gone, and the second thread ends this process with all that it has started, whatever it is doing.
+
+*Frames.* How the main process and its worker processes write to each other: a kind, a number, and some bytes.
+
+main to worker    FUNCTION  what to call, once for each worker       number: the function's
+                  CALL      a call's arguments                       number: the call's
+worker to main    HELLO     the worker is ready
+                  RESULT    a call's result                          number: the call's
+                  ERROR     why it has none                          number: the call's
+                  BEAT      the running call is alive                number: the call's
+                  BEGUN     the running call has all it needs        number: the call's
+                  SEAL      does the call's outcome count?           number: the call's
+                  RETURNED  a call that was not begun                number: the call's, or 0 after the last
 """
 
 from __future__ import annotations
@@ -13,33 +25,98 @@ import os
 import pickle
 import select
 import signal
+import struct
 import sys
 import threading
 from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from solvent.services.frames import (
-    BEAT,
-    BEGUN,
-    CHUNK,
-    ERROR,
-    FUNCTION,
-    HELLO,
-    RESULT,
-    RETURNED,
-    SEAL,
-    SEALED,
-    Frames,
-    frame,
-)
-from solvent.services.shipping import unpack_function
+from solvent.errors import SolventError
+from solvent.services.function_codec import unpack_function
 from solvent.services.signs import CURRENT, end_if_forked
+from solvent.workflows.formats.python.import_guard import importing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from solvent.services.signs import CallIdentity
+
+FUNCTION, CALL, HELLO, RESULT, ERROR, BEAT, RETURNED, BEGUN, SEAL = range(9)
+
+SEALED = b"!"
+"""On the pipe by which calls are asked back: the outcome of the running call counts."""
+
+_HEADER = struct.Struct("!BQQ")
+_LENGTH = _HEADER.size
+CHUNK = 1 << 18
+
+
+def frame(kind: int, number: int, payload: bytes = b"") -> bytes:
+    """Make a frame."""
+    return header(kind, number, len(payload)) + payload
+
+
+def header(kind: int, number: int, length: int) -> bytes:
+    """Make the header of a frame, which its payload follows."""
+    return _HEADER.pack(kind, number, length)
+
+
+class Frames:
+    """Puts frames together from the pieces in which they arrive."""
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+        #: The frame that is yet to be completed, and how much of it has arrived.
+        self._long: tuple[int, int, int] | None = None
+        self._payload: bytearray | None = None
+        self._arrived = 0
+
+    def feed(self, data: bytes) -> list[tuple[int, int, bytes | bytearray | None]]:
+        """Take some bytes and give the frames that are complete now.
+
+        A payload is `None` where there was no memory for it: it has arrived and is gone.
+        """
+        found = list[tuple[int, int, bytes | bytearray | None]]()
+        if self._long is not None:
+            data = self._go_on(data, found)
+        buffer = self._buffer
+        buffer += data
+        start, end = 0, len(buffer)
+        while end - start >= _LENGTH:
+            kind, number, length = _HEADER.unpack_from(buffer, start)
+            stop = start + _LENGTH + length
+            if stop > end:
+                # It is put where it stays: of what is long there must not be two in memory.
+                self._begin(kind, number, length)
+                self._go_on(buffer[start + _LENGTH :], found)
+                start = end
+                break
+            found.append((kind, number, bytes(buffer[start + _LENGTH : stop])))
+            start = stop
+        del buffer[:start]
+        return found
+
+    def _begin(self, kind: int, number: int, length: int) -> None:
+        self._long = kind, number, length
+        self._arrived = 0
+        try:
+            self._payload = bytearray(length)
+        except MemoryError:
+            self._payload = None
+
+    def _go_on(self, data: bytes | bytearray, found: list[tuple[int, int, bytes | bytearray | None]]) -> bytes:
+        """Take what belongs to the frame that is not complete, and give the rest."""
+        assert self._long is not None
+        kind, number, length = self._long
+        count = min(len(data), length - self._arrived)
+        if self._payload is not None:
+            self._payload[self._arrived : self._arrived + count] = memoryview(data)[:count]
+        self._arrived += count
+        if self._arrived == length:
+            found.append((kind, number, self._payload))
+            self._long = self._payload = None
+        return bytes(data[count:])
 
 
 class Worker:
@@ -52,8 +129,9 @@ class Worker:
     def __init__(self, calls: int, results: int, control: int) -> None:
         self._from, self._to, self._control = calls, results, control
         self._frames = Frames()
-        self._functions: dict[int, Callable[..., Any] | str] = {}
-        self._queue: deque[tuple[int, bytes]] = deque()
+        # The bytes of each function until its first call: importing a user's file must not hold up the second thread.
+        self._functions: dict[int, bytes | bytearray | Callable[..., Any] | str | None] = {}
+        self._queue: deque[tuple[int, bytes | bytearray | None]] = deque()
         self._running = 0
         self._reading = threading.Lock()
         self._writing = threading.Lock()
@@ -76,14 +154,17 @@ class Worker:
             self._running = number
             answer = self._run(number, payload)
             end_if_forked(home)
-            self._send(answer)
+            # Before the next one: it may be large.
+            del payload
+            self._send(*answer)
+            del answer
 
     def beat(self) -> None:
         """Pass a sign of life on."""
         self._send(frame(BEAT, self._running))
 
     def begun(self) -> None:
-        """Say that the running call has all it needs."""
+        """Report that the running call has all it needs."""
         self._send(frame(BEGUN, self._running))
 
     def seal(self) -> bool:
@@ -92,11 +173,16 @@ class Worker:
         self._send(frame(SEAL, self._running))
         return self._sealed.wait()
 
-    def _run(self, number: int, payload: bytes) -> bytes:
+    def _run(self, number: int, payload: bytes | bytearray | None) -> tuple[bytes, ...]:
+        if payload is None:
+            return _error(number, "its arguments cannot be passed between processes: MemoryError")
         try:
-            function_number, arguments, keywords, *known = pickle.loads(payload)  # noqa: S301 -- from our own main process
+            with importing():
+                function_number, arguments, keywords, *known = pickle.loads(payload)  # noqa: S301 -- from our own main process
             self.identity = known[0] if known else None
             function = self._functions[function_number]
+            if function is None or isinstance(function, bytes | bytearray):
+                function = self._functions[function_number] = _load(function)
             if isinstance(function, str):
                 return _error(number, function)
             value = function(*arguments, **keywords)
@@ -106,35 +192,40 @@ class Worker:
             failure = failure_of(error)
             return _error(number, failure.text, failure.output)
         try:
-            return frame(RESULT, number, pickle.dumps(value, 5))
+            data = pickle.dumps(value, 5)
+            return header(RESULT, number, len(data)), data
         except BaseException as error:  # noqa: BLE001 -- pickle raises whatever the object's own methods raise
             from solvent.services.failure import cause_of
 
             return _error(number, f"its result cannot be passed between processes: {cause_of(error)}")
 
-    def _send(self, data: bytes) -> None:
-        view = memoryview(data)
+    def _send(self, *parts: bytes) -> None:
         with self._writing:
-            while view:
-                view = view[os.write(self._to, view) :]
+            for part in parts:
+                view = memoryview(part)
+                while view:
+                    view = view[os.write(self._to, view) :]
 
     def _receive(self) -> bool:
         """Read once from the pipe, waiting if there is nothing; false at its end. Only under `_reading`."""
         data = os.read(self._from, CHUNK)
         for kind, number, payload in self._frames.feed(data):
             if kind == FUNCTION:
-                self._functions[number] = _load(payload)
+                self._functions[number] = payload
             else:
                 self._queue.append((number, payload))
         return bool(data)
 
     def _watch(self) -> None:
-        while wish := os.read(self._control, 1):
-            if wish == SEALED:
-                self._sealed.set()
-            else:
-                self._give_back()
-        os.killpg(0, signal.SIGKILL)
+        try:
+            while wish := os.read(self._control, 1):
+                if wish == SEALED:
+                    self._sealed.set()
+                else:
+                    self._give_back()
+        finally:
+            # Also after an error: calls cannot be given back to a main process that is gone.
+            os.killpg(0, signal.SIGKILL)
 
     def _give_back(self) -> None:
         """Return what is not begun. If the main thread is reading it has nothing to run, so it may keep it."""
@@ -154,18 +245,21 @@ class Worker:
         self._send(b"".join(frame(RETURNED, number) for number in (*returned, 0)))
 
 
-def _load(payload: bytes) -> Callable[..., Any] | str:
+def _load(payload: bytes | bytearray | None) -> Callable[..., Any] | str:
     """Get a function, or the reason why there is none; that is told to each call of it."""
+    if payload is None:
+        return "a worker process cannot load the function: MemoryError"
     try:
         return unpack_function(payload)
     except BaseException as error:  # noqa: BLE001 -- importing runs a user's code
         from solvent.services.failure import cause_of
 
-        return f"a worker process cannot load the function: {cause_of(error)}"
+        cause = f"[{error.code}] {error.message}: {error.hint}" if isinstance(error, SolventError) else cause_of(error)
+        return f"a worker process cannot load the function: {cause}"
 
 
-def _error(number: int, text: str, output: str = "") -> bytes:
-    return frame(ERROR, number, pickle.dumps((text, output), 5))
+def _error(number: int, text: str, output: str = "") -> tuple[bytes, ...]:
+    return (frame(ERROR, number, pickle.dumps((text, output), 5)),)
 
 
 def main() -> None:
@@ -181,4 +275,20 @@ def main() -> None:
         Worker(calls, results, control).serve()
 
 
-__all__ = ["main"]
+__all__ = [
+    "BEAT",
+    "BEGUN",
+    "CALL",
+    "CHUNK",
+    "ERROR",
+    "FUNCTION",
+    "HELLO",
+    "RESULT",
+    "RETURNED",
+    "SEAL",
+    "SEALED",
+    "Frames",
+    "frame",
+    "header",
+    "main",
+]

@@ -9,7 +9,4 @@ step, nothing from elsewhere.
 Each part of the page has a module with `routes(site) -> list[Route]`, and a view in `page/`. See `page/main.js`.
 """
 
-from solvent.web.app import make_app
-from solvent.web.site import Site
-
-__all__ = ["Site", "make_app"]
+__all__: list[str] = []

@@ -7,18 +7,19 @@ again, and what is not known yet is said to be so.
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from solvent.errors import SpaceError
-from solvent.live.space.leases import AGENTS, TTL, TTL_MAX, holder_from_entry, pulse_from_value
-from solvent.running.agents.offers import mark_of
-from solvent.running.agents.plans import key_of
+from solvent.errors import StoreError
+from solvent.runs.agents.offers import mark_of
+from solvent.runs.agents.plans import key_of
+from solvent.store.leases import AGENTS, TTL, TTL_MAX, heartbeat_from_value, holder_from_entry
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from solvent.live.space import Space
-    from solvent.live.space.interface import Entry
+    from solvent.store import Store
+    from solvent.store.interface import Entry
     from solvent.web.finding import Found
     from solvent.web.story import Message
 
@@ -28,8 +29,8 @@ _SERVICES_MAX = 100
 class Agents:
     """Who is there, as seen from here; for one thread at a time."""
 
-    def __init__(self, space: Space, found: Found) -> None:
-        self._space = space
+    def __init__(self, store: Store, found: Found) -> None:
+        self._store = store
         self._found = found
         self._began = time.monotonic()
         self._seen: dict[str, tuple[Entry, float, bool]] = {}
@@ -40,7 +41,7 @@ class Agents:
     def look(self) -> Message:
         """Say who is there and who has what."""
         now = time.monotonic()
-        found = {key.removeprefix(AGENTS): entry for key, entry in self._space.keys(AGENTS).items()}
+        found = {key.removeprefix(AGENTS): entry for key, entry in self._store.keys(AGENTS).items()}
         for name, entry in found.items():
             before = self._seen.get(name)
             if before is None:
@@ -81,11 +82,13 @@ class Agents:
     def _leases(self) -> list[Message]:
         below = key_of(self._found.run, "has") + "/"
         found = []
-        for key, entry in self._space.keys(below).items():
-            holder = holder_from_entry(entry)
+        for key, entry in self._store.keys(below).items():
             number = key.removeprefix(below)
-            if number.isdigit():
-                found.append({"place": int(number), "agent": holder.agent, "epoch": holder.epoch})
+            # What is no lease was written by no agent.
+            with suppress(StoreError):
+                holder = holder_from_entry(entry)
+                if number.isdigit():
+                    found.append({"place": int(number), "agent": holder.agent, "epoch": holder.epoch})
         return sorted(found, key=lambda one: one["place"])
 
     def _missing(self) -> list[str]:
@@ -106,8 +109,8 @@ class Agents:
 
 def _about(value: bytes) -> dict[str, Any]:
     try:
-        return pulse_from_value(value)
-    except SpaceError:
+        return heartbeat_from_value(value)
+    except StoreError:
         # Somebody else's key: it is shown, and nothing of it is believed.
         return {}
 

@@ -12,8 +12,9 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from solvent.errors import SolventError
-from solvent.web import control, locks, molecules, nodes, playground, runs
+from solvent.web import control, locks, molecules, nodes, runs
 from solvent.web.guard import Guard
+from solvent.web.playground.routes import routes as playground
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -42,7 +43,7 @@ def make_app(site: Site) -> Starlette:
     async def about(_request: Request) -> Response:
         from solvent import __version__
 
-        return JSONResponse({"version": __version__, "space": site.shown, "control": site.has_control})
+        return JSONResponse({"version": __version__, "store": site.shown, "control": site.has_control})
 
     async def index(_request: Request) -> Response:
         return FileResponse(PAGE / "index.html", media_type="text/html")
@@ -55,7 +56,7 @@ def make_app(site: Site) -> Starlette:
             *molecules.routes(site),
             *nodes.routes(site),
             *locks.routes(site),
-            *playground.routes(site),
+            *playground(site),
             *control.routes(site),
             Mount("/page", _Page(directory=PAGE)),
         ],

@@ -1,6 +1,6 @@
-"""What several viewers follow together: one thread looks at the space, however many listen.
+"""What several viewers follow together: one thread looks at the store, however many listen.
 
-A *source* looks at the space and says what has changed, as messages; it can also say all that it knows at once (a
+A *source* looks at the store and says what has changed, as messages; it can also say all that it knows at once (a
 snapshot). A channel keeps the last messages, numbered, so that a viewer whose connection broke hears what it missed
 (`Last-Event-ID`), and each viewer reads them at its own pace: one that is slow holds up nobody, and when it is too far
 behind it gets a snapshot instead. The thread runs while anybody listens, and a little longer.
@@ -24,14 +24,14 @@ from solvent.errors import SolventError
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
-    from solvent.live.space import Space
+    from solvent.store import Store
 
 Message = dict[str, Any]
 KEPT_MAX = 20_000
 """Messages that are kept for viewers to catch up with; who is further behind gets a snapshot."""
 BATCH_MAX = 2_000
 LOOK_SECONDS = 1.0
-"""How often is looked at the latest: that a process died is no change of the space."""
+"""How often is looked at the latest: that a process died is no change of the store."""
 LINGER_SECONDS = 20.0
 PING_SECONDS = 15.0
 RETRY_MS = 1_000
@@ -58,9 +58,9 @@ class Source(Protocol):
 class Channel:
     """One source, and those who listen; all but its thread belongs to one event loop."""
 
-    def __init__(self, space: Callable[[], Space | None], make: Callable[[], Source]) -> None:
+    def __init__(self, store: Callable[[], Store | None], make: Callable[[], Source]) -> None:
         """`make` makes the source, within the thread."""
-        self._space = space
+        self._store = store
         self._make = make
         self._word = secrets.token_hex(4)
         self._loop = asyncio.get_running_loop()
@@ -93,23 +93,23 @@ class Channel:
     def _run(self) -> None:
         try:
             while not self._is_over.is_set() and not self._is_unwanted():
-                space = self._space()
-                if space is None:
+                store = self._store()
+                if store is None:
                     # There is no such file yet; looking must not make it.
                     self._look_once()
                     self._is_over.wait(LOOK_SECONDS)
                     continue
-                self._follow(space)
+                self._follow(store)
         except SolventError as error:
             self.error = error
         finally:
             self._is_over.set()
             self._tell_loop()
 
-    def _follow(self, space: Space) -> None:
+    def _follow(self, store: Store) -> None:
         self._look_once()
         assert self._source is not None
-        with space.watch(self._source.scopes) as watch:
+        with store.watch(self._source.scopes) as watch:
             while not self._is_over.is_set() and not self._is_unwanted():
                 self._look_once()
                 self._is_over.wait(self._source.pause_seconds)

@@ -9,8 +9,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from solvent.errors import RecordProblem
-from solvent.running.agents.plans import end, ending_of, plan_of
-from solvent.running.records.runs import cancel
+from solvent.runs.agents.plans import end, ending_of, plan_of
+from solvent.runs.records.runs import cancel
 from solvent.web.finding import card_of
 
 if TYPE_CHECKING:
@@ -42,14 +42,14 @@ def routes(site: Site) -> list[Route]:
 
 
 def _cancel(site: Site, run: str) -> dict[str, Any]:
-    space = site.space()
-    card = card_of(space, run)
-    if space is None or (card is None and plan_of(space, run) is None):
+    store = site.store()
+    card = card_of(store, run)
+    if store is None or (card is None and plan_of(store, run) is None):
         raise RecordProblem("R401", f"there is no run `{run[:100]}`")
     if card is not None:
-        return {"run": run, "is_done": cancel(space, card)}
-    if ending_of(space, run) is None:
-        end(space, run, "cancelled", "from the page")
+        return {"run": run, "is_done": cancel(store, card)}
+    if ending_of(store, run) is None:
+        end(store, run, "cancelled", "from the page")
     return {"run": run, "is_done": True}
 
 

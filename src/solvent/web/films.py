@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from solvent.errors import RecordProblem
-from solvent.running.agents.plans import log_at, plan_of
-from solvent.running.films.making import Order, Word
-from solvent.running.films.viewing import Viewer
-from solvent.running.records.runs import find, log_of
+from solvent.runs.agents.plans import log_at, plan_of
+from solvent.runs.records.runs import find, log_of
+from solvent.runs.replay_index.making import Order, Word
+from solvent.runs.replay_index.viewing import Viewer
 
 if TYPE_CHECKING:
-    from solvent.live.space import Space
+    from solvent.store import Store
     from solvent.web.site import Site
 
 KEPT_MAX = 6
@@ -62,7 +62,7 @@ class Making:
 
     def _run(self, url: str) -> None:
         order = Order(url, self.subject.run, str(self._path), self.subject.place)
-        command = [sys.executable, "-m", "solvent.running.films.making"]
+        command = [sys.executable, "-m", "solvent.runs.replay_index.making"]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:  # noqa: S603
             self._process = process
             assert process.stdin is not None
@@ -109,11 +109,11 @@ class Films:
 
     def make(self, subject: Subject) -> Making:
         """Have a film made; the one that there is, unless more has happened since."""
-        space = self._space()
+        store = self._store()
         position = self.position(subject)
         if subject.place is None:
             # Only whole names are asked for: what is found by a part of one would be kept under another.
-            find(space, subject.run)
+            find(store, subject.run)
         with self._guard:
             found = self._films.get(subject)
             if found is not None and (not found.is_over or (found.viewer and found.position >= position)):
@@ -134,25 +134,25 @@ class Films:
 
     def position(self, subject: Subject) -> int:
         """Say where the record of a run ends now."""
-        space = self._space()
+        store = self._store()
         if subject.place is None:
-            return space.last(log_of(subject.run))
+            return store.last(log_of(subject.run))
         # What a place has heard is in its journal, too.
-        return space.last(log_at(subject.run, subject.place))
+        return store.last(log_at(subject.run, subject.place))
 
     def subject(self, run: str, place: str | None) -> tuple[Subject, int]:
         """Say what is to be filmed, and how many places there are; none of a run that one process has."""
-        plan = plan_of(self._space(), run)
+        plan = plan_of(self._store(), run)
         if plan is None:
             return Subject(run, None), 0
         number = int(place) if place and place.isdecimal() and len(place) < 10 else 0
         return Subject(run, min(number, plan.places - 1)), plan.places
 
-    def _space(self) -> Space:
-        space = self._site.space()
-        if space is None:
+    def _store(self) -> Store:
+        store = self._site.store()
+        if store is None:
             raise RecordProblem("R401", "there are no runs yet")
-        return space
+        return store
 
     def close(self) -> None:
         """Throw all of them away."""

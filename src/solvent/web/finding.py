@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from solvent.errors import RecordProblem, SolventError
-from solvent.running.agents.plans import key_of as agents_key_of
-from solvent.running.agents.plans import name_from, plan_of
-from solvent.running.interpreter import deep_stack
-from solvent.running.records.cards import read_card
-from solvent.running.records.runs import key_of, log_of
-from solvent.workflow.files import load_text
+from solvent.hocl.process_settings import deep_stack
+from solvent.runs.agents.plans import key_of as agents_key_of
+from solvent.runs.agents.plans import name_from, plan_of
+from solvent.runs.records.cards import read_card
+from solvent.runs.records.runs import key_of, log_of
+from solvent.workflows.formats.files import load_text
 
 if TYPE_CHECKING:
-    from solvent.live.space import Space
-    from solvent.running.agents.plans import Plan
-    from solvent.running.records.cards import RunCard
-    from solvent.workflow.model import Workflow
+    from solvent.runs.agents.plans import Plan
+    from solvent.runs.records.cards import RunCard
+    from solvent.store import Store
+    from solvent.workflows.model import Workflow
 
 _KEPT_MAX = 16
 
@@ -55,48 +55,48 @@ class Workflows:
         self._kept: OrderedDict[str, Workflow | None] = OrderedDict()
         self._reading = threading.Lock()
 
-    def read(self, space: Space, document: str, title: str) -> Workflow | None:
+    def read(self, store: Store, document: str, title: str) -> Workflow | None:
         """Give the workflow of a blob; nothing where that is none."""
         with self._reading:
             if document not in self._kept:
-                self._kept[document] = _workflow(space, document, title)
+                self._kept[document] = _workflow(store, document, title)
                 if len(self._kept) > _KEPT_MAX:
                     self._kept.popitem(last=False)
             self._kept.move_to_end(document)
             return self._kept[document]
 
 
-def _workflow(space: Space, document: str, title: str) -> Workflow | None:
+def _workflow(store: Store, document: str, title: str) -> Workflow | None:
     try:
-        text = space.get_blob(document).decode()
+        text = store.get_blob(document).decode()
         with deep_stack():
             return load_text(text, name=f"{title}.json").workflow
-    except (SolventError, ValueError):
+    except (SolventError, ValueError, RecursionError):
         # Written by another version, or damaged: the rest of the run can still be shown.
         return None
 
 
-def find(space: Space | None, run: str, workflows: Workflows) -> Found:
+def find(store: Store | None, run: str, workflows: Workflows) -> Found:
     """Find a run; raise `RecordProblem` R401 where there is none."""
     name = name_from(run.encode(errors="replace"))
-    plan = plan_of(space, name) if space is not None and name else None
-    if space is not None and plan is not None:
-        workflow = workflows.read(space, plan.document, plan.name)
+    plan = plan_of(store, name) if store is not None and name else None
+    if store is not None and plan is not None:
+        workflow = workflows.read(store, plan.document, plan.name)
         tasks = () if workflow is None else tuple(task.name for task in workflow.tasks)
         logs = agents_key_of(name, "at") + "/"
         return Found(name, plan.name, plan.created, tasks, workflow, logs, plan.inputs, plan=plan)
-    card = card_of(space, name)
-    if space is None or card is None:
+    card = card_of(store, name)
+    if store is None or card is None:
         raise RecordProblem("R401", f"there is no run `{run[:100]}`", hint="the list shows which there are")
-    workflow = workflows.read(space, card.document, card.workflow) if card.document else None
+    workflow = workflows.read(store, card.document, card.workflow) if card.document else None
     return Found(
         name, card.workflow, card.created, card.tasks, workflow, log_of(name), card.inputs, card.file
     )  # fmt: skip
 
 
-def card_of(space: Space | None, run: str) -> RunCard | None:
+def card_of(store: Store | None, run: str) -> RunCard | None:
     """Give the card of a run of one process, if there is one."""
-    entry = space.get(key_of(run)) if space is not None and run else None
+    entry = store.get(key_of(run)) if store is not None and run else None
     return None if entry is None else read_card(run, entry.value)
 
 

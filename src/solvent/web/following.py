@@ -5,22 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from solvent.errors import RecordProblem
-from solvent.running.agents.looking import lasted
-from solvent.running.agents.plans import ending_of, report_of
-from solvent.running.records import entries
-from solvent.running.records.cards import report_of as report_of_card
-from solvent.running.records.cards import summary_of
-from solvent.running.records.holders import is_there
-from solvent.running.records.journal import READ_MAX
+from solvent.runs.agents.looking import lasted
+from solvent.runs.agents.plans import ending_of, report_of
+from solvent.runs.records import entries
+from solvent.runs.records.cards import report_of as report_of_card
+from solvent.runs.records.cards import summary_of
+from solvent.runs.records.holders import is_there
+from solvent.runs.records.journal import READ_MAX
 from solvent.web.agents import Agents
 from solvent.web.finding import card_of
 from solvent.web.story import Story
 from solvent.web.values import cut, shown
 
 if TYPE_CHECKING:
-    from solvent.live.space import Space
-    from solvent.running.records.cards import RunCard
-    from solvent.running.report import Report
+    from solvent.runs.records.cards import RunCard
+    from solvent.runs.report import Report
+    from solvent.store import Store
     from solvent.web.finding import Found
     from solvent.web.story import Message
 
@@ -36,15 +36,15 @@ class Following:
 
     pause_seconds = 0.04
 
-    def __init__(self, space: Space, found: Found) -> None:
+    def __init__(self, store: Store, found: Found) -> None:
         self.found = found
         self.scopes = (f"runs/{found.run}", f"runs/{found.run}/")
         self.story = Story(found.tasks, found.workflow, found.created)
-        self._space = space
+        self._store = store
         self._after = 0
         self._is_finished = False
         self._told: Message = {}
-        self._agents = Agents(space, found) if found.is_of_agents else None
+        self._agents = Agents(store, found) if found.is_of_agents else None
         self._seen: Message | None = None
 
     def look(self) -> list[Message]:
@@ -74,10 +74,10 @@ class Following:
         messages: list[Message] = []
         below = self.found.logs if self.found.is_of_agents else ""
         while True:
-            records = self._space.read(self.found.logs, self._after, READ_MAX)
+            records = self._store.read(self.found.logs, self._after, READ_MAX)
             for record in records:
                 try:
-                    noted = entries.read(record.data, self._space.get_blob)
+                    noted = entries.read(record.data, self._store.get_blob)
                     place = int(record.log.removeprefix(below)) if below else -1
                 except ValueError as error:
                     said = f"record {record.position} of `{record.log}` does not read: {error}"
@@ -95,12 +95,12 @@ class Following:
         if self._is_finished:
             return self._told
         if self.found.plan is not None:
-            ending = ending_of(self._space, self.found.run)
+            ending = ending_of(self._store, self.found.run)
             if ending is None:
                 return {}
             seconds = lasted(self.found.plan, ending)
             return {"e": "run", "state": ending.state, "ended": ending.at, "seconds": seconds, "text": ending.text}
-        card = card_of(self._space, self.found.run)
+        card = card_of(self._store, self.found.run)
         if card is None:
             return {"e": "run", "state": "gone"}
         told: Message = {"e": "run", "state": state_of(card)}
@@ -132,9 +132,9 @@ class Following:
         if found.plan is not None:
             if found.workflow is None:
                 return None, ""
-            return report_of(self._space, found.run, found.workflow, found.plan.places), ""
-        card = card_of(self._space, found.run)
-        summary = None if card is None else summary_of(self._space, card)
+            return report_of(self._store, found.run, found.workflow, found.plan.places), ""
+        card = card_of(self._store, found.run)
+        summary = None if card is None else summary_of(self._store, card)
         if card is None or summary is None:
             return None, ""
         return report_of_card(card, summary), summary.error

@@ -1,6 +1,6 @@
 """The graph of a run's workflow, laid out: boxes and lines for the page to draw.
 
-Where there are many tasks, those that do alike are one box (`pictures.grouping`), until a viewer opens it. A layout
+Where there are many tasks, those that do alike are one box (`pictures.groups`), until a viewer opens it. A layout
 does not change while a run goes on: tasks of alternatives have their places from the beginning.
 """
 
@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from solvent.pictures import Graph, Node, group, place
-from solvent.pictures.grouping import NODES_MAX
+from solvent.pictures.groups import NODES_MAX
 from solvent.pictures.layers import layers_of
-from solvent.workflow.drawing.graph import graph_of
+from solvent.workflows.diagram import graph_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from solvent.web.story import Message
-    from solvent.workflow.model import Workflow
+    from solvent.workflows.model import Workflow
 
 _KEPT_MAX = 24
 _LETTERS_MAX = 34

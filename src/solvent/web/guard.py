@@ -7,12 +7,13 @@ is taken only from our own page.
 
 from __future__ import annotations
 
-import ipaddress
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse
+
+from solvent.runs.observing.hosts import is_own_name
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -36,7 +37,7 @@ class Guard:
 
     def __init__(self, app: ASGIApp, hosts: frozenset[str] = frozenset()) -> None:
         self._app = app
-        self._hosts = frozenset(name.lower() for name in hosts) | {"localhost"}
+        self._hosts = hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it."""
@@ -73,15 +74,7 @@ class Guard:
 
     def is_ours(self, host: str) -> bool:
         """Tell whether a request may come by this name: an address, which no name server gives out, or one of ours."""
-        try:
-            name = urlsplit(f"//{host}").hostname or ""
-        except ValueError:
-            return False
-        try:
-            ipaddress.ip_address(name)
-        except ValueError:
-            return name.lower() in self._hosts
-        return True
+        return is_own_name(host, self._hosts)
 
 
 __all__ = ["HEADERS", "Guard"]

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from solvent.running.boards import read_board
+from solvent.net.status_files import read_board
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from solvent.running.boards import Notice
+    from solvent.net.status_files import Notice
     from solvent.web.site import Site
 
 SHOWN_SECONDS = 30.0

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
-    from solvent.running.films.viewing import Viewer
+    from solvent.runs.replay_index.viewing import Viewer
     from solvent.web.site import Site
 
 _TEXT_MAX = 200

@@ -1,7 +1,7 @@
 """Programs that run over nodes: how each node is, what it says and to whom.
 
 Runs of this machine are found by their folders, as `solvent top` finds them, and their nodes are asked; of runs that
-are kept in the page's space, it is read there what their nodes have said. However many look, nodes are asked once in a
+are kept in the page's store, it is read there what their nodes have said. However many look, nodes are asked once in a
 while.
 """
 
@@ -18,14 +18,14 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from solvent.errors import Misuse, SolventError
-from solvent.running.nodes.folder import RUN, known_runs, load_run
-from solvent.running.nodes.looking import AskedNodes, SharedNodes, is_going_on
-from solvent.running.nodes.shared import Board, runs_in
+from solvent.runs.nodes.folder import RUN, known_runs, load_run
+from solvent.runs.nodes.looking import AskedNodes, SharedNodes, is_going_on
+from solvent.runs.nodes.shared import Board, runs_in
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from solvent.running.nodes.looking import Nodes
+    from solvent.runs.nodes.looking import Nodes
     from solvent.web.site import Site
 
 LOOK_SECONDS = 0.5
@@ -63,16 +63,16 @@ class Programs:
                         "started": record.started_at, "is_over": not is_going_on(folder),
                     }
                 )  # fmt: skip
-        space = self._site.space()
-        if space is None:
+        store = self._site.store()
+        if store is None:
             return found
-        for run in runs_in(space)[-_SHARED_MAX:]:
+        for run in runs_in(store)[-_SHARED_MAX:]:
             with suppress(SolventError):
-                board = Board(space, run)
+                board = Board(store, run)
                 shared = board.record()
                 found.append(
                     {
-                        "run": run, "where": "space", "program": shared.name, "nodes": shared.nodes,
+                        "run": run, "where": "store", "program": shared.name, "nodes": shared.nodes,
                         "started": shared.started_at, "is_over": board.look().ending is not None,
                     }
                 )  # fmt: skip
@@ -102,10 +102,10 @@ class Programs:
             for folder in self._folders():
                 if (folder / RUN).exists() and load_run(folder).run == run:
                     return AskedNodes(folder)
-        space = self._site.space()
-        if where != "space" or space is None:
+        store = self._site.store()
+        if where != "store" or store is None:
             raise Misuse("H346", f"no program runs as `{run[:100]}`, as far as is known here")
-        return SharedNodes(space, run)
+        return SharedNodes(store, run)
 
     def close(self) -> None:
         """Look no more."""

@@ -11,21 +11,21 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from solvent.errors import SolventError
-from solvent.running.agents.plans import FINISHED, SUBMITTED, ending_of
-from solvent.running.records import entries
-from solvent.running.records.cards import read_card, summary_of
-from solvent.running.records.entries import Answered, Called
-from solvent.running.records.history import task_of
-from solvent.running.records.journal import READ_MAX
+from solvent.runs.agents.plans import FINISHED, SUBMITTED, ending_of
+from solvent.runs.records import entries
+from solvent.runs.records.cards import read_card, summary_of
+from solvent.runs.records.entries import Answered, Called
+from solvent.runs.records.history import task_of
+from solvent.runs.records.journal import READ_MAX
 from solvent.web.finding import find
 from solvent.web.following import state_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from solvent.live.space import Space
-    from solvent.live.space.interface import Entry
-    from solvent.running.records.cards import RunCard
+    from solvent.runs.records.cards import RunCard
+    from solvent.store import Store
+    from solvent.store.interface import Entry
     from solvent.web.finding import Found, Workflows
     from solvent.web.story import Message
 
@@ -49,15 +49,15 @@ class Progress:
         self._replaced = set[str]()
         self._after = 0
 
-    def look(self, space: Space) -> Message:
+    def look(self, store: Store) -> Message:
         """Read what was written since, and give the numbers."""
         while True:
-            records = space.read(self.found.logs, self._after, READ_MAX)
+            records = store.read(self.found.logs, self._after, READ_MAX)
             for record in records:
                 self._after = record.position
                 # A record that does not read is told of by the page of its run.
                 with suppress(ValueError):
-                    for entry in entries.read(record.data, space.get_blob):
+                    for entry in entries.read(record.data, store.get_blob):
                         self._take(entry)
             if len(records) < READ_MAX:
                 break
@@ -89,13 +89,13 @@ class Progress:
 
 
 class Rows:
-    """What a channel follows: all runs of a space (see `channel.Source`)."""
+    """What a channel follows: all runs of a store (see `channel.Source`)."""
 
     scopes = ("runs/", SUBMITTED, FINISHED)
     pause_seconds = 0.3
 
-    def __init__(self, space: Callable[[], Space | None], workflows: Workflows) -> None:
-        self._space = space
+    def __init__(self, store: Callable[[], Store | None], workflows: Workflows) -> None:
+        self._store = store
         self._workflows = workflows
         self._rows: dict[str, Message] = {}
         self._cards: dict[str, tuple[int, RunCard]] = {}
@@ -104,14 +104,14 @@ class Rows:
 
     def look(self) -> list[Message]:
         """Give the rows that have changed, and those that are gone."""
-        space = self._space()
+        store = self._store()
         found: dict[str, Message] = {}
-        if space is not None:
-            keys = space.keys("runs/")
+        if store is not None:
+            keys = store.keys("runs/")
             for key, entry in keys.items():
                 run, _, rest = key.removeprefix("runs/").partition("/")
                 if rest in {"", "plan"}:
-                    found[run] = self._row(space, run, entry, keys, is_of_agents=bool(rest))
+                    found[run] = self._row(store, run, entry, keys, is_of_agents=bool(rest))
         fresh: list[Message] = [{"e": "row", **row} for run, row in found.items() if self._rows.get(run) != row]
         fresh += [{"e": "gone", "run": run} for run in self._rows if run not in found]
         self._rows = found
@@ -122,19 +122,19 @@ class Rows:
         rows = sorted(self._rows.values(), key=lambda row: (row["created"], row["run"]), reverse=True)
         return {"rows": rows[:ROWS_MAX], "left_out": max(0, len(rows) - ROWS_MAX)}
 
-    def _row(self, space: Space, run: str, entry: Entry, keys: Mapping[str, Entry], *, is_of_agents: bool) -> Message:
+    def _row(self, store: Store, run: str, entry: Entry, keys: Mapping[str, Entry], *, is_of_agents: bool) -> Message:
         if run in self._over and run in self._rows:
             return self._rows[run]
         try:
             if is_of_agents:
-                return self._of_agents(space, run, has_ended=f"runs/{run}/end" in keys)
-            return self._of_process(space, run, entry)
+                return self._of_agents(store, run, has_ended=f"runs/{run}/end" in keys)
+            return self._of_process(store, run, entry)
         except SolventError as error:
             self._over.add(run)
             said = {"text": error.message, "state": "damaged", "created": 0.0}
             return {"run": run, "workflow": "", "agents": is_of_agents, "tasks": 0, "file": "", **said}
 
-    def _of_process(self, space: Space, run: str, entry: Entry) -> Message:
+    def _of_process(self, store: Store, run: str, entry: Entry) -> Message:
         before = self._cards.get(run)
         card = before[1] if before is not None and before[0] == entry.revision else read_card(run, entry.value)
         self._cards[run] = entry.revision, card
@@ -143,14 +143,14 @@ class Rows:
             "agents": False, "tasks": len(card.tasks), "file": card.file,
         }  # fmt: skip
         if not card.has_ended:
-            return row | self._progress(space, run).look(space)
+            return row | self._progress(store, run).look(store)
         self._forget(run)
-        return row | {"ended": card.ended} | _came_to(space, card)
+        return row | {"ended": card.ended} | _came_to(store, card)
 
-    def _of_agents(self, space: Space, run: str, *, has_ended: bool) -> Message:
-        progress = self._progress(space, run)
-        numbers = progress.look(space)
-        ending = ending_of(space, run) if has_ended else None
+    def _of_agents(self, store: Store, run: str, *, has_ended: bool) -> Message:
+        progress = self._progress(store, run)
+        numbers = progress.look(store)
+        ending = ending_of(store, run) if has_ended else None
         is_busy = time.time() - progress.heard_at < BUSY_SECONDS
         row: Message = {
             "run": run, "workflow": progress.found.title, "created": progress.found.created,
@@ -162,9 +162,9 @@ class Rows:
         self._forget(run)
         return row | {"ended": ending.at}
 
-    def _progress(self, space: Space, run: str) -> Progress:
+    def _progress(self, store: Store, run: str) -> Progress:
         if run not in self._going:
-            self._going[run] = Progress(find(space, run, self._workflows))
+            self._going[run] = Progress(find(store, run, self._workflows))
         return self._going[run]
 
     def _forget(self, run: str) -> None:
@@ -173,9 +173,9 @@ class Rows:
         self._cards.pop(run, None)
 
 
-def _came_to(space: Space, card: RunCard) -> Message:
+def _came_to(store: Store, card: RunCard) -> Message:
     """Say how many tasks were done and failed in the end."""
-    summary = summary_of(space, card)
+    summary = summary_of(store, card)
     if summary is None:
         return {}
     states = list(summary.states.values())

@@ -9,7 +9,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from solvent.errors import RecordProblem
-from solvent.running.agents.plans import places_of
+from solvent.runs.agents.plans import places_of
 from solvent.web.channel import Channel
 from solvent.web.finding import Workflows, find
 from solvent.web.following import Following
@@ -34,10 +34,10 @@ def routes(site: Site) -> list[Route]:
     workflows, layouts, channels = Workflows(), Layouts(), Channels(site)
 
     def found(request: Request) -> Found:
-        return find(site.space(), request.path_params["run"], workflows)
+        return find(site.store(), request.path_params["run"], workflows)
 
     async def rows(request: Request) -> Response:
-        channel = channels.of("", lambda: Rows(site.space, workflows))
+        channel = channels.of("", lambda: Rows(site.store, workflows))
         return _stream(request, channel, site)
 
     async def about(request: Request) -> Response:
@@ -47,10 +47,10 @@ def routes(site: Site) -> list[Route]:
         one = await asyncio.to_thread(found, request)
 
         def make() -> Source:
-            space = site.space()
-            if space is None:
+            store = site.store()
+            if store is None:
                 raise RecordProblem("R401", f"there is no run `{one.run}` any more")
-            return Following(space, one)
+            return Following(store, one)
 
         return _stream(request, channels.of(one.run, make), site)
 
@@ -66,9 +66,9 @@ def routes(site: Site) -> list[Route]:
 
     async def task(request: Request) -> Response:
         def tell() -> Response:
-            one, space = found(request), site.space()
-            assert space is not None
-            return JSONResponse(about_task(space, one, request.path_params["task"]))
+            one, store = found(request), site.store()
+            assert store is not None
+            return JSONResponse(about_task(store, one, request.path_params["task"]))
 
         return await asyncio.to_thread(tell)
 
@@ -93,7 +93,7 @@ class Channels:
         """Give the channel of a run, or of the list (no name)."""
         self._channels = {key: one for key, one in self._channels.items() if not one.is_over}
         if name not in self._channels:
-            self._channels[name] = Channel(self._site.space, make)
+            self._channels[name] = Channel(self._site.store, make)
         return self._channels[name]
 
     def _close(self) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import socket
 from typing import TYPE_CHECKING
 
@@ -68,18 +67,10 @@ def listen(host: str, port: int) -> socket.socket:
     return found
 
 
-def is_loopback(host: str) -> bool:
-    """Tell whether only this machine can reach an address."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
 def address_of(listening: socket.socket) -> str:
     """Give what a browser asks for."""
     host, port = listening.getsockname()[:2]
     return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 
 
-__all__ = ["Server", "address_of", "is_loopback", "listen"]
+__all__ = ["Server", "address_of", "listen"]

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from solvent.running.records.entries import Answered, Called, Ended, Opened, Retried, Signalled, Withdrawn
-from solvent.running.records.history import task_of
+from solvent.runs.records.entries import Answered, Called, Ended, Opened, Retried, Signalled, Withdrawn
+from solvent.runs.records.history import task_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from solvent.running.records import entries
-    from solvent.workflow.model import Workflow
+    from solvent.runs.records import entries
+    from solvent.workflows.model import Workflow
 
 Message = dict[str, Any]
 TEXT_CHARACTERS_MAX = 400

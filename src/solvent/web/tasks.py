@@ -6,27 +6,28 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from solvent.chemistry.printer import print_molecule
-from solvent.chemistry.solution import Solution
 from solvent.errors import Misuse, SolventError
-from solvent.hocl.nearest import nearest
-from solvent.running.interpreter import deep_stack
-from solvent.running.records import entries, values
-from solvent.running.records.cards import summary_of
-from solvent.running.records.entries import Answered, Called, Retried, Withdrawn
-from solvent.running.records.history import task_of
-from solvent.running.records.journal import READ_MAX
+from solvent.hocl.process_settings import deep_stack
+from solvent.lang.nearest import nearest
+from solvent.lang.printer import print_molecule
+from solvent.lang.solution import Solution
+from solvent.runs.records import entries
+from solvent.runs.records.cards import summary_of
+from solvent.runs.records.entries import Answered, Called, Retried, Withdrawn
+from solvent.runs.records.history import task_of
+from solvent.runs.records.journal import READ_MAX
+from solvent.values import codec
 from solvent.web.finding import card_of
 from solvent.web.values import cut, shown
-from solvent.workflow.concrete import Concretiser, task_symbol
-from solvent.workflow.model import Claim, Input, Result, Value
+from solvent.workflows.model import Claim, Input, Result, Value
+from solvent.workflows.translate import Concretiser, task_symbol
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from solvent.live.space import Space
+    from solvent.store import Store
     from solvent.web.finding import Found
-    from solvent.workflow.model import Argument, Task, Workflow
+    from solvent.workflows.model import Argument, Task, Workflow
 
 CALLS_MAX = 200
 """Calls that are told of in full: the last ones."""
@@ -36,18 +37,18 @@ _CONTROLLED_TASKS_MAX = 500
 """The molecules of such a workflow are made together or not at all."""
 
 
-def about_task(space: Space, found: Found, name: str) -> dict[str, Any]:
+def about_task(store: Store, found: Found, name: str) -> dict[str, Any]:
     """Say all that is known of a task."""
     if name not in found.tasks:
         hint = nearest(name, list(found.tasks[:10_000])) or "the list of tasks shows which there are"
         raise Misuse("H318", f"the run `{found.run}` has no task `{name[:100]}`", hint=hint)
-    calls = _calls(space, found, name)
+    calls = _calls(store, found, name)
     told: dict[str, Any] = {"task": name, "calls": calls[-CALLS_MAX:], "left_out": max(0, len(calls) - CALLS_MAX)}
     workflow = found.workflow
     if workflow is not None:
         task = workflow.task(name)
         given = _inputs(found)
-        results = _results(space, found, task)
+        results = _results(store, found, task)
         told |= {
             "service": _service(workflow, task.service),
             "arguments": [
@@ -63,7 +64,7 @@ def about_task(space: Space, found: Found, name: str) -> dict[str, Any]:
             ],
             "molecules": _molecules(workflow, task, given),
         }
-    return told | _failure(space, found, name)
+    return told | _failure(store, found, name)
 
 
 def _service(workflow: Workflow, name: str) -> dict[str, Any]:
@@ -79,7 +80,7 @@ def _service(workflow: Workflow, name: str) -> dict[str, Any]:
 
 def _inputs(found: Found) -> dict[str, Any]:
     try:
-        given = values.decode(found.inputs) if found.inputs else {}
+        given = codec.decode(found.inputs) if found.inputs else {}
     except ValueError:
         return {}
     defaults = {} if found.workflow is None else found.workflow.inputs
@@ -107,15 +108,15 @@ def _argument(slot: Argument, given: dict[str, Any], results: dict[str, Any]) ->
     return {"from": type(slot).__name__.lower()}
 
 
-def _results(space: Space, found: Found, task: Task) -> dict[str, Any]:
+def _results(store: Store, found: Found, task: Task) -> dict[str, Any]:
     """Give the results of the tasks that a task takes from, as far as they were called once and have answered."""
     wanted = {slot.task for slot in task.slots if isinstance(slot, Result)}
     if not wanted:
         return {}
     known: dict[str, Any] = {}
-    for _, entry in _entries(space, found):
+    for _, entry in _entries(store, found):
         if isinstance(entry, Answered) and entry.key in wanted and entry.failure is None:
-            is_known, value = _value(space, entry)
+            is_known, value = _value(store, entry)
             if is_known:
                 known[entry.key] = value
     return known
@@ -124,16 +125,16 @@ def _results(space: Space, found: Found, task: Task) -> dict[str, Any]:
 # --------------------------------------------------------------------------------------------------------- calls
 
 
-def _entries(space: Space, found: Found) -> Iterator[tuple[int, entries.Any]]:
+def _entries(store: Store, found: Found) -> Iterator[tuple[int, entries.Any]]:
     """Give what the journals of a run say, with the place."""
     after = 0
     while True:
-        records = space.read(found.logs, after, READ_MAX)
+        records = store.read(found.logs, after, READ_MAX)
         for record in records:
             after = record.position
             place = record.log.removeprefix(found.logs)
             try:
-                noted = entries.read(record.data, space.get_blob)
+                noted = entries.read(record.data, store.get_blob)
             except ValueError:
                 # The page of the run says so.
                 continue
@@ -143,12 +144,12 @@ def _entries(space: Space, found: Found) -> Iterator[tuple[int, entries.Any]]:
             return
 
 
-def _calls(space: Space, found: Found, name: str) -> list[dict[str, Any]]:
+def _calls(store: Store, found: Found, name: str) -> list[dict[str, Any]]:
     """Tell of each call, in the order in which they began."""
     names = frozenset(found.tasks)
     told: list[dict[str, Any]] = []
     out: dict[str, dict[str, Any]] = {}
-    for place, entry in _entries(space, found):
+    for place, entry in _entries(store, found):
         if not isinstance(entry, Called | Retried | Answered | Withdrawn):
             continue
         if entry.key != name and (not entry.key.startswith(name) or task_of(entry.key, names) != name):
@@ -166,37 +167,37 @@ def _calls(space: Space, found: Found, name: str) -> list[dict[str, Any]]:
             call |= {"state": "withdrawn", "ended": at}
             del out[entry.key]
         elif isinstance(entry, Answered):
-            call |= {"ended": at, "attempts": entry.attempts, **_answer(space, entry)}
+            call |= {"ended": at, "attempts": entry.attempts, **_answer(store, entry)}
             del out[entry.key]
     return told
 
 
-def _answer(space: Space, entry: Answered) -> dict[str, Any]:
+def _answer(store: Store, entry: Answered) -> dict[str, Any]:
     failure = entry.failure
     if failure is not None:
         state = "cancelled" if failure.kind == "CANCELLED" else "failed"
         return {"state": state, "kind": failure.kind, "text": cut(failure.text), "output": cut(failure.output)}
     if entry.is_unkept:
         return {"state": "done", "note": "its answer is no data, and was not kept"}
-    is_known, value = _value(space, entry)
+    is_known, value = _value(store, entry)
     return {"state": "done", "result": shown(value)} if is_known else {"state": "done", "note": str(value)}
 
 
-def _value(space: Space, entry: Answered) -> tuple[bool, Any]:
+def _value(store: Store, entry: Answered) -> tuple[bool, Any]:
     """Give the value of an answer; or why it is not shown."""
     try:
-        data = space.get_blob(entry.blob) if entry.blob else entry.value
+        data = store.get_blob(entry.blob) if entry.blob else entry.value
         if len(data) > _BLOB_BYTES_MAX:
             return False, f"its answer has {len(data):,} bytes, and is not shown"
-        return True, values.decode(data)
+        return True, codec.decode(data)
     except (SolventError, ValueError, ImportError) as error:
         return False, f"its answer does not read: {error}"
 
 
-def _failure(space: Space, found: Found, name: str) -> dict[str, Any]:
+def _failure(store: Store, found: Found, name: str) -> dict[str, Any]:
     """Say why a task has failed in the end, with what its service has put out and the molecules that it holds."""
-    card = None if found.is_of_agents else card_of(space, found.run)
-    summary = None if card is None else summary_of(space, card)
+    card = None if found.is_of_agents else card_of(store, found.run)
+    summary = None if card is None else summary_of(store, card)
     for task, kind, cause, attempts, output, held in [] if summary is None else summary.failures:
         if task == name:
             said = {"kind": kind, "cause": cut(cause), "attempts": attempts, "output": cut(output)}

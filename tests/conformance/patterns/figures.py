@@ -12,23 +12,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from solvent.chemistry.molecule import Symbol
-from solvent.chemistry.printer import print_molecule as written
-from solvent.chemistry.solution import Solution
 from solvent.engine.explore import Exploration, explore
-from solvent.running.choosing import Chooser
-from solvent.running.invoking import HOST, current
+from solvent.lang.molecule import Symbol
+from solvent.lang.printer import print_molecule as written
+from solvent.lang.solution import Solution
+from solvent.runs.choosing import Chooser
+from solvent.runs.invoking import HOST, current
 from solvent.services.python import function_of
-from solvent.workflow.concrete import concretise, task_symbol, workflow_functions
-from solvent.workflow.files import load_text
-from solvent.workflow.functions import molecule_of, value_of
+from solvent.workflows.formats.files import load_text
+from solvent.workflows.functions import molecule_of, value_of
+from solvent.workflows.translate import concretise, task_symbol, workflow_functions
 from tests.repo.project import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from solvent.chemistry.molecule import Molecule
-    from solvent.workflow.model import Workflow
+    from solvent.lang.molecule import Molecule
+    from solvent.workflows.model import Workflow
 
 FOLDER = ROOT / "examples" / "patterns"
 EXAMPLE = FOLDER / "coordination.hocl"

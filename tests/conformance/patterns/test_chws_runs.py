@@ -1,7 +1,7 @@
 """Each pattern of INRIA technical report 7610, written as chemical services, runs from its text to its end.
 
 A service is called by its number and tells what it was called with, so a result shows how it came about:
-`4(2(1), 3(1))` is what ChWS4 made of ChWS2 and ChWS3. Statements hold in every order (see `solvent.running.causality`).
+`4(2(1), 3(1))` is what ChWS4 made of ChWS2 and ChWS3. Statements hold in every order (see `solvent.runs.causality`).
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from solvent.running.causality import violations
-from solvent.running.exploring import explore_workflow
-from solvent.running.making import run_workflow
-from solvent.workflow.checks import check
-from solvent.workflow.files import load_text
+from solvent.runs.causality import violations
+from solvent.runs.exploring import explore_workflow
+from solvent.runs.making import run_workflow
+from solvent.workflows.checks import check
+from solvent.workflows.formats.files import load_text
 from tests.conformance.patterns.figures import FOLDER
 
 SERVICES = ", ".join(

@@ -16,17 +16,17 @@ import pytest
 from msgspec.structs import replace
 
 from solvent.engine.explore import explore
-from solvent.running.causality import violations
-from solvent.running.exploring import explore_workflow
-from solvent.running.making import run_of
+from solvent.runs.causality import violations
+from solvent.runs.exploring import explore_workflow
+from solvent.runs.making import run_of
 from tests.conformance.patterns.figures import AFTERWARDS, FOLDER, PAGE, STEPS, Program, section_5, seen, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from solvent.engine.reaction import Reaction
-    from solvent.running.report import Report
-    from solvent.workflow.model import Workflow
+    from solvent.runs.report import Report
+    from solvent.workflows.model import Workflow
 
 BEGIN, END = "<!-- the table of the figures: pytest --rewrite makes it -->\n", "<!-- the end of the table -->\n"
 

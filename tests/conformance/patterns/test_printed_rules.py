@@ -53,9 +53,9 @@ let crossProduct_start =
 
 def finals(program: str) -> set[str]:
     """Give all solutions in which a program can end, without the rules."""
-    found = explore(solvent.parse(program).solution())
+    found = explore(solvent.hocl.parse(program).solution())
     assert found.is_complete
-    return {_without_rules(solvent.show(found.states[at])) for at in found.finals}
+    return {_without_rules(solvent.hocl.show(found.states[at])) for at in found.finals}
 
 
 def _without_rules(shown: str) -> str:

@@ -6,8 +6,8 @@ import re
 from typing import NamedTuple
 
 import solvent
-from solvent.chemistry import Symbol
-from solvent.protocols.token.systems import Bounds
+from solvent.lang.molecule import Symbol
+from solvent_lab.token_systems import Bounds
 from tests.repo.project import ROOT
 
 PAGE = ROOT / "docs" / "explanation" / "token-systems.md"
@@ -40,7 +40,7 @@ def missed(rules: str, nodes: int) -> list[tuple[int, int]]:
     # One node asks, and its search has as many messages as it likes.
     rules = rules.replace("replace P:x:h:s, NODES:n, SEARCH", "replace ASKS:x, P:x:h:s, NODES:n")
     names = [name for name in re.findall(r"^let ([\w']+)", rules, re.MULTILINE) if name != "binary_rule7"]
-    program = solvent.parse(f"{rules}\n<{', '.join(names)}>")
+    program = solvent.hocl.parse(f"{rules}\n<{', '.join(names)}>")
     found = []
     for visits in range(1, nodes + 2):
         holder = (visits - 1) % nodes
@@ -50,8 +50,8 @@ def missed(rules: str, nodes: int) -> list[tuple[int, int]]:
         known = ", ".join(f"P:{node}:():{stamp}" for node, stamp in enumerate(stamps))
         for requester in set(range(nodes)) - {holder}:
             first = program.solution()
-            first.extend(solvent.molecules(f"{known}, NODES:{nodes}, T:{holder}, ASKS:{requester}, SEARCH^9"))
-            explored = solvent.explore(first)
+            first.extend(solvent.hocl.molecules(f"{known}, NODES:{nodes}, T:{holder}, ASKS:{requester}, SEARCH^9"))
+            explored = solvent.hocl.explore(first)
             (final,) = explored.finals
             if (Symbol("W"), holder, requester) not in explored.states[final]:
                 found.append((visits, requester))

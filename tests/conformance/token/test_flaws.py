@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from solvent.chemistry import Symbol
 from solvent.engine.explore import explore
 from solvent.engine.properties import Never, Refines
-from solvent.protocols.token.systems import Bounds, mapping, program
-from solvent.running.program import parse
-from solvent.running.token_systems import explore_system, properties_of, refinement_of
+from solvent.hocl.program import parse
+from solvent.lang.molecule import Symbol
+from solvent_lab.token_systems import Bounds, mapping, program
+from solvent_lab.token_systems.exploration import explore_system, properties_of, refinement_of
 
 TWO = Bounds(2, data=2, searches=2, passes=2)
 NEW, Q = Symbol("NEW"), Symbol("Q")
@@ -131,7 +131,7 @@ def test_token_that_copies_itself_is_caught() -> None:
     assert wrong != text
     one = refinement_of("message_passing", bounds)
     assert one is not None
-    found = explore(parse(wrong).solution(), properties=[one], states_max=1000)
+    found = explore(parse(wrong).solution(), properties=[one], max_states=1000)
     assert found.violation is not None
     assert [record.rule for record in found.run_to_violation()] == ["mp_rule5"]
 

@@ -8,13 +8,13 @@ import pytest
 
 import solvent
 from solvent.engine.properties import Refines
-from solvent.protocols.token.systems import SYSTEMS, Bounds, program
-from solvent.running.token_systems import explore_system, properties_of
+from solvent_lab.token_systems import SYSTEMS, Bounds, program
+from solvent_lab.token_systems.exploration import explore_system, properties_of
 from tests.conformance.token.figures import QUICK_MAX, Row, missed, rows
 from tests.repo.project import ROOT
 
 FOLDER = Path(__file__).parent
-SOURCES = ROOT / "src" / "solvent" / "protocols" / "token" / "systems"
+SOURCES = ROOT / "lab" / "src" / "solvent_lab" / "token_systems"
 BEGIN = Bounds(2, data=2, searches=1, passes=2)
 
 
@@ -29,7 +29,7 @@ def marked(row: Row) -> object:
 def test_row_of_the_page_is_true(row: Row) -> None:
     """A system has as many states and reactions as the page says, and all that must hold holds in all of them."""
     properties = properties_of(row.system, row.bounds)
-    found = explore_system(row.system, row.bounds, properties, states_max=row.states + 1)
+    found = explore_system(row.system, row.bounds, properties, max_states=row.states + 1)
     assert (found.is_complete, found.violation) == (True, None)
     assert (len(found.states), sum(map(len, found.edges))) == (row.states, row.reactions)
     shown = [f"{one.states_shown} of `{one.coarser}`" for one in properties if isinstance(one, Refines)]
@@ -37,7 +37,7 @@ def test_row_of_the_page_is_true(row: Row) -> None:
 
 
 def test_page_has_every_system_with_two_three_and_four_nodes() -> None:
-    """The page leaves none out, and its rows are what `solvent explore token` explores by itself."""
+    """The page leaves none out, and its rows are what `solvent lab explore` explores by itself."""
     known = {(row.system, row.bounds) for row in rows()}
     assert {(name, bounds) for name, system in SYSTEMS.items() for bounds in system.bounds} <= known
 
@@ -46,14 +46,14 @@ def test_page_has_every_system_with_two_three_and_four_nodes() -> None:
 def test_file_of_a_system_begins_with_two_nodes(system: str) -> None:
     """The file of a system is a program by itself, with the first state of two nodes that say one thing each."""
     text = program(system, BEGIN)
-    assert solvent.load(SOURCES / f"{system}.hocl").solution() == solvent.parse(text).solution()
+    assert solvent.hocl.load(SOURCES / f"{system}.hocl").solution() == solvent.hocl.parse(text).solution()
 
 
 @pytest.mark.parametrize("system", [name for name in SYSTEMS if name != "ring"])
 def test_printed_system_begins_with_two_nodes(system: str) -> None:
     """So is the file of a system as printed."""
     text = program(system, BEGIN, printed=True)
-    assert solvent.load(SOURCES / "printed" / f"{system}.hocl").solution() == solvent.parse(text).solution()
+    assert solvent.hocl.load(SOURCES / "printed" / f"{system}.hocl").solution() == solvent.hocl.parse(text).solution()
 
 
 @pytest.mark.parametrize("system", ["s", "s1", "token", "message_passing", "ring", "search"])

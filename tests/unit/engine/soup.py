@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 import solvent
 
 if TYPE_CHECKING:
-    from solvent.chemistry import Functions
+    from solvent.lang.functions import Functions
 
-REACTIONS_MAX = 10_000
+MAX_REACTIONS = 10_000
 """A program of these tests that needs more does not end."""
 
 
 def final(text: str, *, functions: Functions | None = None, **options: Any) -> str:
     """Run a program to inertia and show what is left, rules by name."""
-    solution = solvent.parse(text, functions=functions).solution()
-    options.setdefault("reactions_max", REACTIONS_MAX)
-    assert solvent.run(solution, **options).inert
-    return solvent.show(solution)
+    solution = solvent.hocl.parse(text, functions=functions).solution()
+    options.setdefault("max_reactions", MAX_REACTIONS)
+    assert solvent.hocl.react(solution, **options).inert
+    return solvent.hocl.show(solution)
 
 
 def finals(text: str, *, seeds: int = 20, functions: Functions | None = None) -> set[str]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 import solvent
-from solvent.chemistry import Functions, Opaque, Solution
+from solvent.lang.functions import Functions
+from solvent.lang.molecule import Opaque
+from solvent.lang.solution import Solution
 from tests.unit.engine.soup import final, finals
 
 
@@ -117,10 +119,10 @@ def test_rule_closes_over_a_rest() -> None:
 def test_closures_of_one_rule_keep_their_own_values() -> None:
     """Two rules made from one text differ by what they captured."""
     text = "<1, 2, K:1:A, K:2:B, replace x::int by (replace-one K:x:y by x:y)>"
-    solution = solvent.parse(text).solution()
-    solvent.run(solution)
-    assert solution.count((1, solvent.Symbol("A"))) == 1
-    assert solution.count((2, solvent.Symbol("B"))) == 1
+    solution = solvent.hocl.parse(text).solution()
+    solvent.hocl.react(solution)
+    assert solution.count((1, solvent.hocl.Symbol("A"))) == 1
+    assert solution.count((2, solvent.hocl.Symbol("B"))) == 1
 
 
 def test_closures_nest() -> None:
@@ -146,13 +148,13 @@ def test_rule_captured_by_another() -> None:
 )
 def test_solution_used_twice_is_copied(use: str) -> None:
     """A solution that a product uses twice is two: what happens in one does not happen in the other."""
-    solution = solvent.parse(f"<<1>, replace-one x::solution by {use}>").solution()
-    solvent.run(solution)
+    solution = solvent.hocl.parse(f"<<1>, replace-one x::solution by {use}>").solution()
+    solvent.hocl.react(solution)
     found = list(_solutions(solution))
-    inner = [one for one in found if solvent.show(one) == "<1>"]
+    inner = [one for one in found if solvent.hocl.show(one) == "<1>"]
     assert len(inner) == 2
     inner[0].add(7)
-    assert solvent.show(inner[1]) == "<1>"
+    assert solvent.hocl.show(inner[1]) == "<1>"
 
 
 def test_rules_change_one_copy_only() -> None:
@@ -185,10 +187,10 @@ def test_kept_reactant_shares_nothing_with_the_product() -> None:
 @pytest.mark.parametrize("count", ['"a"', "2.5", "-1", "true"])
 def test_wrong_count_of_a_multiplet(count: str) -> None:
     """A multiplet's count is a natural number, or the reaction fails."""
-    solution = solvent.parse(f"<A, (r = replace-one A by A^({count}))>").solution()
+    solution = solvent.hocl.parse(f"<A, (r = replace-one A by A^({count}))>").solution()
     with pytest.raises(solvent.ReactionFailed):
-        solvent.run(solution)
-    assert solvent.show(solution) == "<A, r>"
+        solvent.hocl.react(solution)
+    assert solvent.hocl.show(solution) == "<A, r>"
 
 
 def test_registered_function_in_a_product() -> None:
@@ -202,7 +204,7 @@ def test_registered_function_in_a_product() -> None:
         return [values[-1], (1, 2)]
 
     assert final('<(1, 2), replace-one x::list by swap(x, "a", A:1)>', functions=functions) == "<(A:1, 1:2)>"
-    assert seen == [[1, 2], "a", (solvent.Symbol("A"), 1)]
+    assert seen == [[1, 2], "a", (solvent.hocl.Symbol("A"), 1)]
 
 
 def test_opaque_values_move_and_come_back() -> None:
@@ -211,8 +213,8 @@ def test_opaque_values_move_and_come_back() -> None:
     functions.register(lambda: {1: 2}, "made")
     functions.register(lambda value: value[1], "look")
     text = "<A, replace-one A by B : made(), (replace-one B : x::opaque by look(x), x)>"
-    solution = solvent.parse(text, functions=functions).solution()
-    solvent.run(solution)
+    solution = solvent.hocl.parse(text, functions=functions).solution()
+    solvent.hocl.react(solution)
     assert solution == Solution([2, Opaque({1: 2})])
 
 
@@ -227,6 +229,6 @@ def _solutions(solution: Solution) -> list[Solution]:
             left += list(one)
         elif isinstance(one, tuple):
             left += one
-        elif isinstance(one, solvent.Rule):
+        elif isinstance(one, solvent.hocl.Rule):
             left += one.captured
     return found

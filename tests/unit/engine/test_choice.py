@@ -14,10 +14,10 @@ def test_outer_and_inner_reactions_interleave() -> None:
     text = "<<1, replace-one x::int by 2>, A, replace-one A by B>"
     firsts = set()
     for seed in range(40):
-        solution = solvent.parse(text).solution()
-        reaction = solvent.step(solution, seed=seed)
+        solution = solvent.hocl.parse(text).solution()
+        reaction = solvent.hocl.step(solution, seed=seed)
         assert reaction is not None
-        firsts.add(solvent.show(reaction.reactants[0]))
+        firsts.add(solvent.hocl.show(reaction.reactants[0]))
     assert firsts == {"1", "A"}
 
 
@@ -31,8 +31,8 @@ def test_every_molecule_has_a_chance() -> None:
     """Of five molecules that fit, each is taken under some seed, about as often."""
     taken = dict.fromkeys(range(5), 0)
     for seed in range(300):
-        solution = solvent.parse("<0, 1, 2, 3, 4, replace-one x::int by>").solution()
-        reaction = solvent.step(solution, seed=seed)
+        solution = solvent.hocl.parse("<0, 1, 2, 3, 4, replace-one x::int by>").solution()
+        reaction = solvent.hocl.step(solution, seed=seed)
         assert reaction is not None
         taken[reaction.reactants[0]] += 1
     assert min(taken.values()) > 300 / 5 / 2
@@ -48,11 +48,11 @@ def test_without_chance_the_first_match_is_taken() -> None:
     """A stepper without a source of chance is repeatable."""
     shown = set()
     for _ in range(3):
-        solution = solvent.parse("<1, 2, 3, 4, (p = replace x::int, y::int by x : y)>").solution()
+        solution = solvent.hocl.parse("<1, 2, 3, 4, (p = replace x::int, y::int by x : y)>").solution()
         stepper = Stepper(solution)
         while stepper.step():
             pass
-        shown.add(solvent.show(solution))
+        shown.add(solvent.hocl.show(solution))
     assert len(shown) == 1
 
 
@@ -64,8 +64,40 @@ def test_any_source_of_chance_will_do() -> None:
             return stop - 1
 
     for chance in (Always(), random.Random(1)):
-        solution = solvent.parse("<1, 2, 3, (s = replace x::int, y::int by x + y)>").solution()
+        solution = solvent.hocl.parse("<1, 2, 3, (s = replace x::int, y::int by x + y)>").solution()
         stepper = Stepper(solution, chance=chance)
         while stepper.step():
             pass
-        assert solvent.show(solution) == "<6, s>"
+        assert solvent.hocl.show(solution) == "<6, s>"
+
+
+def test_the_work_with_a_seed_grows_as_without_one() -> None:
+    """A rule that has no match is not tried again with all that it was tried with before.
+
+    Numbers arrive one by one, and a sieve removes the multiples: how often its condition is asked grows at most
+    with the square of how many they are.
+    """
+    asked = [_asked_by_a_sieve(number) for number in (120, 240, 480)]
+    assert asked[1] < 4.5 * asked[0]
+    assert asked[2] < 4.5 * asked[1]
+
+
+def _asked_by_a_sieve(number: int) -> int:
+    asked = 0
+
+    def divides(one: int, other: int) -> bool:
+        nonlocal asked
+        asked += 1
+        return other % one == 0
+
+    functions = solvent.hocl.Functions()
+    functions.register(divides)
+    text = (
+        "let halve = replace a::int : b::int by a : (a + b) / 2, (a + b) / 2 + 1 : b if a < b in\n"
+        "let number = replace a::int : a by a in\n"
+        "let sieve = replace x::int, y::int by x if divides(x, y) in\n"
+        f"<2 : {number}, halve, number, sieve>"
+    )
+    solution = solvent.hocl.parse(text, functions=functions).solution()
+    solvent.hocl.react(solution, seed=3)
+    return asked

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import solvent
-from solvent.chemistry.rule import Rule
 from solvent.engine import explain
 from solvent.engine.explain import Report, why_not
+from solvent.lang.rule import Rule
 
 if TYPE_CHECKING:
     import pytest
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 def report(molecules: str, rule: str) -> Report:
     """Run a solution with a rule and report on the rule."""
-    solution = solvent.parse(f"<{molecules}, (r = replace {rule})>").solution()
-    solvent.run(solution)
+    solution = solvent.hocl.parse(f"<{molecules}, (r = replace {rule})>").solution()
+    solvent.hocl.react(solution)
     return why_not(solution, next(one for one in solution if type(one) is Rule))
 
 

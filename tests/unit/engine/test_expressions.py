@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import solvent
-from solvent.chemistry import Functions
+from solvent.lang.functions import Functions
 from tests.unit.engine.soup import final, finals
 
 
@@ -168,10 +168,10 @@ def test_function_that_raises_in_a_condition() -> None:
     functions = Functions()
     functions.register(lambda number: [][number], "broken")
     for seed in (None, 1):
-        solution = solvent.parse("<1, (r = replace x::int by if broken(x))>", functions=functions).solution()
+        solution = solvent.hocl.parse("<1, (r = replace x::int by if broken(x))>", functions=functions).solution()
         with pytest.raises(solvent.SolventError):
-            solvent.run(solution, seed=seed)
-        assert solvent.show(solution) == "<1, r>"
+            solvent.hocl.react(solution, seed=seed)
+        assert solvent.hocl.show(solution) == "<1, r>"
 
 
 def test_asynchronous_function_in_a_condition() -> None:

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 import pytest
 
 import solvent
-from solvent.chemistry.rule import Rule
 from solvent.engine.fitting import SearchCut, Tries, fits
+from solvent.lang.rule import Rule
 
 if TYPE_CHECKING:
-    from solvent.chemistry.syntax import Pattern
     from solvent.engine.fitting import Bindings
+    from solvent.lang.syntax import Pattern
 
 TRIES_MAX = 10_000
 
 
-def read(molecule: str, pattern: str) -> tuple[Pattern, solvent.Molecule]:
+def read(molecule: str, pattern: str) -> tuple[Pattern, solvent.hocl.Molecule]:
     """Read a pattern and a molecule."""
-    solution = solvent.parse(f"<{molecule}, (r = replace NEVER, {pattern} by DONE)>").solution()
-    solvent.run(solution)
+    solution = solvent.hocl.parse(f"<{molecule}, (r = replace NEVER, {pattern} by DONE)>").solution()
+    solvent.hocl.react(solution)
     rule = next(one for one in solution if type(one) is Rule)
     return rule.node.patterns[1], next(one for one in solution if one is not rule)
 

@@ -11,24 +11,24 @@ from hypothesis import given, note
 from hypothesis import strategies as st
 
 import solvent
-from solvent.chemistry import Endless, Rule
-from solvent.chemistry.molecule import sub_solutions
-from solvent.chemistry.syntax import RestPattern
 from solvent.engine.compile import code_of
 from solvent.engine.matches import LOOSE, Match, Matches
 from solvent.engine.reactor import Reactor
 from solvent.errors import LimitReached, ReactionFailed
+from solvent.lang.molecule import Endless, sub_solutions
+from solvent.lang.rule import Rule
+from solvent.lang.syntax import RestPattern
 from tests.property import oracle
 from tests.property.amounts import examples
 from tests.property.strategies import programs
 
 if TYPE_CHECKING:
-    from solvent.chemistry import Molecule
+    from solvent.lang.molecule import Molecule
 
 
 def rule(text: str) -> Rule:
     """Read one rule."""
-    (found,) = solvent.molecules(f"({text})")
+    (found,) = solvent.hocl.molecules(f"({text})")
     assert isinstance(found, Rule)
     return found
 
@@ -69,14 +69,14 @@ def test_own_molecules_react_by_themselves() -> None:
 
 def test_what_was_tried_in_vain_waits_for_something_new() -> None:
     """After a search in vain only what comes later is tried, and it finds what was there before."""
-    matches = filled("replace A : x, B : x by x", solvent.molecules("A:1, A:2"), [])
+    matches = filled("replace A : x, B : x by x", solvent.hocl.molecules("A:1, A:2"), [])
     assert matches.find() is None
     assert matches.find() is None
-    (partner,) = solvent.molecules("B:2")
+    (partner,) = solvent.hocl.molecules("B:2")
     matches.add(partner, partner, is_own=False)
     found = matches.find()
     assert found is not None
-    assert [held.molecule for held in found.reactants] == solvent.molecules("A:2, B:2")
+    assert [held.molecule for held in found.reactants] == solvent.hocl.molecules("A:2, B:2")
 
 
 def test_what_is_gone_is_not_found() -> None:
@@ -130,7 +130,7 @@ def test_endless_molecules_of_the_program_are_at_hand_everywhere() -> None:
     """Of what there are always more, nobody asks for any."""
     matches = Matches()
     matches.add_rule(rule("replace A, x::int by x - 1 if x > 0"), 0)
-    matches.add_endless(Endless(solvent.Symbol("A")))
+    matches.add_endless(Endless(solvent.hocl.Symbol("A")))
     matches.add(1, "one", is_own=True)
     match = matches.find_own()
     assert match is not None
@@ -162,7 +162,7 @@ def test_rules_are_asked_one_by_one() -> None:
 
 def test_failures_name_the_rule() -> None:
     """A product that cannot be computed is the error of a run, and what it needs stays."""
-    matches = filled("replace A : x, B : y by x / y", solvent.molecules("A:1"), solvent.molecules("B:0"))
+    matches = filled("replace A : x, B : y by x / y", solvent.hocl.molecules("A:1"), solvent.hocl.molecules("B:0"))
     match = matches.find()
     assert match is not None
     with pytest.raises(ReactionFailed, match="division by zero"):
@@ -172,7 +172,7 @@ def test_failures_name_the_rule() -> None:
 
 def test_partners_are_drawn_by_chance() -> None:
     """Nodes that all could take any of many molecules do not all want the same."""
-    drawn = {tuple(names(filled("replace A:x, B:y by", solvent.molecules("A:1"), [], seed=0).find()))}
+    drawn = {tuple(names(filled("replace A:x, B:y by", solvent.hocl.molecules("A:1"), [], seed=0).find()))}
     for seed in range(20):
         matches = filled("replace x::int, y::int by", [0], list(range(1, 11)), seed=seed)
         drawn.add(tuple(names(matches.find())))
@@ -188,9 +188,9 @@ def test_many_molecules_of_others_cost_little() -> None:
         calls += 1
         return True
 
-    functions = solvent.Functions()
+    functions = solvent.hocl.Functions()
     functions.register(seen)
-    (three,) = solvent.molecules("(replace x::int, y::int, z::int by if seen(x))", functions=functions)
+    (three,) = solvent.hocl.molecules("(replace x::int, y::int, z::int by if seen(x))", functions=functions)
     matches = Matches()
     matches.add_rule(three, 0)
     for number in range(2000):
@@ -236,13 +236,13 @@ def test_a_reaction_is_found_exactly_if_there_is_one(text: str, seed: int) -> No
     """What is found could react, and where nothing is found nothing could, as a naive oracle says."""
     note(text)
     chance = random.Random(seed)
-    molecules = list(solvent.parse(text).solution())
+    molecules = list(solvent.hocl.parse(text).solution())
     if any(type(one) is Endless or (type(one) is Rule and code_of(one.node).is_late) for one in molecules):
         return
     try:
         for molecule in molecules:
             for sub in sub_solutions(molecule):
-                Reactor(reactions_max=50).run(sub)
+                Reactor(max_reactions=50).run(sub)
     except (ReactionFailed, LimitReached):
         return
     own = {at for at in range(len(molecules)) if chance.random() < 0.5}

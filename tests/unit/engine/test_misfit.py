@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 
 import solvent
-from solvent.chemistry.rule import Rule
 from solvent.engine.explain import PatternReport, why_not
 from solvent.engine.fitting import Tries
 from solvent.engine.misfit import Misfit, Step, nearest_misfits
+from solvent.lang.rule import Rule
 
 
 def reports(molecules: str, patterns: str) -> list[PatternReport]:
     """Say how the patterns of a rule fare among molecules."""
-    solution = solvent.parse(f"<{molecules}, (r = replace {patterns} by DONE)>").solution()
-    solvent.run(solution)
+    solution = solvent.hocl.parse(f"<{molecules}, (r = replace {patterns} by DONE)>").solution()
+    solvent.hocl.react(solution)
     return why_not(solution, next(one for one in solution if type(one) is Rule and one.name == "r")).patterns
 
 
@@ -131,7 +131,7 @@ def test_sub_solutions(molecules: str, patterns: str, expected: str) -> None:
 
 def test_a_sub_solution_that_still_reacts() -> None:
     """A sub-solution that is not inert fits no pattern, and that is the reason."""
-    solution = solvent.parse("<A : <1>, (r = replace A : <x> by x)>").solution()
+    solution = solvent.hocl.parse("<A : <1>, (r = replace A : <x> by x)>").solution()
     rule = next(one for one in solution if type(one) is Rule)
     (misfit,) = why_not(solution, rule).patterns[0].misfits
     assert misfit.sentence() == "in part 2, `<1>` does not fit `<x>`: the sub-solution is not inert"
@@ -178,8 +178,8 @@ def test_molecules_in_a_sentence_can_be_shortened() -> None:
 
 def test_the_search_is_bounded() -> None:
     """Without tries left there is no misfit instead of a wrong one."""
-    solution = solvent.parse("<<1>, (r = replace <2> by 3)>").solution()
-    solvent.run(solution)
+    solution = solvent.hocl.parse("<<1>, (r = replace <2> by 3)>").solution()
+    solvent.hocl.react(solution)
     (pattern,) = next(one for one in solution if type(one) is Rule).node.patterns
     ways = [({}, list(solution))]
     assert nearest_misfits(pattern, ways, Tries(0), shown_max=3) == []

@@ -6,9 +6,9 @@ import solvent
 from solvent.engine.numbers import Numbers
 
 
-def state(text: str) -> solvent.Solution:
+def state(text: str) -> solvent.hocl.Solution:
     """Give the solution of a program."""
-    return solvent.parse(text).solution()
+    return solvent.hocl.parse(text).solution()
 
 
 def test_equal_states_have_equal_keys() -> None:
@@ -29,7 +29,7 @@ def test_shared_copy_is_independent() -> None:
     first = state("<A:<1>, B:2>")
     copy = numbers.shared(first)
     next(one for one in copy if one[0].name == "A")[1].add(5)
-    assert (solvent.show(first), solvent.show(copy)) == ("<A:<1>, B:2>", "<A:<1, 5>, B:2>")
+    assert (solvent.hocl.show(first), solvent.hocl.show(copy)) == ("<A:<1>, B:2>", "<A:<1, 5>, B:2>")
 
 
 def test_molecules_that_never_change_are_kept_once() -> None:
@@ -49,6 +49,6 @@ def test_key_is_enough_for_a_state_without_solutions() -> None:
 def test_rule_with_a_captured_solution_is_not_shared() -> None:
     """A rule that holds a solution is no molecule that never changes."""
     run = state("<S:<1>, (make = replace-one S:s by (replace X by s))>")
-    solvent.run(run)
+    solvent.hocl.react(run)
     numbers = Numbers()
     assert [numbers.first[number] for number in numbers.key(run)] == [None]

@@ -20,14 +20,16 @@ MAPPING = (
 )
 
 
-def watched(text: str, *properties: Property, states_max: int = 100) -> Exploration:
+def watched(text: str, *properties: Property, max_states: int = 100) -> Exploration:
     """Explore a program with properties."""
-    return explore(solvent.parse(text).solution(), properties=properties, states_max=states_max)
+    return explore(solvent.hocl.parse(text).solution(), properties=properties, max_states=max_states)
 
 
 def refines(coarse: str = COARSE, mapping: str = MAPPING, **options: int) -> Refines:
     """Give the property that a program refines another."""
-    return Refines(solvent.parse(coarse).solution(), solvent.parse(mapping).solution(), name="coarse", **options)
+    return Refines(
+        solvent.hocl.parse(coarse).solution(), solvent.hocl.parse(mapping).solution(), name="coarse", **options
+    )
 
 
 def rules_of(found: Exploration) -> list[str]:
@@ -37,30 +39,30 @@ def rules_of(found: Exploration) -> list[str]:
 
 def test_bad_state_is_reached_by_a_shortest_run() -> None:
     """The run to a state that may never be is the shortest, and nothing is explored after it."""
-    never = Never(solvent.rule("replace N:n by if n >= 2", name="two"))
+    never = Never(solvent.hocl.rule("replace N:n by if n >= 2", name="two"))
     found = watched(COUNTER, never)
     assert found.violation is not None
     assert (found.violation.property.name, found.violation.rule, found.is_complete) == ("never two", None, False)
-    assert (rules_of(found), solvent.show(found.states[found.violation.state])) == (["up", "up"], "<N:2, up>")
+    assert (rules_of(found), solvent.hocl.show(found.states[found.violation.state])) == (["up", "up"], "<N:2, up>")
 
 
 def test_what_never_is_holds() -> None:
     """Where no state fits, all states are explored."""
-    found = watched(COUNTER, Never(solvent.rule("replace N:n by if n > 3")))
+    found = watched(COUNTER, Never(solvent.hocl.rule("replace N:n by if n > 3")))
     assert (found.violation, found.is_complete, len(found.states)) == (None, True, 4)
 
 
 def test_first_state_may_be_bad() -> None:
     """The first state is looked at, too: the run to it is empty."""
-    assert rules_of(watched(COUNTER, Never(solvent.rule("replace N:0 by")))) == []
+    assert rules_of(watched(COUNTER, Never(solvent.hocl.rule("replace N:0 by")))) == []
 
 
 def test_bad_state_may_be_described_by_its_rules() -> None:
     """A pattern for a rule fits the rules of a state."""
     text = "let once = replace-one 1 by 2 in let up = replace 2 by 3 in <1, once, up>"
-    (unused,) = solvent.molecules("(unused = replace 2, once = r by)")
+    (unused,) = solvent.hocl.molecules("(unused = replace 2, once = r by)")
     assert watched(text, Never(unused)).violation is None
-    (left,) = solvent.molecules("(left = replace 3, up = r by)")
+    (left,) = solvent.hocl.molecules("(left = replace 3, up = r by)")
     assert rules_of(watched(text, Never(left))) == ["once", "up"]
 
 
@@ -93,7 +95,7 @@ def test_two_reactions_are_allowed_where_one_says_so() -> None:
     both = "let both = replace JOB:m, JOB:n by DONE, DONE in <JOB:1, JOB:2, both>"
     found = watched(both, refines())
     assert found.violation is not None
-    one = refines(steps_max=2)
+    one = refines(max_steps=2)
     assert watched(both, one).violation is None
     assert one.counterparts() == {"both": [("work", "work")]}
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 import solvent
-from solvent.chemistry import Functions, Solution
 from solvent.engine.reaction import Stopped
 from solvent.engine.reactor import Reactor
+from solvent.lang.functions import Functions
+from solvent.lang.solution import Solution
 from tests.unit.engine.soup import final, finals
 
 SEEDS = (None, 1, 2)
@@ -16,7 +17,7 @@ SEEDS = (None, 1, 2)
 def test_solution_without_rules_is_inert() -> None:
     """Without rules nothing happens."""
     solution = Solution([1, 2])
-    outcome = solvent.run(solution)
+    outcome = solvent.hocl.react(solution)
     assert (outcome.inert, outcome.reactions, solution.inert) == (True, 0, True)
 
 
@@ -24,7 +25,7 @@ def test_reactions_are_counted() -> None:
     """A run counts its reactions, also those in sub-solutions."""
     text = "<<1, 2, (replace x::int, y::int by x + y)>, 4, 5, (replace x::int, y::int by x)>"
     for seed in SEEDS:
-        assert solvent.run(solvent.parse(text).solution(), seed=seed).reactions == 2
+        assert solvent.hocl.react(solvent.hocl.parse(text).solution(), seed=seed).reactions == 2
 
 
 def test_sub_solutions_run_first() -> None:
@@ -63,26 +64,26 @@ def test_solutions_that_nest_without_end(seed: int | None) -> None:
     """A rule that nests solutions for ever meets a limit, not Python's."""
     text = "let rec deeper = replace-one x::int by <deeper, x> in <1, deeper>"
     with pytest.raises(solvent.LimitReached) as caught:
-        solvent.run(solvent.parse(text).solution(), seed=seed, reactions_max=400)
+        solvent.hocl.react(solvent.hocl.parse(text).solution(), seed=seed, max_reactions=400)
     assert caught.value.code == "H503"
 
 
 def test_run_goes_on_after_new_molecules() -> None:
     """An inert solution reacts with what is added later."""
-    solution = solvent.parse("<3, 1, (max = replace x::int, y::int by x if (x >= y))>").solution()
-    solvent.run(solution)
+    solution = solvent.hocl.parse("<3, 1, (max = replace x::int, y::int by x if (x >= y))>").solution()
+    solvent.hocl.react(solution)
     solution.add(7)
-    solvent.run(solution)
-    assert solvent.show(solution) == "<7, max>"
+    solvent.hocl.react(solution)
+    assert solvent.hocl.show(solution) == "<7, max>"
 
 
 def test_rule_added_later_meets_what_has_settled() -> None:
     """A rule that comes last still sees all that was there before."""
     solution = Solution([1, 2, 3])
-    solvent.run(solution)
-    solution.add(solvent.rule("replace x::int, y::int by x + y", name="sum"))
-    solvent.run(solution)
-    assert solvent.show(solution) == "<6, sum>"
+    solvent.hocl.react(solution)
+    solution.add(solvent.hocl.rule("replace x::int, y::int by x + y", name="sum"))
+    solvent.hocl.react(solution)
+    assert solvent.hocl.show(solution) == "<6, sum>"
 
 
 # --- Rests of the rule's own solution.
@@ -118,7 +119,7 @@ def test_a_molecule_hands_out_all_it_holds(seed: int | None) -> None:
     """A molecule that is put back with less in it reacts until it holds nothing more, however much it held."""
     held = ", ".join(map(str, range(150)))
     text = f"<T : <{held}>, (r = replace t : <x, ?w> by t : <w>, x)>"
-    assert final(text, seed=seed, reactions_max=None) == f"<{held}, T:<>, r>"
+    assert final(text, seed=seed, max_reactions=None) == f"<{held}, T:<>, r>"
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -126,7 +127,7 @@ def test_rules_that_came_before_see_that_a_molecule_holds_less(seed: int | None)
     """A molecule that holds less is tried by all rules again, also by those that did not want it before."""
     rules = "(last = replace t : <A> by DONE : t), (less = replace t : <B, ?w> by t : <w>, B)"
     text = f"<T : <A, B, B>, {rules}>"
-    assert final(text, seed=seed, reactions_max=None) == "<B, B, DONE:T, last, less>"
+    assert final(text, seed=seed, max_reactions=None) == "<B, B, DONE:T, last, less>"
 
 
 @pytest.mark.parametrize("depth", [0, 1])
@@ -137,14 +138,14 @@ def test_a_rule_that_counts_the_rest_sees_that_it_is_less(seed: int | None, dept
     taken, left = ("DST : <1, ?w>", "DST : <w>") if depth else ("1, ?w", "w")
     held = f"DST : <{inside}>" if depth else inside
     text = f"<T : <{held}>, replace-one T : <{taken}> by T : <{left}>>"
-    assert final(text, seed=seed, reactions_max=None) == ("<T:<DST:<DONE>>>" if depth else "<T:<DONE>>")
+    assert final(text, seed=seed, max_reactions=None) == ("<T:<DST:<DONE>>>" if depth else "<T:<DONE>>")
 
 
 def test_an_endless_supply_in_a_molecule_keeps_nobody_from_reacting() -> None:
     """One molecule that hands out for ever leaves others their turn, and can be stopped."""
     looks = iter(range(5))
     text = "<T : <7^inf>, 1, 2, (replace t : <x, ?w> by t : <w>, A : x), replace x::int, y::int by x + y>"
-    solution = solvent.parse(text).solution()
+    solution = solvent.hocl.parse(text).solution()
     with pytest.raises(Stopped):
         Reactor(should_stop=lambda: next(looks, None) is None).run(solution)
     assert 3 in solution
@@ -157,7 +158,7 @@ def test_rules_that_name_no_first_part_find_tuples_that_others_name() -> None:
     """Also one that has settled while such tuples were asked for for the first time, however many came before."""
     others = ", ".join(f"D{number} : {number}" for number in range(120))
     rules = "(less = replace T : <A, ?w> by T : <w, 5>), (pair = replace t : u, t : <x, ?w> by t : <w>)"
-    assert ", T:<>" in final(f"<{rules}, {others}, T : <A>, T : <1>>", reactions_max=None)
+    assert ", T:<>" in final(f"<{rules}, {others}, T : <A>, T : <1>>", max_reactions=None)
 
 
 # --- Endless molecules.
@@ -182,9 +183,9 @@ def test_endless_molecule_fills_several_places(seed: int | None) -> None:
 )
 def test_endless_molecule_alone_feeds_a_rule_for_ever(rule: str, seed: int | None) -> None:
     """A rule that an endless molecule alone satisfies never ends, so a limit stops it."""
-    solution = solvent.parse(f"<1^inf, (r = {rule})>").solution()
+    solution = solvent.hocl.parse(f"<1^inf, (r = {rule})>").solution()
     with pytest.raises(solvent.LimitReached):
-        solvent.run(solution, seed=seed, reactions_max=50)
+        solvent.hocl.react(solution, seed=seed, max_reactions=50)
     assert 1 in solution
 
 
@@ -212,9 +213,9 @@ def test_endless_molecule_arriving_late() -> None:
 
 def halves(seed: int | None) -> tuple[Solution, solvent.ReactionFailed]:
     """Run a program whose product divides by zero once."""
-    solution = solvent.parse("<(half = replace-one N:x::int by 10 / x), N:0, A>", name="h.hocl").solution()
+    solution = solvent.hocl.parse("<(half = replace-one N:x::int by 10 / x), N:0, A>", name="h.hocl").solution()
     with pytest.raises(solvent.ReactionFailed) as caught:
-        solvent.run(solution, seed=seed)
+        solvent.hocl.react(solution, seed=seed)
     return solution, caught.value
 
 
@@ -236,7 +237,7 @@ def test_failed_reaction_names_everything(seed: int | None) -> None:
 def test_failed_reaction_loses_nothing(seed: int | None) -> None:
     """The reactants and the one-shot rule are back after a failure."""
     solution, _ = halves(seed)
-    assert solvent.show(solution) == "<A, N:0, half>"
+    assert solvent.hocl.show(solution) == "<A, N:0, half>"
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -244,11 +245,11 @@ def test_run_can_go_on_after_a_failure(seed: int | None) -> None:
     """When the cause is gone, the same solution runs to its end."""
     solution, _ = halves(seed)
     with pytest.raises(solvent.ReactionFailed):
-        solvent.run(solution, seed=seed)
-    assert solution.remove((solvent.Symbol("N"), 0))
-    solution.add((solvent.Symbol("N"), 5))
-    solvent.run(solution, seed=seed)
-    assert solvent.show(solution) == "<2, A>"
+        solvent.hocl.react(solution, seed=seed)
+    assert solution.remove((solvent.hocl.Symbol("N"), 0))
+    solution.add((solvent.hocl.Symbol("N"), 5))
+    solvent.hocl.react(solution, seed=seed)
+    assert solvent.hocl.show(solution) == "<2, A>"
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -267,12 +268,12 @@ def test_run_can_go_on_after_a_failure(seed: int | None) -> None:
 )
 def test_any_failed_reaction_leaves_the_solution_as_it_was(text: str, seed: int | None) -> None:
     """Wherever a product fails, every molecule is where it was, also after trying again."""
-    solution = solvent.parse(text).solution()
-    before = solvent.show(solution)
+    solution = solvent.hocl.parse(text).solution()
+    before = solvent.hocl.show(solution)
     for _ in range(3):
         with pytest.raises(solvent.ReactionFailed):
-            solvent.run(solution, seed=seed)
-        assert solvent.show(solution) == before
+            solvent.hocl.react(solution, seed=seed)
+        assert solvent.hocl.show(solution) == before
         assert not solution.inert
 
 
@@ -281,9 +282,9 @@ def test_function_that_raises(seed: int | None) -> None:
     """A function that raises fails its reaction, with the cause and nothing lost."""
     functions = Functions()
     functions.register(lambda value: {}[value], "broken")
-    solution = solvent.parse("<1, (r = replace x::int by A, broken(x))>", functions=functions).solution()
+    solution = solvent.hocl.parse("<1, (r = replace x::int by A, broken(x))>", functions=functions).solution()
     with pytest.raises(solvent.ReactionFailed) as caught:
-        solvent.run(solution, seed=seed)
+        solvent.hocl.react(solution, seed=seed)
     assert (caught.value.code, caught.value.message) == ("H402", "a function raised KeyError: 1")
     assert isinstance(caught.value.__cause__, KeyError)
-    assert solvent.show(solution) == "<1, r>"
+    assert solvent.hocl.show(solution) == "<1, r>"

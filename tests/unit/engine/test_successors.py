@@ -15,8 +15,8 @@ from tests.property.strategies import programs
 
 def after(text: str) -> list[tuple[str, str]]:
     """Give the rules that can react in a program's first state, each with the state after."""
-    found = successors(solvent.parse(text).solution())
-    return sorted((str(rule.name), solvent.show(state)) for rule, state in found)
+    found = successors(solvent.hocl.parse(text).solution())
+    return sorted((str(rule.name), solvent.hocl.show(state)) for rule, state in found)
 
 
 def test_each_match_of_different_molecules_is_a_step() -> None:
@@ -37,10 +37,10 @@ def test_numbers_of_different_kinds_are_different() -> None:
 
 def test_state_is_left_as_it_was() -> None:
     """Looking at what may happen changes nothing."""
-    state = solvent.parse("let add = replace x::int, y::int by x + y in <1, 2, 4, add>").solution()
+    state = solvent.hocl.parse("let add = replace x::int, y::int by x + y in <1, 2, 4, add>").solution()
     opened = Opener().open(state)
     assert len(opened.reactions()) == len(opened.reactions()) == 6
-    assert solvent.show(state) == "<1, 2, 4, add>"
+    assert solvent.hocl.show(state) == "<1, 2, 4, add>"
 
 
 def test_one_shot_rule_goes_with_its_reaction() -> None:
@@ -75,15 +75,15 @@ def test_product_that_cannot_be_computed_stops_with_the_rule() -> None:
 @pytest.mark.parametrize("text", ["<1>", "<1, <2>>"])
 def test_function_that_raises_in_a_condition_stops(text: str) -> None:
     """So does an exception in the condition of a rule that is only asked whether it fits."""
-    functions = solvent.Functions()
+    functions = solvent.hocl.Functions()
 
     def fail(_: int) -> bool:
         raise ValueError("no")
 
     functions.register(fail, "fail")
-    asked = solvent.rule("replace x::int by if fail(x)", functions=functions)
+    asked = solvent.hocl.rule("replace x::int by if fail(x)", functions=functions)
     with pytest.raises(solvent.ReactionFailed, match="a function raised ValueError: no"):
-        Opener().open(solvent.parse(text).solution()).fits(asked)
+        Opener().open(solvent.hocl.parse(text).solution()).fits(asked)
 
 
 def test_reaction_that_makes_a_solution_is_found() -> None:
@@ -105,7 +105,7 @@ def test_same_rule_twice_is_one_reaction() -> None:
 def test_states_with_ever_new_rules_are_opened() -> None:
     """A program that makes a new rule at each step does not run out of places to lay its states out."""
     text = "<N:0, (grow = replace N:n by N:(n + 1), (replace STOP by n) if n < 100)>"
-    found = explore(solvent.parse(text).solution())
+    found = explore(solvent.hocl.parse(text).solution())
     assert (len(found.states), found.is_complete) == (101, True)
 
 
@@ -114,7 +114,7 @@ def test_states_with_ever_new_rules_are_opened() -> None:
 def test_state_after_is_what_the_reaction_makes(text: str) -> None:
     """Whichever way a state after was found, it is what the reaction makes of a copy."""
     try:
-        found = explore(solvent.parse(text).solution(), states_max=20)
+        found = explore(solvent.hocl.parse(text).solution(), max_states=20)
     except solvent.ReactionFailed:
         assume(condition=False)
         return
@@ -138,13 +138,13 @@ def test_state_after_is_what_the_reaction_makes(text: str) -> None:
 )
 def test_solution_runs_to_inertia(text: str, final: str) -> None:
     """Whether it can be laid out or not, a solution reacts until nothing more can, and the one given stays."""
-    solution = solvent.parse(text).solution()
-    before = solvent.show(solution)
-    assert solvent.show(Opener().run(solution, 100)) == final
-    assert solvent.show(solution) == before
+    solution = solvent.hocl.parse(text).solution()
+    before = solvent.hocl.show(solution)
+    assert solvent.hocl.show(Opener().run(solution, 100)) == final
+    assert solvent.hocl.show(solution) == before
 
 
 def test_run_has_its_limit() -> None:
     """A solution that goes on for ever is stopped."""
     with pytest.raises(solvent.LimitReached, match="not inert after 10 reactions"):
-        Opener().run(solvent.parse("let up = replace N:n by N:(n + 1) in <N:0, up>").solution(), 10)
+        Opener().run(solvent.hocl.parse("let up = replace N:n by N:(n + 1) in <N:0, up>").solution(), 10)

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from solvent.lsp import Server
-from solvent.lsp.positions import Positions
+from solvent.lsp.document import Positions
 from tests.property.amounts import examples
 from tests.property.strategies import programs
-from tests.unit.hocl.test_recovery import PIECES
+from tests.unit.lang.test_lenient_parser import PIECES
 
 URI = "untitled:one"
 METHODS = ("hover", "definition", "references", "documentHighlight", "prepareRename", "completion", "documentSymbol")

@@ -6,7 +6,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
-from solvent.workflow.model import Policy, Service
+from solvent.workflows.model import Policy, Service
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -74,7 +74,7 @@ def test_pauses_double_up_to_a_limit() -> None:
         times.append(time.monotonic())
         raise ValueError
 
-    with Caller([python(work, retries=4, backoff=0.02, backoff_max=0.08)]) as caller:
+    with Caller([python(work, retries=4, backoff=0.02, max_backoff=0.08)]) as caller:
         call(caller).failure()
     pauses = [later - earlier for earlier, later in pairwise(times)]
     assert all(pause >= least for pause, least in zip(pauses, (0.02, 0.04, 0.08, 0.08), strict=True))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from solvent.errors import Misuse, WorkflowProblem
 from solvent.services import Caller, cancelled
-from solvent.workflow.model import Policy, Service
+from solvent.workflows.model import Policy, Service
 from tests.unit.services import functions
 from tests.unit.services.outcomes import LONG, Outcome, call, python, start
 

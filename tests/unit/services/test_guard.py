@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 _BEGIN = """\
 import os, signal, sys, threading
-from solvent.services.command import Command
+from solvent.services.shell import Command
 from solvent.services.guard import GUARD
-from solvent.services.output import End
+from solvent.services.shell import End
 
 def started(text):
     return Command(text, stdin=None, cwd=sys.argv[1], env=None, out=End(), beat=lambda: None)

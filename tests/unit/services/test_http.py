@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import sys
 import threading
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from time import sleep
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, unquote
 
 import pytest
 
 from solvent.errors import WorkflowProblem
 from solvent.services import Caller
-from solvent.workflow.model import Policy, Service
+from solvent.workflows.model import Policy, Service
 from tests.unit.services.outcomes import LONG, Outcome, call, start
 
 if TYPE_CHECKING:
@@ -23,6 +28,7 @@ class Handler(BaseHTTPRequestHandler):
 
     go = threading.Event()
     asked = threading.Event()
+    left = threading.Event()
     failures = 0
 
     def answer(self) -> None:
@@ -42,23 +48,50 @@ class Handler(BaseHTTPRequestHandler):
         elif name == "flaky" and type(self).failures > 0:
             type(self).failures -= 1
             self._send(503, "text/plain", b"")
+        elif name == "packed":
+            self._send(200, "text/plain", gzip.compress(b"x" * 100_000), ("content-encoding", "gzip"))
+        elif name == "cut":
+            self._send(200, "text/plain", b"too little", ("content-length", "100"))
+            self.close_connection = True
+        elif name == "latin":
+            self._send(200, "text/plain; charset=iso-8859-1", b"\xe4")
+        elif name == "slowly":
+            self._send_slowly()
+        elif name.isdecimal() and "to=" in self.path:
+            self._send(int(name), "text/plain", b"elsewhere", ("location", unquote(self.path.partition("to=")[2])))
         elif name == "hang":
             type(self).asked.set()
             type(self).go.wait(LONG)
         else:
             about = {"method": self.command, "path": self.path, "body": json.loads(body) if body else None}
             about["colour"] = self.headers.get("x-colour")
+            if "authorization" in self.headers:
+                about["entry"] = self.headers["authorization"]
             self._send(200, "application/json; charset=utf-8", json.dumps(about).encode())
 
     do_GET = do_POST = do_PUT = do_DELETE = answer  # noqa: N815 -- the names that the library looks for
 
-    def _send(self, status: int, kind: str, data: bytes) -> None:
+    def _send(self, status: int, kind: str, data: bytes, header: tuple[str, str] = ("", "")) -> None:
         self.send_response(status)
         if kind:
             self.send_header("content-type", kind)
-        self.send_header("content-length", str(len(data)))
+        if header[0] != "content-length":
+            self.send_header("content-length", str(len(data)))
+        if header[0]:
+            self.send_header(*header)
         self.end_headers()
         self.wfile.write(data)
+
+    def _send_slowly(self) -> None:
+        """Send the head and the first bytes of an answer, and wait until the connection is closed."""
+        self.send_response(200)
+        self.send_header("content-length", "4")
+        self.end_headers()
+        self.wfile.write(b"ab")
+        type(self).asked.set()
+        with suppress(ConnectionError):
+            self.rfile.read(1)
+        type(self).left.set()
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 -- the library's name
         """Say nothing."""
@@ -69,6 +102,7 @@ def address() -> Iterator[str]:
     """Run a server and give its address."""
     Handler.go.clear()
     Handler.asked.clear()
+    Handler.left.clear()
     Handler.failures = 0
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
@@ -153,6 +187,8 @@ def test_nobody_there_is_a_failure() -> None:
     failure = run(http("http://127.0.0.1:9/x")).failure()
     assert failure.kind == "FAILED"
     assert failure.text.startswith("POST http://127.0.0.1:9/x: ")
+    assert "Connection refused" in failure.text
+    assert "no connection after" not in run(http("http://solvent.invalid/x")).failure().text
 
 
 def test_a_failure_names_the_address_that_was_asked() -> None:
@@ -183,6 +219,110 @@ def test_a_waiting_call_can_be_cancelled(address: str) -> None:
         assert Handler.asked.wait(LONG)
         handle.cancel()
         assert outcome.failure().kind == "CANCELLED"
+
+
+@pytest.mark.parametrize("pause", [0, 0.3])
+def test_a_call_can_be_cancelled_while_the_answer_comes(pause: float, address: str) -> None:
+    """Cancelling ends a call that has read the beginning of its answer, and closes the connection."""
+    with Caller([http(f"{address}/slowly", "GET")]) as caller:
+        outcome, handle = start(caller)
+        assert Handler.asked.wait(LONG)
+        # With or without the head of the answer having been read.
+        sleep(pause)
+        handle.cancel()
+        assert outcome.failure().kind == "CANCELLED"
+        assert Handler.left.wait(LONG)
+
+
+def test_calls_after_a_cancelled_one_get_their_answers(address: str) -> None:
+    """A connection that was cut serves no other call."""
+    with Caller([http(f"{address}/hang"), Service("t", kind="http", target=address, method="GET")]) as caller:
+        assert call(caller, "t").value()["path"] == "/"
+        outcome, handle = start(caller)
+        assert Handler.asked.wait(LONG)
+        handle.cancel()
+        assert outcome.failure().kind == "CANCELLED"
+        assert [call(caller, "t").value()["path"] for _ in range(3)] == ["/", "/", "/"]
+
+
+@pytest.mark.parametrize(
+    "status, method, then", [(301, "POST", "GET"), (302, "PUT", "GET"), (303, "POST", "GET"), (307, "POST", "POST"),
+                             (308, "PUT", "PUT"), (301, "GET", "GET")]
+)  # fmt: skip
+def test_redirects_are_followed(status: int, method: str, then: str, address: str) -> None:
+    """The answer is that of the address which the first one names; the body is sent again only where that is meant."""
+    answer = run(http(f"{address}/{status}?to=/there", method), 1).value()
+    body = {"arguments": [1], "keywords": {}} if then != "GET" else None
+    assert answer == {"method": then, "path": "/there", "body": body, "colour": None}
+
+
+def test_redirects_end(address: str) -> None:
+    """An address that leads to itself fails the call."""
+    failure = run(http(f"{address}/302?to={quote('/302?to=/x', safe='')}", "GET")).value()
+    assert failure["path"] == "/x"
+    loop = "/307?to=" * 30
+    assert run(http(f"{address}{loop}", "GET")).failure().text.endswith("it redirected more than 20 times")
+
+
+def test_a_redirect_leads_to_http_only(address: str) -> None:
+    """Nothing but HTTP is followed, and what is secret in the target is not told."""
+    failure = run(http(f"{address}/302?to=file:///etc/SECRET", "GET")).failure()
+    assert "it redirected to an address that is none" in failure.text
+    assert "SECRET" not in failure.text
+
+
+def test_a_password_in_the_address_lets_in_but_is_not_handed_on(address: str) -> None:
+    """Name and password of an address are sent to its host, and to no other that it redirects to."""
+    there = address.replace("http://", "http://ann:p%40ss@")
+    assert run(http(f"{there}/x", "GET")).value()["entry"] == "Basic YW5uOnBAc3M="
+    assert run(http(f"{there}/302?to=/y", "GET")).value()["entry"] == "Basic YW5uOnBAc3M="
+    elsewhere = address.replace("127.0.0.1", "localhost")
+    assert "entry" not in run(http(f"{there}/302?to={elsewhere}/y", "GET")).value()
+
+
+def test_answers_are_unpacked_up_to_the_limit(address: str) -> None:
+    """A compressed answer is text, and its limit is that of what it unpacks to."""
+    assert run(http(f"{address}/packed", "GET")).value() == "x" * 100_000
+    assert "more than 10000 bytes" in run(http(f"{address}/packed", "GET", output_max=10_000)).failure().text
+
+
+def test_the_encoding_of_an_answer_is_minded(address: str) -> None:
+    """Text is read in the encoding that its type names."""
+    assert run(http(f"{address}/latin", "GET")).value() == "ä"
+
+
+def test_an_answer_that_breaks_off_is_a_failure(address: str) -> None:
+    """An answer shorter than it says fails the call."""
+    failure = run(http(f"{address}/cut", "GET")).failure()
+    assert failure.text.startswith(f"GET {address}/cut: ")
+    assert "90 more expected" in failure.text
+
+
+def test_a_header_that_cannot_be_sent_is_not_told(address: str) -> None:
+    """A failure by a header does not repeat it."""
+    failure = run(http(address, headers={"x-key": "SECRET\nx: y"})).failure()
+    assert "characters that HTTP does not allow" in failure.text
+    assert "SECRET" not in failure.text + failure.output
+
+
+def test_proxies_of_the_environment_are_used(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call goes through the proxy that the environment names, unless its host is exempt."""
+    monkeypatch.setenv("http_proxy", address)
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    assert run(http("http://solvent.invalid/x", "GET")).value()["path"] == "http://solvent.invalid/x"
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    assert run(http(f"{address}/x", "GET")).value()["path"] == "/x"
+
+
+def test_it_says_how_to_install_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the package that makes calls, the workflow is refused with a hint."""
+    monkeypatch.delitem(sys.modules, "solvent.services.http_client", raising=False)
+    monkeypatch.setitem(sys.modules, "urllib3", None)
+    with pytest.raises(WorkflowProblem, match="not installed: urllib3") as caught:
+        Caller([http("http://x")])
+    assert caught.value.code == "W187"
+    assert caught.value.hint == "pip install 'solvent[http]', or in a clone: pip install '.[http]'"
 
 
 def test_many_calls_share_a_client(address: str) -> None:

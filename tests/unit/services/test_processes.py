@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -13,7 +14,10 @@ import pytest
 
 from solvent.errors import WorkflowProblem
 from solvent.services import Caller, Failure
-from solvent.workflow.model import Service
+from solvent.services.function_codec import pack_function
+from solvent.services.processes import Parcel, WorkerProcess
+from solvent.services.threads import Single, Threads
+from solvent.workflows.model import Service
 from tests.unit.services import functions
 from tests.unit.services.outcomes import LONG, Time, call, python, start, wait_until
 
@@ -203,7 +207,7 @@ def test_a_function_of_the_main_script_is_found(tmp_path: Path) -> None:
     script.write_text(
         "from queue import SimpleQueue\n"
         "from solvent.services import Caller\n"
-        "from solvent.workflow.model import Service\n"
+        "from solvent.workflows.model import Service\n"
         "def double(x):\n"
         "    print('inside', flush=True)\n"
         "    return 2 * x\n"
@@ -225,7 +229,7 @@ def test_workers_end_with_the_main_process(tmp_path: Path) -> None:
     script.write_text(
         "import time\n"
         "from solvent.services import Caller\n"
-        "from solvent.workflow.model import Service\n"
+        "from solvent.workflows.model import Service\n"
         "from tests.unit.services.functions import note_and_sleep\n"
         "if __name__ == '__main__':\n"
         "    caller = Caller([Service('s', function=note_and_sleep)], processes=True, jobs=1)\n"
@@ -239,9 +243,27 @@ def test_workers_end_with_the_main_process(tmp_path: Path) -> None:
     wait_until(lambda: not is_alive(int(mark.read_text())))
 
 
+def test_a_worker_that_cannot_give_calls_back_ends(tmp_path: Path) -> None:
+    """A worker that is asked for its calls by a main process that is gone since then ends, in the middle of a call."""
+    mark = tmp_path / "mark"
+    worker = WorkerProcess()
+    attempt = Single(functions.note_and_sleep, [], {}, print, Threads())
+    payload = pickle.dumps((0, [str(mark), LONG], {}))
+    worker.give(Parcel(0, payload, attempt), pack_function("s", functions.note_and_sleep))
+    try:
+        wait_until(lambda: worker.flush() and mark.exists() and mark.read_text())
+        os.close(worker.results)
+        worker.ask_back()
+        wait_until(lambda: not is_alive(worker.process.pid))
+    finally:
+        worker.kill()
+        worker.results = os.open(os.devnull, os.O_RDONLY)
+        worker.close()
+
+
 def test_workers_that_cannot_start_fail_the_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     """If workers die before they are ready, the calls are lost instead of waiting for ever."""
-    monkeypatch.setattr("solvent.services.workers._START", "import sys; sys.exit(7)")
+    monkeypatch.setattr("solvent.services.processes._START", "import sys; sys.exit(7)")
     with Caller([python(functions.double)], jobs=2, processes=True) as caller:
         failures = [one.failure() for one in [call(caller, "s", number) for number in range(5)]]
     assert {failure.kind for failure in failures} == {"LOST"}

@@ -11,7 +11,7 @@ import pytest
 
 from solvent.errors import WorkflowProblem
 from solvent.services.python import function_of, is_asynchronous
-from solvent.workflow.model import Service
+from solvent.workflows.model import Service
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,7 @@ import pytest
 from solvent.errors import WorkflowProblem
 from solvent.services import Caller
 from solvent.services.call import Attempt
-from solvent.workflow.model import Policy, Service
+from solvent.workflows.model import Policy, Service
 from tests.unit.services.outcomes import LONG, Outcome, Time, call, start, wait_until
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from solvent.services import Caller
 from solvent.services.signs import CallIdentity, call
-from solvent.workflow.model import Policy, Service
+from solvent.workflows.model import Policy, Service
 
 KNOWN = CallIdentity("run-1", "tä sk", "run-1/tä sk[2]#3")
 LONG = 200.0

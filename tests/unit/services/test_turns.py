@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from solvent.services import Caller, heartbeat
+from solvent.services.claims import Turns
 from solvent.services.signs import CURRENT, begun, sealed
-from solvent.services.turns import Turns
-from solvent.workflow.slots import Claim
+from solvent.workflows.model import Claim
 from tests.unit.services.outcomes import LONG, Outcome, Time, python, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from solvent.workflow.model import Service
+    from solvent.workflows.model import Service
 
 WRITE, READ, LOW, HIGH = Claim("g"), Claim("g", "read"), Claim("g", "write", 0, 5), Claim("g", "write", 5)
 OTHER = Claim("h")

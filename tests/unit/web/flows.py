@@ -6,10 +6,10 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from solvent.live.space import open_space
-from solvent.running.records import recorded_run
-from solvent.running.records.runs import new_run
-from solvent.workflow.model import Alternative, Input, Policy, Result, Service, Task, Value, Workflow
+from solvent.runs.records import recorded_run
+from solvent.runs.records.runs import new_run
+from solvent.store import open_store
+from solvent.workflows.model import Alternative, Input, Policy, Result, Service, Task, Value, Workflow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,11 +66,11 @@ def healing(gate: Gate) -> Workflow:
 
 @contextmanager
 def going(folder: Path, name: str = "healing-1", gate: Gate | None = None) -> Iterator[Gate]:
-    """Run the workflow in a thread, recorded in `space.db` of a folder; it ends with the context at the latest."""
+    """Run the workflow in a thread, recorded in `store.db` of a folder; it ends with the context at the latest."""
     gate = gate or Gate()
     workflow = healing(gate)
-    with open_space(str(folder / "space.db"), is_durable=False) as space:
-        held = new_run(space, workflow, {"n": 1}, file="healing.py")
+    with open_store(str(folder / "store.db"), is_durable=False) as store:
+        held = new_run(store, workflow, {"n": 1}, file="healing.py")
         held.name(name)
         run = recorded_run(workflow, {"n": 1}, journal=held.journal, should_stop=held.is_cancelled)
         held.open()

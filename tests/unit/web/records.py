@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from solvent.live.space import open_space
-from solvent.running.records import values
-from solvent.running.records.entries import Answered, Called, Failure
-from solvent.running.records.runs import new_run
-from solvent.running.report import Report
-from solvent.workflow.model import Alternative, Result, Service, Task, Value, Workflow
+from solvent.runs.records.entries import Answered, Called, Failure
+from solvent.runs.records.runs import new_run
+from solvent.runs.report import Report
+from solvent.store import open_store
+from solvent.values import codec
+from solvent.workflows.model import Alternative, Result, Service, Task, Value, Workflow
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,10 +35,10 @@ def wide_workflow(tasks_count: int) -> Workflow:
     return Workflow(f"wide{tasks_count}", tuple(tasks), services, (spare,))
 
 
-def write_run(space_file: Path | str, workflow: Workflow, *, until: float = 1.0) -> str:
+def write_run(store_file: Path | str, workflow: Workflow, *, until: float = 1.0) -> str:
     """Write the record of a run that has come so far (1.0: to its end), and give its name."""
-    with open_space(str(space_file), is_durable=False) as space:
-        held = new_run(space, workflow, {})
+    with open_store(str(store_file), is_durable=False) as store:
+        held = new_run(store, workflow, {})
         held.open()
         at = held.card.created
         order = [task.name for task in workflow.tasks if task.name != "fetch_copy"]
@@ -49,9 +49,9 @@ def write_run(space_file: Path | str, workflow: Workflow, *, until: float = 1.0)
                 failure = Failure("FAILED", "ConnectionError: it does not answer")
                 held.journal.note(Answered(name, at + 0.05, 3, failure=failure))
                 held.journal.note(Called("fetch_copy", at + 0.06))
-                held.journal.note(Answered("fetch_copy", at + 0.2, 1, values.encode("a copy")))
+                held.journal.note(Answered("fetch_copy", at + 0.2, 1, codec.encode("a copy")))
             else:
-                held.journal.note(Answered(name, at + 0.05 + number % 7 / 20, 1, values.encode(number)))
+                held.journal.note(Answered(name, at + 0.05 + number % 7 / 20, 1, codec.encode(number)))
             if number % BATCH == 0:
                 held.journal.commit()
         held.journal.commit()

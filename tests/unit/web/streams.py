@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import httpx
+    import urllib3
+
+    from tests.unit.web.serving import Client
 
 
 class Event(NamedTuple):
@@ -21,13 +23,20 @@ class Event(NamedTuple):
 
 
 @contextmanager
-def listening(client: httpx.Client, address: str, *, last: str = "") -> Iterator[Iterator[Event]]:
+def listening(client: Client, address: str, *, last: str = "") -> Iterator[Iterator[Event]]:
     """Listen to an address, perhaps from behind what was heard last."""
     headers = {"last-event-id": last} if last else {}
-    with client.stream("GET", address, headers=headers) as answer:
-        assert answer.status_code == 200, answer.read()
+    with client.stream(address, headers) as answer:
+        assert answer.status == 200, answer.read()
         assert answer.headers["content-type"].startswith("text/event-stream")
-        yield _events(answer.iter_lines())
+        yield _events(_lines(answer))
+
+
+def _lines(answer: urllib3.BaseHTTPResponse) -> Iterator[str]:
+    rest = b""
+    while data := answer.read1():
+        *lines, rest = (rest + data).split(b"\n")
+        yield from (line.decode().rstrip("\r") for line in lines)
 
 
 def _events(lines: Iterator[str]) -> Iterator[Event]:

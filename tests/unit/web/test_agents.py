@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from solvent.running.agents.plans import submit
-from tests.unit.running.agents.flows import AgentsHere, adaptive, run_by_agents, space_at
+from solvent.runs.agents.plans import submit
+from tests.unit.runs.agents.flows import AgentsHere, adaptive, run_by_agents, store_at
 from tests.unit.web.serving import served
 from tests.unit.web.streams import listening, told
 
@@ -17,10 +17,10 @@ SECRET = "a secret of some length"  # noqa: S105 - that of a test
 
 def test_a_run_of_agents_is_shown_like_any_other(tmp_path: Path) -> None:
     """Its list row, its states, its adaptation and its result are those that the run has."""
-    with space_at(tmp_path) as space:
-        submit(space, "sums-1", adaptive(), {})
-        run_by_agents(space, "sums-1", many=2)
-    with served(tmp_path / "space.db") as client:
+    with store_at(tmp_path) as store:
+        submit(store, "sums-1", adaptive(), {})
+        run_by_agents(store, "sums-1", many=2)
+    with served(tmp_path / "store.db") as client:
         with listening(client, "/api/events") as events:
             (row,) = next(events).data["rows"]
         assert (row["agents"], row["state"], row["done"], row["total"]) == (True, "done", 3, 3)
@@ -35,8 +35,8 @@ def test_a_run_of_agents_is_shown_like_any_other(tmp_path: Path) -> None:
 
 def test_who_has_which_place_is_told(tmp_path: Path) -> None:
     """While an agent is there it is seen alive, with what it offers; places name their holders."""
-    with space_at(tmp_path) as space, served(tmp_path / "space.db") as client, AgentsHere(space):
-        submit(space, "sums-1", adaptive(), {})
+    with store_at(tmp_path) as store, served(tmp_path / "store.db") as client, AgentsHere(store):
+        submit(store, "sums-1", adaptive(), {})
         with listening(client, "/api/runs/sums-1/events") as events:
             known = next(events).data
             seen = known.get("agents") or next(told(events, "agents"))
@@ -52,9 +52,9 @@ def test_who_has_which_place_is_told(tmp_path: Path) -> None:
 
 def test_a_run_that_nobody_has_waits(tmp_path: Path) -> None:
     """Without agents a run waits, and the services that nobody offers are named."""
-    with space_at(tmp_path) as space:
-        submit(space, "sums-1", adaptive(), {})
-    with served(tmp_path / "space.db") as client, listening(client, "/api/runs/sums-1/events") as events:
+    with store_at(tmp_path) as store:
+        submit(store, "sums-1", adaptive(), {})
+    with served(tmp_path / "store.db") as client, listening(client, "/api/runs/sums-1/events") as events:
         known = next(events).data
     assert known["run"]["state"] == "waiting"
     assert known["agents"] == {"agents": [], "places": [], "missing": ["add", "broken"]}
@@ -62,9 +62,9 @@ def test_a_run_that_nobody_has_waits(tmp_path: Path) -> None:
 
 def test_a_run_of_agents_is_cancelled_from_the_page(tmp_path: Path) -> None:
     """Who knows the secret ends it for all agents."""
-    with space_at(tmp_path) as space:
-        submit(space, "sums-1", adaptive(), {})
-    place = tmp_path / "space.db"
+    with store_at(tmp_path) as store:
+        submit(store, "sums-1", adaptive(), {})
+    place = tmp_path / "store.db"
     with served(place, secret=SECRET) as client, listening(client, "/api/runs/sums-1/events") as events:
         next(events)
         answer = client.post("/api/runs/sums-1/cancel", headers={"authorization": f"Bearer {SECRET}"})

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from solvent.errors import RecordProblem
-from solvent.live.space import open_space
+from solvent.store import open_store
 from solvent.web import channel as channels
 from solvent.web.channel import Channel
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from solvent.live.space import Space
+    from solvent.store import Store
 
 SECONDS_MAX = 200.0
 
@@ -30,9 +30,9 @@ class Counter:
     pause_seconds = 0.01
     made = 0
 
-    def __init__(self, space: Space) -> None:
+    def __init__(self, store: Store) -> None:
         Counter.made += 1
-        self._space = space
+        self._store = store
         self._after = 0
         self.count = 0
         self.looks = 0
@@ -40,7 +40,7 @@ class Counter:
     def look(self) -> list[dict[str, Any]]:
         """Read what was appended since."""
         self.looks += 1
-        found = self._space.read("log", self._after)
+        found = self._store.read("log", self._after)
         if found:
             self._after = found[-1].position
         numbers = range(self.count, self.count + len(found))
@@ -86,42 +86,42 @@ class Viewer:
 
 
 @pytest.fixture
-def space(tmp_path: Path) -> Any:
-    """Give an empty space."""
-    with open_space(str(tmp_path / "space.db"), is_durable=False) as found:
+def store(tmp_path: Path) -> Any:
+    """Give an empty store."""
+    with open_store(str(tmp_path / "store.db"), is_durable=False) as found:
         yield found
 
 
-def append(space: Space, count: int) -> None:
+def append(store: Store, count: int) -> None:
     """Append records."""
     for _ in range(count):
-        space.append("log", b"x")
+        store.append("log", b"x")
 
 
-def test_a_viewer_hears_all_at_first_and_then_what_is_new(space: Space) -> None:
+def test_a_viewer_hears_all_at_first_and_then_what_is_new(store: Store) -> None:
     """The first event says all that is known; those after it say what has changed."""
 
     async def listen() -> None:
-        append(space, 3)
-        channel = Channel(lambda: space, lambda: Counter(space))
+        append(store, 3)
+        channel = Channel(lambda: store, lambda: Counter(store))
         viewer = Viewer(channel)
         assert await viewer.next() == ("all", {"count": 3})
-        append(space, 2)
+        append(store, 2)
         assert await viewer.numbers(4) == [3, 4]
         channel.close()
 
     asyncio.run(listen())
 
 
-def test_viewers_share_one_source(space: Space) -> None:
-    """However many listen, the space is followed once, and all hear the same."""
+def test_viewers_share_one_source(store: Store) -> None:
+    """However many listen, the store is followed once, and all hear the same."""
 
     async def listen() -> None:
         before = Counter.made
-        channel = Channel(lambda: space, lambda: Counter(space))
+        channel = Channel(lambda: store, lambda: Counter(store))
         viewers = [Viewer(channel) for _ in range(20)]
         assert {(await one.next())[1]["count"] for one in viewers} == {0}
-        append(space, 5)
+        append(store, 5)
         assert [await one.numbers(4) for one in viewers] == [[0, 1, 2, 3, 4]] * 20
         assert Counter.made == before + 1
         channel.close()
@@ -129,18 +129,18 @@ def test_viewers_share_one_source(space: Space) -> None:
     asyncio.run(listen())
 
 
-def test_who_was_away_hears_what_it_missed(space: Space) -> None:
+def test_who_was_away_hears_what_it_missed(store: Store) -> None:
     """A viewer that comes back with the number of what it heard last misses nothing and hears nothing twice."""
 
     async def listen() -> None:
-        channel = Channel(lambda: space, lambda: Counter(space))
+        channel = Channel(lambda: store, lambda: Counter(store))
         stays, goes = Viewer(channel), Viewer(channel)
         await stays.next()
         await goes.next()
-        append(space, 2)
+        append(store, 2)
         await goes.numbers(1)
         await goes.leave()
-        append(space, 2)
+        append(store, 2)
         await stays.numbers(3)
         back = Viewer(channel, goes.last)
         assert await back.numbers(3) == [2, 3]
@@ -150,12 +150,12 @@ def test_who_was_away_hears_what_it_missed(space: Space) -> None:
 
 
 @pytest.mark.parametrize("last", ["nonsense", "00000000.5", "WORD.-1", "WORD.99999999999", "WORD.²"])
-def test_who_knows_something_else_hears_all(space: Space, last: str) -> None:
+def test_who_knows_something_else_hears_all(store: Store, last: str) -> None:
     """A number of another server, or none at all, gives everything anew."""
 
     async def listen() -> None:
-        append(space, 1)
-        channel = Channel(lambda: space, lambda: Counter(space))
+        append(store, 1)
+        channel = Channel(lambda: store, lambda: Counter(store))
         first = Viewer(channel)
         await first.next()
         word = first.last.partition(".")[0]
@@ -165,17 +165,17 @@ def test_who_knows_something_else_hears_all(space: Space, last: str) -> None:
     asyncio.run(listen())
 
 
-def test_a_slow_viewer_holds_up_nobody(space: Space, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_viewer_holds_up_nobody(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that does not read costs nothing; when it reads again and is far behind it hears all at once."""
     monkeypatch.setattr(channels, "KEPT_MAX", 50)
 
     async def listen() -> None:
-        channel = Channel(lambda: space, lambda: Counter(space))
+        channel = Channel(lambda: store, lambda: Counter(store))
         quick, slow = Viewer(channel), Viewer(channel)
         assert [await quick.next(), await slow.next()] == [("all", {"count": 0})] * 2
         heard: list[int] = []
         for part in range(4):
-            append(space, 40)
+            append(store, 40)
             heard += await quick.numbers(40 * part + 39)
         assert heard == [*range(160)]
         assert len(channel._kept) <= 50
@@ -185,14 +185,14 @@ def test_a_slow_viewer_holds_up_nobody(space: Space, monkeypatch: pytest.MonkeyP
     asyncio.run(listen())
 
 
-def test_a_source_that_breaks_is_told_of(space: Space) -> None:
+def test_a_source_that_breaks_is_told_of(store: Store) -> None:
     """A record that does not read ends the following, and every viewer hears why."""
 
     def broken() -> Counter:
         raise RecordProblem("R403", "record 7 does not read", hint="look")
 
     async def listen() -> None:
-        channel = Channel(lambda: space, broken)
+        channel = Channel(lambda: store, broken)
         said = {"error": "record 7 does not read", "hint": "look"}
         assert [await Viewer(channel).next() for _ in range(2)] == [("problem", said)] * 2
         assert channel.is_over
@@ -200,12 +200,12 @@ def test_a_source_that_breaks_is_told_of(space: Space) -> None:
     asyncio.run(listen())
 
 
-def test_nobody_is_followed_for_nobody(space: Space, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_is_followed_for_nobody(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """When the last viewer has left, the thread ends after a while."""
     monkeypatch.setattr(channels, "LOOK_SECONDS", 0.01)
 
     async def listen() -> None:
-        channel = Channel(lambda: space, lambda: Counter(space))
+        channel = Channel(lambda: store, lambda: Counter(store))
         viewer = Viewer(channel)
         await viewer.next()
         monkeypatch.setattr(channels, "LINGER_SECONDS", 0.0)
@@ -219,11 +219,11 @@ def test_nobody_is_followed_for_nobody(space: Space, monkeypatch: pytest.MonkeyP
     assert not any(one.name == "solvent-channel" and one.is_alive() for one in threading.enumerate())
 
 
-def test_a_server_that_ends_does_not_wait_for_viewers(space: Space) -> None:
+def test_a_server_that_ends_does_not_wait_for_viewers(store: Store) -> None:
     """When it is time to end, who listens is let go."""
 
     async def listen() -> None:
-        channel = Channel(lambda: space, lambda: Counter(space))
+        channel = Channel(lambda: store, lambda: Counter(store))
         viewer = Viewer(channel)
         await viewer.next()
         waiting = asyncio.ensure_future(viewer.next())

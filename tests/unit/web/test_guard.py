@@ -31,7 +31,7 @@ def test_page_does_not_answer_to_other_names(host: str) -> None:
 
 def test_requests_by_other_names_are_refused(tmp_path: Path) -> None:
     """A request with another host, or from the page of another, is answered by 403 and nothing else."""
-    with served(tmp_path / "space.db") as client:
+    with served(tmp_path / "store.db") as client:
         assert client.get("/api/about").json()["control"] is False
         for headers in ({"host": "evil.example"}, {"origin": "http://evil.example"}, {"origin": "null"}):
             refused = client.get("/api/about", headers=headers)
@@ -42,7 +42,7 @@ def test_requests_by_other_names_are_refused(tmp_path: Path) -> None:
 
 def test_browsers_are_told_to_run_only_our_scripts(tmp_path: Path) -> None:
     """Every answer, also a refusal, forbids scripts, frames and addresses of others."""
-    with served(tmp_path / "space.db") as client:
+    with served(tmp_path / "store.db") as client:
         for answer in (client.get("/"), client.get("/page/main.js"), client.get("/", headers={"host": "evil.example"})):
             assert {name: answer.headers[name] for name in HEADERS} == HEADERS
             assert "unsafe" not in answer.headers["content-security-policy"]

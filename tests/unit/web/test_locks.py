@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import solvent
-from solvent.running.boards import Notice
+from solvent.net.status_files import Notice
 from solvent.web.locks import SHOWN_SECONDS, seen
 from tests.unit.web.serving import SECONDS_MAX, served
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    import httpx
+    from tests.unit.web.serving import Client
 
 NOW = 1000.0
 RING = {
@@ -29,7 +29,7 @@ def notice(node: int, at: float = NOW, **told: Any) -> Notice:
     return Notice("ring", "r", node, "elsewhere", 1, at, {**RING, **told})
 
 
-def wait_for(client: httpx.Client, is_so: Callable[[Any], Any]) -> Any:
+def wait_for(client: Client, is_so: Callable[[Any], Any]) -> Any:
     """Ask until the answer is so."""
     until = time.monotonic() + SECONDS_MAX
     while not is_so(found := client.get("/api/locks").json()):
@@ -51,9 +51,9 @@ def is_locked(found: Any) -> bool:
 def test_a_page_shows_who_has_a_resource_and_who_waits(tmp_path: Path) -> None:
     """A space that tells is seen, with the claims of its processes."""
     board = tmp_path / "board"
-    with served(tmp_path / "space.db", board=board) as client:
+    with served(tmp_path / "store.db", board=board) as client:
         with (
-            solvent.space("shown", folder=tmp_path / "memory", board=board) as space,
+            solvent.shared.join("shown", folder=tmp_path / "memory", board=board) as space,
             space.handle("grid", size=8) as one,
             space.handle("grid") as other,
         ):
@@ -70,10 +70,10 @@ def test_a_page_shows_where_the_token_is(tmp_path: Path) -> None:
     """A ring that tells is seen, with who has the lock."""
 
     async def main() -> Any:
-        async with solvent.ring(name="shown", board=tmp_path / "board") as ring, ring.lock():
+        async with solvent.ring.join(name="shown", board=tmp_path / "board") as ring, ring.lock():
             return await asyncio.to_thread(wait_for, client, is_locked)
 
-    with served(tmp_path / "space.db", board=tmp_path / "board") as client:
+    with served(tmp_path / "store.db", board=tmp_path / "board") as client:
         (ring,) = asyncio.run(main())["rings"]
     assert (ring["name"], ring["holder"], ring["nodes"][0]["is_locked"]) == ("shown", 0, True)
 

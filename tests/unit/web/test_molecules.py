@@ -7,41 +7,41 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from solvent.running.agents.plans import submit
-from solvent.workflow.model import Task, Value
-from tests.unit.running.agents.flows import adaptive, run_by_agents, space_at, workflow
-from tests.unit.running.films.runs import recorded
+from solvent.runs.agents.plans import submit
+from solvent.workflows.model import Task, Value
+from tests.unit.runs.agents.flows import adaptive, run_by_agents, store_at, workflow
+from tests.unit.runs.replay_index.runs import recorded
 from tests.unit.web.serving import SECONDS_MAX, served
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    import httpx
+    from tests.unit.web.serving import Client
 
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give a space with a run of one process and one of agents."""
-    folder = tmp_path_factory.mktemp("space")
-    with space_at(folder) as space:
-        recorded(space, "r1", adaptive())
-        submit(space, "shared", workflow(*(Task(f"t{at}", "add", (Value(at),)) for at in range(4))), None, places_max=2)
-        run_by_agents(space, "shared")
-    return folder / "space.db"
+    """Give a store with a run of one process and one of agents."""
+    folder = tmp_path_factory.mktemp("store")
+    with store_at(folder) as store:
+        recorded(store, "r1", adaptive())
+        submit(store, "shared", workflow(*(Task(f"t{at}", "add", (Value(at),)) for at in range(4))), None, places_max=2)
+        run_by_agents(store, "shared")
+    return folder / "store.db"
 
 
 @pytest.fixture(scope="module")
-def page(place: Path) -> Iterator[httpx.Client]:
+def page(place: Path) -> Iterator[Client]:
     """Give a client of a page."""
     with served(place) as client:
         yield client
 
 
-def film(client: httpx.Client, run: str, query: str = "") -> dict[str, Any]:
+def film(client: Client, run: str, query: str = "") -> dict[str, Any]:
     """Have a run replayed, and wait for it."""
     address = f"/api/runs/{run}/film{query}"
-    client.post(address).raise_for_status()
+    assert client.post(address).status_code == 200
     until = time.monotonic() + SECONDS_MAX
     while (found := client.get(address).json())["state"] == "making":
         assert time.monotonic() < until
@@ -55,7 +55,7 @@ def test_looking_alone_replays_nothing(place: Path) -> None:
         assert client.get("/api/runs/r1/film").json()["state"] == "none"
 
 
-def test_a_run_is_replayed_and_can_be_stepped_through(page: httpx.Client) -> None:
+def test_a_run_is_replayed_and_can_be_stepped_through(page: Client) -> None:
     """Every moment of it can be asked for, with the reaction that led there."""
     of = film(page, "r1")["reactions"]
     moments = [page.get("/api/runs/r1/film/at", params={"n": number}).json() for number in (0, 1, of)]
@@ -63,13 +63,13 @@ def test_a_run_is_replayed_and_can_be_stepped_through(page: httpx.Client) -> Non
     assert (moments[0]["reaction"], moments[1]["reaction"]["rule"]) == (None, "gw_setup")
 
 
-def test_places_of_agents_are_replayed_each_by_itself(page: httpx.Client) -> None:
+def test_places_of_agents_are_replayed_each_by_itself(page: Client) -> None:
     """A run of agents has as many films as places."""
     found = film(page, "shared", "?place=1")
     assert (found["state"], found["place"], found["places"]) == ("made", 1, 2)
 
 
-def test_a_film_is_made_once(page: httpx.Client) -> None:
+def test_a_film_is_made_once(page: Client) -> None:
     """Who asks again while nothing has happened since gets the one that there is."""
     film(page, "r1")
     assert page.post("/api/runs/r1/film").json()["state"] == "made"
@@ -77,8 +77,8 @@ def test_a_film_is_made_once(page: httpx.Client) -> None:
 
 def test_a_film_of_a_run_that_has_gone_on_is_made_anew(tmp_path: Path) -> None:
     """What has happened since is told, and shown to who asks for it."""
-    with space_at(tmp_path) as space, served(tmp_path / "space.db") as client:
-        held = recorded(space, "r1", workflow(Task("one", "add", (Value(1),))), seconds_max=0)
+    with store_at(tmp_path) as store, served(tmp_path / "store.db") as client:
+        held = recorded(store, "r1", workflow(Task("one", "add", (Value(1),))), max_seconds=0)
         before = film(client, "r1")
         held.journal.answered("one", 1, 1, None)
         held.journal.commit()
@@ -88,7 +88,7 @@ def test_a_film_of_a_run_that_has_gone_on_is_made_anew(tmp_path: Path) -> None:
     assert after["reactions"] > before["reactions"]
 
 
-def test_a_run_that_is_not_there_is_not_found(page: httpx.Client) -> None:
+def test_a_run_that_is_not_there_is_not_found(page: Client) -> None:
     """Nobody starts a process for it."""
     answer = page.post("/api/runs/nobody/film")
     assert (answer.status_code, answer.json()["code"]) == (404, "R401")
@@ -98,7 +98,7 @@ def test_a_run_that_is_not_there_is_not_found(page: httpx.Client) -> None:
     "query, status",
     [("at?n=-1", 422), ("at?n=1e9", 422), ("why?molecule=99999", 404), ("inside?n=1&solution=77777", 200)],
 )
-def test_what_is_no_number_is_refused(page: httpx.Client, query: str, status: int) -> None:
+def test_what_is_no_number_is_refused(page: Client, query: str, status: int) -> None:
     """Whatever is asked, the answer is one that the page can show."""
     film(page, "r1")
     answer = page.get(f"/api/runs/r1/film/{query}")
@@ -106,7 +106,7 @@ def test_what_is_no_number_is_refused(page: httpx.Client, query: str, status: in
     assert answer.json()
 
 
-def test_another_page_replays_nothing(page: httpx.Client) -> None:
+def test_another_page_replays_nothing(page: Client) -> None:
     """Only the page itself may have a process started."""
     answer = page.post("/api/runs/r1/film", headers={"sec-fetch-site": "cross-site"})
     assert answer.status_code == 403

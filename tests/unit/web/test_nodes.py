@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    import httpx
+    from tests.unit.web.serving import Client
 
 PROGRAM = """
 let swap = replace A : x::int, B : y::int by A : (y + 1), B : x if x < 1000000000 in
@@ -48,20 +48,27 @@ def state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture
-def page(state: Path, tmp_path: Path) -> Iterator[httpx.Client]:
+def page(state: Path, tmp_path: Path) -> Iterator[Client]:
     """Give a client of a page that knows the run."""
-    with served(tmp_path / "space.db", folders=(state,)) as client:
+    with served(tmp_path / "store.db", folders=(state,)) as client:
         yield client
 
 
-def address_of(client: httpx.Client) -> str:
+def address_of(client: Client) -> str:
     """Give where the run is asked about; others of this machine may be known, too."""
-    runs = client.get("/api/programs").json()["runs"]
-    (run,) = [one for one in runs if one["program"].endswith("swap.hocl") and one["nodes"] == NODES]
+    until = time.monotonic() + SECONDS_MAX
+    while True:
+        runs = client.get("/api/programs").json()["runs"]
+        run = next((one for one in runs if one["program"].endswith("swap.hocl") and one["nodes"] == NODES), None)
+        if run is not None:
+            break
+        # Its file is there before the run can be asked.
+        assert time.monotonic() < until, runs
+        time.sleep(0.05)
     return f"/api/programs/{run['where']}/{run['run']}"
 
 
-def wait_for(client: httpx.Client, is_so: Callable[[Any], bool]) -> Any:
+def wait_for(client: Client, is_so: Callable[[Any], bool]) -> Any:
     """Ask until the answer is so."""
     address = address_of(client)
     until = time.monotonic() + SECONDS_MAX
@@ -76,7 +83,7 @@ def is_busy(found: Any) -> bool:
     return len(found["nodes"]) == NODES and all(sum(one["to"].values()) > 10 for one in found["nodes"])
 
 
-def test_nodes_tell_what_they_say_and_to_whom(page: httpx.Client) -> None:
+def test_nodes_tell_what_they_say_and_to_whom(page: Client) -> None:
     """Messages are counted by kind and by recipient, and both come to the same."""
     for node in wait_for(page, is_busy)["nodes"]:
         assert sum(node["kinds"].values()) == sum(node["to"].values())
@@ -84,35 +91,35 @@ def test_nodes_tell_what_they_say_and_to_whom(page: httpx.Client) -> None:
         assert set(node["to"]) <= {str(one) for one in range(NODES)}
 
 
-def test_nodes_tell_how_they_go_about_it(page: httpx.Client) -> None:
+def test_nodes_tell_how_they_go_about_it(page: Client) -> None:
     """Each has a mode of its own."""
     modes = {one["mode"] for one in wait_for(page, is_busy)["nodes"]}
     assert modes <= {"optimistic", "pessimistic", "dormant", "idle"}
 
 
-def test_several_who_look_ask_once(page: httpx.Client) -> None:
+def test_several_who_look_ask_once(page: Client) -> None:
     """What was asked a moment ago is told again."""
     address = address_of(page)
     first, second = page.get(address).json(), page.get(address).json()
     assert first["at"] == second["at"] or second["at"] - first["at"] >= 0.4
 
 
-def test_a_run_that_is_not_there_is_not_found(page: httpx.Client) -> None:
+def test_a_run_that_is_not_there_is_not_found(page: Client) -> None:
     """Whoever asks for one gets an answer that says so."""
     answer = page.get("/api/programs/here/nobody")
     assert (answer.status_code, answer.json()["code"]) == (404, "H346")
 
 
-def test_a_run_in_a_space_is_shown_as_its_nodes_said(tmp_path: Path) -> None:
-    """What nodes of a run in the page's space have said there last is shown, also when it is over."""
+def test_a_run_in_a_store_is_shown_as_its_nodes_said(tmp_path: Path) -> None:
+    """What nodes of a run in the page's store have said there last is shown, also when it is over."""
     (tmp_path / "sum.hocl").write_text("<1, 2, 3, 4, replace x::int, y::int by x + y>")
     command = [
-        sys.executable, "-m", "solvent", "run", str(tmp_path / "sum.hocl"), "--nodes", "2", "--space",
-        str(tmp_path / "space.db"),
+        sys.executable, "-m", "solvent", "run", str(tmp_path / "sum.hocl"), "--nodes", "2", "--store",
+        str(tmp_path / "store.db"),
     ]  # fmt: skip
     subprocess.run(command, check=True, timeout=200, capture_output=True)
-    with served(tmp_path / "space.db") as client:
+    with served(tmp_path / "store.db") as client:
         runs = client.get("/api/programs").json()["runs"]
-        (run,) = [one for one in runs if one["where"] == "space"]
-        found = client.get(f"/api/programs/space/{run['run']}").json()
+        (run,) = [one for one in runs if one["where"] == "store"]
+        found = client.get(f"/api/programs/store/{run['run']}").json()
     assert (run["nodes"], run["is_over"], found["is_over"], found["count"]) == (2, True, True, 2)

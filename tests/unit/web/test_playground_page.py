@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pygments import token
 
-from solvent.hocl.highlighting import HoclLexer
-from solvent.running.playing.examples import examples
+from solvent.lang.pygments_lexer import HoclLexer
+from solvent.web.playground.examples import examples
 from tests.browser.chromium import browser
 from tests.unit.web.serving import served
 
@@ -52,7 +52,7 @@ _CLASSES = {
 @pytest.fixture(scope="module")
 def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Page, str, list[str]]]:
     """Serve the page and open a browser; give its page, its address and what went wrong in it."""
-    with browser() as one, served(tmp_path_factory.mktemp("page") / "space.db") as client:
+    with browser() as one, served(tmp_path_factory.mktemp("page") / "store.db") as client:
         page = one.new_page(viewport={"width": 1280, "height": 800}, color_scheme="light")
         page.set_default_timeout(SECONDS_MAX * 1000)
         wrong: list[str] = []

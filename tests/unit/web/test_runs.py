@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from solvent.live.space import open_space
-from tests.live.space_backends import HAS_SERVERS
+from solvent.store import open_store
+from tests.live.store_backends import HAS_SERVERS
 from tests.unit.web.flows import going, recorded
 from tests.unit.web.records import wide_workflow, write_run
 from tests.unit.web.serving import served
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 TASKS = ["first", "odd", "spare", "sum", "last"]
 
 
-def test_a_space_that_is_not_there_has_no_runs_and_is_not_made(tmp_path: Path) -> None:
+def test_a_store_that_is_not_there_has_no_runs_and_is_not_made(tmp_path: Path) -> None:
     """Looking makes no file, and a run that is recorded later appears by itself."""
-    with served(tmp_path / "space.db") as client, listening(client, "/api/events") as events:
+    with served(tmp_path / "store.db") as client, listening(client, "/api/events") as events:
         assert next(events).data == {"rows": [], "left_out": 0}
-        assert not (tmp_path / "space.db").exists()
+        assert not (tmp_path / "store.db").exists()
         recorded(tmp_path)
         assert next(told(events, "row"))["run"] == "healing-1"
 
 
 def test_the_list_says_how_far_a_run_is(tmp_path: Path) -> None:
     """A row has state and progress, and changes when the run ends; what was replaced is not waited for."""
-    with served(tmp_path / "space.db") as client, going(tmp_path) as gate, listening(client, "/api/events") as events:
+    with served(tmp_path / "store.db") as client, going(tmp_path) as gate, listening(client, "/api/events") as events:
         row = next(events).data["rows"][0]
         rows = told(events, "row")
         while row["done"] < 3:
@@ -47,13 +47,13 @@ def test_the_newest_run_is_first(tmp_path: Path) -> None:
     """Rows come in the order of their beginnings, the latest first."""
     for name in ("one", "two", "three"):
         recorded(tmp_path, name)
-    with served(tmp_path / "space.db") as client, listening(client, "/api/events") as events:
+    with served(tmp_path / "store.db") as client, listening(client, "/api/events") as events:
         assert [row["run"] for row in next(events).data["rows"]] == ["three", "two", "one"]
 
 
 def test_a_run_is_followed_to_its_end(tmp_path: Path) -> None:
     """A viewer hears of calls, of the failure, of what takes over, and in the end of the result."""
-    with served(tmp_path / "space.db") as client, going(tmp_path) as gate:
+    with served(tmp_path / "store.db") as client, going(tmp_path) as gate:
         about = client.get("/api/runs/healing-1").json()
         assert [task["name"] for task in about["tasks"]] == TASKS
         with listening(client, "/api/runs/healing-1/events") as events:
@@ -75,7 +75,7 @@ def test_a_run_is_followed_to_its_end(tmp_path: Path) -> None:
 
 def test_a_viewer_that_comes_back_hears_what_it_missed(tmp_path: Path) -> None:
     """With the number of the last event, only what came after it is told."""
-    with served(tmp_path / "space.db") as client, going(tmp_path) as gate:
+    with served(tmp_path / "store.db") as client, going(tmp_path) as gate:
         with listening(client, "/api/runs/healing-1/events") as events:
             first = next(events)
         with listening(client, "/api/runs/healing-1/events") as others:
@@ -93,7 +93,7 @@ def test_a_viewer_that_comes_back_hears_what_it_missed(tmp_path: Path) -> None:
 def test_the_graph_has_a_box_for_each_task_and_dashes_for_what_stands_by(tmp_path: Path) -> None:
     """Boxes are the tasks in their order, and lines of alternatives are dashed."""
     recorded(tmp_path)
-    with served(tmp_path / "space.db") as client:
+    with served(tmp_path / "store.db") as client:
         graph = client.get("/api/runs/healing-1/graph").json()
     assert [box["name"] for box in graph["boxes"]] == TASKS
     assert [box["name"] for box in graph["boxes"] if box["dashed"]] == ["spare"]
@@ -106,8 +106,8 @@ def test_the_graph_has_a_box_for_each_task_and_dashes_for_what_stands_by(tmp_pat
 
 def test_many_tasks_that_do_alike_are_one_box_until_it_is_opened(tmp_path: Path) -> None:
     """A thousand tasks are a handful of boxes; one that is opened gives its tasks; `whole` gives all."""
-    run = write_run(tmp_path / "space.db", wide_workflow(1000))
-    with served(tmp_path / "space.db") as client:
+    run = write_run(tmp_path / "store.db", wide_workflow(1000))
+    with served(tmp_path / "store.db") as client:
         grouped = client.get(f"/api/runs/{run}/graph").json()
         assert [box["name"] for box in grouped["boxes"]] == [
             "split", "fetch × 332", "clean × 332", "fold × 332", "fetch_copy", "join",
@@ -121,7 +121,7 @@ def test_many_tasks_that_do_alike_are_one_box_until_it_is_opened(tmp_path: Path)
 def test_a_task_is_told_of_with_its_calls(tmp_path: Path) -> None:
     """A task that failed has its attempts, its error and what was put out; others their arguments and results."""
     recorded(tmp_path)
-    with served(tmp_path / "space.db") as client:
+    with served(tmp_path / "store.db") as client:
         odd = client.get("/api/runs/healing-1/tasks/odd").json()
         total = client.get("/api/runs/healing-1/tasks/sum").json()
     (call,) = odd["calls"]
@@ -138,7 +138,7 @@ def test_a_task_is_told_of_with_its_calls(tmp_path: Path) -> None:
 def test_the_first_argument_is_an_input_with_its_value(tmp_path: Path) -> None:
     """An argument that is an input of the workflow is shown with what was given."""
     recorded(tmp_path)
-    with served(tmp_path / "space.db") as client:
+    with served(tmp_path / "store.db") as client:
         told_of = client.get("/api/runs/healing-1/tasks/first").json()
     assert told_of["arguments"] == [{"name": "0", "from": "input", "what": "n", "value": "1"}]
     assert told_of["calls"][0]["result"] == "[1, 2]"
@@ -157,7 +157,7 @@ def test_the_first_argument_is_an_input_with_its_value(tmp_path: Path) -> None:
 def test_what_is_not_there_is_said_to_be_so(tmp_path: Path, address: str, said: str) -> None:
     """An unknown run or task is answered by 404, with what was asked for and what to do."""
     recorded(tmp_path)
-    with served(tmp_path / "space.db") as client:
+    with served(tmp_path / "store.db") as client:
         answer = client.get(address)
     assert answer.status_code == 404
     if answer.headers["content-type"] == "application/json":
@@ -168,9 +168,9 @@ def test_what_is_not_there_is_said_to_be_so(tmp_path: Path, address: str, said: 
 def test_a_damaged_record_is_told_of(tmp_path: Path) -> None:
     """A journal that does not read ends the following of its run, and the list still has it."""
     recorded(tmp_path)
-    with open_space(str(tmp_path / "space.db"), is_durable=False) as space:
-        space.append("runs/healing-1/journal", b"\xff nonsense")
-    with served(tmp_path / "space.db") as client:
+    with open_store(str(tmp_path / "store.db"), is_durable=False) as store:
+        store.append("runs/healing-1/journal", b"\xff nonsense")
+    with served(tmp_path / "store.db") as client:
         with listening(client, "/api/runs/healing-1/events") as events:
             event = next(events)
         assert (event.kind, "does not read" in event.data["error"]) == ("problem", True)
@@ -180,8 +180,8 @@ def test_a_damaged_record_is_told_of(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not HAS_SERVERS, reason="no NATS server here")
 def test_runs_of_a_server_are_shown_as_well() -> None:
-    """What is recorded in a space on NATS is listed, drawn and followed like a file's."""
-    from tests.live.space_servers import served as nats
+    """What is recorded in a store on NATS is listed, drawn and followed like a file's."""
+    from tests.live.store_servers import served as nats
 
     with nats() as url:
         run = write_run(url, wide_workflow(12))

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import solvent
-from solvent.running.agents.plans import submit
-from solvent.workflow.model import Result, Task, Value
+from solvent.runs.agents.plans import submit
+from solvent.workflows.model import Result, Task, Value
 from tests.browser.chromium import browser
-from tests.unit.running.agents.flows import adaptive, run_by_agents, space_at, workflow
-from tests.unit.running.films.runs import recorded
+from tests.unit.runs.agents.flows import adaptive, run_by_agents, store_at, workflow
+from tests.unit.runs.replay_index.runs import recorded
 from tests.unit.web.serving import served
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ IS_WITHIN = (
 
 @pytest.fixture(scope="module")
 def board(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give the folder where spaces tell how they stand."""
+    """Give the folder where stores tell how they stand."""
     return tmp_path_factory.mktemp("page") / "board"
 
 
@@ -43,15 +43,15 @@ def opened(board: Path) -> Iterator[tuple[Page, str, list[str]]]:
     folder = board.parent
     (folder / "sum.hocl").write_text("<1, 2, 3, 4, 5, 6, replace x::int, y::int by x + y>")
     with browser() as one:
-        with space_at(folder) as space:
-            recorded(space, "adapted", adaptive())
+        with store_at(folder) as store:
+            recorded(store, "adapted", adaptive())
             tasks = [Task(f"t{at}", "add", (Value(at),)) for at in range(MANY)]
-            recorded(space, "large", workflow(*tasks, Task("sum", "add", tuple(Result(one.name) for one in tasks))))
-            submit(space, "shared", workflow(*tasks[:4]), None, places_max=2)
-            run_by_agents(space, "shared")
-        command = [sys.executable, "-m", "solvent", "run", str(folder / "sum.hocl"), "--nodes", "3", "--space"]
-        subprocess.run([*command, str(folder / "space.db")], check=True, timeout=SECONDS_MAX, capture_output=True)
-        with served(folder / "space.db", board=board) as client:
+            recorded(store, "large", workflow(*tasks, Task("sum", "add", tuple(Result(one.name) for one in tasks))))
+            submit(store, "shared", workflow(*tasks[:4]), None, places_max=2)
+            run_by_agents(store, "shared")
+        command = [sys.executable, "-m", "solvent", "run", str(folder / "sum.hocl"), "--nodes", "3", "--store"]
+        subprocess.run([*command, str(folder / "store.db")], check=True, timeout=SECONDS_MAX, capture_output=True)
+        with served(folder / "store.db", board=board) as client:
             page = one.new_page(viewport={"width": 1280, "height": 800})
             page.set_default_timeout(SECONDS_MAX * 1000)
             wrong: list[str] = []
@@ -199,7 +199,7 @@ def test_nothing_is_cut(look: Any, address: str, until: str, width: int, theme: 
 
 
 def test_nodes_of_a_program_are_drawn(look: Any) -> None:
-    """A run in the page's space shows its nodes, their modes and what they said."""
+    """A run in the page's store shows its nodes, their modes and what they said."""
     page = look("nodes", "td a")
     page.locator("td a").first.click()
     page.wait_for_selector(".circle")
@@ -212,8 +212,8 @@ def test_a_resource_shows_who_has_it(look: Any, board: Path) -> None:
     is_seen = threading.Event()
 
     def hold() -> None:
-        opening = solvent.space("held", folder=board.parent / "memory", board=board)
-        with opening as space, space.handle("grid", size=8) as handle:
+        opening = solvent.shared.join("held", folder=board.parent / "memory", board=board)
+        with opening as store, store.handle("grid", size=8) as handle:
             handle.acquire()
             is_seen.wait(SECONDS_MAX)
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from solvent.running.records.entries import Answered, Called, Ended, Failure, Opened, Retried, Withdrawn
+from solvent.runs.records.entries import Answered, Called, Ended, Failure, Opened, Retried, Withdrawn
 from solvent.web.story import Story
-from tests.unit.running.agents.flows import adaptive
+from tests.unit.runs.agents.flows import adaptive
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from solvent.running.records import entries
+    from solvent.runs.records import entries
 
 NAMES = ("one", "two", "spare", "sum")
 BROKEN = Answered("two", 12.0, 1, failure=Failure("FAILED", "ValueError: no such column"))

@@ -17,7 +17,7 @@ from solvent.protocols.elmp.messages import Hello, Own, Seat
 from solvent.protocols.elmp.process import seats
 from solvent.protocols.elmp.state import ENTRUSTED, ElmpState, Idle, Joining, Out, Place
 from solvent.protocols.elmp.vocabulary import Dropped, Join, Joined, Leave, Left, Request, Withdraw
-from solvent.protocols.handover.messages import Within
+from solvent.protocols.handover.messages import Exists, Within
 from solvent.protocols.handover.plan import NUMBERS_BITS
 from solvent.protocols.handover.state import Role, SpaceState, Standing
 from solvent.protocols.handover.vocabulary import In, Of, Opened, Stays, Watch
@@ -25,6 +25,8 @@ from solvent.protocols.machine import CancelTimer, Effect, Effects, Event, NodeI
 from solvent.protocols.machine import SetTimer as Set
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from solvent.protocols.handover.machine import SpaceMachine
     from solvent.protocols.handover.messages import Renewal
     from solvent.protocols.handover.vocabulary import Ballot
@@ -203,6 +205,22 @@ class Desk:
             self.report(Of(resource, Stays()))
         elif type(wanted) is not Join:
             self.inside(resource, Requested(wanted))
+
+    def on_announce(self, resource: str) -> None:
+        """Tell all others, once, that data of a resource was released."""
+        if resource not in self.standing.released:
+            self.note_released((resource,))
+            for node in sorted(self.others):
+                self.send(node, Exists(resource))
+
+    def on_exists(self, sender: NodeId, resource: str) -> None:
+        """Note that data was released; a newcomer may hear it before it hears who takes part."""
+        if self.standing.role is Role.ENTERING or sender in self.standing.members:
+            self.note_released((resource,))
+
+    def note_released(self, resources: Iterable[str]) -> None:
+        """Know from now on that there was data of these resources."""
+        self.change(released=self.standing.released.union(resources))
 
     # ----------------------------------------------------------------------------------------------------- patience
 

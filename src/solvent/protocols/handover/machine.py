@@ -24,6 +24,7 @@ from solvent.protocols.handover.messages import (
     Bye,
     Came,
     Charge,
+    Exists,
     Farewell,
     Fenced,
     Going,
@@ -42,7 +43,7 @@ from solvent.protocols.handover.messages import (
 )
 from solvent.protocols.handover.repair import Repairing
 from solvent.protocols.handover.state import Role, SpaceConfig, SpaceState, SpaceStep, Standing
-from solvent.protocols.handover.vocabulary import Died, Enter, Entered, Go, In, Open
+from solvent.protocols.handover.vocabulary import Announce, Died, Enter, Entered, Go, In, Open
 from solvent.protocols.machine import Answered, Event, NodeId, PeerRestarted, Received, Report, Requested, TimerFired
 
 
@@ -81,6 +82,8 @@ class Process(Repairing):
                 self.on_go()
             case Open(resource) if self.standing.role is Role.INSIDE and not self.standing.is_going:
                 self.on_open(resource)
+            case Announce(resource) if self.standing.role is Role.INSIDE:
+                self.on_announce(resource)
             case In(resource, wanted):
                 self.on_in(resource, wanted)
 
@@ -89,6 +92,8 @@ class Process(Repairing):
         match message:
             case Within():
                 self.on_within(sender, message)
+            case Exists(resource):
+                self.on_exists(sender, resource)
             case Knock(address):
                 self.on_knock(sender, address)
             case Newcomer(newcomer, address):

@@ -146,7 +146,7 @@ class Membership(Desk):
         else:
             # Who goes has told so before, and is not to be counted on.
             members = [one for one in standing.members.items() if one[0] not in standing.goers]
-            self.send(node, Admitted(standing.epoch, tuple(sorted(members))))
+            self.send(node, Admitted(standing.epoch, tuple(sorted(members)), tuple(sorted(standing.released))))
         self.consider_going()
 
     def on_admitted(self, admitted: Admitted) -> None:
@@ -165,6 +165,7 @@ class Membership(Desk):
             agreed=None,
             agreements=(),
         )
+        self.note_released(admitted.released)
         for node, address in sorted(self.standing.members.items()):
             if node != self.me:
                 self.report(Arrived(node, address))

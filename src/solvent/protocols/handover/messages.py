@@ -26,6 +26,12 @@ class Within(Message, frozen=True, gc=False, array_like=True, tag="w"):
     message: ElmpMessage
 
 
+class Exists(Message, frozen=True, gc=False, array_like=True):
+    """To all: data of this resource was released. It stays true in all epochs."""
+
+    resource: str
+
+
 # ------------------------------------------------------------------------------------------------ coming and going
 
 
@@ -62,6 +68,8 @@ class Admitted(Message, frozen=True, gc=False, array_like=True):
 
     epoch: Ballot
     members: tuple[Member, ...]
+    #: The resources of which data was released.
+    released: tuple[str, ...] = ()
 
 
 class Stray(Message, frozen=True, gc=False, array_like=True):
@@ -193,6 +201,8 @@ class Renew(Message, frozen=True, gc=False, array_like=True):
     after: tuple[Ballot, ...]
     members: tuple[Member, ...]
     renewals: tuple[tuple[str, Renewal], ...]
+    #: The resources of which data was released, in all epochs so far.
+    released: tuple[str, ...] = ()
 
 
 class Agreed(Message, frozen=True, gc=False, array_like=True):
@@ -219,6 +229,7 @@ class Fenced(Message, frozen=True, gc=False, array_like=True):
 
 HandoverMessage: TypeAlias = (
     Within
+    | Exists
     | Knock
     | Newcomer
     | Came
@@ -251,6 +262,7 @@ __all__ = [
     "Bye",
     "Came",
     "Charge",
+    "Exists",
     "Farewell",
     "Fenced",
     "Going",

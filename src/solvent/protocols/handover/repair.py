@@ -242,10 +242,12 @@ class Repairing(Alarming):
             known |= {node: address for agreement in one.agreements for node, address in agreement.members}
         members = tuple((node, known[node]) for node in sorted(verdict.members))
         plans = self.plans([mustering.attendances[node] for node, _ in members], ballot)
-        own = None
+        # What others have found tells also of data that was released and is lost.
+        found = {name for name, plan in plans if any(renewal.data is not None for renewal in plan.values())}
+        released, own = tuple(sorted(self.standing.released | found)), None
         for node, _ in members:
             renewals = tuple((name, plan[node]) for name, plan in plans if node in plan)
-            renew = Renew(ballot, verdict.after, members, renewals)
+            renew = Renew(ballot, verdict.after, members, renewals, released)
             if node == self.me:
                 own = renew
             else:
@@ -333,6 +335,7 @@ class Repairing(Alarming):
             is_going=old.is_going,
             is_asked=old.is_asked,
             watched=old.watched,
+            released=old.released.union(renew.released),
         )
         self.tell_of_change(old.members, members)
         if old.role is not Role.INSIDE:

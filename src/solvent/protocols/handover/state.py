@@ -80,6 +80,8 @@ class Standing(Value, frozen=True, gc=False):
     early: tuple[tuple[NodeId, Any], ...] = ()
     wishes: tuple[Any, ...] = ()
     watched: tuple[NodeId, ...] = ()
+    #: The resources of which data was released in any epoch: if none of it is left, it was lost.
+    released: frozenset[str] = frozenset()
 
     @property
     def is_running(self) -> bool:

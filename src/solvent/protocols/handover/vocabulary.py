@@ -50,6 +50,16 @@ class In(Value, frozen=True, gc=False):
     wanted: Any
 
 
+class Announce(Value, frozen=True, gc=False):
+    """Tell all processes that data of a resource was released, so that its loss is never taken for "never made".
+
+    It is wanted before the first `Release` with data. Whoever answers for an `Inventory` lists the data as lost if it
+    finds none of a resource in `SpaceState.standing.released`.
+    """
+
+    resource: str
+
+
 class Died(Value, frozen=True, gc=False):
     """The host says: this process is dead, for certain (its kernel says so), or so it seems (it is silent).
 
@@ -170,6 +180,7 @@ class Inventory(Value, frozen=True, gc=False):
 
 
 __all__ = [
+    "Announce",
     "Arrived",
     "Astray",
     "Ballot",

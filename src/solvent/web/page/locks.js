@@ -33,8 +33,8 @@ export function show(root) {
 
 function nothing() {
   return make("div", { class: "empty" }, make("p", {}, "No ring and no space tells how it stands."),
-    make("p", {}, "Processes tell with ", make("code", {}, "solvent.ring(..., board=True)"), ", ", make("code", {}, "solvent.space(..., board=True)"), " or ", make("code", {}, "SOLVENT_BOARD=on"), "; ",
-      make("code", {}, "solvent serve token --nodes 8"), " and ", make("code", {}, "solvent serve handover"), " do by themselves."));
+    make("p", {}, "Processes tell with ", make("code", {}, "solvent.ring.join(..., board=True)"), ", ", make("code", {}, "solvent.shared.join(..., board=True)"), " or ", make("code", {}, "SOLVENT_BOARD=on"), "; ",
+      make("code", {}, "solvent lab serve token --nodes 8"), " and ", make("code", {}, "solvent lab serve handover"), " do by themselves."));
 }
 
 function drawRing(ring, rate) {

@@ -83,5 +83,5 @@ document.getElementById("theme").addEventListener("click", toggleTheme);
 window.addEventListener("hashchange", show);
 
 page.about = await fetch("/api/about").then((answer) => answer.json()).catch(() => ({}));
-document.getElementById("space").textContent = page.about.space ?? "";
+document.getElementById("store").textContent = page.about.store ?? "";
 await show();

@@ -27,7 +27,7 @@ function table(runs) {
     make("thead", {}, make("tr", {}, ...["run", "program", "nodes", "kept", "state"].map((name) => make("th", { scope: "col" }, name)))),
     make("tbody", {}, ...runs.map((run) => make("tr", {},
       make("td", {}, make("a", { href: address(["nodes", run.where, run.run]) }, run.run)), make("td", { class: "mono" }, run.program),
-      make("td", { class: "num" }, number(run.nodes)), make("td", { class: "soft" }, run.where === "space" ? "in the space" : "on this machine"),
+      make("td", { class: "num" }, number(run.nodes)), make("td", { class: "soft" }, run.where === "store" ? "in the store" : "on this machine"),
       make("td", {}, make("span", { class: "state", data: { state: run.is_over ? "done" : "running" } }, run.is_over ? "over" : "running")))))));
 }
 

@@ -1,4 +1,4 @@
-// Colours of a program while it is typed: the same classes as solvent/hocl/highlighting.py gives, by the same expression
+// Colours of a program while it is typed: the same classes as solvent/lang/pygments_lexer.py gives, by the same expression
 // and words, which the server sends. A test compares the two.
 
 const NAMES = { space: "space", float: "float", int: "int" };
@@ -11,6 +11,7 @@ export function colouring(words) {
   const part = new RegExp(`(${words.escape})|[^\\\\]+`, "gu");
   const namesRule = new RegExp(`\\s*=\\s*(?:${words.rules.join("|")})(?![\\p{L}\\p{N}_-])`, "uy");
   const called = /\s*\(/uy;
+  const typed = /\s*::/uy;
   const sets = Object.fromEntries(["keywords", "constants", "operators", "headers", "punctuation", "kinds", "builtin"].map(
     (name) => [name, new Set(words[name])]));
   const fits = (expression, text, at) => {
@@ -26,7 +27,7 @@ export function colouring(words) {
     if (before === "let" && word === "rec") return "keyword";
     if (before === "::" && sets.kinds.has(word)) return "kind";
     if (before === "^" && word === "inf") return "constant";
-    if (/^\p{Lu}/u.test(word)) return "symbol";
+    if (/^\p{Lu}/u.test(word)) return fits(typed, text, end) ? "name" : "symbol";
     if (before === "let" || before === "rec" || fits(namesRule, text, end)) return "rule";
     if (fits(called, text, end)) return sets.builtin.has(word) ? "builtin" : "rule";
     return "name";

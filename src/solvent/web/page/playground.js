@@ -40,8 +40,8 @@ function open(root, about, content, word, page, signal) {
   });
   const problems = make("div", { id: "pg-problems", class: "pg-problems", role: "status", "aria-live": "polite" });
   const seed = number("Seed", "pg-seed", "", { placeholder: "none", title: "Choose reactions at random, repeatably; empty: in order" });
-  const reactions = number("Reactions", "pg-reactions", about.usual.reactions_max, { min: 0, max: about.limits.reactions });
-  const seconds = number("Seconds", "pg-seconds", about.usual.seconds_max, { min: 0.1, max: about.limits.seconds, step: "any" });
+  const reactions = number("Reactions", "pg-reactions", about.usual.max_reactions, { min: 0, max: about.limits.reactions });
+  const seconds = number("Seconds", "pg-seconds", about.usual.max_seconds, { min: 0.1, max: about.limits.seconds, step: "any" });
   const subject = make("input", { id: "pg-about", placeholder: "a molecule or a rule's name, such as 31 or max", "aria-label": "Molecule or rule" });
   const panels = Object.fromEntries(TABS.map(([name]) => [name, make("section", { id: `pg-panel-${name}`, role: "tabpanel", "aria-labelledby": `pg-tab-${name}`, tabindex: -1, hidden: true })]));
   const answered = make("div", { class: "pg-answered" });
@@ -69,8 +69,8 @@ function open(root, about, content, word, page, signal) {
   function options() {
     const found = {};
     if (seed.input.value.trim() !== "") found.seed = Math.trunc(Number(seed.input.value));
-    if (reactions.input.value !== "") found.reactions_max = clamp(Math.trunc(Number(reactions.input.value)), 0, about.limits.reactions);
-    if (seconds.input.value !== "") found.seconds_max = clamp(Number(seconds.input.value), 0.1, about.limits.seconds);
+    if (reactions.input.value !== "") found.max_reactions = clamp(Math.trunc(Number(reactions.input.value)), 0, about.limits.reactions);
+    if (seconds.input.value !== "") found.max_seconds = clamp(Number(seconds.input.value), 0.1, about.limits.seconds);
     return found;
   }
 

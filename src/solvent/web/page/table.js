@@ -30,9 +30,9 @@ export function table(root, run, { tasks, isSmall = false }) {
   const find = make("input", { type: "search", placeholder: "Find tasks ( / )", "aria-label": "Find tasks by name or service", oninput: refresh });
   const filters = make("div", { class: "filters", role: "group", "aria-label": "States" });
   const heads = make("div", { class: `line heads${isSmall ? " small" : ""}`, role: "row" });
-  const space = make("div", { class: "space-of-lines" });
+  const store = make("div", { class: "store-of-lines" });
   const shown = make("div", { class: "lines", role: "rowgroup" });
-  const scroller = make("div", { class: "scroller", tabindex: "0", "aria-label": "Tasks" }, space, shown);
+  const scroller = make("div", { class: "scroller", tabindex: "0", "aria-label": "Tasks" }, store, shown);
   const grid = make("div", { class: "table", role: "table", "aria-label": "Tasks", "aria-rowcount": "0" }, heads, scroller);
   root.append(make("div", { class: "table-tools" }, find, filters), grid);
   scroller.addEventListener("scroll", draw, { passive: true });
@@ -53,7 +53,7 @@ export function table(root, run, { tasks, isSmall = false }) {
         return (a < b ? -1 : a > b ? 1 : one.number - other.number) * sign;
       });
     }
-    space.style.height = `${lines.length * HEIGHT}px`;
+    store.style.height = `${lines.length * HEIGHT}px`;
     grid.setAttribute("aria-rowcount", String(lines.length));
     showFilters();
     showHeads();

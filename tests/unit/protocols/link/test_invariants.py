@@ -8,13 +8,13 @@ from typing import Any
 from immutables import Map
 from msgspec.structs import replace
 
-from solvent.protocols.link import invariants
-from solvent.protocols.link.invariants import TALK_INVARIANTS, everything_is_heard
 from solvent.protocols.link.line import Line
 from solvent.protocols.link.messages import PeerLife
 from solvent.protocols.link.state import LinkState
-from solvent.protocols.link.talker import Heard, Listening, Speaking, Talking, Word
 from solvent.protocols.machine import NodeId
+from solvent_lab.models import link_invariants as invariants
+from solvent_lab.models.link_invariants import TALK_INVARIANTS, everything_is_heard
+from solvent_lab.models.talker import Heard, Listening, Speaking, Talking, Word
 
 A, B = NodeId(0), NodeId(1)
 WORD = Word(0, 0, 0)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from solvent.protocols.link.messages import Ack, Announce, Data, Loose, PeerLife, record_type, wire_type
-from solvent.protocols.link.talker import Heard, TalkMessage, Whisper, Word
 from solvent.protocols.machine import NodeId
+from solvent_lab.models.talker import Heard, TalkMessage, Whisper, Word
 
 
 def test_frames_come_back_with_the_messages_in_them() -> None:

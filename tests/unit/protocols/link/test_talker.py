@@ -6,7 +6,6 @@ import pytest
 from immutables import Map
 
 from solvent.protocols.link import AllTaken, Cheap
-from solvent.protocols.link.talker import Heard, Listening, Say, Speaking, Talker, Talking, Whisper, Word
 from solvent.protocols.machine import (
     Event,
     NodeId,
@@ -19,6 +18,7 @@ from solvent.protocols.machine import (
     Step,
     TimerFired,
 )
+from solvent_lab.models.talker import Heard, Listening, Say, Speaking, Talker, Talking, Whisper, Word
 
 B = NodeId(1)
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from solvent.protocols.machine import NodeId, Received, Requested, Send
-from solvent.protocols.token.broken import StridesFromHalf, StridesFromWhole
 from solvent.protocols.token.halving import Hop, across, onward
 from solvent.protocols.token.messages import Gimme, Token
 from solvent.protocols.token.node import Ring
 from solvent.protocols.token.state import TokenConfig, TokenState
 from solvent.protocols.token.vocabulary import Acquire
+from solvent_lab.broken.token import StridesFromHalf, StridesFromWhole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from solvent.checker import Model, Verdict, World, check
 from solvent.protocols.machine import (
     Event,
     Machine,
@@ -19,10 +18,11 @@ from solvent.protocols.machine import (
     Step,
     TimerFired,
 )
-from solvent.protocols.token.peers import NaimiTrehel, Raymond
-from solvent.protocols.token.peers.naimi_trehel import GuessState, Handed, Wanted
-from solvent.protocols.token.peers.raymond import Privilege, RaymondState, Request
 from solvent.protocols.token.vocabulary import Acquire, Granted, Moved, Release
+from solvent_lab.checker import Model, Verdict, World, check
+from solvent_lab.token_peers import NaimiTrehel, Raymond
+from solvent_lab.token_peers.naimi_trehel import GuessState, Handed, Wanted
+from solvent_lab.token_peers.raymond import Privilege, RaymondState, Request
 
 ZERO, ONE, TWO, THREE = map(NodeId, range(4))
 ACQUIRE, RELEASE = Requested(Acquire()), Requested(Release())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from solvent.protocols.token.systems import SYSTEMS, Bounds, first_state, mapping, never, program
+from solvent_lab.token_systems import SYSTEMS, Bounds, first_state, mapping, never, program
 
 
 def test_first_state_of_the_specification() -> None:

@@ -1,7 +1,7 @@
 """A group of nodes around a token: a lock, a common order of broadcasts, members that come, go and crash.
 
-Reading order: vocabulary, messages, log, state, desk (a step in the making), order, electing, settling, group,
-invariants, broken.
+Reading order: vocabulary, messages, log, state, desk (a step in the making), order, electing, confirming,
+settling, group, invariants, broken.
 """
 
 from solvent.protocols.token.group.group import Group
@@ -9,6 +9,8 @@ from solvent.protocols.token.group.messages import GroupMessage
 from solvent.protocols.token.group.state import GroupConfig, GroupRecord, GroupState
 from solvent.protocols.token.group.vocabulary import (
     Broadcast,
+    Confirm,
+    Confirmed,
     Delivered,
     Epoch,
     Fence,
@@ -28,6 +30,8 @@ from solvent.protocols.token.group.vocabulary import (
 
 __all__ = [
     "Broadcast",
+    "Confirm",
+    "Confirmed",
     "Delivered",
     "Epoch",
     "Fence",

@@ -16,7 +16,7 @@ from immutables import Map
 from msgspec.structs import replace
 
 from solvent.protocols.machine import NodeId, PeerRestarted, Received, Requested, TimerFired
-from solvent.protocols.token.group import electing, order
+from solvent.protocols.token.group import confirming, electing, order
 from solvent.protocols.token.group.desk import Desk
 from solvent.protocols.token.group.log import FIRST, empty, started_at, written
 from solvent.protocols.token.group.messages import (
@@ -25,8 +25,10 @@ from solvent.protocols.token.group.messages import (
     Committed,
     Elect,
     Hello,
+    Known,
     Member,
     Passed,
+    Probe,
     Promise,
     Refuse,
     Resign,
@@ -39,7 +41,7 @@ from solvent.protocols.token.group.messages import (
 )
 from solvent.protocols.token.group.settling import settle
 from solvent.protocols.token.group.state import ELECT, PATIENCE, GroupState, Promised, Started, Written
-from solvent.protocols.token.group.vocabulary import Broadcast, Leave, Lock, Remove, Retire, Unlock
+from solvent.protocols.token.group.vocabulary import Broadcast, Confirm, Leave, Lock, Remove, Retire, Unlock
 from solvent.protocols.token.messages import Token
 
 if TYPE_CHECKING:
@@ -98,6 +100,7 @@ class Group:
     def on_patience(self, desk: Desk) -> None:
         """Look after the token."""
         electing.on_patience(desk)
+        confirming.ask_again(desk)
 
     def _on_message(self, desk: Desk, sender: NodeId, message: Any) -> None:
         match message:
@@ -117,6 +120,10 @@ class Group:
                 electing.on_seek(desk, sender, message)
             case Seen():
                 electing.on_seen(desk, sender, message)
+            case Probe():
+                confirming.on_probe(desk, sender, message)
+            case Known():
+                confirming.on_known(desk, sender, message)
             case Elect():
                 electing.on_elect(desk, sender, message)
             case Promise():
@@ -143,6 +150,8 @@ def _on_request(desk: Desk, request: Any) -> None:
             desk.set(outbox=(*state.outbox, said), said=state.said + 1)
         case Remove(node):
             desk.set(changes=(*state.changes, Member(node, is_member=False)))
+        case Confirm(number):
+            confirming.confirm(desk, number)
         case Retire():
             desk.set(is_retiring=True)
         case Leave():

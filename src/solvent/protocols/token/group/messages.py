@@ -123,6 +123,20 @@ class Seen(Message, frozen=True, gc=False):
     epoch: Epoch
 
 
+class Probe(Message, frozen=True, gc=False):
+    """Which epoch are you in? The sender is in this one, and stood still for a while."""
+
+    epoch: Epoch
+    number: int
+
+
+class Known(Message, frozen=True, gc=False):
+    """The answer to a probe: the epoch that the sender is in."""
+
+    epoch: Epoch
+    number: int
+
+
 class Elect(Message, frozen=True, gc=False):
     """The sender wants to make a token of this epoch; promise to heed no older one."""
 
@@ -163,7 +177,21 @@ class Hello(Message, frozen=True, gc=False):
 
 
 GroupMessage: TypeAlias = (
-    Passed | Search | Append | Saved | Behind | Committed | Seek | Seen | Elect | Promise | Refuse | Resign | Hello
+    Passed
+    | Search
+    | Append
+    | Saved
+    | Behind
+    | Committed
+    | Seek
+    | Seen
+    | Probe
+    | Known
+    | Elect
+    | Promise
+    | Refuse
+    | Resign
+    | Hello
 )
 
 __all__ = [
@@ -174,9 +202,11 @@ __all__ = [
     "Entry",
     "GroupMessage",
     "Hello",
+    "Known",
     "Line",
     "Member",
     "Passed",
+    "Probe",
     "Promise",
     "Refuse",
     "Resign",

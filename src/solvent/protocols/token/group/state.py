@@ -127,6 +127,9 @@ class GroupState(Value, frozen=True, gc=False):
     seekers: frozenset[NodeId] = frozenset()
     #: The newest epoch that anybody spoke of.
     heard: Epoch = FIRST
+    #: The number of the last probe, and who has answered it; none: no probe is under way.
+    probe: int = 0
+    answered: frozenset[NodeId] | None = None
 
 
 GroupStep: TypeAlias = Step[GroupState]

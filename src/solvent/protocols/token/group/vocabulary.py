@@ -59,6 +59,12 @@ class Retire(Value, frozen=True, gc=False):
     """This node is about to stop, and will come back: the token is not to rest here."""
 
 
+class Confirm(Value, frozen=True, gc=False):
+    """This node stood still for a while: have most members say whether they have gone on without it."""
+
+    number: int
+
+
 # --------------------------------------------------------------------------------------------------- what users hear
 
 
@@ -72,6 +78,12 @@ class LockLost(Value, frozen=True, gc=False):
     """The lock was taken away while the user had it: the others took this node for dead."""
 
     fence: Fence
+
+
+class Confirmed(Value, frozen=True, gc=False):
+    """Most members were in no newer epoch than this node; or one was, and a lock that was held here is lost by now."""
+
+    number: int
 
 
 class Delivered(Value, frozen=True, gc=False):
@@ -120,6 +132,8 @@ class Left(Value, frozen=True, gc=False):
 
 __all__ = [
     "Broadcast",
+    "Confirm",
+    "Confirmed",
     "Delivered",
     "Epoch",
     "Fence",

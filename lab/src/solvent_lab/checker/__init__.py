@@ -1,0 +1,28 @@
+"""Tries every order of events of a small system of machines.
+
+Reading order: model (what is checked, and what the moves are), world, explore; then packed_worlds, steps, move, moves,
+faults and graph (how states are found and kept), liveness (dead ends, livelocks), counterexample; small_numbers
+and symmetry (worlds that differ in names only); registry and models (our protocols').
+"""
+
+from solvent_lab.checker.explore import MAX_STATES, Result, Verdict, Violation, check
+from solvent_lab.checker.model import Asking, Crashes, Invariant, Model, Network, Order, Timers
+from solvent_lab.checker.world import Budget, Local, World
+
+__all__ = [
+    "MAX_STATES",
+    "Asking",
+    "Budget",
+    "Crashes",
+    "Invariant",
+    "Local",
+    "Model",
+    "Network",
+    "Order",
+    "Result",
+    "Timers",
+    "Verdict",
+    "Violation",
+    "World",
+    "check",
+]

@@ -1,0 +1,223 @@
+"""`solvent lab simulate PROTOCOL`: seeded runs of a protocol's machines, as many as wanted, on all processors.
+
+A protocol is a module that offers what `Simulated` says; it is imported when it is asked for. Everything that is the
+same for all of them is here: seeds, runs, processes, progress, Ctrl-C and formats.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from solvent.cli.loading import add_format, at_least, parser_for
+from solvent.cli.render import complain, write, write_json
+from solvent.errors import INTERRUPTED, Misuse
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from solvent_lab.simulator.many import Gathered
+
+PROTOCOLS = {
+    "capture": "solvent_lab.cli.simulate_capture",
+    "handover": "solvent_lab.cli.simulate_handover",
+    "token": "solvent_lab.cli.simulate_token",
+}
+_SEED_BITS = 32
+_MESSAGES_MAX = 40
+_NODE_COLUMNS = 12
+"""How wide the column of a node is in a diagram, at least."""
+_NODES_MAX = 40
+
+
+class Simulated(Protocol):
+    """What the module of a protocol offers."""
+
+    SAYS: str
+    """One line: what is simulated."""
+    EXAMPLE: str
+    """A command line to try."""
+    DRAWN: dict[str, str]
+    """Options of a run that is drawn, unless they are given: small, since only its beginning is looked at."""
+
+    def add_options(self, parser: ArgumentParser) -> None:
+        """Add the protocol's own options; `parser.set_defaults(runs=...)` says how many runs are usual."""
+
+    def job(self, options: Namespace) -> Callable[[int], Any]:
+        """Give what one run does with its seed; it and its results travel between processes.
+
+        `options.replay` is the command line without a seed: with ` --seed N` it plays one run again.
+        """
+
+    def watched(self, options: Namespace, observe: Any) -> Any:
+        """Run once with `options.seed`, show every message to an observer, and give the result."""
+
+    def summary(self, results: Sequence[Any], options: Namespace) -> dict[str, Any]:
+        """Give what the runs came to, for JSON."""
+
+    def lines(self, summary: dict[str, Any], options: Namespace) -> Iterable[str]:
+        """Put it into words."""
+
+
+def main(arguments: list[str]) -> int:
+    """Simulate a protocol; 130 if Ctrl-C stopped it before all runs were done."""
+    name = arguments[0] if arguments else ""
+    if not name or name.startswith("-"):
+        parser().parse_args(arguments)
+        return 2
+    if name not in PROTOCOLS:
+        from solvent.lang.nearest import nearest
+
+        hint = nearest(name, PROTOCOLS) or f"there is: {', '.join(PROTOCOLS)}"
+        raise Misuse("P311", f"there is no protocol `{name}` to simulate", hint=hint)
+    protocol = cast("Simulated", import_module(PROTOCOLS[name]))
+    options = _options(name, protocol, arguments[1:])
+    return _simulate(protocol, options)
+
+
+def parser() -> ArgumentParser:
+    """Return the parser of the protocol's name."""
+    parser = parser_for(
+        "lab simulate",
+        "Run a protocol's machines from a seed.\n`solvent lab simulate PROTOCOL --help` tells a protocol's options.",
+        example="solvent lab simulate capture --nodes 250 --molecules 15000 --runs 20",
+    )
+    parser.add_argument("protocol", metavar="PROTOCOL", help=f"one of: {', '.join(PROTOCOLS)}")
+    return parser
+
+
+def variants() -> dict[str, ArgumentParser]:
+    """Return the parsers of what follows the protocols' names."""
+    return {name: _parser_of(name, cast("Simulated", import_module(module))) for name, module in PROTOCOLS.items()}
+
+
+def _parser_of(name: str, protocol: Simulated) -> ArgumentParser:
+    parser = parser_for(f"lab simulate {name}", protocol.SAYS, example=protocol.EXAMPLE)
+    parser.add_argument("--runs", type=at_least(1), default=1, metavar="R", help="how many runs (default: %(default)s)")
+    parser.add_argument("--seed", type=at_least(0), metavar="N", help="play the same runs again")
+    says = "how many runs at a time (default: one per processor; 0: all in this process)"
+    parser.add_argument("--processes", type=at_least(0), metavar="P", help=says)
+    add_format(parser)
+    says = "draw the first messages of a single run, as text (`-`: standard output), .svg or .png"
+    parser.add_argument("--diagram", metavar="FILE", help=says)
+    says = f"how many messages to draw (default: {_MESSAGES_MAX})"
+    parser.add_argument("--messages", type=at_least(1), metavar="N", help=says)
+    protocol.add_options(parser)
+    return parser
+
+
+def _options(name: str, protocol: Simulated, arguments: list[str]) -> Namespace:
+    parser = _parser_of(name, protocol)
+    given = {one.partition("=")[0] for one in arguments}
+    if "--diagram" in given:
+        parser.set_defaults(runs=1)
+        arguments = [*arguments, *(word for one in protocol.DRAWN.items() if one[0] not in given for word in one)]
+    options = parser.parse_args(arguments)
+    if options.messages and options.diagram is None:
+        raise Misuse("H313", "`--messages` says how many are drawn: `--diagram FILE`")
+    if options.diagram is not None and options.runs != 1:
+        raise Misuse("H313", "`--diagram` draws a single run", hint="leave out --runs")
+    options.replay = _replay(name, arguments)
+    if options.seed is None:
+        from random import SystemRandom
+
+        options.seed = SystemRandom().getrandbits(_SEED_BITS)
+    return options
+
+
+def _replay(name: str, arguments: Sequence[str]) -> str:
+    """Give the command line without what does not belong to a single run."""
+    from shlex import join
+
+    kept = ["solvent", "lab", "simulate", name]
+    left = iter(arguments)
+    for argument in left:
+        option = argument.partition("=")[0]
+        if option in ("--seed", "--runs", "--processes", "--format", "--diagram", "--messages"):
+            if option == argument:
+                next(left, None)
+            continue
+        kept.append(argument)
+    return f"{join(kept)} --runs 1"
+
+
+def _simulate(protocol: Simulated, options: Namespace) -> int:
+    from solvent.cli.watching import Watch
+    from solvent_lab.simulator.many import Gathered, run_many
+
+    if options.diagram is not None:
+        return _tell(protocol, Gathered((_drawn(protocol, options),), 1), options)
+    with Watch() as watch, _progress_bar(options.runs) as progress:
+        gathered = run_many(
+            protocol.job(options),
+            seed=options.seed,
+            runs=options.runs,
+            processes=options.processes,
+            progress=progress,
+            should_stop=watch.should_stop,
+        )
+    return _tell(protocol, gathered, options)
+
+
+def _drawn(protocol: Simulated, options: Namespace) -> Any:
+    """Run once, and draw its first messages."""
+    from solvent.cli.picturing import columns, form_of_file, write_picture
+    from solvent_lab.diagram.sheet import diagram_drawn
+    from solvent_lab.diagram.text import draw
+    from solvent_lab.simulator.conversation import Conversation
+
+    form = "text" if options.diagram == "-" else form_of_file(options.diagram, ("text", "svg", "png"))
+    unit = "s" if options.replay.startswith("solvent lab simulate handover") else "step"
+    heard = Conversation(options.messages or _MESSAGES_MAX, unit=unit)
+    result = protocol.watched(options, heard)
+    width = columns()
+    names, records = heard.drawing(max(2, width // _NODE_COLUMNS) if form == "text" else _NODES_MAX)
+    write_picture(
+        None if options.diagram == "-" else options.diagram,
+        form,
+        lambda: draw(names, records, width=width) + "\n",
+        lambda: diagram_drawn(names, records, f"{options.replay} --seed {options.seed}"),
+    )
+    return result
+
+
+def _tell(protocol: Simulated, gathered: Gathered[Any], options: Namespace) -> int:
+    """Say what the runs came to."""
+    if gathered.results:
+        summary = protocol.summary(gathered.results, options) | {"seed": options.seed}
+        if options.format == "json":
+            write_json(summary)
+        else:
+            for line in protocol.lines(summary, options):
+                write(line)
+            write((f"seed: {options.seed}", "dim"))
+    if gathered.is_complete:
+        return 0
+    sys.stdout.flush()
+    complain(f"interrupted: {len(gathered.results):,} of {gathered.runs:,} runs are done")
+    return INTERRUPTED
+
+
+@contextmanager
+def _progress_bar(runs: int) -> Iterator[Callable[[int, int], None] | None]:
+    """Show how far it is, on a terminal only, and leave no trace."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = TextColumn("runs"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("runs", total=runs)
+        yield lambda done, _: bar.update(task, completed=done)

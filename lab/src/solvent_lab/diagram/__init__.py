@@ -1,0 +1,3 @@
+"""Messages between nodes, drawn as text or as a picture."""
+
+__all__: list[str] = []

@@ -1,0 +1,312 @@
+"""What is run: setups by name, and how often each.
+
+There are two kinds of cells: the benchmark on a platform (`handover`), and counts of messages in discrete steps
+(`elmp`). All peers of the benchmark do the same in turn, so few runs suffice; what differs between runs is the order in
+which peers queue up, and with it how often the data goes from one site to another.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from solvent_lab.simulator import elmp
+from solvent_lab.simulator.handover_setup import Setup
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_MIB = 1 << 20
+
+
+class Scale(NamedTuple):
+    """How large everything is."""
+
+    name: str
+    runs: int
+    #: Of table 2 on nine sites, where it matters in which order peers queue up; on one site a run is enough.
+    runs_leaving: int
+    cycles: int
+    peers: int
+    bytes: int
+    #: Figure 7: the sizes of the data, and the times for which it is held.
+    sizes: tuple[int, ...]
+    locked_by_size: tuple[float, ...]
+    #: Figure 8: the times for which it is held, one for each of a, b and c, and those between claim and wait.
+    locked: tuple[float, ...]
+    wblocked: tuple[float, ...]
+    #: Table 2: which parts leave, of how many; cycles of each; the pauses of those who drop their claims.
+    leaving: tuple[float, ...]
+    peers_leaving: tuple[int, ...]
+    cycles_leaving: int
+    pause_of_dropping: float
+    #: Message counts: numbers of processes, operations at most, requests of each process in a crowd. Where there are
+    #: fewer operations than the least in a run, there are more runs.
+    processes: tuple[int, ...]
+    operations_min: int
+    operations_max: int
+    turns_in_crowd: int
+    #: Cycles of the comparison with SimGrid.
+    cycles_beside: int
+    #: In which simulator.
+    on: str = "solvent"
+
+
+PAPER = Scale(
+    name="paper",
+    runs=1,
+    runs_leaving=2,
+    cycles=100,
+    peers=50,
+    bytes=50 * _MIB,
+    sizes=(1 << 10, _MIB, 5 * _MIB, 10 * _MIB, 50 * _MIB, 100 * _MIB, 500 * _MIB),
+    locked_by_size=(0.0, 5.0),
+    locked=(0.0, 1.0, 5.0),
+    wblocked=(0.0, 1.0, 2.0, 5.0, 10.0, 30.0),
+    leaving=(0.25, 0.33, 0.5),
+    peers_leaving=(50, 120),
+    cycles_leaving=20,
+    pause_of_dropping=100.0,
+    processes=(8, 16, 32, 64, 128, 256, 512, 1024, 2048, 10_000),
+    operations_min=200,
+    operations_max=500,
+    turns_in_crowd=3,
+    cycles_beside=20,
+)
+SMALL = Scale(
+    name="small",
+    runs=2,
+    runs_leaving=2,
+    cycles=10,
+    peers=50,
+    bytes=50 * _MIB,
+    sizes=(_MIB, 50 * _MIB, 200 * _MIB),
+    locked_by_size=(0.0, 5.0),
+    locked=(0.0, 1.0, 5.0),
+    wblocked=(0.0, 5.0, 30.0),
+    leaving=(0.25, 0.5),
+    peers_leaving=(50,),
+    cycles_leaving=4,
+    pause_of_dropping=50.0,
+    processes=(8, 32, 128, 512, 2048),
+    operations_min=100,
+    operations_max=200,
+    turns_in_crowd=3,
+    cycles_beside=5,
+)
+SCALES = {scale.name: scale for scale in (PAPER, SMALL)}
+
+
+class Cell(NamedTuple):
+    """A setup that is run several times."""
+
+    name: str
+    setup: Setup | elmp.Setup
+    runs: int
+
+    @property
+    def weight(self) -> float:
+        """About how long it takes, in no unit, for the progress bar."""
+        setup = self.setup
+        if isinstance(setup, elmp.Setup):
+            return self.runs * (setup.count + setup.grown) * 20.0
+        slow = 10 if setup.on == "simgrid" else 1
+        uses = setup.peers * setup.cycles
+        # A claim that is dropped costs as much as one that is not, and a peer that leaves more.
+        rounds = setup.locked * setup.peers / setup.pause if setup.leavers == "drop" else 4
+        return self.runs * slow * uses * (3.0 if setup.mode == "server" else 20.0) * (1 + setup.leaving * rounds)
+
+
+class Counting(NamedTuple):
+    """An operation whose messages are counted, and how the tree is kept."""
+
+    name: str
+    says: str
+    changes: dict[str, Any]
+    is_crowd: bool = False
+
+
+COUNTINGS = (
+    Counting("request", "request, nobody else about", {"operation": "request"}),
+    Counting("crowd", "request, everybody requests", {"operation": "request"}, is_crowd=True),
+    Counting("leave", "departure", {"operation": "leave"}),
+    Counting("join", "insertion", {"operation": "join"}),
+    Counting("mixed", "mixed, a tenth at a time", {"operation": "mixed"}),
+    Counting("lazy request", "lazy: request", {"operation": "request", "is_lazy": True}),
+    Counting("lazy crowd", "lazy: request, everybody requests", {"operation": "request", "is_lazy": True}, True),
+    Counting("lazy leave", "lazy: departure", {"operation": "leave", "is_lazy": True}),
+    Counting("lazy join", "lazy: insertion", {"operation": "join", "is_lazy": True}),
+    Counting("lazy mixed", "lazy: mixed, a tenth at a time", {"operation": "mixed", "is_lazy": True}),
+    Counting("ours request", "order 8, seats kept: request", {"order": 8, "exchange_every": 64}),
+    Counting(
+        "ours crowd", "order 8, seats kept: request, everybody requests", {"order": 8, "exchange_every": 64}, True
+    ),
+)
+LEAVERS = {
+    ("use", "site"): "who leaves has used it; one site",
+    ("use", "grid5000"): "the same; nine sites",
+    ("drop", "site"): "who leaves has dropped its claims; one site",
+}
+"""Who leaves in table 2, and where. On one site it does not matter in which order peers queue up."""
+ON_PLATFORMS = ("site", "file", "grid5000")
+BESIDE: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("peer", {}),
+    ("server", {"mode": "server"}),
+    ("peer, 1 MiB, not held", {"bytes": _MIB, "locked": 0.0}),
+    ("peer, T_Wblocked 5 s, not held", {"wblocked": 5.0, "locked": 0.0}),
+    ("peer, 25 % leaving", {"leaving": 0.25}),
+    ("peer, 50 % leaving", {"leaving": 0.5}),
+    ("server, 25 % leaving", {"leaving": 0.25, "mode": "server"}),
+)
+"""What is run in both simulators."""
+
+
+# ---------------------------------------------------------------------------------------------------------- names
+
+
+def by_size(mode: str, size: int, locked: float) -> str:
+    """Name a cell of figure 7."""
+    return f"{mode}, {size} bytes, held {locked:g}"
+
+
+def on_platform(mode: str, platform: str) -> str:
+    """Name a cell that shows what a hand-off costs."""
+    return f"{mode}, on {platform}"
+
+
+def asynchronous(locked: float, wblocked: float, fetch: str) -> str:
+    """Name a cell of figure 8."""
+    return f"held {locked:g}, goes on {wblocked:g}, fetch at {fetch}"
+
+
+def mobile(peers: int, leaving: float, leavers: str, platform: str) -> str:
+    """Name a cell of table 2."""
+    return f"{peers} peers, {100 * leaving:g} percent leave, {leavers}, on {platform}"
+
+
+def staying(peers: int, platform: str) -> str:
+    """Name a cell in which nobody leaves."""
+    return f"{peers} peers stay, on {platform}"
+
+
+def without_them(peers: int, leaving: float, leavers: str, platform: str) -> str:
+    """Name the cell that one of table 2 is compared with.
+
+    Who uses the resource before it leaves is compared with one that stays; who does not, with nobody in its place.
+    """
+    return staying(peers if leavers == "use" else stayers(peers, leaving), platform)
+
+
+def counting(name: str, processes: int) -> str:
+    """Name a count."""
+    return f"count {name}, {processes} processes"
+
+
+def beside(name: str, on: str) -> str:
+    """Name a cell of the comparison with SimGrid."""
+    return f"beside, {name}, on {on}"
+
+
+def stayers(peers: int, leaving: float) -> int:
+    """Give how many of some peers stay."""
+    return peers - round(leaving * peers)
+
+
+# ---------------------------------------------------------------------------------------------------------- cells
+
+
+def cells_of(scale: Scale) -> dict[str, Cell]:
+    """Give all cells, by name."""
+    cells = {}
+    for name, setup in _timed(scale):
+        cells[name] = Cell(name, setup, scale.runs)
+    for name, setup in _mobile(scale):
+        cells[name] = Cell(name, setup, 1 if setup.platform == "site" else scale.runs_leaving)
+    for name, setup in _beside(scale):
+        cells[name] = Cell(name, setup, 1)
+    for name, counted in _counted(scale):
+        cells[name] = Cell(name, counted, max(scale.runs, -(-scale.operations_min // counted.count)))
+    return cells
+
+
+def _timed(scale: Scale) -> Iterator[tuple[str, Setup]]:
+    def made(**changes: Any) -> Setup:
+        usual: dict[str, Any] = {"peers": scale.peers, "bytes": scale.bytes, "cycles": scale.cycles, "on": scale.on}
+        return Setup(**(usual | changes))
+
+    for mode in ("peer", "server"):
+        for locked in scale.locked_by_size:
+            for size in scale.sizes:
+                yield by_size(mode, size, locked), made(mode=mode, bytes=size, locked=locked)
+        for platform in ON_PLATFORMS:
+            yield on_platform(mode, platform), made(mode=mode, platform=platform)
+    for locked in scale.locked:
+        for wblocked in scale.wblocked:
+            for fetch in ("acquire", "grant"):
+                yield asynchronous(locked, wblocked, fetch), made(locked=locked, wblocked=wblocked, fetch=fetch)
+
+
+def _mobile(scale: Scale) -> Iterator[tuple[str, Setup]]:
+    usual: dict[str, Any] = {"bytes": scale.bytes, "cycles": scale.cycles_leaving, "on": scale.on}
+    for peers in scale.peers_leaving:
+        for part in scale.leaving:
+            for leavers, platform in LEAVERS:
+                there = usual | {"platform": platform}
+                others = peers if leavers == "use" else stayers(peers, part)
+                yield without_them(peers, part, leavers, platform), Setup(peers=others, **there)
+                pause = scale.pause_of_dropping if leavers == "drop" else 1.0
+                setup = Setup(peers=peers, leaving=part, leavers=leavers, pause=pause, **there)
+                yield mobile(peers, part, leavers, platform), setup
+
+
+def _beside(scale: Scale) -> Iterator[tuple[str, Setup]]:
+    for name, changes in BESIDE:
+        for on in ("solvent", "simgrid"):
+            usual: dict[str, Any] = {
+                "peers": scale.peers,
+                "bytes": scale.bytes,
+                "cycles": scale.cycles_beside,
+                "on": on,
+            }
+            yield beside(name, on), Setup(**(usual | changes))
+
+
+def _counted(scale: Scale) -> Iterator[tuple[str, elmp.Setup]]:
+    for one in COUNTINGS:
+        for processes in scale.processes:
+            count = scale.operations_max
+            together = 1
+            if one.is_crowd:
+                count, together = max(100, scale.turns_in_crowd * processes), processes
+            elif one.changes.get("operation") == "mixed":
+                together = max(1, processes // 10)
+            elif one.changes.get("operation") in ("leave", "join"):
+                # So few that their number hardly changes.
+                count = max(2, min(count, processes // 4))
+            # Left to itself, a lazy tree has the shape that insertions have given it.
+            grown = processes // 2 if one.changes.get("is_lazy") else 0
+            setup = elmp.Setup(processes=processes, together=together, count=count, grown=grown, **one.changes)
+            yield counting(one.name, processes), setup
+
+
+__all__ = [
+    "BESIDE",
+    "COUNTINGS",
+    "LEAVERS",
+    "ON_PLATFORMS",
+    "PAPER",
+    "SCALES",
+    "SMALL",
+    "Cell",
+    "Counting",
+    "Scale",
+    "asynchronous",
+    "beside",
+    "by_size",
+    "cells_of",
+    "counting",
+    "mobile",
+    "on_platform",
+    "stayers",
+    "staying",
+    "without_them",
+]

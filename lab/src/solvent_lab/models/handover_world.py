@@ -1,0 +1,355 @@
+"""Small worlds of a space: processes with users, who come, claim, hold for a while, go, and die.
+
+A process that has died is started again by the checker, and does nothing any more; the others hear of it, each some
+time. That somebody *seems* dead they hear at any time, rightly or not: channels may be slow for as long as they like,
+which is what a cut network looks like.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from immutables import Map
+from msgspec.structs import replace
+
+from solvent.protocols.elmp.process import seats
+from solvent.protocols.elmp.state import ElmpState, Idle, Out, Place
+from solvent.protocols.elmp.vocabulary import Data, Dropped, Fetched, Granted, Leave, Left, Release, Request
+from solvent.protocols.handover.invariants import SAFETY, Scene, epochs_follow_each_other
+from solvent.protocols.handover.machine import Process
+from solvent.protocols.handover.state import Role, SpaceConfig, SpaceState, Standing
+from solvent.protocols.handover.vocabulary import (
+    Ballot,
+    Departed,
+    Enter,
+    Expelled,
+    Go,
+    In,
+    Inventory,
+    Of,
+    Repaired,
+    Stays,
+)
+from solvent.protocols.machine import NodeId, Value
+from solvent_lab.checker.model import Asking, Crashes, Model
+from solvent_lab.checker.world import seen_once
+from solvent_lab.models.handover_tenant import DEAD, Fetch, R, S, Tenant, Use, Wrote
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from solvent_lab.checker.world import World
+
+USUAL = SpaceConfig(asks_inventory=False)
+
+
+# ------------------------------------------------------------------------------------------------ what they have seen
+
+
+class Seen(Value, frozen=True, gc=False):
+    """What users have been told."""
+
+    #: Who has been granted what it requested, or refused; and who has left a resource, or stays as the founder.
+    served: frozenset[tuple[NodeId, str]] = frozenset()
+    left: frozenset[tuple[NodeId, str]] = frozenset()
+    #: Who has gone, was expelled, or has died.
+    gone: frozenset[NodeId] = frozenset()
+    #: The epochs that have begun, and which ones each follows.
+    after: Map[Ballot, tuple[Ballot, ...]] = Map()
+    #: The last turn of each resource that was granted, and who got a turn that is not later.
+    turns: Map[str, int] = Map()
+    overtaken: NodeId | None = None
+    #: The last version of each resource that was released.
+    versions: Map[str, int] = Map()
+    #: Who has waited in vain, for a while only; and who of these was granted what it wanted all the same.
+    given_up: frozenset[tuple[NodeId, str]] = frozenset()
+    startled: NodeId | None = None
+
+
+def _observe(seen: Seen, node: NodeId, outcome: Any) -> Seen:
+    match outcome:
+        case Of(_, Dropped()) if node in seen.gone:
+            return seen
+        case Of(resource, Granted(turn=turn)):
+            last = seen.turns.get(resource, 0)
+            overtaken = node if turn < last and seen.overtaken is None else seen.overtaken
+            turns = seen.turns.set(resource, max(turn, last))
+            return replace(seen, served=seen.served | {(node, resource)}, turns=turns, overtaken=overtaken)
+        case Of(resource, Dropped()):
+            return replace(seen, served=seen.served | {(node, resource)})
+        case Of(resource, Left() | Stays()):
+            return replace(seen, left=seen.left | {(node, resource)})
+        case Expelled():
+            return _lost(seen, node)
+        case Departed():
+            return replace(seen, gone=seen.gone | {node})
+        case Wrote(resource, version):
+            return replace(seen, versions=seen.versions.set(resource, max(version, seen.versions.get(resource, 0))))
+        case Repaired(epoch, after):
+            return replace(seen, after=seen.after.set(epoch, after))
+    return seen
+
+
+def _observer(patient: frozenset[tuple[NodeId, str]]) -> Callable[[Seen, NodeId, Any], Seen]:
+    """Note what users are told, and of those who wait for a while only that they have given up."""
+
+    def observe(seen: Seen, node: NodeId, outcome: Any) -> Seen:
+        seen = _observe(seen, node, outcome)
+        if not isinstance(outcome, Of) or (node, outcome.resource) not in patient:
+            return seen
+        if isinstance(outcome.told, Dropped):
+            return replace(seen, given_up=seen.given_up | {(node, outcome.resource)})
+        if isinstance(outcome.told, Granted) and (node, outcome.resource) in seen.given_up:
+            return replace(seen, startled=node)
+        return seen
+
+    return observe
+
+
+def _lost(seen: Seen, node: NodeId) -> Seen:
+    """Ask no more what the user of a process that is dead, or was expelled, has been told."""
+    served = frozenset(one for one in seen.served if one[0] != node)
+    return replace(
+        seen, served=served, left=frozenset(one for one in seen.left if one[0] != node), gone=seen.gone | {node}
+    )
+
+
+def scene_of(world: World, config: SpaceConfig = USUAL) -> Scene:
+    """Give the processes that live, and what is under way between them."""
+    living = {NodeId(node): state for node, state in enumerate(world.states) if state is not None and state != DEAD}
+    return Scene(living, tuple(world.messages()), config.locks)
+
+
+def the_space_is_one(world: World) -> str | None:
+    """Of any two epochs the later one knows the earlier."""
+    return epochs_follow_each_other(world.ghost.after)
+
+
+def turns_come_in_order(world: World) -> str | None:
+    """Turns only ever grow, also where tokens get lost: a claim of who is taken for dead can be told from others."""
+    node = world.ghost.overtaken
+    if node is None:
+        return None
+    scene = scene_of(world)
+    return f"{node} was granted an earlier turn after a later one" if node in scene.counting else None
+
+
+def who_has_given_up_is_granted_nothing(world: World) -> str | None:
+    """A claim that was dropped is over, also if a repair was under way."""
+    node = world.ghost.startled
+    return None if node is None else f"{node} has given up, and is granted what it wanted"
+
+
+def what_was_released_is_there(world: World) -> str | None:
+    """Where nobody is dead and no repair is under way, the token names the last version that was released."""
+    scene = scene_of(world)
+    if not scene.is_at_peace():
+        return None
+    for resource in scene.resources():
+        version = world.ghost.versions.get(resource, 0)
+        parts = [state.resources[resource] for state in scene.counting.values() if resource in state.resources]
+        for data in [place.data for part in parts for place in part.places if place.has_token]:
+            named = 0 if data is None else data.version
+            if named != version:
+                return f"version {version} of {resource} was released, and the token names {named}"
+    return None
+
+
+def what_is_there_counts(world: World) -> str | None:
+    """Where nobody is dead and no repair is under way, the token names the last version that anybody has."""
+    scene = scene_of(world)
+    if not scene.is_at_peace():
+        return None
+    parts = [state.resources[R] for state in scene.counting.values() if R in state.resources]
+    named = [
+        place.data.version for part in parts for place in part.places if place.has_token and place.data is not None
+    ]
+    stored = [part.stored.version for part in parts if part.stored is not None]
+    if named and stored and max(stored) > max(named):
+        return f"version {max(stored)} is there, and the token names {max(named)}"
+    return None
+
+
+class Wishes(NamedTuple):
+    """What users want that live and are not expelled: to be granted resources, to leave them, to go."""
+
+    claims: frozenset[tuple[NodeId, str]]
+    leaving: frozenset[tuple[NodeId, str]]
+    going: frozenset[NodeId]
+
+    def are_met(self, seen: Seen) -> bool:
+        """Whether everybody has got what it wanted."""
+        left = {one for one in self.claims - seen.served | self.leaving - seen.left if one[0] not in seen.gone}
+        return not left and seen.gone >= self.going
+
+
+def is_whole(world: World, wishes: Wishes) -> bool:
+    """Whether everybody that lives has got what it wanted, and all are in one epoch, at rest."""
+    if world.requests or any(world.channels) or not wishes.are_met(world.ghost):
+        return False
+    if any(isinstance(one.question, Use | Fetch | Inventory) for node in world.nodes for one in node.questions):
+        return False
+    scene = scene_of(world)
+    standings = [one.standing for one in scene.states.values() if one.standing.role is not Role.OVER]
+    parts = [part for one in scene.states.values() for part in one.resources.values()]
+    return (
+        all(one.is_running and not one.wishes and not one.noting and not one.knocks for one in standings)
+        and len({one.epoch for one in standings}) <= 1
+        and scene.is_at_peace()
+        and all(type(part.phase) in (Idle, Out) and part.departure is None for part in parts)
+        and not any(place.handle is not None for part in parts for place in part.places)
+        and not any(use.handle is not None for part in parts for use in part.uses)
+    )
+
+
+# ---------------------------------------------------------------------------------------------------------- worlds
+
+
+def settled(
+    count: int, opened: Sequence[int], config: SpaceConfig, data: Data | None = None, second: Sequence[int] = ()
+) -> list[SpaceState]:
+    """Give processes that have been in a space for long; some have opened the resource, as the founder, 0, has.
+
+    Some may have opened the second one, which has no data.
+    """
+    nodes = [NodeId(node) for node in range(count)]
+    members, epoch = Map((node, f"a{node}") for node in nodes), (0, nodes[0])
+    parts = {R: _parts(opened, config, data), **({S: _parts(second, config)} if second else {})}
+    states = []
+    for node in nodes:
+        circle = [*nodes[node + 1 :], *nodes[:node]]
+        watched = tuple(sorted(circle[: config.watched]))
+        resources = Map((name, part[node]) for name, part in parts.items() if node in part)
+        states.append(SpaceState(Standing(Role.INSIDE, epoch, epoch, members, watched=watched), resources))
+    return states
+
+
+def _parts(opened: Sequence[int], config: SpaceConfig, data: Data | None = None) -> dict[NodeId, ElmpState]:
+    """Give each process's part of a resource; the founder has the token."""
+    inside = tuple(NodeId(node) for node in sorted({0, *opened}))
+    found = {}
+    for rank, (node, seat) in enumerate(seats(inside, config.locks.order).items(), 1):
+        places = (Place(1, None, has_token=True, data=data),) if node == 0 else ()
+        kept = data if data is not None and data.holder == node else None
+        keeps = None if kept is None else kept.version
+        found[node] = ElmpState(Idle(), seat, rank, places=places, keeps=keeps, stored=kept)
+    return found
+
+
+def space(
+    count: int,
+    requests: Sequence[tuple[int, Any]],
+    *,
+    newcomers: Sequence[Sequence[int]] = (),
+    opened: Sequence[int] | None = None,
+    second: Sequence[int] = (),
+    deaths: int = 0,
+    victims: tuple[int, ...] | None = None,
+    keepers: Sequence[int] = (),
+    has_data: bool = False,
+    has_memory: bool = False,
+    is_in_order: bool = True,
+    is_instant: bool = False,
+    is_fleeting: bool = False,
+    is_late: bool = False,
+    desk: type[Process] = Process,
+    config: SpaceConfig = USUAL,
+    title: str = "",
+) -> Model:
+    """Build a world of so many processes that have been in it for long, and of newcomers with those that they know.
+
+    The resource has been opened by all of the former, unless it is said by whom; a second one by nobody, unless it is.
+    So many die, of these if told. Keepers hold what they are granted until those who wait with patience only have given
+    up. Who leaves a resource comes back to it. With data there is a version 1 of it at the founder; with memory all are
+    on one host, which has the last version.
+    """
+    data = Data(1, NodeId(0)) if has_data else None
+    config = replace(config, asks_inventory=has_memory)
+    begins = settled(count, range(count) if opened is None else opened, config, data, second)
+    machines = [Tenant(NodeId(node), f"a{node}", config, is_first=False) for node in range(count + len(newcomers))]
+    leaving = {node for node, _ in _of(requests, Leave)}
+    for node, one in enumerate(machines):
+        one.desk, one.is_instant, one.is_fleeting, one.is_late = desk, is_instant, is_fleeting, is_late
+        one.begins = begins[node] if node < count else None
+        one.contacts = () if node < count else tuple(map(NodeId, newcomers[node - count]))
+        one.is_returning = node in leaving
+    entering = tuple((count + node, Enter(NodeId(known[0]))) for node, known in enumerate(newcomers))
+    wishes, patient = _wishes(requests, entering), _of(requests, Request, is_patient=True)
+    return Model(
+        machines=tuple(machines),
+        title=title,
+        answers=_answers(frozenset(map(NodeId, keepers)), Wishes(patient, frozenset(), frozenset())),
+        asking=Asking.MEANWHILE,
+        requests=(*requests, *entering),
+        crashes=Crashes(count=deaths, nodes=victims),
+        ghost=Seen(versions=Map({R: 1}) if has_data else Map()),
+        observe=_observer(patient),
+        observe_crash=_lost,
+        invariants=(
+            *_invariants(config),
+            the_space_is_one,
+            *([who_has_given_up_is_granted_nothing] if patient else []),
+            *([what_is_there_counts] if has_data else []),
+            *([what_was_released_is_there] if has_memory else []),
+            *([turns_come_in_order] if is_in_order else []),
+        ),
+        goal=lambda world: is_whole(world, wishes),
+    )
+
+
+def _wishes(requests: Sequence[tuple[int, Any]], entering: Iterable[tuple[int, Any]]) -> Wishes:
+    """Give what users want; who comes claims the resource, as does who comes back to it."""
+    leaving = _of(requests, Leave)
+    claims = _of(requests, Request) | leaving | {(NodeId(node), R) for node, _ in entering}
+    return Wishes(claims, leaving, frozenset(NodeId(node) for node, request in requests if isinstance(request, Go)))
+
+
+def _of(
+    requests: Iterable[tuple[int, Any]], kind: type[Request | Leave], *, is_patient: bool = False
+) -> frozenset[tuple[NodeId, str]]:
+    """Give who wants something of one kind of which resource; perhaps only those who wait for a while only."""
+    wanted = [(NodeId(node), one.resource, one.wanted) for node, one in requests if isinstance(one, In)]
+    return frozenset(
+        (node, resource)
+        for node, resource, one in wanted
+        if isinstance(one, kind) and (not is_patient or (isinstance(one, Request) and one.patience > 0))
+    )
+
+
+def _answers(keepers: frozenset[NodeId], patient: Wishes) -> Callable[[World, NodeId, Any], tuple[Any, ...]]:
+    """Use what was granted, fetch what was entrusted, find what is in the memory of the host."""
+
+    def answer(world: World, node: NodeId, question: Any) -> tuple[Any, ...]:
+        match question:
+            case Inventory():
+                found = world.ghost.versions
+                return (Map((resource, Data(version, node)) for resource, version in found.items()),)
+            case Fetch(resource, data, use):
+                return ((In(resource, Fetched(data.version, use=use)),),)
+            case Use() if node in keepers and not patient.are_met(world.ghost):
+                return ()
+            case Use(_, _, data) if data is not None and world.states[data.holder] in (None, DEAD):
+                # It cannot be fetched any more: the claim is to be granted again.
+                return ((),)
+            case Use(resource, handle, old):
+                new = None if old is None else Data(old.version + 1, node)
+                return ((In(resource, Release(handle, new)),),)
+        return ()
+
+    return answer
+
+
+def _invariants(config: SpaceConfig) -> list[Callable[[World], str | None]]:
+    scene = seen_once(lambda world: scene_of(world, config))
+    return [_invariant(check, scene) for check in SAFETY]
+
+
+def _invariant(check: Callable[[Scene], str | None], scene: Callable[[World], Scene]) -> Callable[[World], str | None]:
+    def holds(world: World) -> str | None:
+        return check(scene(world))
+
+    holds.__name__ = check.__name__
+    return holds
+
+
+__all__ = ["USUAL", "Seen", "Wishes", "is_whole", "scene_of", "settled", "space"]

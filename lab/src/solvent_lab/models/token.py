@@ -1,0 +1,248 @@
+"""Small worlds of the token: two to four nodes that want it, every order of events, all variants.
+
+The goal is that everybody has been served. From every state it must be reachable, and no fair run may go round without
+serving somebody. All messages but the token are cheap: in some worlds they get lost, and all must hold as it does
+without. Where nothing gets lost and a token rests until nothing else can happen, a search must have found it by then.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from solvent.protocols.machine import NodeId, Report, Requested, SetTimer, TimerFired
+from solvent.protocols.token.invariants import SAFETY, who_borrows_it_waits_for_it
+from solvent.protocols.token.messages import Gimme, NotHere, Token
+from solvent.protocols.token.node import Ring
+from solvent.protocols.token.state import TokenConfig
+from solvent.protocols.token.vocabulary import Acquire, Granted, Release
+from solvent_lab.broken import token as broken
+from solvent_lab.checker.model import Model, Network, Timers
+from solvent_lab.checker.world import seen_once
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from solvent.protocols.machine import Event
+    from solvent.protocols.token.state import TokenState, TokenStep
+    from solvent_lab.checker.world import World
+
+_USE = "use"
+_PARTS_KEPT = 2**16
+"""How many nodes and channels are remembered: worlds are very many, their parts few."""
+
+
+class TakesTime(Ring):
+    """A node whose user needs the token for a while."""
+
+    def step(self, state: TokenState, event: Event) -> TokenStep:
+        """Take one event; the time of use is a timer."""
+        if event == TimerFired(_USE):
+            return self._on_release(state)
+        after, effects = super().step(state, event)
+        is_granted = any(type(effect) is Report and type(effect.outcome) is Granted for effect in effects)
+        return after, (*effects, SetTimer(_USE, 1)) if is_granted else effects
+
+
+class WantsItAgain(TakesTime):
+    """A node whose user wants the token twice, and says so when it releases it."""
+
+    def step(self, state: TokenState, event: Event) -> TokenStep:
+        """Take one event; the first release asks for the token again."""
+        if event == TimerFired(_USE) and state.requests == 1:
+            return super().step(state, Requested(Release(is_again=True)))
+        return super().step(state, event)
+
+
+# ------------------------------------------------------------------------------------------------- standard names
+
+
+def _standard(world: World) -> World:
+    """Give stamps their ranks: only which came first matters, and the token counts its visits for ever."""
+    parts = (*world.nodes, *world.channels)
+    stamps = [*map(_stamps_in, parts)]
+    ranks = {stamp: rank for rank, stamp in enumerate(sorted(one for one in set().union(*stamps) if one >= 0))}
+    if all(stamp == rank for stamp, rank in ranks.items()):
+        return world
+    renamed = [
+        _ranked(part, tuple([ranks.get(stamp, stamp) for stamp in known]))
+        for part, known in zip(parts, stamps, strict=True)
+    ]
+    count = len(world.nodes)
+    return replace(world, nodes=tuple(renamed[:count]), channels=tuple(renamed[count:]))
+
+
+@lru_cache(_PARTS_KEPT)
+def _stamps_in(part: Any) -> tuple[int, ...]:
+    stamps = set[int]()
+
+    def note(stamp: int) -> int:
+        stamps.add(stamp)
+        return stamp
+
+    _stamped(part, note)
+    return tuple(sorted(stamps))
+
+
+@lru_cache(_PARTS_KEPT)
+def _ranked(part: Any, ranks: tuple[int, ...]) -> Any:
+    """Give a node or a channel with the ranks of its stamps, in their order, instead of them."""
+    return _stamped(part, dict(zip(_stamps_in(part), ranks, strict=True)).__getitem__)
+
+
+def _stamped(part: Any, name: Callable[[int], int]) -> Any:
+    if isinstance(part, tuple):
+        return tuple([_message(item, name) for item in part])
+    state = replace(part.state, stamp=name(part.state.stamp))
+    if state.token is not None:
+        state = replace(state, token=replace(state.token, visits=name(state.token.visits)))
+    delayed = tuple(replace(one, stamp=name(one.stamp)) for one in state.delayed)
+    return replace(part, state=replace(state, delayed=delayed))
+
+
+def _message(item: Any, name: Callable[[int], int]) -> Any:
+    if isinstance(item, Token):
+        return replace(item, visits=name(item.visits))
+    if isinstance(item, Gimme | NotHere):
+        return replace(item, stamp=name(item.stamp))
+    return item
+
+
+# ------------------------------------------------------------------------------------------------------ what holds
+
+
+def _observe(ghost: tuple[int, ...], node: NodeId, outcome: Any) -> tuple[int, ...]:
+    """Count who was served how often."""
+    if isinstance(outcome, Granted):
+        return tuple(times + (number == node) for number, times in enumerate(ghost))
+    return ghost
+
+
+@seen_once
+def _seen(world: World) -> tuple[tuple[Any, ...], list[Any]]:
+    return world.states, [message for _, _, message in world.messages()]
+
+
+def _invariant(check: Callable[..., str | None]) -> Callable[[World], str | None]:
+    def holds(world: World) -> str | None:
+        return check(*_seen(world))
+
+    holds.__name__ = check.__name__
+    return holds
+
+
+def nobody_waits_for_a_token_that_rests(world: World) -> str | None:
+    """When nothing is under way any more, whoever wants a token that rests has found it."""
+    if not world.is_quiet or not any(state.token is not None and state.rest for state in world.states):
+        return None
+    waiting = [node for node, state in enumerate(world.states) if state.is_waiting]
+    return f"nodes {waiting} have searched in vain" if waiting else None
+
+
+def _is_cheap(message: Any) -> bool:
+    return not isinstance(message, Token)
+
+
+# -------------------------------------------------------------------------------------------------------- the models
+
+
+def token(
+    size: int,
+    *,
+    title: str = "",
+    machine: type[Ring] = Ring,
+    wanting: int | None = None,
+    losses: int = 0,
+    rests_until_quiet: bool = False,
+    is_found: bool = False,
+    is_lent_in_vain: bool = False,
+    times: int = 1,
+    **how: Any,
+) -> Model:
+    """Build a model of a ring of so many nodes, of which the last `wanting` want the token, so many times."""
+    wanting = size if wanting is None else wanting
+    configs = [TokenConfig(NodeId(node), size, **how) for node in range(size)]
+    served = tuple(times * (node < size - wanting) for node in range(size))
+    checks = (*SAFETY, *(() if is_lent_in_vain else (who_borrows_it_waits_for_it,)))
+    return Model(
+        machines=tuple(machine(config) for config in configs),
+        title=title,
+        requests=tuple((node, Acquire()) for node in range(size - wanting, size)),
+        network=Network(losses=losses, may_lose=_is_cheap),
+        timers=Timers.WHEN_QUIET if rests_until_quiet else Timers.ANY_TIME,
+        ghost=served,
+        observe=_observe,
+        invariants=(*map(_invariant, checks), *((nobody_waits_for_a_token_that_rests,) if is_found else ())),
+        goal=lambda world: min(world.ghost) >= times,
+        canonical=_standard,
+    )
+
+
+_QUIETLY = {"rest_max": 1, "rests_until_quiet": True}
+_ADAPTIVE = {"finding": "both", "crowd": 1, "rests_until_quiet": True}
+# Of these a message that is not the token may get lost.
+_VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "binary": ("search by halving", {}),
+    "one-by-one": ("lent to one at a time", {"row_max": 0}),
+    "inverse": ("lent back along the path", {"clean_up": "inverse", "is_lent_in_vain": True}),
+    "no-clean-up": ("served traps stay", {"clean_up": "none", "is_lent_in_vain": True}),
+    "directed": ("who searches asks one by one", {"is_directed": True}),
+    "one-search": ("one search passed on at a time", {"has_one_search": True}),
+    "uses": ("using the token takes time", {"machine": TakesTime, "is_instant": False}),
+    "uses-again": (
+        "released and wanted again",
+        {"machine": WantsItAgain, "is_instant": False, "rest_max": 1, "times": 2},
+    ),
+    "rests": ("the token rests for any time", {"rest_max": 1}),
+    "one-search-rests": ("one search, the token rests", {"has_one_search": True, "rest_max": 1}),
+    "again": ("lost searches are repeated", {"again": 1, **_QUIETLY}),
+    "push": ("who has the token asks round", {"finding": "push", **_QUIETLY}),
+    "both": ("searching and asking round", {**_ADAPTIVE, "rest_max": 1}),
+    "both-moves": ("both, never resting", _ADAPTIVE),
+}
+# Of these nothing gets lost, and whoever searches must have found a token that rests when nothing is under way.
+_FOUND: dict[str, tuple[str, dict[str, Any]]] = {
+    "found": ("a token that rests is found", {}),
+    "found-one-by-one": ("found, lent to one at a time", {"row_max": 0}),
+    "found-inverse": ("found, lent back along the path", {"clean_up": "inverse", "is_lent_in_vain": True}),
+    "found-directed": ("found, asking one by one", {"is_directed": True}),
+}
+_WANTING = {2: 2, 3: 3, 4: 2}
+
+
+def variant(name: str, size: int, **changes: Any) -> Model:
+    """Build the model of a variant by its name."""
+    title, how = {"ring": ("a plain ring", {"protocol": "ring"}), **_VARIANTS, **_FOUND}[name]
+    if name in _VARIANTS:
+        how = {"losses": 1, **how}
+    if name in _FOUND:
+        how = {"is_found": True, **_QUIETLY, **how}
+    return token(size, **{"wanting": _WANTING[size], "title": f"{title}, {size} nodes", **how, **changes})
+
+
+MODELS: dict[str, Callable[[], Model]] = {
+    f"{name}-{size}": partial(variant, name, size) for name in ("ring", *_VARIANTS, *_FOUND) for size in _WANTING
+}
+
+BROKEN: dict[str, Callable[[], Model]] = {
+    "strides-from-whole": partial(
+        variant, "found", 4, machine=broken.StridesFromWhole, title="T1: the second hop is back at the requester"
+    ),
+    "trap-is-token": partial(
+        variant, "binary", 2, machine=broken.TrapIsToken, title="T3: a search passes for the token"
+    ),
+    "stamps-alone": partial(variant, "found", 3, machine=broken.StampsAlone, title="T4: equal stamps count as older"),
+    "served-traps-stay": partial(
+        variant, "no-clean-up", 3, is_lent_in_vain=False, title="T6: the token is lent to who was served long ago"
+    ),
+    "strides-from-half": partial(
+        variant, "found", 3, machine=broken.StridesFromHalf, title="T10: halved distances fit powers of two only"
+    ),
+    "keeps-it": partial(variant, "binary", 4, machine=broken.KeepsIt, title="who lends it has it still"),
+    "never-returns": partial(variant, "binary", 4, machine=broken.NeverReturns, title="who borrowed it loses it"),
+    "rests-for-ever": partial(
+        variant, "rests", 2, machine=broken.RestsForEver, title="a token that rests waits for a search that got lost"
+    ),
+}

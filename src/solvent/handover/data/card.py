@@ -1,0 +1,309 @@
+"""The card of a resource's memory on one host: what is in it, for all processes that have it.
+
+The bytes themselves lie in a file of their own, without anything before them; the card says how many they are and
+which version each stretch of them has. It is a small file, mapped by everybody, with room for two *sheets*:
+
+    0     magic
+    8     number of the last change, n
+    4096  sheet of the even changes: its number, length, checksum, then the sheet itself
+    ...   sheet of the odd changes
+    ...   room for a few changes of the data, see `redo`
+    ...   what of the two sheets does not fit: where the data is in many pieces, see `_far`
+
+Change n + 1 is written over the sheet of n - 1, and then the number is set, which is one store of eight aligned bytes.
+A process killed anywhere in between leaves sheet n as it was. So one that changes the card needs a lock against others
+that do, but those that read it need none; a reader that is overtaken by two changes sees a wrong number or checksum and
+looks again.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import struct
+import threading
+import time
+import zlib
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from solvent.errors import DataProblem, Misuse
+from solvent.handover.data.extents import UNKNOWN, Extents, Origin
+from solvent.handover.data.locks import give_first_byte, is_locked, take_first_byte, try_lock, unlock
+from solvent.handover.data.opening import opening
+from solvent.protocols.machine import Value
+from solvent.values.encoding import encoder
+from solvent.values.limits import UNREADABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+_MAGIC = b"SOLVENT1"
+_HEAD = struct.Struct("=QII")
+_FIRST = 4096
+_SHEET_BYTES = 16 * 1024
+_ROOM = _FIRST + 2 * _SHEET_BYTES
+ROOM_BYTES = 16 * 1024
+_CARD_BYTES = _ROOM + ROOM_BYTES
+_BODY_BYTES = _SHEET_BYTES - _HEAD.size
+_FAR_BYTES = 16 * 1024 * 1024
+PIECES_MAX = 100_000
+"""In how many pieces data may be when somebody begins to write another part of it: then there is always room."""
+_LOOKS_MAX = 200
+#: Locks on stretches of the data are locks on the card, from here on: the data may lie in a file of the user's.
+_STRETCHES = 1 << 61
+#: And from here on, those that are being fetched.
+_FETCHED = 1 << 20
+TO_THE_END = 0
+"""The length of a stretch that ends where the data ends, even if that changes."""
+
+
+class Redo(Value, frozen=True, gc=False, array_like=True):
+    """A stretch that is a version as soon as what was noted down is done to it; see `redo`."""
+
+    start: int
+    end: int
+    #: How many bytes the resource has then.
+    size: int
+    version: int
+    #: What the bytes are then; nothing if that stays as it is.
+    form: str | None = None
+    #: The runs of bytes that are noted down on the card; none if they are in a file.
+    runs: tuple[tuple[int, int], ...] | None = None
+    origin: Origin = UNKNOWN
+
+
+class Sheet(Value, frozen=True, gc=False, forbid_unknown_fields=True):
+    """What a card says."""
+
+    resource: str
+    #: Another number for each memory that was made, so that one that was made anew is not taken for the old one.
+    birth: int
+    size: int
+    extents: Extents
+    #: How far somebody who is to change the size has asked for room, or did when it died; 0 if nobody has.
+    reach: int = 0
+    #: The number of the last stamp.
+    stamps: int = 0
+    #: Whether what is going to be overwritten is copied first, and what of it is kept now.
+    keep_last: bool = False
+    kept: Extents = ()
+    #: How many hosts are to have a version before others get it; whoever writes one sees to that.
+    copies: int = 1
+    redo: tuple[Redo, ...] = ()
+    #: How many versions in a row, as far as is known, changed a large part of the bytes.
+    heavy: int = 0
+    #: What the bytes are, for those that read them: opaque here.
+    form: str = ""
+    #: The file of the user's that has the bytes; if empty, they are beside the card.
+    path: str = ""
+    is_removed: bool = False
+
+
+_encode = encoder()
+_decode = msgspec.msgpack.Decoder(Sheet).decode
+
+
+class Card:
+    """A card that is open in this process."""
+
+    def __init__(self, path: Path, *, is_new: bool = False) -> None:
+        flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
+        with opening():
+            self._file = os.open(path, flags | (os.O_CREAT | os.O_EXCL if is_new else 0), 0o600)
+        self._changing = threading.Lock()
+        self._known: tuple[int, Sheet] | None = None
+        self._touched = 0.0
+        try:
+            if is_new:
+                os.posix_fallocate(self._file, 0, _CARD_BYTES)
+            # A file that its maker did not live to lengthen cannot be mapped.
+            with opening():
+                self._map = mmap.mmap(self._file, _CARD_BYTES)
+        except ValueError as error:
+            os.close(self._file)
+            raise DataProblem("D206", f"the card `{path.name}` was never finished") from error
+        except BaseException:
+            os.close(self._file)
+            raise
+        self._numbers = memoryview(self._map)[:16].cast("Q")
+
+    def close(self) -> None:
+        """Let go of it, and of all locks; other threads that use it are told."""
+        with self._changing:
+            self.abandon()
+
+    def abandon(self) -> None:
+        """Do the same in a copy of the process, where a thread that is not there may have the guard."""
+        if self._file >= 0:
+            self._numbers.release()
+            self._map.close()
+            os.close(self._file)
+            self._file = -1
+
+    def is_finished(self) -> bool:
+        """Tell whether its first sheet was ever written."""
+        return self._map[: len(_MAGIC)] == _MAGIC and self._numbers[1] > 0
+
+    def sheet(self) -> Sheet:
+        """Read it."""
+        try:
+            number = self._numbers[1]
+            if self._known is not None and self._known[0] == number:
+                return self._known[1]
+            return self._read()
+        except ValueError as error:
+            # A map and its views refuse everything when they have been closed.
+            raise _closed() from error
+
+    def _read(self) -> Sheet:
+        for look in range(_LOOKS_MAX):
+            number = self._numbers[1]
+            place = _FIRST + (number & 1) * _SHEET_BYTES
+            own, length, checksum = _HEAD.unpack_from(self._map, place)
+            place += _HEAD.size
+            is_far = length > _BODY_BYTES
+            body = self._far_body(number, length) if is_far else self._map[place : place + length]
+            if own == number and zlib.crc32(body) == checksum:
+                try:
+                    sheet: Sheet = _decode(body)
+                except UNREADABLE:
+                    break
+                self._known = (number, sheet)
+                return sheet
+            time.sleep(0.00001 * look)
+        raise DataProblem("D206", "a card of shared memory is damaged", hint="remove the resource, and make it anew")
+
+    def change(self, how: Callable[[Sheet], Sheet], *, is_alone: bool = False) -> Sheet:
+        """Change it, so that nobody ever sees anything but the old sheet or the new one.
+
+        Who has taken all of the data is alone with the card, too, and need not wait for others that change it.
+        """
+        with self._changing:
+            self._go_on()
+            if is_alone:
+                return self._replace(how)
+            take_first_byte(self._file)
+            try:
+                return self._replace(how)
+            finally:
+                give_first_byte(self._file)
+
+    def _replace(self, how: Callable[[Sheet], Sheet]) -> Sheet:
+        old = self.sheet()
+        new = how(old)
+        if new is not old:
+            self._write(new)
+            self._touch()
+        return new
+
+    def note(self, data: bytes) -> None:
+        """Note down changes of the data, for who has taken all of it."""
+        with self._changing:
+            self._go_on()
+            self._map[_ROOM : _ROOM + len(data)] = data
+
+    def room(self, length: int) -> bytes:
+        """Give what was noted down."""
+        with self._changing:
+            self._go_on()
+            return self._map[_ROOM : _ROOM + length]
+
+    def begin(self, sheet: Sheet) -> None:
+        """Write the first sheet; whoever made the card sees to it that nobody else does."""
+        self._map[: len(_MAGIC)] = _MAGIC
+        self._write(sheet)
+
+    def try_take(self, start: int, length: int) -> bool:
+        """Take a stretch of the data for this process, until it is given back or the process dies."""
+        with self._changing:
+            self._go_on()
+            return try_lock(self._file, _STRETCHES + start, length)
+
+    def give_back(self, start: int, length: int) -> None:
+        """Let others take a stretch."""
+        with self._changing:
+            if self._file >= 0:
+                unlock(self._file, _STRETCHES + start, length)
+
+    def try_turn(self, start: int, end: int) -> bool:
+        """Take the turn to fetch a stretch, which keeps nobody from writing it."""
+        with self._changing:
+            self._go_on()
+            return try_lock(self._file, _FETCHED + start, max(1, end - start))
+
+    def end_turn(self, start: int, end: int) -> None:
+        """Let others fetch a stretch."""
+        with self._changing:
+            if self._file >= 0:
+                unlock(self._file, _FETCHED + start, max(1, end - start))
+
+    def is_taken(self, start: int, length: int) -> bool:
+        """Tell whether a living process has taken a part of a stretch."""
+        with self._changing:
+            self._go_on()
+            return is_locked(self._file, _STRETCHES + start, length)
+
+    def _go_on(self) -> None:
+        if self._file < 0:
+            raise _closed()
+
+    def _touch(self) -> None:
+        """Give the file a new time now and then, which writing to its mapping does not do."""
+        now = time.monotonic()
+        if now - self._touched > 1.0:
+            self._touched = now
+            os.utime(self._file)
+
+    def _write(self, sheet: Sheet) -> None:
+        body = _encode(sheet)
+        number = self._numbers[1] + 1
+        place = _FIRST + (number & 1) * _SHEET_BYTES
+        record = _HEAD.pack(number, len(body), zlib.crc32(body))
+        if len(body) > _BODY_BYTES:
+            self._put_far(number, sheet, body)
+        else:
+            record += body
+        self._map[place : place + len(record)] = record
+        self._numbers[1] = number
+        self._known = (number, sheet)
+
+    def _put_far(self, number: int, sheet: Sheet, body: bytes) -> None:
+        """Write a long sheet, where nothing is mapped: a full memory is an error then, and no signal."""
+        if len(body) > _FAR_BYTES:
+            raise too_many_pieces(sheet)
+        place, done = _far(number), 0
+        try:
+            while done < len(body):
+                done += os.pwrite(self._file, body[done:], place + done)
+        except OSError as error:
+            raise DataProblem(
+                "D211", f"there is no room for the card of `{sheet.resource}`: {error.strerror}"
+            ) from error
+
+    def _far_body(self, number: int, length: int) -> bytes:
+        # What is read while it is written may be of any length; its checksum is wrong then.
+        try:
+            return os.pread(self._file, min(length, _FAR_BYTES), _far(number))
+        except OSError as error:
+            raise _closed() from error
+
+
+def _far(number: int) -> int:
+    """Give the place of a long sheet. Nobody asks for memory there before the first of them is written."""
+    return _CARD_BYTES + (number & 1) * _FAR_BYTES
+
+
+def too_many_pieces(sheet: Sheet) -> DataProblem:
+    """Say that there is no room for another piece."""
+    hint = "claim the whole once: then it is in one piece again; or write longer parts"
+    return DataProblem("D207", f"`{sheet.resource}` is in too many pieces of different versions", hint=hint)
+
+
+def _closed() -> Misuse:
+    return Misuse("D103", "this memory was let go of")
+
+
+__all__ = ["PIECES_MAX", "ROOM_BYTES", "TO_THE_END", "Card", "Redo", "Sheet", "too_many_pieces"]

@@ -1,0 +1,275 @@
+"""The data of a resource on this host: attached to, made, written, and found again when its writer has died."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from solvent.errors import DataLost, DataProblem
+from solvent.handover.access import Access
+from solvent.handover.data.draft import can_draft
+from solvent.handover.data.extents import UNDER_WAY, version_of
+from solvent.handover.data.opening import when_files_can_be_opened
+from solvent.handover.filling import Filler, ends_of, job_of, rows_of
+from solvent.handover.finding import found_on, newest_on
+from solvent.handover.words import (
+    details_from_text,
+    is_part,
+    lost_data,
+    next_version,
+    part_version,
+    rest_of,
+    text_from_details,
+)
+from solvent.protocols.elmp.vocabulary import Claim, Data
+
+if TYPE_CHECKING:
+    from solvent.handover.contents import Contents
+    from solvent.handover.data import Region, Writing
+    from solvent.handover.node import SpaceNode
+    from solvent.handover.words import Details
+    from solvent.protocols.elmp.vocabulary import Granted
+
+_STAMPS_OF_MAKING = 1
+"""Memory in which nothing but the first version was ever begun has not had any."""
+
+
+class Keeping:
+    """The data of one resource, as one process has it."""
+
+    def __init__(self, node: SpaceNode, name: str) -> None:
+        self._node = node
+        self._name = name
+        self._region: Region | None = None
+        #: What is said of the region besides the version: made anew only where something has changed.
+        self._said: tuple[int, int, str] = (-1, -1, "")
+        self._rest = ""
+        #: Whether there ever was data here or elsewhere.
+        self._is_known = False
+        self._keep_last = True
+        self.filler = Filler(node.store, name, node.home_of, node.peers.on_host)
+
+    def expect(self, contents: Contents, *, keep_last: bool) -> None:
+        """Note how the data is to be kept here."""
+        self._keep_last = keep_last
+        if contents.path is not None:
+            self.filler.path = contents.path
+
+    # ------------------------------------------------------------------------------------------------- acquiring
+
+    def access(
+        self, grant: Granted, claim: Claim, contents: Contents, filled: Region | None, *, is_anew: bool
+    ) -> Access:
+        """Give the data that is claimed, now that it is the claim's turn."""
+        data = grant.data
+        if data is not None:
+            self._is_known = True
+            details = details_from_text(data.details)
+            if details is not None:
+                if claim.is_plain and not grant.sources and not data.parts:
+                    found = self._at_once(grant, data, details, contents)
+                    if found is not None:
+                        return found
+                try:
+                    return self._attached(grant, claim, contents, details, filled)
+                except DataProblem:
+                    if not (is_anew and claim.is_plain and contents.can_make):
+                        raise
+                return self._made(grant, contents, since=details.version)
+            if not (is_anew and claim.is_plain):
+                raise self.lost()
+        if not contents.can_make:
+            # Nobody has said that there is any data: the lock alone is wanted.
+            return Access(contents, seen=memoryview(bytearray()))
+        return self._made(grant, contents)
+
+    def _at_once(self, grant: Granted, data: Data, details: Details, contents: Contents) -> Access | None:
+        """Take what is in the memory that this process had the last time: the way that must be short."""
+        region, version = self._region, details.version
+        if region is None or region.birth != details.birth:
+            return None
+        try:
+            sheet = region.sheet
+            if version_of(sheet.extents) != version:
+                return None
+            contents.check(sheet)
+            writing = region.write(next_version(grant.turn, version))
+            writing.origin = grant.turn, grant.use
+        except DataProblem:
+            return None
+        # Everybody who shares the memory has what is written there. So who was said to have it may go on to be, which
+        # saves a message to it; unless it wants to leave.
+        holder = None if data.is_urgent or not self._node.is_neighbour(data.holder) else data.holder
+        return Access(
+            contents, region=region, writing=writing, base=version, over=version, holder=holder, copies=details.copies
+        )
+
+    def _attached(
+        self, grant: Granted, claim: Claim, contents: Contents, details: Details, filled: Region | None
+    ) -> Access:
+        assert grant.data is not None
+        data, regions, job = grant.data, [filled], job_of(self._node.max_seconds)
+        start, end = ends_of(claim, details.size)
+
+        def begun() -> tuple[Region, Writing | None]:
+            # What was fetched may be something else when another one has written there.
+            region = regions.pop() if regions else None
+            if region is None:
+                rows = rows_of(data, details, grant.sources, claim)
+                region = self.filler.fill(rows, details, data.holder, job)
+            contents.check(region.sheet)
+            if claim.is_shared:
+                return region, None
+            if claim.is_plain:
+                writing = region.write(next_version(grant.turn, details.version))
+                writing.origin = grant.turn, grant.use
+            else:
+                writing = region.write(part_version(self._node.node, grant.use), offset=start, length=end - start)
+                writing.origin = grant.turn, details.version
+            return region, writing
+
+        region, writing = self.filler.patiently(begun, job)
+        self._region = region
+        if writing is None:
+            view = region.look(offset=start, length=end - start)
+            return Access(contents, region=region, seen=view, base=details.version, copies=details.copies)
+        over = -1 if grant.sources or grant.data.parts else details.version
+        return Access(contents, region=region, writing=writing, base=details.version, over=over, copies=details.copies)
+
+    def _made(self, grant: Granted, contents: Contents, *, since: int = -1) -> Access:
+        """Make the data, since there is none; what an earlier run left here counts only if it was to be kept.
+
+        If there was a version since, which nobody has any more, nothing of it counts.
+        """
+
+        def begun() -> tuple[Region, Writing, int]:
+            region, base = self._left(contents, is_counting=self._node.is_keeping and since < 0)
+            if region is None:
+                region = self._node.store.create(
+                    self._name,
+                    contents.size,
+                    path=contents.path,
+                    form=contents.form,
+                    keep_last=self._keep_last,
+                    copies=contents.copies,
+                )
+            return region, region.write(next_version(grant.turn, max(base, since, 0))), base
+
+        # Somebody may still have what was left, or be looking at what was made.
+        region, writing, base = self.filler.patiently(begun, job_of(self._node.max_seconds))
+        self._region = region
+        writing.origin = grant.turn, grant.use
+        if base < 0 and contents.initial is not None and len(contents.initial):
+            writing.view[:] = contents.initial
+        return Access(contents, region=region, writing=writing, base=base, copies=region.sheet.copies)
+
+    def _left(self, contents: Contents, *, is_counting: bool) -> tuple[Region | None, int]:
+        """Give the memory that was left here, and its version; it is removed if nothing in it counts."""
+        region = self._node.store.region(self._name)
+        if region is None:
+            return None, -1
+        found = newest_on(region.sheet) if is_counting else None
+        if found is None:
+            self._node.store.remove(self._name)
+            return None, -1
+        contents.check(region.sheet)
+        region.recover(found)
+        return region, found
+
+    def is_quick(self, grant: Granted, contents: Contents) -> bool:
+        """Tell whether to get the data takes no longer than a look: it is in memory that this process has."""
+        if grant.data is None:
+            return not contents.can_make
+        if self._region is None:
+            return False
+        details = details_from_text(grant.data.details)
+        return details is not None and details.birth == self._region.birth and (not details.keep_last or can_draft())
+
+    # --------------------------------------------------------------------------------------------------- telling
+
+    def data_of(self, access: Access) -> Data | None:
+        """Say what was released; nothing if nothing was changed."""
+        writing, region = access.writing, access.region
+        if writing is None or region is None:
+            return None
+        version = writing.version
+        self._is_known = True
+        if is_part(version):
+            # The lock only notes that the part was changed, and by whom.
+            return Data(access.base, self._node.node)
+        holder = self._node.node if access.holder is None else access.holder
+        return Data(version, holder, self.details(region, version))
+
+    def details(self, region: Region, version: int) -> str:
+        """Say which version is here."""
+        sheet = region.sheet
+        said = (sheet.birth, sheet.size, sheet.form)
+        if said != self._said:
+            self._said = said
+            self._rest = rest_of(
+                sheet.size, sheet.birth, keep_last=sheet.keep_last, form=sheet.form, copies=sheet.copies
+            )
+        return text_from_details(version, self._rest)
+
+    def lost(self, gone: DataLost | None = None) -> DataLost:
+        """Say that data is lost, and what is known of how."""
+        if gone is not None and gone.code == "S205":
+            return gone
+        hint = "`acquire(anew=True)` of the whole makes it anew; `keep_last=True` lets data survive its writer"
+        hint += ", and `copies=2` the loss of a host"
+        why = self._torn() or ("nobody who is left has a version of it" if gone is None else gone.message)
+        return DataLost("S205", f"the data of `{self._name}` is lost: {why}", hint=hint)
+
+    def _torn(self) -> str:
+        """Say which bytes somebody of this host was writing when it died, if there is nothing to put back there."""
+        with suppress(DataProblem):
+            region = self._node.store.region(self._name)
+            sheet = None if region is None else region.sheet
+            torn = [] if sheet is None else [one for one in sheet.extents if one.version == UNDER_WAY]
+            if sheet is not None and torn and not sheet.keep_last:
+                which = f"bytes {torn[0].start:,} to {torn[-1].end - 1:,} of {sheet.size:,}"
+                return f"a process died while it wrote {which}, and with `keep_last=False` no version before is kept"
+        return ""
+
+    def has_newer(self, version: int) -> bool:
+        """Tell whether a later version of the whole is on this host: then what is missing is not lost."""
+        try:
+            region = self._node.store.region(self._name)
+            newest = None if region is None else newest_on(region.sheet)
+        except DataProblem:
+            return False
+        return newest is not None and newest > version
+
+    def inventory(self, *, until: float, is_released: bool = False) -> tuple[Data, ...]:
+        """Tell which version can be had on this host, and which parts, whoever wrote them; or that there was one.
+
+        There was one also if some process has released it (`is_released`): its host may be gone, with all that it had.
+
+        Where something is missing of the version, another host may have parts that lie over it there. If not, what
+        comes second counts: what is left of an earlier version, or that there was one. That is also said where nobody
+        could look, since too many files are open.
+        """
+        me, is_known, told = self._node.node, self._is_known or is_released, list[Data]()
+        found = when_files_can_be_opened(self._looked, until=until)
+        if found is None:
+            is_known = True
+        else:
+            is_known, told = is_known or found[0], found[1]
+        if (is_known or told) and not any(one.version > 0 and not one.gaps for one in told):
+            told.append(lost_data(me))
+        return tuple(told)
+
+    def _looked(self) -> tuple[bool, list[Data]]:
+        """Tell whether there was a version on this host, and what can be had."""
+        try:
+            with self._node.store.glance(self._name) as region:
+                if region is None:
+                    return False, []
+                sheet = region.sheet
+                is_torn = version_of(sheet.extents) in (None, UNDER_WAY)
+                return sheet.stamps > _STAMPS_OF_MAKING and is_torn, found_on(sheet, self._node.node)
+        except DataProblem:
+            return False, []
+
+
+__all__ = ["Keeping"]

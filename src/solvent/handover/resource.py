@@ -1,0 +1,387 @@
+"""A resource, as one process takes part in it: its claims, and its data on this host.
+
+The lock's part runs beside the user's, in whichever thread has time for it (`live.direct`). When it is the turn of a
+claim whose data is on another host, fetching begins at once, in a thread of its own, whether anybody waits for it yet
+or not; requests of others are dealt with meanwhile.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from solvent.errors import DataLost, DataProblem, SolventError, SpaceProblem
+from solvent.handover.copying import Copying
+from solvent.handover.cycle import Cycle
+from solvent.handover.filling import Job, Row, rows_of
+from solvent.handover.joining import PIECES_MAX, Joining
+from solvent.handover.keeping import Keeping
+from solvent.handover.words import LOST, details_from_text, is_part
+from solvent.protocols.elmp.vocabulary import (
+    WHOLE,
+    Claim,
+    Data,
+    Dropped,
+    Entrusted,
+    Fetched,
+    Granted,
+    Leave,
+    Left,
+    Queued,
+    Recalled,
+    Release,
+    Request,
+    Withdraw,
+)
+from solvent.protocols.handover.vocabulary import Announce, In, Open, Stays
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from solvent.handover.access import Access
+    from solvent.handover.contents import Contents
+    from solvent.handover.node import SpaceNode
+    from solvent.handover.trouble import Setback
+
+_PAUSE_SECONDS = 0.05
+_PAUSE_SECONDS_MAX = 1.0
+_GONE_SECONDS = 1.0
+"""How long to ask for what its holder says it has not: a repair may be about to name another."""
+
+
+class Resource:
+    """One resource in one process; handles of it come and go."""
+
+    def __init__(self, node: SpaceNode, name: str) -> None:
+        self.name = name
+        self.keeping = Keeping(node, name)
+        self._copying = Copying(node, name)
+        #: Whether the process takes part, and whether it is about to leave.
+        self.is_open = False
+        self.is_leaving = False
+        self.handles = 0
+        #: How many claims the process makes by itself, and whether it leaves when they are over.
+        self._stays = 0
+        self._is_leave_due = False
+        #: What may have been lost of it last, while this process took part.
+        self.setback: Setback | None = None
+        self._node = node
+        self._numbers = itertools.count()
+        self._cycles = dict[int, Cycle]()
+        self._guard = threading.Lock()
+        #: What is fetched for somebody who wants to leave.
+        self._errand: Job | None = None
+        self._joining = Joining()
+
+    # -------------------------------------------------------------------------------------------------- the user
+
+    def take_part(self) -> None:
+        """Begin to take part; `is_open` tells when it does."""
+        with self._guard:
+            self.handles += 1
+            is_first = self.handles == 1
+        if is_first:
+            try:
+                self._node.request(Open(self.name))
+            except SolventError:
+                self.handles -= 1
+                raise
+
+    def stay(self, *, is_keeper: bool) -> bool:
+        """Leave not before `stay_no_longer`, if the process takes part; tell whether it does.
+
+        Who only keeps the data takes part without any handles.
+        """
+        with self._guard:
+            is_part = self.handles > 0 or (is_keeper and not self.is_leaving)
+            self._stays += is_part
+            return is_part
+
+    def stay_no_longer(self) -> None:
+        """Leave, if that was put off."""
+        with self._guard:
+            self._stays -= 1
+            is_due = self._is_leave_due and not self._stays
+            self._is_leave_due &= not is_due
+        if is_due:
+            self._node.request(In(self.name, Leave()))
+
+    def take_part_no_longer(self) -> None:
+        """Let one handle be over; with the last of them the process leaves.
+
+        That gives up all claims. What one of the process's own has written would be a version that nobody knows of: so
+        it is waited for.
+        """
+        with self._guard:
+            self.handles -= 1
+            if self.handles:
+                return
+            self.is_open = False
+            self.is_leaving = True
+            self._is_leave_due = self._stays > 0
+            is_now = not self._is_leave_due
+        if is_now:
+            self._node.request(In(self.name, Leave()))
+
+    def cycle(self, claim: Claim) -> Cycle:
+        """Give what `begin` begins."""
+        return Cycle(next(self._numbers), claim)
+
+    def claims(self) -> list[dict[str, Any]]:
+        """Tell lookers-on what this process has of it, and waits for."""
+        found = []
+        for cycle in list(self._cycles.values()):
+            if not cycle.is_over:
+                state = "waits" if cycle.grant is None else "has" if cycle.access is not None else "comes"
+                claim = cycle.claim
+                mode = "read" if claim.is_shared else "write"
+                found.append(
+                    {
+                        "claim": cycle.number, "state": state, "mode": mode, "offset": claim.first,
+                        "length": claim.length,
+                    }
+                )  # fmt: skip
+        return found
+
+    def begin(self, cycle: Cycle) -> None:
+        """Claim it."""
+        self._cycles[cycle.number] = cycle
+        self._node.request(In(self.name, Request(cycle.number, claim=cycle.claim)))
+
+    def withdraw(self, cycle: Cycle) -> None:
+        """Claim it no longer, however far that has come; what was changed counts for nothing, if that is possible."""
+        access = cycle.access
+        if access is not None and not access.can_be_abandoned:
+            self.release(cycle)
+        elif self._cycles.pop(cycle.number, None) is not None and not cycle.is_over:
+            cycle.end()
+            cycle.access = None
+            try:
+                if access is not None:
+                    access.abandon()
+            finally:
+                self._node.request(In(self.name, Withdraw(cycle.number)))
+
+    def end_all(self, *, is_released: bool) -> None:
+        """Claim nothing any more: the process is about to leave the space."""
+        self._joining.end()
+        for cycle in list(self._cycles.values()):
+            if is_released:
+                self.release(cycle)
+            self.withdraw(cycle)
+
+    def release(self, cycle: Cycle) -> SpaceProblem | None:
+        """Let the next one have it, with what was changed; say so if not as many hosts have that as are to."""
+        access, problem = cycle.access, None
+        if access is None or self._cycles.pop(cycle.number, None) is None:
+            return None
+        cycle.is_over = True
+        cycle.access = None
+        wanted: Withdraw | Release = Withdraw(cycle.number)
+        try:
+            try:
+                access.commit()
+                if access.copies > 1 and access.writing is not None:
+                    problem = self._copying.copied(access)
+            finally:
+                if access.writing is None or access.writing.is_over:
+                    wanted = Release(cycle.number, self.keeping.data_of(access) if access.writing is not None else None)
+                else:
+                    # There was no room for it, say. The others go on with the version before.
+                    access.abandon()
+        finally:
+            if type(wanted) is Release and wanted.data is not None:
+                self._node.changed_epoch = self._node.epoch
+                self._announce()
+            self._node.request(In(self.name, wanted), is_last=True)
+        return problem
+
+    def _announce(self) -> None:
+        """Before the first version is released, tell all others that there is one: this host may be lost with it."""
+        if self._node.fault is None and self.name not in self._node.host.state.standing.released:
+            self._node.request(Announce(self.name))
+
+    def access(self, cycle: Cycle, contents: Contents, *, is_anew: bool = False) -> None:
+        """Give the data of a claim whose turn it is; raise why that is not possible."""
+        grant, problem = cycle.grant, cycle.problem
+        if problem is not None and not (is_anew and isinstance(problem, DataProblem)):
+            raise self.keeping.lost(problem) if isinstance(problem, DataLost) else problem
+        if grant is None:
+            raise SpaceProblem(
+                "S204", f"the claim of `{self.name}` is no more: the handle was destroyed, or the space left"
+            )
+        try:
+            cycle.access = self.keeping.access(grant, cycle.claim, contents, cycle.region, is_anew=is_anew)
+        except DataLost as gone:
+            raise self.keeping.lost(gone) from gone
+
+    def needs_making(self, cycle: Cycle, contents: Contents) -> bool:
+        """Tell whether its data has to be made first, by who has all of it to itself."""
+        grant = cycle.grant
+        return grant is not None and grant.data is None and cycle.claim != WHOLE and contents.can_make
+
+    # ------------------------------------------------------------------------------------------------- the lock
+
+    def on_opened(self) -> None:
+        """Hear that the process takes part."""
+        self.is_open = self.handles > 0
+
+    def told(self, outcome: Any) -> None:
+        """Hear what the lock says; in whichever thread works."""
+        if type(outcome) is Granted:
+            self._on_granted(outcome)
+            return
+        match outcome:
+            case Queued():
+                pass
+            case Dropped(handle):
+                cycle = self._cycles.pop(handle, None)
+                if cycle is not None:
+                    cycle.end()
+            case Entrusted():
+                self._on_entrusted(outcome)
+            case Recalled():
+                # Before the token is sent: nobody else gets the data while it is still being fetched.
+                if self._errand is not None:
+                    self._errand.stop()
+            case Left() | Stays():
+                if not self.handles:
+                    # Whoever needs its memory again, as others do of one that stays, opens it again.
+                    self._node.store.let_go(self.name)
+                self.is_leaving = False
+
+    def _on_granted(self, grant: Granted) -> None:
+        cycle = self._cycles.get(grant.handle)
+        if cycle is not None and cycle.access is not None:
+            # A repair grants again what is in use, and whose data is here.
+            if grant.data is not None and is_part(cycle.access.version):
+                cycle.access.lie_over(grant.data.version)
+            return
+        if cycle is None:
+            # Given up meanwhile.
+            return
+        cycle.grant = grant
+        if cycle.job is not None:
+            cycle.job.stop()
+            cycle.job = cycle.region = cycle.problem = None
+            cycle.is_settled = False
+        if grant.data is None or self._is_at_hand(grant.data, grant):
+            cycle.settle()
+        else:
+            cycle.job = job = Job(self._node.max_seconds)
+            _start(partial(self._fetch_for, cycle, grant, job), f"solvent-fetch-{self.name}")
+
+    def _is_at_hand(self, data: Data, told: Granted | Entrusted) -> bool:
+        if details_from_text(data.details) is None:
+            return True
+        return self.keeping.filler.is_at_hand((*data.holders(), *(source.holder for source in told.sources)))
+
+    def _fetch_for(self, cycle: Cycle, grant: Granted, job: Job) -> None:
+        """Fetch what a claim needs; in a thread of its own."""
+        assert grant.data is not None
+        details = details_from_text(grant.data.details)
+        assert details is not None
+        rows = rows_of(grant.data, details, grant.sources, cycle.claim)
+        region = problem = None
+        try:
+            region = self._trying(job, lambda: self.keeping.filler.fill(rows, details, grant.data.holder, job))  # type: ignore[union-attr]
+        except SolventError as error:
+            problem = error
+        if job.stopped.is_set():
+            return
+        cycle.region, cycle.problem = region, problem
+        cycle.settle()
+        if region is not None and cycle.claim.is_plain and not grant.sources and not grant.data.parts:
+            text = self.keeping.details(region, details.version)
+            self._node.request_quietly(In(self.name, Fetched(grant.data.version, text, grant.use)))
+        self._node.wake()
+
+    def _trying(self, job: Job, fill: Callable[[], Any], *, gone_seconds: float | None = None) -> Any:
+        """Fetch again and again for a while: who had the data may be dead, and another one be found that has it."""
+        now, pause = time.monotonic(), _PAUSE_SECONDS
+        end = now + self._node.max_seconds
+        gone_end = end if gone_seconds is None else now + gone_seconds
+        while True:
+            try:
+                return fill()
+            except DataProblem as problem:
+                last = gone_end if isinstance(problem, DataLost) else end
+                if time.monotonic() > last or job.stopped.wait(pause):
+                    raise
+                pause = min(2 * pause, _PAUSE_SECONDS_MAX)
+
+    # ------------------------------------------------------------------------------------------------- the others
+
+    def _on_entrusted(self, told: Entrusted) -> None:
+        """Get the data from somebody who wants to leave."""
+        self._errand = job = Job(self._node.max_seconds)
+        _start(partial(self._fetch_all, told, job), f"solvent-keep-{self.name}")
+
+    def _fetch_all(self, told: Entrusted, job: Job) -> None:
+        """Get the version and all parts that lie over it to this host, as they are: nothing is changed there."""
+        data = told.data
+        details, text = details_from_text(data.details), data.details
+        rows = list[Row]()
+        if details is not None:
+            rows = rows_of(data, details, told.sources, WHOLE)
+            fill = partial(self.keeping.filler.fill, rows, details, data.holder, job)
+            try:
+                region = self._trying(job, fill, gone_seconds=_GONE_SECONDS)
+                text = self.keeping.details(region, details.version)
+            except DataLost:
+                if self.keeping.has_newer(details.version):
+                    return
+                # Its writer was killed and nothing was kept: who wants to leave need not stay for what nobody can have.
+                text = LOST
+            except SolventError:
+                # Whoever wants to leave keeps it, and somebody is told again if it dies.
+                return
+        self._node.request_quietly(In(self.name, Fetched(data.version, text, told.use)))
+        if len(rows) > PIECES_MAX and text != LOST:
+            self._joining.join(self._node, self)
+
+    def copy_again(self) -> None:
+        """Have other hosts take the data, which is here, since some are lost that had it."""
+        _start(self._copy_again, f"solvent-copy-{self.name}")
+
+    def _copy_again(self) -> None:
+        pause = _PAUSE_SECONDS
+        with suppress(SolventError):
+            region = self._node.store.region(self.name)
+            if region is None or region.sheet.copies == 1:
+                return
+            while self._joining.join(self._node, self, is_keeper=True):
+                # Perhaps somebody only reads it, and no release will see to it.
+                time.sleep(pause)
+                pause = min(2 * pause, _PAUSE_SECONDS_MAX)
+
+    def inventory(self, *, until: float, is_released: bool) -> tuple[Data, ...]:
+        """Tell what data there is on this host; wait until some moment if no files can be opened."""
+        return self.keeping.inventory(until=until, is_released=is_released)
+
+    def fail(self, fault: SolventError) -> list[tuple[Cycle, Access]]:
+        """Let everything be over, since the process takes no part in the space any more; give what was held.
+
+        What was kept of it is to be put back, which may take long.
+        """
+        held = []
+        for cycle in list(self._cycles.values()):
+            cycle.problem = fault
+            access, cycle.access = cycle.access, None
+            cycle.end()
+            if access is not None:
+                cycle.is_lost = access.writing is not None
+                held.append((cycle, access))
+        self._cycles.clear()
+        return held
+
+
+def _start(what: Callable[[], None], name: str) -> None:
+    threading.Thread(target=what, name=name, daemon=True).start()
+
+
+__all__ = ["Resource"]

@@ -1,0 +1,262 @@
+"""A process of a space, as its user sees it: what `solvent.shared` gives.
+
+    async with solvent.shared.join("run") as space:
+        async with space.handle("matrix", array=((1000, 1000), float)) as h:
+            h.request()
+            ...                             # something else, while it comes
+            await h.acquire()
+            h.array[0] += 1
+            h.release()
+
+    with solvent.shared.join("run") as space, space.handle("matrix") as h:    # the same without asyncio
+        view = h.acquire()
+        ...
+
+After S. L. Hernane, J. Gustedt and M. Benyettou, "Data handover on a peer-to-peer system" (Inria, RR-8690, 2015). There
+is no server: processes of one host find each other by the name of the space, those of others by an address.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from solvent.errors import Misuse
+from solvent.handover.contents import claim_from, contents_from, with_copies
+from solvent.handover.handle import BlockingHandle, Handle
+from solvent.handover.node import SpaceNode
+from solvent.handover.place import SpacePlace, is_name, place_from
+from solvent.handover.threads import in_background, in_thread
+from solvent.net.status_files import Poster, board_from
+
+if TYPE_CHECKING:
+    from os import PathLike
+    from pathlib import Path
+    from types import TracebackType
+
+    from solvent.handover.claiming import Mode
+    from solvent.net import Address, Counters
+    from solvent.net.secrecy import Secret
+
+RESOURCE_CHARACTERS_MAX = 500
+STOP_SECONDS_MAX = 0.8
+"""How long who is cancelled on its way in waits until nothing is left of it; a silent network may take longer."""
+
+
+class _Inside:
+    """What a process of a space knows of it."""
+
+    def __init__(self, node: SpaceNode) -> None:
+        self._node = node
+
+    @property
+    def name(self) -> str:
+        """The name of the space."""
+        return self._node.place.name
+
+    @property
+    def node(self) -> int:
+        """The number of this process: no other one ever has it."""
+        return self._node.node
+
+    @property
+    def address(self) -> str:
+        """Where processes of other hosts can join."""
+        return self._node.home.address
+
+    @property
+    def members(self) -> dict[int, str]:
+        """Who takes part, as far as is known here, and where each is to be found."""
+        return {node: home.address for node, home in sorted(self._node.members.items())}
+
+    @property
+    def founder(self) -> int:
+        """Who lets others in, as far as is known here; another one when this one leaves or dies."""
+        founder: int = self._node.host.state.standing.founder
+        return founder
+
+    @property
+    def counters(self) -> Counters:
+        """What the process has done for the locks so far: messages, bytes, steps."""
+        return self._node.host.counters
+
+
+def _check_name(resource: Any) -> None:
+    if not is_name(resource, RESOURCE_CHARACTERS_MAX):
+        message = f"the name of a resource is text of 1 to {RESOURCE_CHARACTERS_MAX} characters, not {resource!r:.50}"
+        raise Misuse("S102", message)
+
+
+class BlockingSpace(_Inside):
+    """A space for code without asyncio."""
+
+    def handle(
+        self,
+        resource: str,
+        *,
+        size: int | None = None,
+        initial: Any = None,
+        array: tuple[Any, Any] | None = None,
+        file: str | PathLike[str] | None = None,
+        keep_last: bool = True,
+        copies: int = 1,
+        mode: Mode = "write",
+        offset: int = 0,
+        length: int | None = None,
+        timeout: float | None = None,
+    ) -> BlockingHandle:
+        """Give a handle of a resource, to be entered; see `Space.handle`."""
+        _check_name(resource)
+        contents = contents_from(size=size, initial=initial, array=array, file=file)
+        contents = with_copies(contents, copies, keep_last=keep_last)
+        claim = claim_from(mode, offset, length)
+        return BlockingHandle(self._node, resource, contents, keep_last=keep_last, claim=claim, timeout=timeout)
+
+
+class Space(_Inside):
+    """A space for coroutines."""
+
+    def handle(
+        self,
+        resource: str,
+        *,
+        size: int | None = None,
+        initial: Any = None,
+        array: tuple[Any, Any] | None = None,
+        file: str | PathLike[str] | None = None,
+        keep_last: bool = True,
+        copies: int = 1,
+        mode: Mode = "write",
+        offset: int = 0,
+        length: int | None = None,
+        timeout: float | None = None,
+    ) -> Handle:
+        """Give a handle of a resource, to be entered.
+
+        What the data is to be, if nobody has made it yet: `size` zeros, `initial` bytes or array, an `array` of shape
+        and type, or what is in a `file`. Without any of these the handle uses what others make, or is a lock alone.
+        With `keep_last` the last released version survives a process that dies while it writes; without, all of it may
+        be lost then, also if only a part was written. With `copies` of more than one it survives the loss of a host as
+        well, since a release waits until so many hosts have it, as far as there are.
+        `timeout` is how long to wait, to take part and to acquire, where nothing else is said.
+        """
+        _check_name(resource)
+        contents = contents_from(size=size, initial=initial, array=array, file=file)
+        contents = with_copies(contents, copies, keep_last=keep_last)
+        claim = claim_from(mode, offset, length)
+        return Handle(self._node, resource, contents, keep_last=keep_last, claim=claim, timeout=timeout)
+
+
+class Opening:
+    """A space that is to be entered, once: with `with` or with `async with`."""
+
+    def __init__(self, place: SpacePlace, board: Path | None = None) -> None:
+        self._node = SpaceNode(place)
+        self._is_entered = False
+        self._board = board
+        self._poster: Poster | None = None
+
+    def __enter__(self) -> BlockingSpace:
+        self._begin()
+        self._node.open()
+        self._post()
+        return BlockingSpace(self._node)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._post_no_more()
+        self._node.depart(is_released=fault is None)
+
+    async def __aenter__(self) -> Space:
+        self._begin()
+        node = self._node
+        entering = in_thread(node.open, f"solvent-enter-{node.place.name}")
+        try:
+            await asyncio.shield(entering)
+        except asyncio.CancelledError:
+            node.admission.stop()
+            await asyncio.wait([entering], timeout=STOP_SECONDS_MAX)
+            if entering.done() and entering.exception() is None:
+                in_background(partial(node.depart, is_released=False), f"solvent-leave-{node.place.name}")
+            raise
+        self._post()
+        return Space(node)
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        node, is_released = self._node, fault is None
+        self._post_no_more()
+        await in_thread(lambda: node.depart(is_released=is_released), f"solvent-leave-{node.place.name}")
+
+    def _post(self) -> None:
+        if self._board is not None:
+            node = self._node
+            self._poster = Poster(self._board, "space", node.place.name, node.node, partial(described, node))
+            self._poster.start()
+
+    def _post_no_more(self) -> None:
+        # In a copy of the process (`fork`) there is no such thread, and the notice is not its own.
+        if self._poster is not None and self._node.is_here:
+            self._poster.stop()
+
+    def _begin(self) -> None:
+        if self._is_entered:
+            raise Misuse("S103", "a space is entered once", hint="call `solvent.shared.join(...)` again")
+        self._is_entered = True
+
+
+def join(
+    name: str,
+    *,
+    join: str | Address | tuple[str, ...] | list[str] | None = None,
+    listen: str | Address | None = None,
+    address: str | None = None,
+    secret: Secret = None,
+    patience: float = 5.0,
+    folder: str | PathLike[str] | None = None,
+    keep: bool = False,
+    board: bool | str | PathLike[str] | None = None,
+) -> Opening:
+    """Give a space, to be entered: `async with shared.join("run") as space:`, or `with` for code without asyncio.
+
+    Processes of one host find each other by the name. Others `join` at the address of any process, which must `listen`
+    where they can reach it. With `keep`, the data outlives the last process, for a while, and is found by the next.
+
+    Without a `secret` only processes of this user on this machine can join. Beyond this machine all need the same
+    `secret`, or `secret=False` if anybody who can reach them may join.
+    """
+    place = place_from(
+        name,
+        join=join,
+        listen=listen,
+        address=address,
+        secret=secret,
+        patience=patience,
+        folder=folder,
+        keep=keep,
+    )
+    try:
+        return Opening(place, board_from(board))
+    except TypeError:
+        hint = "give a folder, or True for the usual one"
+        raise Misuse("S101", f"{board!r} is no board", hint=hint) from None
+
+
+def described(node: SpaceNode) -> dict[str, Any]:
+    """Tell lookers-on what a process has and waits for."""
+    return {
+        "address": node.home.address,
+        "members": sorted(node.members),
+        "founder": node.host.state.standing.founder,
+        "messages": node.host.counters.messages_sent,
+        "claims": [
+            {"resource": name, **one} for name, resource in list(node.resources.items()) for one in resource.claims()
+        ],
+        "resources": sorted(node.resources),
+    }
+
+
+__all__ = ["BlockingSpace", "Opening", "Space", "join"]

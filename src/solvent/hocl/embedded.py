@@ -1,0 +1,257 @@
+"""Runs of a solution in this process: to inertia, step by step, or with every reaction recorded."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from solvent.engine.reaction import POLL_MASK, Flight, Reaction, Stopped
+from solvent.engine.reactor import Reactor
+from solvent.errors import Interrupted, LimitReached, Misuse
+from solvent.hocl.process_settings import deep_stack, interruptible
+from solvent.hocl.program import Program
+from solvent.lang.molecule import check_printable
+from solvent.lang.printer import print_molecule
+from solvent.lang.solution import Solution
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable
+
+    from solvent.engine.trace import Recorder
+    from solvent.lang.molecule import Molecule
+
+
+_POLL_SECONDS = 0.001
+
+
+class Outcome:
+    """How a run ended."""
+
+    __slots__ = ("inert", "reactions", "seconds")
+
+    def __init__(self, *, inert: bool, reactions: int, seconds: float) -> None:
+        self.inert = inert
+        self.reactions = reactions
+        self.seconds = seconds
+
+    def __repr__(self) -> str:
+        return f"Outcome(inert={self.inert}, reactions={self.reactions}, seconds={self.seconds:.3f})"
+
+    def _repr_html_(self) -> str:
+        """Show it in a notebook."""
+        state = "inert" if self.inert else "not inert"
+        many = f"{self.reactions:,} reaction{'' if self.reactions == 1 else 's'}"
+        return f'<div class="solvent">{state} after {many}, in {self.seconds:.3f} s</div>'
+
+
+class Run:
+    """One run of a solution: its order of choice, its limits and its observer."""
+
+    def __init__(
+        self,
+        solution: Solution,
+        *,
+        seed: int | None = None,
+        max_reactions: int | None = None,
+        max_seconds: float | None = None,
+        observe: Callable[[Reaction], None] | None = None,
+        should_stop: Callable[[], bool] | None = None,
+    ) -> None:
+        self.solution = solution
+        self.started = time.perf_counter()
+        self.max_seconds = max_seconds
+        self._polled = self.started
+        self._asked_to_stop = should_stop
+        self._is_interrupted = False
+        options: dict[str, Any] = {
+            "max_reactions": max_reactions,
+            "should_stop": self._should_stop,
+            "observe": observe,
+        }
+        if seed is None:
+            self.reactor = Reactor(**options)
+        else:
+            import random
+
+            from solvent.engine.choice import Stepper
+
+            with deep_stack():
+                self.reactor = Stepper(solution, chance=random.Random(seed), **options)
+        self.reactor.poll_mask = 0
+
+    def _should_stop(self) -> bool:
+        reactor, now = self.reactor, time.perf_counter()
+        # Products that double make each reaction take as long as all before it: these are looked at one by one.
+        mask = reactor.poll_mask
+        reactor.poll_mask = min(POLL_MASK, 2 * mask + 1) if now - self._polled < _POLL_SECONDS else mask >> 1
+        self._polled = now
+        if self._is_interrupted or (self._asked_to_stop is not None and self._asked_to_stop()):
+            return True
+        return self.max_seconds is not None and now - self.started > self.max_seconds
+
+    def outcome(self) -> Outcome:
+        """Return the state of the run."""
+        seconds = time.perf_counter() - self.started
+        return Outcome(inert=self.solution.inert, reactions=self.reactor.reactions, seconds=seconds)
+
+    def to_inertia(self) -> Outcome:
+        """Run until the solution is inert."""
+        self._react()
+        if self.reactor.flights:
+            self._wait_here()
+        return self.outcome()
+
+    def _wait_here(self) -> None:
+        """Wait for calls in flight, if no event loop is running."""
+        import asyncio  # most programs call nothing asynchronous, and it is slow to import
+
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            asyncio.run(self._wait_for_flights())
+            return
+        for flight in self.reactor.flights:
+            flight.coroutine.close()
+            self.reactor.crash(flight, asyncio.CancelledError())
+        self.reactor.flights = []
+        message = "`run` cannot wait for an asynchronous call inside a running event loop"
+        raise Misuse("H307", message, hint="write `await solvent.hocl.react_async(solution)`")
+
+    async def to_inertia_async(self) -> Outcome:
+        """Run until the solution is inert, without blocking the event loop while calls are in flight."""
+        self._react()
+        await self._wait_for_flights()
+        return self.outcome()
+
+    def _react(self) -> None:
+        with deep_stack(), interruptible(self._note_interrupt):
+            try:
+                self.reactor.run(self.solution)
+            except Stopped:
+                self._raise_stopped()
+
+    def _note_interrupt(self) -> None:
+        self._is_interrupted = True
+
+    def _raise_stopped(self) -> None:
+        if self._is_interrupted:
+            self._is_interrupted = False
+            raise KeyboardInterrupt from None
+        seconds = time.perf_counter() - self.started
+        if self.max_seconds is not None and seconds > self.max_seconds:
+            message = f"not inert after {self.max_seconds:g} seconds"
+            raise LimitReached("H502", message, hint="allow more: --max-seconds") from None
+        raise Interrupted("H504", "interrupted before the solution was inert") from None
+
+    async def _wait_for_flights(self) -> None:
+        import asyncio
+
+        tasks: dict[asyncio.Task[Any], Flight] = {}
+        try:
+            while self.reactor.flights or tasks:
+                for flight in self.reactor.flights:
+                    tasks[asyncio.ensure_future(flight.coroutine)] = flight
+                self.reactor.flights = []
+                done, _ = await asyncio.wait(tasks, timeout=0.1, return_when=asyncio.FIRST_COMPLETED)
+                if not done and self._should_stop():
+                    self._raise_stopped()
+                for task in done:
+                    self._land(tasks.pop(task), task)
+        finally:
+            await self._bring_back(tasks)
+
+    def _land(self, flight: Flight, task: asyncio.Task[Any]) -> None:
+        error = task.exception()
+        if error is not None:
+            raise self.reactor.crash(flight, error)
+        with deep_stack():
+            try:
+                self.reactor.land(flight, task.result())
+            except Stopped:
+                self._raise_stopped()
+
+    async def _bring_back(self, tasks: dict[asyncio.Task[Any], Flight]) -> None:
+        """Cancel the calls still in flight and put their reactants back, so that nothing is lost."""
+        import asyncio
+
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+        for flight in tasks.values():
+            self.reactor.crash(flight, asyncio.CancelledError())
+        for flight in self.reactor.flights:
+            flight.coroutine.close()
+            self.reactor.crash(flight, asyncio.CancelledError())
+        self.reactor.flights = []
+
+
+def react(solution: Solution | Program, **options: Any) -> Outcome:
+    """Run a solution until it is inert; see `Run` for the options.
+
+    Raises `LimitReached` when a limit is met first and `ReactionFailed` when a product cannot be computed; the
+    solution then stands as it is and can be run again.
+    """
+    return Run(_solution(solution), **options).to_inertia()
+
+
+async def react_async(solution: Solution | Program, **options: Any) -> Outcome:
+    """Run a solution until it is inert, from asynchronous code."""
+    return await Run(_solution(solution), **options).to_inertia_async()
+
+
+def record(solution: Solution, **options: Any) -> Recorder:
+    """Run a solution until it is inert and return the record of its reactions; see `Run` for the options."""
+    from solvent.engine.trace import Recorder
+
+    recorder = Recorder(solution)
+    react(solution, observe=recorder, **options)
+    return recorder
+
+
+def _solution(given: Solution | Program) -> Solution:
+    if isinstance(given, Program):
+        message = "a program is not a solution"
+        raise Misuse("H306", message, hint="keep `solution = program.solution()` and run that")
+    return given
+
+
+def show(molecule: Molecule) -> str:
+    """Return the text of a molecule or a solution, in canonical order; raise `TooLarge` if that takes long."""
+    with deep_stack():
+        check_printable(molecule if isinstance(molecule, Solution) else (molecule,))
+        return print_molecule(molecule)
+
+
+def step(solution: Solution, *, seed: int | None = None) -> Reaction | None:
+    """Perform one reaction and return it, or `None` if the solution is inert."""
+    from solvent.engine.choice import Stepper
+
+    seen: list[Reaction] = []
+    chance = None
+    if seed is not None:
+        import random
+
+        chance = random.Random(seed)
+    with deep_stack():
+        stepper = Stepper(solution, chance=chance, observe=seen.append)
+        stepper.step()
+        for flight in stepper.flights:
+            wait_for(stepper, flight)
+    return seen[0] if seen else None
+
+
+def wait_for(reactor: Reactor, flight: Flight) -> None:
+    """Wait for the call of a step; the step ends when its products are in the solution."""
+    import asyncio
+
+    try:
+        products = asyncio.run(_answer(flight))
+    except BaseException as error:
+        raise reactor.crash(flight, error) from error
+    reactor.arrive(flight, products)
+
+
+async def _answer(flight: Flight) -> list[Molecule]:
+    return await flight.coroutine

@@ -1,0 +1,152 @@
+"""Programs: a text that has been parsed and checked, ready to become a solution as often as needed.
+
+The last part reads what is typed at a prompt: molecules, or lets that only name rules for later lines.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from solvent.errors import Misuse, ProgramError, SyntaxProblem
+from solvent.hocl.process_settings import deep_stack
+from solvent.lang.evaluate import lower_molecules, lower_program
+from solvent.lang.functions import Functions
+from solvent.lang.parser import parse_molecules, parse_program
+from solvent.lang.rule import Rule, closed_rule
+from solvent.lang.scope import resolve, resolve_molecules
+from solvent.lang.syntax import LetNode
+from solvent.source import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from solvent.lang.molecule import Molecule
+    from solvent.lang.solution import Solution
+    from solvent.lang.syntax import Expression, ProgramNode
+
+
+CHARACTERS_MAX = 32_000_000
+"""The longest text of a program. Add larger data from Python: `solution.extend(values)`."""
+# What may be missing at a prompt after lets that only name rules: `let max = ...`, `let max = ... in`.
+_ENDINGS = (" in 0", " 0")
+_OPEN = ("H121", "H103")
+
+
+class Program:
+    """A program that has been parsed and checked."""
+
+    def __init__(self, tree: ProgramNode, source: Source, functions: Functions) -> None:
+        self.tree = tree
+        self.source = source
+        self.functions = functions
+
+    def solution(self) -> Solution:
+        """Return a new solution, as the program describes it."""
+        with deep_stack():
+            return lower_program(self.tree, self.source, self.functions)
+
+    def rules(self) -> dict[str, Rule]:
+        """Return the rules that the outermost lets name."""
+        lets = [node for node in self.tree.body if isinstance(node, LetNode)]
+        return {binding.name: closed_rule(binding.rule) for let in lets for binding in let.bindings}
+
+
+def check_length(text: str, name: str) -> None:
+    """Raise an error if a text is too long."""
+    if len(text) > CHARACTERS_MAX:
+        message = f"{name} has {len(text):,} characters; a program may have {CHARACTERS_MAX:,}"
+        raise SyntaxProblem("H100", message, hint="put large data in from Python: solution.extend(values)")
+
+
+def parse(text: str, *, name: str = "<text>", functions: Functions | None = None) -> Program:
+    """Parse and check a program."""
+    check_length(text, name)
+    functions = functions if functions is not None else Functions()
+    source = Source(text, name)
+    with deep_stack():
+        tree = parse_program(source)
+        resolve(tree, source, functions)
+    return Program(tree, source, functions)
+
+
+def load(path: str | Path, *, functions: Functions | None = None) -> Program:
+    """Parse and check the program in a file."""
+    return parse(read_text(path), name=str(path), functions=functions)
+
+
+def read_text(path: str | Path) -> str:
+    """Return the text of a file; raise `Misuse` if it cannot be read."""
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123 - spares the import of pathlib at every start
+            data = file.read(CHARACTERS_MAX * 4 + 1)
+    except OSError as error:
+        raise Misuse("H304", f"cannot read {path}: {error.strerror or error}") from None
+    except ValueError as error:
+        # A path with a null character, or with half of a surrogate pair.
+        raise Misuse("H304", f"cannot read {path}: {error}") from None
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        message = f"{path} is not text: byte {error.start} is not UTF-8"
+        raise ProgramError("H100", message, hint="programs are UTF-8 text files") from None
+
+
+def molecules(
+    text: str, *, functions: Functions | None = None, rules: Mapping[str, Rule] | None = None
+) -> list[Molecule]:
+    """Parse molecules with commas between them, such as `1, "a":2, <3>`; they may name the given rules."""
+    functions = functions if functions is not None else Functions()
+    source = Source(text, "<text>")
+    rules = {name: rule for name, rule in (rules or {}).items() if not rule.captured}
+    with deep_stack():
+        tree = parse_molecules(source)
+        resolve_molecules(tree, source, functions, {name: rule.node for name, rule in rules.items()})
+        return lower_molecules(tree, source, functions, rules)
+
+
+def rule(text: str, *, name: str | None = None, functions: Functions | None = None) -> Rule:
+    """Parse one rule, such as `replace x, y by x if x >= y`, with a name if given."""
+    found = molecules(f"({name} = {text})" if name else text, functions=functions)
+    if len(found) != 1 or not isinstance(found[0], Rule):
+        raise Misuse("H305", "this text is not one rule", hint='for example rule("replace x, y by x if x >= y")')
+    return found[0]
+
+
+def read_typed(text: str, *, functions: Functions, rules: Mapping[str, Rule]) -> tuple[dict[str, Rule], list[Molecule]]:
+    """Read lets and molecules; return the newly named rules and the molecules."""
+    with deep_stack():
+        tree, only_lets = _parse(text)
+        source = Source(text, "<typed>")
+        resolve_molecules(tree, source, functions, {name: rule.node for name, rule in rules.items()})
+        found = lower_molecules(tree, source, functions, rules)
+    lets = [node for node in tree if isinstance(node, LetNode)]
+    named = {binding.name: closed_rule(binding.rule) for let in lets for binding in let.bindings}
+    return named, [] if only_lets else found
+
+
+def is_incomplete(text: str) -> bool:
+    """Return whether a text may be continued: a bracket is open, or it ends too early."""
+    try:
+        with deep_stack():
+            _parse(text)
+    except SyntaxProblem as error:
+        return error.code in _OPEN or (error.span is not None and error.span.start >= len(text.rstrip()))
+    return False
+
+
+def _parse(text: str) -> tuple[list[Expression], bool]:
+    """Parse a typed text; return the tree, and whether it is nothing but lets."""
+    try:
+        return parse_molecules(Source(text, "<typed>")), False
+    except SyntaxProblem:
+        if not text.lstrip().startswith("let"):
+            raise
+        for ending in _ENDINGS:
+            try:
+                tree = parse_molecules(Source(text + ending, "<typed>"))
+            except SyntaxProblem:
+                continue
+            if len(tree) == 1 and isinstance(tree[0], LetNode):
+                return tree, True
+        raise

@@ -1,0 +1,134 @@
+"""Functions a condition or a product may call: the built-in ones and those a host program registers.
+
+A registered function gets plain Python values (a list for a list, the value itself for an opaque molecule) and may
+return any Python value. `async def` functions may be called in products only: their reaction is in flight until
+the call answers.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from solvent.errors import Misuse
+from solvent.lang.builtin import BUILTIN
+from solvent.lang.molecule import List, Molecule, Opaque, Symbol
+from solvent.lang.rule import Rule
+from solvent.lang.solution import Solution
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+_ASYNC_CODE = 0x80  # CO_COROUTINE; reading it spares the import of `inspect` at every start
+_VARIADIC_CODE = 0x04  # CO_VARARGS
+
+
+class Function:
+    """A function by its name in programs."""
+
+    __slots__ = ("arity_max", "arity_min", "call", "is_async", "is_raw", "name")
+
+    def __init__(self, name: str, call: Callable[..., Any], *, is_raw: bool = False) -> None:
+        self.name = name
+        self.call = call
+        self.is_raw = is_raw
+        code = _code_of(call)
+        self.is_async = code is not None and bool(code.co_flags & _ASYNC_CODE)
+        self.arity_min, self.arity_max = _arity(call, code)
+
+    def takes(self, count: int) -> bool:
+        """Return whether it can be called with that many arguments."""
+        return self.arity_min <= count and (self.arity_max is None or count <= self.arity_max)
+
+    @property
+    def arity_text(self) -> str:
+        """How many arguments it takes, in words."""
+        if self.arity_max is None:
+            return f"{self.arity_min} arguments or more"
+        if self.arity_min == self.arity_max:
+            return f"{self.arity_min} argument{'s' if self.arity_min != 1 else ''}"
+        return f"{self.arity_min} to {self.arity_max} arguments"
+
+    def __call__(self, *arguments: Molecule) -> Molecule:
+        """Call it with molecules and return a molecule."""
+        return molecule_from_python(self.call(*map(python_from_molecule, arguments)))
+
+
+def _code_of(call: Any) -> Any:
+    while hasattr(call, "func") and hasattr(call, "keywords"):
+        # What `functools.partial` wraps tells whether it is asynchronous.
+        call = call.func
+    function = call if hasattr(call, "__code__") else getattr(type(call), "__call__", None)  # noqa: B004 - its code
+    return getattr(function, "__code__", None)
+
+
+def _arity(call: Any, code: Any) -> tuple[int, int | None]:
+    if code is None or hasattr(call, "func"):
+        return 0, None
+    bound = 0 if call is not None and hasattr(call, "__code__") and not hasattr(call, "__self__") else 1
+    count = code.co_argcount - bound
+    defaults = len(getattr(call, "__defaults__", None) or ())
+    return count - defaults, None if code.co_flags & _VARIADIC_CODE else count
+
+
+class Functions:
+    """The functions a program may call, by name."""
+
+    def __init__(self) -> None:
+        self._own: dict[str, Function] = {}
+
+    def register(
+        self, call: Callable[..., Any], name: str | None = None, *, is_raw: bool = False
+    ) -> Callable[..., Any]:
+        """Make a Python function callable from programs (also a decorator); a raw one takes and returns molecules."""
+        name = name or str(getattr(call, "__name__", ""))
+        if not (name.isidentifier() and not name[0].isupper()):
+            message = f"`{name}` cannot name a function"
+            raise Misuse("H301", message, hint="a name that starts with a lower-case letter can")
+        self._own[name] = Function(name, call, is_raw=is_raw)
+        return call
+
+    def find(self, name: str) -> Function | None:
+        """Return the function of a name; a registered one hides a built-in one."""
+        return self._own.get(name) or _builtin(name)
+
+    def names(self) -> Iterable[str]:
+        """Return every name that can be called."""
+        return sorted({*self._own, *BUILTIN})
+
+
+_made: dict[str, Function] = {}
+
+
+def _builtin(name: str) -> Function | None:
+    call = BUILTIN.get(name)
+    if call is None:
+        return None
+    if name not in _made:
+        _made[name] = Function(name, call, is_raw=True)
+    return _made[name]
+
+
+def molecule_from_python(value: Any) -> Molecule:
+    """Return the molecule for a Python value; what HOCL has no form for becomes opaque."""
+    kind = type(value)
+    if kind in (int, str, float, bool, Symbol, Solution, Rule, Opaque, List):
+        return value
+    if kind is list:
+        return List(map(molecule_from_python, value))
+    if kind is tuple:
+        parts = map(molecule_from_python, value)
+        return tuple(parts) if len(value) > 1 else List(parts)
+    for plain in (int, float, str):
+        if isinstance(value, plain):
+            return plain(value)
+    return Opaque(value)
+
+
+def python_from_molecule(molecule: Molecule) -> Any:
+    """Return a plain Python value for a molecule: lists as `list`, opaque values themselves."""
+    kind = type(molecule)
+    if kind is List:
+        return [python_from_molecule(item) for item in molecule]
+    if kind is tuple:
+        return tuple(python_from_molecule(item) for item in molecule)
+    return molecule.value if kind is Opaque else molecule

@@ -1,0 +1,360 @@
+"""Trees and molecules to HOCL text.
+
+Everything printed reads back as the same. A rule stands in parentheses wherever a comma could follow it; a comparison
+where `<` and `>` would be taken for brackets. Text is written on one line; `layout` breaks what is too long. Rules as
+molecules are printed by name; `hocl.program_file` writes the lets that the names need.
+
+A rule is known here by its attribute `is_rule`, not by its class: rules compare by their text, so `rule` imports this
+module.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from solvent.lang.builtin import BUILTIN
+from solvent.lang.molecule import ATOMS, Endless, List, Molecule, Opaque, Symbol, check_printable, order_key
+from solvent.lang.operators import bounded, print_integer
+from solvent.lang.syntax import (
+    Binary,
+    Call,
+    Expression,
+    LetNode,
+    ListNode,
+    ListPattern,
+    Literal,
+    LiteralPattern,
+    Multiplet,
+    Name,
+    Pattern,
+    RestPattern,
+    RuleNode,
+    RulePattern,
+    SolutionNode,
+    SolutionPattern,
+    TupleNode,
+    TuplePattern,
+    Unary,
+    VariablePattern,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+_POWER = {"||": 1, "&&": 2, "==": 4, "!=": 4, "<": 4, ">": 4, "<=": 4, ">=": 4, "+": 5, "-": 5, "*": 6, "/": 6, "%": 6}
+_SUM = 5
+_ESCAPED = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+_CONTROLS = (*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029, *range(0xD800, 0xE000))
+_ESCAPES = str.maketrans({**{chr(one): f"\\u{one:04x}" for one in _CONTROLS}, **_ESCAPED})
+_STRING_OR_WORD = re.compile(r'"(?:[^"\\]|\\.)*"|[^\W\d]\w*')
+
+
+def print_string(text: str) -> str:
+    """Write a string with its quotes."""
+    return f'"{text.translate(_ESCAPES)}"'
+
+
+def print_atom(value: Any) -> str:
+    """Write an integer, float, string, boolean or symbol."""
+    kind = type(value)
+    if kind is int:
+        return print_integer(value)
+    if kind is str:
+        return print_string(value)
+    if kind is bool:
+        return "true" if value else "false"
+    if kind is Symbol:
+        return str(value.name)
+    if math.isnan(value):
+        return 'float("nan")'
+    if math.isinf(value):
+        return "1e999" if value > 0 else "-1e999"
+    return repr(value)
+
+
+# --- Molecules.
+
+
+def print_molecule(molecule: Molecule, rule: Callable[[Molecule], str] | None = None) -> str:
+    """Write a molecule in canonical order; rules by name unless `rule` writes them otherwise."""
+    kind = type(molecule)
+    if kind in ATOMS:
+        return print_atom(molecule)
+    if kind is tuple:
+        return ":".join(_part(part, rule) for part in molecule)
+    if kind is List:
+        items = [print_molecule(item, rule) for item in molecule]
+        return f"list({items[0]})" if len(items) == 1 else f"({', '.join(items)})"
+    if getattr(molecule, "is_rule", False):
+        return rule(molecule) if rule is not None else short_rule(molecule)
+    if kind is Endless:
+        return f"{_part(molecule.molecule, rule)}^inf"
+    if kind is Opaque:
+        return f"opaque({print_string(repr(molecule.value))})"
+    if getattr(molecule, "is_solution", False):
+        return print_solution(molecule, rule)
+    return print_atom(molecule)
+
+
+def _part(molecule: Molecule, rule: Callable[[Molecule], str] | None) -> str:
+    text = print_molecule(molecule, rule)
+    return f"({text})" if type(molecule) is tuple else text
+
+
+def print_whole(solution: Iterable[Molecule]) -> str:
+    """Write a solution for a person; raise `TooLarge` if that would take long."""
+    check_printable(solution)
+    return print_solution(solution)
+
+
+def print_solution(molecules: Iterable[Molecule], rule: Callable[[Molecule], str] | None = None) -> str:
+    """Write a solution in canonical order."""
+    return f"<{', '.join(print_molecule(one, rule) for one in sorted(molecules, key=order_key))}>"
+
+
+def short_rule(rule: Molecule) -> str:
+    """Write a rule as it stands in a solution: by name, or in full if it has none."""
+    return rule.name or f"({TreePrinter(rule).rule(rule.node)})"
+
+
+def print_rule(rule: Molecule) -> str:
+    """Write a rule in full, with the values it captured in place of their names."""
+    return TreePrinter(rule).rule(rule.node)
+
+
+# --- Trees.
+
+
+class _Named(NamedTuple):
+    """A rule that a `let` names and that captures nothing, to be written like a molecule."""
+
+    node: RuleNode
+    captured: tuple[Molecule, ...] = ()
+
+
+class TreePrinter:
+    """Writes trees on one line; the names that a rule captured are replaced by their values."""
+
+    def __init__(self, rule: Molecule | None = None, known: dict[str, RuleNode] | None = None) -> None:
+        self.values: dict[str, str] = {}
+        # The rules that lets around the text name; None: all names are known. What a pattern or a let inside the rule
+        # calls the same is left out, because there the name would mean that.
+        if rule is not None and known:
+            hidden = _names_inside(rule.node)
+            known = {name: node for name, node in known.items() if name not in hidden}
+        self.known = known
+        self.rules: dict[str, RuleNode] = {}
+        if rule is not None and rule.captured:
+            variables = {name for name in _names_inside(rule.node) if name[0].isupper()}
+            for (name, meaning), value in zip(rule.node.captures.items(), rule.captured, strict=True):
+                write = self.rule_molecule
+                if meaning == "rest":
+                    self.values[name] = ", ".join(print_molecule(one, write) for one in value)
+                else:
+                    self.values[name] = print_molecule(value, write)
+                if variables:
+                    self.values[name] = _without_names(self.values[name], variables)
+
+    def rule_molecule(self, rule: Molecule) -> str:
+        """Write a rule molecule so that it can be read back where no let names it."""
+        node: RuleNode = rule.node
+        if node.name and self.known is not None and not node.captures and self.known.get(node.name) is node:
+            return node.name
+        text = TreePrinter(rule, self.known).rule(node)
+        if node.name and node.is_recursive:
+            return f"(let rec {node.name} = {text} in {node.name})"
+        return f"({node.name} = {text})" if node.name else f"({text})"
+
+    def rule(self, node: RuleNode) -> str:
+        """Write a rule without parentheses; raise `TooLarge` if the rules it names make it too long."""
+        return bounded(" ".join(self.rule_parts(node)))
+
+    def rule_parts(self, node: RuleNode) -> list[str]:
+        """Write a rule's clauses."""
+        outer, values = self.rules, self.values
+        hidden = _bound_names(node.patterns)
+        self.rules = {name: rule for name, rule in {**outer, **node.rules}.items() if name not in hidden}
+        self.values = {name: text for name, text in values.items() if name not in hidden}
+        patterns = ", ".join(map(print_pattern, node.patterns))
+        product = self.items(node.product)
+        if node.is_inject:
+            parts = [f"inject {product}".rstrip()]
+            if patterns:
+                parts.append(f"with {patterns}")
+        else:
+            parts = [f"{'replace-one' if node.one_shot else 'replace'} {patterns}", f"by {product}".rstrip()]
+        if node.condition is not None:
+            parts.append(f"if {self.expression(node.condition, 1)}")
+        self.rules, self.values = outer, values
+        return parts
+
+    def items(self, nodes: list[Expression]) -> str:
+        """Write molecules with commas between them."""
+        texts = [self.item(node) for node in nodes]
+        return ", ".join(text for text in texts if text)
+
+    def item(self, node: Expression) -> str:
+        """Write one molecule of a solution or a product."""
+        if isinstance(node, RuleNode | LetNode):
+            return self.expression(node, _SUM)
+        if isinstance(node, Multiplet):
+            count = "inf" if node.count is None else self.expression(node.count, _SUM)
+            item = self.expression(node.item, _SUM)
+            return f"{item}^{count}"
+        if isinstance(node, TupleNode):
+            return self._tuple(node)
+        return self.expression(node, _SUM)
+
+    def _tuple(self, node: TupleNode) -> str:
+        return ":".join(self.expression(part, _SUM) for part in node.parts)
+
+    def expression(self, node: Expression, least: int) -> str:
+        """Write an expression that must bind at least as tightly as `least`."""
+        match node:
+            case Literal():
+                return node.spelling or print_atom(node.value)
+            case Name():
+                return self._name(node)
+            case TupleNode():
+                return f"({self._tuple(node)})"
+            case ListNode():
+                if len(node.items) == 1:
+                    return f"list({self.items(node.items)})"
+                return f"({self.items(node.items)})"
+            case SolutionNode():
+                return f"<{self.items(node.items)}>"
+            case Unary():
+                operand = self.expression(node.operand, 7)
+                return f"{node.operator}{operand}"
+            case Binary():
+                return self._binary(node, least)
+            case Call():
+                return self._call(node)
+            case RuleNode():
+                return f"({node.name} = {self.rule(node)})" if node.name else f"({self.rule(node)})"
+            case LetNode():
+                return f"({self.let(node)})"
+            case Multiplet():
+                return f"({self.item(node)})"
+
+    def let(self, node: LetNode) -> str:
+        """Write lets and the molecules after them, without parentheses."""
+        outer, values = self.rules, self.values
+        text = ""
+        for one in node.bindings:
+            text += f"{self.binding(one)} "
+            # From here on the name means this rule, whatever it meant before.
+            self.rules = {name: rule for name, rule in self.rules.items() if name != one.name}
+            self.values = {name: value for name, value in self.values.items() if name != one.name}
+        text += self.items(node.body)
+        self.rules, self.values = outer, values
+        return text
+
+    def binding(self, binding: Any) -> str:
+        """Write `let name = rule in`."""
+        return f"let {'rec ' if binding.recursive else ''}{binding.name} = {self.rule(binding.rule)} in"
+
+    def _name(self, node: Name) -> str:
+        value = self.values.get(node.text)
+        if value is not None:
+            return value
+        rule = self.rules.get(node.text)
+        if rule is not None and self.known is not None and self.known.get(node.text) is not rule:
+            return self.rule_molecule(_Named(rule))
+        return node.text
+
+    def _binary(self, node: Binary, least: int) -> str:
+        if node.operator == "in":
+            # Bare, the `in` of a let would be taken for it.
+            return f"({self.expression(node.left, _SUM)} in {self.expression(node.right, _SUM)})"
+        power = _POWER[node.operator]
+        text = f"{self.expression(node.left, power)} {node.operator} {self.expression(node.right, power + 1)}"
+        return f"({text})" if power < least else text
+
+    def _call(self, node: Call) -> str:
+        if not node.method:
+            return f"{node.function}({self.items(node.arguments)})"
+        receiver = node.arguments[0]
+        text = self.expression(receiver, 8)
+        # Bare, `Math.abs(x)` is a function of Java and no method of the symbol.
+        is_java = text == "Math" or f"{text}.{node.function}" in BUILTIN
+        if is_java or isinstance(receiver, Unary) or (isinstance(receiver, Literal) and text.startswith("-")):
+            text = f"({text})"
+        return f"{text}.{node.function}({self.items(node.arguments[1:])})"
+
+
+def print_pattern(pattern: Pattern) -> str:
+    """Write a pattern."""
+    match pattern:
+        case VariablePattern():
+            return pattern.name if pattern.kind is None else f"{pattern.name}::{pattern.kind}"
+        case LiteralPattern():
+            return pattern.spelling or print_atom(pattern.value)
+        case RestPattern():
+            return f"{'+' if pattern.at_least_one else '?'}{pattern.name}"
+        case RulePattern():
+            return f"{pattern.rule} = {pattern.name}"
+        case TuplePattern():
+            parts = map(print_pattern, pattern.parts)
+            return ":".join(
+                f"({text})" if isinstance(part, TuplePattern) else text
+                for part, text in zip(pattern.parts, parts, strict=True)
+            )
+        case ListPattern():
+            items = ", ".join(map(print_pattern, pattern.items))
+            alone = len(pattern.items) == 1 and not isinstance(pattern.items[0], RestPattern)
+            return f"list({items})" if alone else f"({items})"
+        case SolutionPattern():
+            return f"<{', '.join(map(print_pattern, pattern.items))}>"
+
+
+def _bound_names(patterns: list[Pattern]) -> set[str]:
+    found: set[str] = set()
+    for pattern in patterns:
+        match pattern:
+            case VariablePattern() | RestPattern() | RulePattern():
+                found.add(pattern.name)
+            case TuplePattern():
+                found |= _bound_names(pattern.parts)
+            case ListPattern() | SolutionPattern():
+                found |= _bound_names(pattern.items)
+    return found
+
+
+def _without_names(text: str, variables: set[str]) -> str:
+    """Write symbols out in a captured value where the rule around it has variables of the same name."""
+
+    def written(match: re.Match[str]) -> str:
+        return f'symbol("{match.group()}")' if match.group() in variables else match.group()
+
+    return _STRING_OR_WORD.sub(written, text)
+
+
+def _names_inside(node: RuleNode) -> set[str]:
+    """Return every name that a pattern or a let binds anywhere in a rule."""
+    found: set[str] = set()
+    work: list[Any] = [node]
+    while work:
+        one = work.pop()
+        match one:
+            case RuleNode():
+                found |= _bound_names(one.patterns)
+                work += [*one.product, one.condition]
+            case LetNode():
+                found |= {binding.name for binding in one.bindings}
+                work += [*(binding.rule for binding in one.bindings), *one.body]
+            case SolutionNode() | ListNode():
+                work += one.items
+            case TupleNode():
+                work += one.parts
+            case Multiplet():
+                work += [one.item, one.count]
+            case Call():
+                work += one.arguments
+            case Binary():
+                work += [one.left, one.right]
+            case Unary():
+                work.append(one.operand)
+    return found

@@ -1,0 +1,207 @@
+"""Runs one machine without an event loop: whoever waits works (see `working`).
+
+Whatever goes wrong in the machine or in the application ends the host, and everybody who waits or wants something gets
+it. What a peer does wrong is dropped and told (`PeerFault`). Ctrl-C interrupts a wait, and never a step (see `shield`).
+A copy of the process (`fork`) has nothing of the host but the memory; there it is closed.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import weakref
+from contextlib import suppress
+from threading import get_ident
+from typing import TYPE_CHECKING, Any, Generic, Protocol
+
+from solvent.errors import Misuse
+from solvent.net.direct.board import Board
+from solvent.net.direct.shield import SHIELD
+from solvent.net.direct.steps import Steps
+from solvent.net.direct.working import EVENTS_MAX, Working
+from solvent.protocols.machine import Machine, NodeId, Requested, State
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from solvent.net.addresses import Address
+    from solvent.net.codec import Codec
+    from solvent.net.handshake import Births, Identity
+    from solvent.net.journal import Journal
+    from solvent.net.transport import Counters
+
+PATIENCE_SECONDS = 5.0
+CLOSE_SECONDS_MAX = 2.0
+"""How long `close` tries to get rid of what was said."""
+_HOSTS = weakref.WeakSet["DirectHost[Any]"]()
+
+
+class DirectApplication(Protocol):
+    """Whoever a machine serves. It is called by whichever thread works, and nobody else works meanwhile."""
+
+    def answer(self, question: Any) -> Any:
+        """Answer what the machine asks, at once."""
+
+    def told(self, outcome: Any) -> None:
+        """Hear what the machine reports, and of peers' faults."""
+
+    def lost(self, peer: NodeId, why: str) -> None:
+        """Hear that a node that is watched is not to be reached any more."""
+
+
+class DirectHost(Generic[State]):
+    """One machine, worked by those who wait for it.
+
+    Port 0 takes any free one; `address` tells which, as soon as the host is started.
+    """
+
+    def __init__(
+        self,
+        machine: Machine[State],
+        identity: Identity,
+        codec: Codec,
+        *,
+        listen: Address,
+        application: DirectApplication,
+        find: Callable[[NodeId], Address | None] = lambda _: None,
+        journal: Journal | None = None,
+        births: Births | None = None,
+        on_end: Callable[[BaseException | None], None] = lambda _: None,
+    ) -> None:
+        """`on_end` is told once when the host is over, with what ended it unless it was closed."""
+        self._board = board = Board(identity, codec, listen=listen, find=find, births=births)
+        self._steps = steps = Steps(machine, board, application, journal)
+        board.deliver, board.tell, board.lose = steps.deliver, application.told, application.lost
+        self._working = Working(board, steps, self._over)
+        self._on_end = on_end
+        self._journal = journal
+        self._has_shield = False
+
+    @property
+    def address(self) -> Address:
+        """Where the node listens."""
+        return self._board.address
+
+    @property
+    def state(self) -> State:
+        """The machine's state, to be looked at."""
+        if self._steps.state is None:
+            raise Misuse("P321", "the node has not been started")
+        return self._steps.state
+
+    @property
+    def counters(self) -> Counters:
+        """What the node has done so far."""
+        return self._board.counters
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it has been started and is not over."""
+        return self._working.is_running
+
+    def start(self) -> None:
+        """Listen, start the machine, and serve others from then on."""
+        self._board.open()
+        self._has_shield = SHIELD.install()
+        _HOSTS.add(self)
+        self._working.start()
+
+    def request(self, request: Any, *, is_last: bool = False) -> None:
+        """Tell the machine that something is wanted: at once, or behind the step that this thread is in.
+
+        What is wanted as the last comes behind what others have said, where others have things done here.
+        """
+        steps, working = self._steps, self._working
+        if working.owner == get_ident():
+            steps.own.append(Requested(request))
+        else:
+            told = steps.told
+            working.in_turn(self._take_last if is_last and working.is_serving else self._take_request, request)
+            if steps.told != told:
+                working.give_way()
+
+    def wait(self, is_done: Callable[[], bool], timeout: float | None = None) -> bool:
+        """Work until something is done, or so many seconds have passed; tell whether it is done.
+
+        `is_done` is called by whichever thread works, and must not raise. It may be so when all is over.
+        """
+        if self._working.owner == get_ident():
+            raise Misuse("P350", "whoever is told something must not wait: the node stands still meanwhile")
+        return self._working.wait(is_done, timeout)
+
+    def wake(self) -> None:
+        """Have those that wait look whether what they wait for has happened, outside the machine."""
+        self._call(lambda: None)
+
+    def watch(self, peers: Iterable[NodeId], *, patience: float = PATIENCE_SECONDS) -> None:
+        """Keep a line to these nodes, and no others, and tell the application which are lost."""
+        self._call(lambda: self._board.watch(peers, patience))
+
+    def forget(self, node: NodeId) -> None:
+        """Have nothing to do with a node any more."""
+        self._call(lambda: self._board.forget(node))
+
+    def close(self) -> None:
+        """Send what was said, as far as it is taken soon, and end the host. Nothing happens afterwards."""
+        working = self._working
+        if working.is_mine():
+            raise Misuse("P350", "whoever is told something must not close the node: it is in the middle of a step")
+        # Whatever has ended it, or ends it meanwhile, has been told to whom it concerns.
+        if working.is_running:
+            with suppress(Exception):
+                working.wait(self._board.is_flushed, CLOSE_SECONDS_MAX)
+        with working.mutex:
+            working.end(None)
+        working.join(CLOSE_SECONDS_MAX)
+
+    def _take_request(self, request: Any) -> None:
+        self._steps.take(Requested(request))
+        board = self._board
+        if not board.used:
+            # Nobody else is to do anything. What has come is taken at once: whoever has a lock in a loop would else
+            # never hear that others want it. Who has said something to others is about to listen anyway.
+            board.take(board.poll.poll(0, EVENTS_MAX))
+
+    def _take_last(self, request: Any) -> None:
+        # Whoever gives turns to others would else be in time for the next one before those that had theirs earlier.
+        self._board.take(self._board.poll.poll(0, EVENTS_MAX))
+        self._steps.take(Requested(request))
+
+    def _call(self, what: Callable[[], None]) -> None:
+        if self._working.is_mine():
+            what()
+        else:
+            self._working.in_turn(what)
+
+    def _over(self, fault: BaseException | None) -> None:
+        """Have nothing open any more."""
+        _HOSTS.discard(self)
+        if self._has_shield:
+            SHIELD.remove()
+        self._board.close()
+        if self._journal is not None:
+            self._journal.close()
+        self._on_end(fault)
+
+    def _abandon(self) -> None:
+        """Have nothing of it any more, in a copy of the process; those that are connected hear nothing."""
+        self._working.abandon(Misuse("P351", "the node belongs to the process that this one is a copy of"))
+        self._board.abandon()
+
+
+def _abandon_all() -> None:
+    SHIELD.forget()
+    for host in list(_HOSTS):
+        host._abandon()  # noqa: SLF001
+    _HOSTS.clear()
+
+
+def _close_all() -> None:
+    for host in list(_HOSTS):
+        host.close()
+
+
+os.register_at_fork(after_in_child=_abandon_all)
+atexit.register(_close_all)
+
+__all__ = ["CLOSE_SECONDS_MAX", "PATIENCE_SECONDS", "DirectApplication", "DirectHost"]

@@ -1,0 +1,235 @@
+"""A node of a ring, as its user sees it: what `solvent.ring` gives.
+
+    async with solvent.ring.join(node=0, peers="0=127.0.0.1:7000,1=127.0.0.1:7001") as ring:
+        async with ring.lock() as lock:
+            ...
+        place = await ring.broadcast({"temperature": 21.5})
+        async for message in ring.messages():
+            print(message.place, message.origin, message.data)
+
+The protocol is `protocols.token.group`: a token goes round; who has it has the lock and may write to a log that is the
+same everywhere. It survives the loss of nodes as long as most members are there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+from solvent.errors import Misuse, RingProblem
+from solvent.net import text_from_address
+from solvent.net.status_files import Poster, board_from
+from solvent.protocols.machine import NodeId
+from solvent.protocols.token.group.vocabulary import Leave, Remove
+from solvent.ring.data import packed
+from solvent.ring.locking import Lock
+from solvent.ring.node import RingNode
+from solvent.ring.place import RingPlace, place_from
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Mapping
+    from os import PathLike
+    from pathlib import Path
+    from types import TracebackType
+
+    from solvent.net import Address, Counters
+    from solvent.net.secrecy import Secret
+    from solvent.ring.hearing import RingMessage
+
+
+@dataclass(frozen=True, slots=True)
+class RingStatus:
+    """How things stand at a node."""
+
+    node: int
+    #: The number of the token's epoch, and the nodes that it goes round among.
+    epoch: int
+    ring: tuple[int, ...]
+    members: tuple[int, ...]
+    has_token: bool
+    #: Where the token went when it was here last; it may have gone on since. None: it has not been here.
+    holder: int | None
+    #: How often the token has left this node.
+    moves: int
+    #: The place of the last message that was heard; -1: none.
+    place: int
+
+
+class Ring:
+    """One node; made by `ring`, entered with `async with`."""
+
+    def __init__(self, place: RingPlace, watch: Callable[[Any], None] | None = None, board: Path | None = None) -> None:
+        self._node = RingNode(place, watch)
+        self._is_entered = False
+        self._poster = None if board is None else Poster(board, "ring", place.name, place.node, self._described)
+
+    @property
+    def node(self) -> int:
+        """This node's number."""
+        return self._node.place.node
+
+    @property
+    def address(self) -> str:
+        """Where this node listens."""
+        return text_from_address(self._node.address)
+
+    @property
+    def members(self) -> dict[int, str]:
+        """Who is a member, as far as this node knows, and where each is to be found."""
+        return dict(sorted(self._node.state.log.members.items()))
+
+    @property
+    def place(self) -> int:
+        """The place of the last message that this node has heard; -1 before the first."""
+        return self._node.heard.place
+
+    @property
+    def counters(self) -> Counters:
+        """What the node has done so far: messages, bytes, steps."""
+        return self._node.host.counters
+
+    def status(self) -> RingStatus:
+        """Tell how things stand here."""
+        state = self._node.state
+        has_token = state.inner is not None and state.inner.token is not None
+        return RingStatus(
+            node=self.node,
+            epoch=state.epoch.number,
+            ring=state.ring,
+            members=tuple(sorted(state.log.members)),
+            has_token=has_token,
+            holder=self.node if has_token else self._node.holder,
+            moves=self._node.moves_count,
+            place=self.place,
+        )
+
+    def _described(self) -> dict[str, Any]:
+        """Tell lookers-on how things stand here."""
+        status, queue = self.status(), self._node.queue
+        return {
+            **asdict(status),
+            "members": {str(node): address for node, address in self.members.items()},
+            "address": self.address,
+            "is_locked": queue.is_held,
+            "waiting": queue.waiting_count,
+            "messages": self.counters.messages_sent,
+        }
+
+    def lock(self, *, timeout: float | None = None) -> Lock:
+        """Give the lock, to be entered: `async with ring.lock():`; at most one node has it, and one task there.
+
+        With a timeout, in seconds, entering raises `TimeoutError` when it takes longer.
+        """
+        _ = self._node.host
+        return Lock(self._node.queue, timeout)
+
+    async def broadcast(self, data: Any) -> int:
+        """Have all nodes hear something, in one order; return its place when it is safe.
+
+        It is safe when most members have it. Who gives up waiting does not take it back.
+        """
+        _ = self._node.host
+        return await self._node.said.say(packed(data))
+
+    def messages(self, *, after: int | None = None) -> AsyncIterator[RingMessage]:
+        """Give all broadcasts, in the common order: those that are kept, and then each as it comes.
+
+        With `after`, only those after that place: `after=ring.place` begins now. Any number may listen at once.
+        """
+        _ = self._node.host
+        return self._node.heard.listen(after)
+
+    async def remove(self, node: int) -> None:
+        """Let a member count no longer that is gone for good; return when that is safe."""
+        self._node.check()
+        if node == self.node:
+            raise Misuse("P345", "a node does not remove itself", hint="leave: `await ring.leave()`")
+        if node not in self._node.state.log.members:
+            raise Misuse("P345", f"node {node} is no member", hint=f"members: {', '.join(map(str, self.members))}")
+        self._node.ask(Remove(NodeId(node)))
+        await self._node.removal(node)
+
+    async def leave(self) -> None:
+        """Be a member no longer; return when the others need nothing of this node any more."""
+        node = self._node
+        node.check()
+        if node.queue.is_held:
+            raise Misuse("P345", "this node has the lock", hint="leave the ring after the block of `ring.lock()`")
+        await self._leave()
+
+    async def _leave(self) -> None:
+        node = self._node
+        node.check()
+        node.ask(Leave())
+        await node.is_out.wait()
+        node.check()
+        await node.drain()
+        await node.close()
+
+    async def __aenter__(self) -> Self:
+        if self._is_entered:
+            raise Misuse("P345", "a ring is entered once", hint="call `solvent.ring.join(...)` again")
+        self._is_entered = True
+        await self._node.start()
+        if self._poster is not None:
+            self._poster.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        node = self._node
+        if self._poster is not None:
+            self._poster.stop()
+        if not node.is_closed and node.fault is None:
+            with suppress(TimeoutError, RingProblem):
+                async with asyncio.timeout(1.0 + 2 * node.place.patience):
+                    if node.place.journal is None:
+                        # Nobody will come back under this number, and the others should not count on it.
+                        await self._leave()
+                    else:
+                        await node.retire()
+        await node.close()
+
+
+def join(
+    name: str = "",
+    *,
+    node: int | None = None,
+    peers: Mapping[int, str | Address] | str | None = None,
+    join: str | Address | tuple[str, ...] | list[str] | None = None,
+    listen: str | Address | None = None,
+    address: str | Address | None = None,
+    journal: str | Path | None = None,
+    fsync: bool = False,
+    secret: Secret = None,
+    patience: float = 1.0,
+    kept: int = 100_000,
+    watch: Callable[[Any], None] | None = None,
+    board: bool | str | PathLike[str] | None = None,
+) -> Ring:
+    """Give a node of a ring, to be entered: `async with solvent.ring.join(...) as ring:`.
+
+    The first members know each other by `peers`, numbers and addresses; others `join` at the address of any member.
+    Without a `secret` only processes of this user on this machine can join. Beyond this machine all need the same
+    `secret`, or `secret=False` if anybody who can reach them may join.
+    """
+    place = place_from(
+        node=node,
+        listen=listen,
+        address=address,
+        peers=peers,
+        join=join,
+        journal=journal,
+        fsync=fsync,
+        secret=secret,
+        patience=patience,
+        name=name,
+        kept=kept,
+    )
+    return Ring(place, watch, board_from(board))
+
+
+__all__ = ["Ring", "RingStatus", "join"]

@@ -1,0 +1,413 @@
+"""An agent: takes places of runs, lets them react, makes their calls, and keeps what they do in the store.
+
+All agents are alike. Each looks which runs there are and which places nobody has, or somebody who is presumed dead, and
+takes its share of them. One thread does all of it; calls are made by others, and a second one waits for the store. A
+turn: take what has come (answers, letters), let the places react that it concerns, append what they noted and said, in
+this order, and only then make their calls. An append that the store refuses means that another agent has the place.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from contextlib import suppress
+from functools import partial
+from queue import Empty
+from typing import TYPE_CHECKING, Any
+
+from solvent.errors import Conflict, StoreError
+from solvent.hocl.process_settings import deep_stack, few_collections
+from solvent.runs.agents.case import Case
+from solvent.runs.agents.ending import IDLE_SECONDS, Endings
+from solvent.runs.agents.keeping import Keeper
+from solvent.runs.agents.offers import Offers
+from solvent.runs.agents.plans import (
+    FINISHED,
+    NEWS,
+    OVER,
+    SUBMITTED,
+    announced,
+    announced_plan,
+    damaged_lease,
+    ending_of,
+    is_away,
+    log_to,
+    name_from,
+    refuse_format,
+)
+from solvent.runs.agents.refusing import Refusals
+from solvent.runs.agents.sharing import Shares, about_this
+from solvent.runs.agents.telling import Teller
+from solvent.runs.agents.troubles import Troubles
+from solvent.runs.agents.watching import Watcher
+from solvent.runs.agents.words import dealt
+from solvent.runs.mailbox import Mailbox
+from solvent.services.gate import Gates
+from solvent.store.leases import HEARTBEATS_PER_TTL, Heartbeat
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from solvent.runs.agents.place import Place
+    from solvent.runs.agents.telling import Observe, Told
+    from solvent.store import Record, Store
+    from solvent.store.heartbeat import HeartbeatProcess
+
+TTL = 5.0
+PATIENCE_SECONDS = 0.5
+"""How long a turn waits for something to come."""
+READ_MAX = 1000
+_CHANGED = object()
+
+
+class Agent:
+    """One agent; `run` is its whole life."""
+
+    def __init__(
+        self,
+        store: Store,
+        name: str,
+        offers: Offers,
+        *,
+        ttl: float = TTL,
+        jobs: int | None = None,
+        tell: Callable[[Told], None] = lambda _: None,
+        observe: Observe = lambda *_: None,
+        pulse: HeartbeatProcess | None = None,
+    ) -> None:
+        """`tell` hears what happens to places and runs; `observe` gives who hears of the calls of a run.
+
+        `pulse` beats for the agent, whatever its services do; without one a thread does.
+        """
+        self.name = name
+        self.cases: dict[str, Case] = {}
+        self._store = store
+        self._offers = offers
+        self._ttl = ttl
+        #: So that limits of services hold for all runs together.
+        self._gates = Gates()
+        self._case = partial(Case, store, name, jobs=jobs, may_begin=self._may_act, gates=self._gates)
+        self._tell = Teller(tell)
+        self._endings = Endings(store, self._tell)
+        self._refusals = Refusals(store, name, self._tell)
+        self._troubles = Troubles(store, name, ttl, self._tell)
+        self._observe = observe
+        self.turns = 0
+        self._pulse = Heartbeat(store, name, ttl=ttl, about=about_this(offers), process=pulse)
+        self._shares = Shares(store, name, ttl)
+        self._keeper = Keeper(store, is_away)
+        self._came: Mailbox[Any] = Mailbox()
+        #: How much has come that is not taken yet, roughly; for any thread.
+        self.waiting = self._came.qsize
+        #: Not an event of `threading`: a signal that comes while one is being set would wait for itself for ever.
+        self._is_over = False
+        #: Where the logs of submitted and of finished runs, and of letters, were read up to.
+        self._read_up_to = 0
+        self._looks_at = 0.0
+        #: Leases that do not read, of which was told.
+        self._damaged: dict[str, dict[int, StoreError]] = {}
+        #: How often this agent may have been presumed dead when it last saw which places it still has.
+        self._lapses = 0
+
+    def stop(self) -> None:
+        """Let it be over soon; from any thread, and from the handler of a signal, amid another one too."""
+        self._is_over = True
+        self._came.put(_CHANGED)
+
+    def run(self, *, until_idle: bool = False) -> None:
+        """Work until it is stopped; or until every run that was submitted is over."""
+        # For as long as it lives: to change it back and forth makes Python look for garbage every time.
+        with deep_stack(), few_collections(), self._pulse, self._store.watch([NEWS]) as watch:
+            tell = partial(self._came.put, _CHANGED)
+            with Watcher(self.name, watch, tell) as self._watcher:
+                try:
+                    while not self._is_over and not (until_idle and self._is_idle()):
+                        self._turn()
+                    for case in list(self.cases.values()):
+                        self._leave(case)
+                finally:
+                    # After an error nobody knows how much of what a place has done is in its journal: what would be
+                    # written next may rest on what is not. So nothing is, as if this agent had been killed.
+                    for case in self.cases.values():
+                        case.close()
+                    self._gates.close()
+
+    def _is_idle(self) -> bool:
+        return self._read_up_to > 0 and not self.cases
+
+    # --- A turn.
+
+    def _turn(self) -> None:
+        self.turns += 1
+        touched: dict[Place, Case] = {}
+        try:
+            is_changed = self._take_answers(touched)
+            if self._pulse.lapses != self._lapses:
+                self._look_after_lapse()
+            now, looks_at = time.monotonic(), self._looks_at
+            if is_changed or now >= self._looks_at:
+                self._read(touched)
+            if now >= self._looks_at:
+                self._look(touched)
+                self._looks_at = time.monotonic() + self._ttl / HEARTBEATS_PER_TTL
+            self._do(touched)
+            if now >= looks_at:
+                self._leave_surplus()
+            self._look_after_letters()
+            if self._endings.idle:
+                self._endings.tell_idle(self.cases)
+            if not self._pulse.is_fresh():
+                self._troubles.find()
+        except StoreError as error:
+            # Nobody hears of this agent: it must not act, and begins anew when the store is there again. Calls go on.
+            pause = self._troubles.came(error)
+            for case in list(self.cases.values()):
+                case.set_adrift()
+            self._endings.idle.clear()
+            self._refusals.forget()
+            self._read_up_to = 0
+            self._rest(pause)
+        else:
+            self._troubles.passed()
+
+    def _rest(self, seconds: float) -> None:
+        """Wait a moment; answers that come meanwhile are kept for when the store is there again."""
+        end = time.monotonic() + seconds
+        while not self._is_over and (left := end - time.monotonic()) > 0:
+            with suppress(Empty):
+                one = self._came.get(timeout=left)
+                if one is not _CHANGED:
+                    self._take_answer(one, {})
+        self._looks_at = 0.0
+
+    def _may_act(self) -> bool:
+        """Whether nobody can have presumed this agent dead since it last saw which places it has; for any thread.
+
+        Calls are begun only then: one that was stopped must not begin those that another agent makes by now.
+        """
+        return self._pulse.is_fresh() and self._pulse.lapses == self._lapses
+
+    def _look_after_lapse(self) -> None:
+        """See which places are still here, since others may have presumed this agent dead."""
+        lapses = self._pulse.lapses
+        for case in self.cases.values():
+            for place in case.lost():
+                case.drop(place)
+                self._tell.lost(case.run, place.number)
+        self._lapses = lapses
+
+    def _take_answers(self, touched: dict[Place, Case]) -> bool:
+        """Wait for something to come, and take it; tell whether the store may have changed."""
+        is_changed, came = False, self._came
+        self._watcher.listen()
+        try:
+            patience = IDLE_SECONDS if self._endings.idle else PATIENCE_SECONDS
+            one = came.get(timeout=min(patience, max(0.0, self._looks_at - time.monotonic())))
+        except Empty:
+            return False
+        while True:
+            if one is _CHANGED:
+                is_changed = True
+            else:
+                self._take_answer(one, touched)
+            if came.empty():
+                return is_changed
+            one = came.get()
+
+    def _take_answer(self, came: tuple[Place, Any], touched: dict[Place, Case]) -> None:
+        """Let a place take an answer; if it is adrift this waits until the store is there again."""
+        place, answer = came
+        while place.successor is not None:
+            place = place.successor
+        case = self.cases.get(place.run_name)
+        if case is not None and case.here.get(place.number) is place:
+            self._try(case, place, partial(place.take, answer), touched)
+        elif case is not None and (adrift := case.adrift.get(place.number)) is not None and adrift.place is place:
+            adrift.came(answer)
+
+    def _read(self, touched: dict[Place, Case]) -> None:
+        """Read what is new: runs that were submitted, or are over, and letters to places that are here."""
+        logs = {log_to(run): case for run, case in self.cases.items()}
+        # Letters of runs that were over before this agent began are none of its business.
+        scope = NEWS if self._read_up_to else [SUBMITTED, OVER, FINISHED]
+        while True:
+            found = self._store.read(scope, self._read_up_to, READ_MAX)
+            self._hear_of_runs([one for one in found if one.log not in logs])
+            letters: dict[tuple[str, int], list[Record]] = {}
+            for record in found:
+                if record.log in logs:
+                    for number, letter in dealt(record, logs[record.log].here):
+                        letters.setdefault((record.log, number), []).append(letter)
+            for (log, number), records in letters.items():
+                case = logs[log]
+                place = case.here.get(number)
+                if place is not None and records[-1].position > place.read_up_to:
+                    self._try(case, place, partial(place.listen, records), touched)
+            if found:
+                self._read_up_to = found[-1].position
+            if len(found) < READ_MAX:
+                return
+
+    def _hear_of_runs(self, found: list[Record]) -> None:
+        """Hear of runs that were submitted, and of runs that are over."""
+        fresh = [announced(one.data) for one in found if one.log == SUBMITTED]
+        over = {name_from(one.data) for one in found if one.log == OVER}
+        ended = self._endings.known
+        ended.update(name_from(one.data) for one in found if one.log == FINISHED)
+        for run, blob in fresh:
+            if run and run not in ended and run not in self.cases:
+                self._open(run, blob)
+                self._looks_at = 0.0
+        for run in over & self.cases.keys() - ended:
+            self._endings.end(self.cases[run])
+        for run in self.cases.keys() & ended:
+            self.cases.pop(run).close()
+            self._refusals.forget(run)
+            self._tell.over(run)
+
+    def _open(self, run: str, blob: str) -> None:
+        with self._refusals.of(run):
+            plan = announced_plan(self._store, run, blob)
+            if plan is None or ending_of(self._store, run):
+                return
+            refuse_format(plan)
+            self.cases[run] = case = self._case(run, plan, self._offers, observer=self._observe(run, plan))
+            if case.missing:
+                self._tell.missing(run, case.missing)
+
+    def _do(self, touched: dict[Place, Case]) -> None:
+        """Let places react, keep what they noted and said, and make their calls."""
+        for do in (self._settle, self._admit, self._keep, self._go):
+            # Of a place that was lost, or whose run is over, nothing more is noted.
+            touched = {place: case for place, case in touched.items() if self._is_at_work(place, case)}
+            do(touched)
+
+    def _is_at_work(self, place: Place, case: Case) -> bool:
+        return case.here.get(place.number) is place and case.run not in self._endings.known
+
+    def _settle(self, touched: dict[Place, Case]) -> None:
+        for place, case in list(touched.items()):
+            self._try(case, place, place.settle, touched)
+
+    def _admit(self, touched: dict[Place, Case]) -> None:
+        """Note as many calls as can run; those of other places, too, than something has come for."""
+        if self._may_act():
+            for case in self.cases.values():
+                touched |= dict.fromkeys(case.admit(), case)
+
+    def _go(self, touched: dict[Place, Case]) -> None:
+        for case in self.cases.values():
+            if case.calls is not None:
+                case.calls.go()
+        for place, case in list(touched.items()):
+            self._try(case, place, place.go, touched)
+            if place.is_idle and place.is_fresh:
+                # Where something may still come, it may come in a moment.
+                self._endings.idle[place] = -math.inf if place.is_done else time.monotonic(), case
+
+    def _try(self, case: Case, place: Place, do: Callable[[], None], touched: dict[Place, Case]) -> None:
+        """Let something happen at a place; what cannot be is the end of its run, and not of this agent."""
+        try:
+            do()
+        except Exception as error:  # noqa: BLE001 - whatever one run leads to, there are others
+            self._endings.fail(case, place, error)
+            touched.pop(place, None)
+        else:
+            touched[place] = case
+
+    def _keep(self, touched: dict[Place, Case]) -> None:
+        """Append the journals of places, and their letters behind them; who is refused has lost the place."""
+        for place, error in self._keeper.keep(touched).items():
+            case = touched[place]
+            if isinstance(error, Conflict):
+                case.drop(place)
+                self._tell.lost(case.run, place.number)
+            else:
+                self._endings.fail(case, place, error)
+
+    def _look_after_letters(self) -> None:
+        """See whether letters were refused that nobody waits for: a place with nothing more to note never would."""
+        for place, error in self._keeper.refused().items():
+            case = self.cases.get(place.run_name)
+            if case is not None and case.here.get(place.number) is place:
+                self._endings.fail(case, place, error)
+
+    # --- Taking and leaving places.
+
+    def _look(self, touched: dict[Place, Case]) -> None:
+        """Take this agent's share of the places that nobody has."""
+        self._shares.look(self.cases)
+        self._tell_damaged()
+        for case in list(self.cases.values()):
+            with self._refusals.of(case.run):
+                self._look_at(case, touched)
+
+    def _tell_damaged(self) -> None:
+        """Tell, once, of places that nobody can take."""
+        damaged = self._shares.damaged
+        for run, found in damaged.items():
+            for number in found.keys() - self._damaged.get(run, {}).keys():
+                problem = damaged_lease(run, number, found[number])
+                self._tell.damaged(run, number, f"{problem.message}; {problem.hint}")
+        self._damaged = damaged
+
+    def _look_at(self, case: Case, touched: dict[Place, Case]) -> None:
+        if self._endings.is_ended(case):
+            return
+        for number in list(case.adrift):
+            if self._take(case, number, touched):
+                self._shares.took(case, number)
+            else:
+                case.end_adrift(number)
+        for number in self._shares.wanted(case):
+            if self._take(case, number, touched):
+                self._shares.took(case, number)
+        case.forget_letters()
+        why = self._refusals.hopeless(case, self._shares.pulses.alive())
+        if why and self._may_act():
+            self._endings.end_as_failed(case.run, why)
+
+    def _leave_surplus(self) -> None:
+        """Leave places to others that have come; when all is kept that has happened there."""
+        for case in self.cases.values():
+            for number in self._shares.surplus(case):
+                case.release(number)
+
+    def _take(self, case: Case, number: int, touched: dict[Place, Case]) -> bool:
+        place: Place | None = None
+        with self._refusals.of(case.run, number, refuse=case.refuse):
+            place = case.take(number, self._shares.pulses, self._came)
+        if place is None:
+            return False
+        self._tell.taken(case.run, number, case.taken_from(number))
+        touched[place] = case
+        if case.is_over:
+            self._endings.end(case)
+        return True
+
+    def _keep_answers(self) -> None:
+        """Keep what has come: a call that has ended is not to be made again by who gets its place."""
+        touched: dict[Place, Case] = {}
+        while not self._came.empty():
+            one = self._came.get()
+            if one is not _CHANGED:
+                self._take_answer(one, touched)
+            if self._came.empty():
+                # Further ones may come meanwhile.
+                self._settle(touched)
+                self._keep({place: case for place, case in touched.items() if self._is_at_work(place, case)})
+                touched = {}
+
+    def _leave(self, case: Case) -> None:
+        """Leave all places of a run to others."""
+        try:
+            for number in list(case.here):
+                self._keep_answers()
+                case.release(number)
+        except StoreError:
+            pass
+        case.close()
+        self.cases.pop(case.run, None)
+
+
+__all__ = ["TTL", "Agent", "Offers"]

@@ -1,0 +1,167 @@
+"""Which calls of a run an agent makes now: as many as can run, and a few more, so that no thread waits for the next.
+
+A call that is ready waits, and nothing is noted of it: another agent that gets its place makes it as if nobody had had
+it before, and a death costs it nothing. It is noted and made when there is room: a thread for each call that needs one,
+and as many more as end while the agent is busy with a turn (`AHEAD_SECONDS`), as was seen of this service: hardly any
+of calls that take a second, many of those that take a millisecond. Services with limits of their own get no more than
+those allow. Calls of a place that is to be left to another agent come last.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from solvent.engine.reaction import Flight
+    from solvent.runs.agents.place import Place
+    from solvent.services import Caller
+    from solvent.workflows.model import Service
+
+AHEAD_SECONDS = 0.1
+"""For how long calls that have been noted should keep the threads busy."""
+SECONDS_MIN = 0.0001
+WEIGHT = 0.25
+"""How much the last call counts in what is known of how long calls take."""
+
+
+class _Lane:
+    """The calls of one service."""
+
+    __slots__ = ("_seen_at", "_tokens", "is_pooled", "most", "need", "out", "queue", "rate", "spare")
+
+    def __init__(self, service: Service, *, is_pooled: bool) -> None:
+        self.is_pooled = is_pooled
+        # One more than may run, so that it is there when one of them ends.
+        self.most = math.inf if service.policy.concurrency is None else service.policy.concurrency + 1
+        self.rate = service.policy.rate
+        #: How many calls end in `AHEAD_SECONDS`; nothing if none has been seen.
+        self.need: float | None = None
+        self.out = 0
+        self.queue: deque[tuple[Place, str]] = deque()
+        #: Those of places that are to be left to others.
+        self.spare: deque[tuple[Place, str]] = deque()
+        self._tokens, self._seen_at = math.inf, time.monotonic()
+
+    def may_begin(self) -> bool:
+        """Whether its own limits let another one begin soon."""
+        if self.out >= self.most:
+            return False
+        if self.rate is None:
+            return True
+        now = time.monotonic()
+        # As many as may begin in a second: the agent looks more often than that.
+        self._tokens = min(self.rate + 1, self._tokens + self.rate * (now - self._seen_at))
+        self._seen_at = now
+        return self._tokens >= 1
+
+    def take(self) -> None:
+        """Count one that is made."""
+        self.out += 1
+        self._tokens -= 1
+
+
+class Calls:
+    """The calls of a run that are ready or out at an agent; for one thread."""
+
+    def __init__(self, services: Iterable[Service], caller: Caller) -> None:
+        self._jobs = caller.threads.jobs
+        self._lanes = {one.name: _Lane(one, is_pooled=caller.is_pooled(one)) for one in services}
+        #: Those of them in which calls wait.
+        self._ready: dict[str, _Lane] = {}
+        #: The calls that are out: their lanes, how many were when each was noted, and since when it is made.
+        self._out: dict[Flight, tuple[_Lane, int, float]] = {}
+        self._noted: list[Flight] = []
+        self._pooled = 0
+        self._need = 0.0
+
+    @property
+    def waiting(self) -> int:
+        """How many calls are ready and wait."""
+        return sum(len(lane.queue) + len(lane.spare) for lane in list(self._ready.values()))
+
+    def wait(self, place: Place, key: str, service: str) -> None:
+        """Let a call wait until there is room for it."""
+        lane = self._ready[service] = self._lanes[service]
+        lane.queue.append((place, key))
+
+    def admit(self) -> set[Place]:
+        """Let places note calls, as many as there is room for, one of each service in turn; give these places."""
+        found: set[Place] = set()
+        turn = list(self._ready.items())
+        while turn:
+            further = []
+            for name, lane in turn:
+                place = self._next(lane)
+                if place is not None:
+                    found.add(place)
+                    further.append((name, lane))
+                elif not lane.queue and not lane.spare:
+                    del self._ready[name]
+            turn = further
+        return found
+
+    def _next(self, lane: _Lane) -> Place | None:
+        """Let the next call of a service be noted, if there is room; give its place."""
+        while lane.queue or lane.spare:
+            if not self._has_room(lane):
+                return None
+            if lane.queue:
+                place, key = lane.queue.popleft()
+                if place.is_leaving:
+                    lane.spare.append((place, key))
+                    continue
+            else:
+                place, key = lane.spare.popleft()
+            flight = place.admit(key)
+            if flight is not None:
+                self._begin(flight, lane)
+                return place
+        return None
+
+    def _has_room(self, lane: _Lane) -> bool:
+        if lane.is_pooled:
+            # Of a service of which nothing is known it may be that it takes long, though others do not.
+            need = min(self._need, self._jobs) if lane.need is None else lane.need
+            if self._pooled >= self._jobs + round(need):
+                return False
+        return lane.may_begin()
+
+    def _begin(self, flight: Flight, lane: _Lane) -> None:
+        lane.take()
+        self._pooled += lane.is_pooled
+        self._out[flight] = lane, self._pooled, math.inf
+        self._noted.append(flight)
+
+    def go(self) -> None:
+        """Count time for the calls that were noted: they are made now."""
+        now, noted, self._noted = time.monotonic(), self._noted, []
+        for flight in noted:
+            found = self._out.get(flight)
+            if found is not None:
+                self._out[flight] = found[0], found[1], now
+
+    def rename(self, flight: Flight, other: Flight) -> None:
+        """Know a call that is out by another flight."""
+        if flight in self._out:
+            self._out[other] = self._out.pop(flight)
+
+    def end(self, flight: Flight, *, is_done: bool) -> None:
+        """Make room: a call has ended, or its first attempt, or it was given up; unless it was counted before."""
+        found = self._out.pop(flight, None)
+        if found is None:
+            return
+        lane, number, began = found
+        if is_done and began < math.inf:
+            need = number * AHEAD_SECONDS / max(SECONDS_MIN, time.monotonic() - began)
+            lane.need = need if lane.need is None else lane.need + WEIGHT * (need - lane.need)
+            self._need += WEIGHT * (need - self._need)
+        lane.out -= 1
+        self._pooled -= lane.is_pooled
+
+
+__all__ = ["Calls"]

@@ -1,0 +1,75 @@
+"""Gives a workflow to agents, if it is one that they can run: all of it must be said as data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from solvent.errors import AgentProblem, Conflict, RecordProblem, WorkflowProblem
+from solvent.runs.agents.lacking import has_a_part, marks_of, offered_apart
+from solvent.runs.agents.plans import key_of, submit
+from solvent.runs.agents.presence import SURE_PART_OF_TTL, see_agents
+from solvent.runs.records.names import MEANING, is_name
+from solvent.workflows.translate import Concretiser
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from solvent.runs.agents.plans import Plan
+    from solvent.store import Store
+    from solvent.workflows.model import Workflow
+
+_ALONE = "run it without agents: `solvent run WORKFLOW`"
+
+
+def give_to_agents(
+    store: Store, run: str, workflow: Workflow, inputs: Mapping[str, Any] | None, *, places_max: int | None = None
+) -> Plan:
+    """Have a workflow run by whichever agents there are; raise `AgentProblem` A101 for one that they cannot run."""
+    refuse_what_agents_cannot(workflow)
+    # Whoever has forgotten an input shall hear of it here, and not from an agent.
+    Concretiser(workflow, inputs)
+    if not is_name(run):
+        raise AgentProblem("A101", f"a run cannot be called {run!a}", hint=MEANING)
+    if store.get(key_of(run, "plan")) is not None or store.get(f"runs/{run}") is not None:
+        raise _taken(run)
+    try:
+        offered = _offered_apart(store, workflow)
+        return submit(store, run, workflow, inputs, places_max=places_max, offered=offered)
+    except WorkflowProblem as error:
+        if error.code != "W106":
+            raise
+        hint = (
+            f"{error.hint or 'what agents call has a name: a function of a module, a command, an address'}; or {_ALONE}"
+        )
+        raise AgentProblem("A101", f"`{workflow.name}` cannot be given to agents: {error.message}", hint=hint) from None
+    except Conflict:
+        raise _taken(run) from None
+
+
+def _offered_apart(store: Store, workflow: Workflow) -> dict[str, frozenset[str]]:
+    """Give who offers each service, if nobody who is alive offers all of them."""
+    marks = marks_of(workflow)
+    # Whether agents are alive is seen only after a moment, for which nobody waits where they all have the same.
+    if not any(has_a_part(one, marks) for one in see_agents(store, patience=0.0)):
+        return {}
+    return offered_apart(marks, see_agents(store, part=SURE_PART_OF_TTL))
+
+
+def refuse_what_agents_cannot(workflow: Workflow) -> None:
+    """Raise `AgentProblem` A101 for a workflow that claims resources, or waits for signals from outside."""
+    if workflow.resources or any(task.claims for task in workflow.tasks):
+        said = f"`{workflow.name}` claims resources, which are shared by the tasks of one process only"
+        raise AgentProblem("A101", said, hint=_ALONE)
+    controls = [task.control for task in workflow.tasks if task.control is not None]
+    sent = {name for one in controls for name in one.sends}
+    awaited = sorted({one.signal for one in controls if one.signal is not None} - sent)
+    if awaited:
+        said = f"`{workflow.name}` waits for the signal `{awaited[0]}`, and nobody can send one to agents"
+        raise AgentProblem("A101", said, hint=f"{_ALONE} --signal {awaited[0]}")
+
+
+def _taken(run: str) -> RecordProblem:
+    return RecordProblem("R408", f"there is a run `{run}` already", hint=f"look at it: `solvent status {run}`")
+
+
+__all__ = ["give_to_agents", "refuse_what_agents_cannot"]

@@ -1,0 +1,95 @@
+"""Runs a workflow from Python: what `solvent.run` is.
+
+    report = solvent.run(pipeline, {"url": "http://localhost/"}, jobs=8)
+    print(report.results)
+
+It takes what `@workflow` makes, or the model itself, checks it as `solvent run` does, and gives the report of the run.
+A task that fails is no exception: the report says so.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from threading import Event as Flag
+from typing import TYPE_CHECKING, Any
+
+from solvent.errors import Misuse
+from solvent.hocl.process_settings import interruptible
+from solvent.workflows.checks import check
+from solvent.workflows.model import Workflow
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from concurrent.futures import Executor
+
+    from solvent.runs.report import Event, Report
+    from solvent.services import Processes
+    from solvent.workflows.formats.python.callables import WorkflowFunction
+
+
+def run(
+    workflow: Workflow | WorkflowFunction[..., Any],
+    inputs: Mapping[str, Any] | None = None,
+    *,
+    jobs: int | None = None,
+    processes: bool | Processes = False,
+    executor: Executor | None = None,
+    folder: str | Path | None = None,
+    signals: Sequence[tuple[float, str, Any]] = (),
+    max_seconds: float | None = None,
+    watch: Callable[[Event], None] | None = None,
+    should_stop: Callable[[], bool] | None = None,
+) -> Report:
+    """Run a workflow in this process until nothing more can happen, and report.
+
+    A signal from outside is when it comes, in seconds from the start, its name, and what comes with it. Ctrl-C ends
+    the calls that are out and then raises `KeyboardInterrupt`; a second one raises it at once.
+    """
+    from solvent.runs.making import run_workflow
+
+    definition = _definition_of(workflow)
+    problems = check(definition)
+    if problems:
+        raise problems[0]
+    interrupted = Flag()
+    with interruptible(interrupted.set):
+        report = run_workflow(
+            definition,
+            inputs,
+            jobs=jobs,
+            processes=processes,
+            executor=executor,
+            folder=None if folder is None else Path(folder),
+            max_seconds=max_seconds,
+            watch=watch,
+            should_stop=lambda: interrupted.is_set() or (should_stop is not None and should_stop()),
+            **signal_options(definition, signals),
+        )
+    if interrupted.is_set():
+        raise KeyboardInterrupt
+    return report
+
+
+def signal_options(workflow: Workflow, signals: Sequence[tuple[float, str, Any]]) -> dict[str, Any]:
+    """Give the options of a run that signals come to; a workflow whose tasks wait for none refuses them."""
+    if not signals:
+        return {}
+    if not workflow.is_controlled:
+        message = f"no task of `{workflow.name}` waits for the signal `{signals[0][1]}`"
+        raise Misuse("H316", message, hint="it has no signals")
+    return {"signals": signals}
+
+
+def _definition_of(workflow: object) -> Workflow:
+    """Give the model of what may be one or may make one."""
+    if isinstance(workflow, Workflow):
+        return workflow
+    define = getattr(workflow, "definition", None)
+    found = define() if callable(define) else None
+    if not isinstance(found, Workflow):
+        message = f"`solvent.run` runs workflows, and this is a {type(workflow).__name__}"
+        raise Misuse("H314", message, hint="give it a function under @workflow, or `load_python(FILE)`")
+    return found
+
+
+__all__ = ["run", "signal_options"]

@@ -1,0 +1,380 @@
+"""Every order in which a workflow can happen.
+
+A service is called where its rule is, at once, and its answers are remembered: services are taken for functions. What
+is left of a run is which reaction comes next, and those orders are all tried. Inside a task's instance only one thing
+can happen next and nobody sees it half done, so that part is not varied; everything between tasks is. A stand-in begins
+by an event of its own, which leaves `REPLACED : task : stand-in` in the state: an instance that is gone tells nothing.
+
+    orders = explore_workflow(workflow, {"n": 3})
+    violations(orders, ["A before B", "C once"])            # see `causality`
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from solvent.engine.explore import MAX_STATES
+from solvent.engine.reactor import Reactor
+from solvent.engine.successors import successors
+from solvent.errors import Misuse, WorkflowProblem
+from solvent.hocl.process_settings import deep_stack
+from solvent.hocl.program import rule
+from solvent.lang.molecule import List, Molecule, Symbol, order_key
+from solvent.lang.rule import Rule
+from solvent.lang.solution import Solution
+from solvent.runs.choosing import Chooser
+from solvent.runs.invoking import HOST, current
+from solvent.runs.judging import judge_of
+from solvent.runs.stuck import waiting_in
+from solvent.services.failure import cause_of
+from solvent.services.python import function_of, is_asynchronous
+from solvent.workflows.alternative_checks import unfit_alternatives
+from solvent.workflows.functions import Unusable, concerns, molecule_of, value_of
+from solvent.workflows.model import Control
+from solvent.workflows.translate import concretise, task_symbol, workflow_functions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from solvent.workflows.model import Workflow
+
+_RES, _ERR, _GATE, _RUNS, _END = Symbol("RES"), Symbol("ERR"), Symbol("GATE"), Symbol("RUNS"), Symbol("ENDED")
+_ARG, _REPLACED, _LOST, _SEEN = map(Symbol, ("ARG", "REPLACED", "LOST", "SEEN"))
+_WITHDRAWN, _COLLECT, _PART, _COLLECTED = map(Symbol, ("WITHDRAWN", "COLLECT", "PART", "COLLECTED"))
+
+
+@dataclass(slots=True)
+class Counts:
+    """How often each task has started and is done in a state, and how the state is."""
+
+    started: dict[str, int]
+    running: dict[str, int]
+    done: dict[str, int]
+    replaced: dict[str, int] = field(default_factory=dict)
+    """How often a stand-in has begun in the place of each."""
+    is_final: bool = False
+    is_ended: bool = False
+    is_cancelled: bool = False
+    stuck: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+
+    @property
+    def end(self) -> str:
+        """How the case is, in a final state: `done`, `cancelled`, `failed` or `stuck`."""
+        if self.is_ended:
+            return "cancelled" if self.is_cancelled else "done"
+        return "failed" if self.failed else "stuck" if self.stuck else "done"
+
+
+@dataclass(slots=True)
+class Orders:
+    """All states of a workflow that can be reached."""
+
+    states: list[Counts] = field(default_factory=list)
+    came_from: list[int | None] = field(default_factory=list)
+    edges: set[tuple[int, int]] = field(default_factory=set)
+    is_complete: bool = True
+
+    @property
+    def finals(self) -> list[Counts]:
+        """The states in which nothing more can happen."""
+        return [state for state in self.states if state.is_final]
+
+    def way_to(self, state: int) -> list[Counts]:
+        """Give the states on a shortest way to one."""
+        way: list[Counts] = []
+        at: int | None = state
+        while at is not None:
+            way.append(self.states[at])
+            at = self.came_from[at]
+        return way[::-1]
+
+
+class _Explorer:
+    """What the rules find as their run while a workflow is explored."""
+
+    def __init__(self, workflow: Workflow, services: Mapping[str, Callable[..., Any]], folder: Path | None) -> None:
+        self.workflow = workflow
+        self.folder = folder
+        self.chooser = Chooser(workflow, folder)
+        self._services = services
+        self._answers: dict[Any, Molecule] = {}
+        self._names = {task_symbol(task.name): task.name for task in workflow.tasks}
+        self._judge = judge_of(workflow, folder)
+        self.tasks = {task.name: task for task in workflow.tasks}
+
+    def name_of(self, task: Molecule) -> str:
+        """Give the name of the task that a molecule stands for."""
+        return self._names[task]
+
+    def invoke(self, task: Molecule, service: Molecule, arguments: Molecule) -> Molecule:
+        """Call a service at once; an answer is asked for once only, so that it is the same in every order."""
+        key = (task, service, order_key(arguments))
+        if key not in self._answers:
+            called = self.tasks[self._names[task]]
+            values = [value_of(one) for one in arguments]
+            if Unusable in map(type, values):
+                text = next(one for one in values if type(one) is Unusable)
+                self._answers[key] = _ERR, Symbol("FAILED"), str(text)
+                return self._answers[key]
+            try:
+                keywords = dict(zip(called.keywords, values[len(called.arguments) :], strict=True))
+                result = self._services[service](*values[: len(called.arguments)], **keywords)
+                self._answers[key] = _RES, molecule_of(result)
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # noqa: BLE001 - a service may raise anything, which fails its task
+                self._answers[key] = _ERR, Symbol("FAILED"), cause_of(error)
+        return self._answers[key]
+
+    def invoke_each(self, task: Molecule, service: Molecule, index: Molecule, arguments: Molecule) -> Molecule:
+        """Make one of several calls."""
+        answer = self.invoke(task, service, arguments)
+        return (Symbol("GOT"), index, answer[1]) if answer[0] is _RES else (Symbol("FAULT"), *answer[1:])
+
+    def rejecting(self, task: Molecule, judges: Molecule, result: Molecule) -> list[str]:
+        """Give the alternatives that reject a result."""
+        return self._judge.rejecting(self._names[task], judges, result)
+
+    def note_adaptation(self, *_: Molecule) -> None:
+        """Do nothing: the state says it."""
+
+    call_off = call_off_parts = end = wake = note_adaptation
+
+
+def explore_workflow(
+    workflow: Workflow,
+    inputs: Mapping[str, Any] | None = None,
+    *,
+    services: Mapping[str, Callable[..., Any]] | None = None,
+    signals: Sequence[tuple[str, Any]] = (),
+    max_states: int = MAX_STATES,
+    should_stop: Callable[[], bool] | None = None,
+    folder: Path | None = None,
+    into: Orders | None = None,
+) -> Orders:
+    """Explore every order of a workflow; signals may come at any moment.
+
+    Its modules and rule libraries are looked for in `folder`; `into` can be watched as it grows.
+    """
+    _check_signals(workflow, signals)
+    _refuse_resources(workflow)
+    if not workflow.is_controlled:
+        workflow = replace(workflow, tasks=tuple(replace(task, control=Control()) for task in workflow.tasks))
+    _refuse_alternatives(workflow)
+    explorer = _Explorer(workflow, services if services is not None else _functions(workflow, folder), folder)
+    before = getattr(current, "run", None)
+    current.run = explorer
+    try:
+        with deep_stack():
+            return _explore(explorer, inputs, signals, max_states, should_stop, into=into)
+    finally:
+        current.run = before
+
+
+def _explore(
+    explorer: _Explorer,
+    inputs: Mapping[str, Any] | None,
+    signals: Sequence[tuple[str, Any]],
+    max_states: int,
+    should_stop: Callable[[], bool] | None,
+    *,
+    into: Orders | None,
+) -> Orders:
+    workflow = explorer.workflow
+    first = _settled(concretise(workflow, inputs, functions=_EXPLORED, folder=explorer.folder).solution)
+    for name, value in signals:
+        # The signal is on its way: a reaction of its own lets it arrive.
+        listeners = [task_symbol(one.name) for one in workflow.tasks if one.control and one.control.signal == name]
+        first.add((Symbol("COMING"), List(listeners), molecule_of(value)))
+    if signals:
+        first.add(_ARRIVING)
+    if workflow.alternatives:
+        first.extend(_REPLACING)
+    found = into if into is not None else Orders()
+    numbers = {order_key(first): 0}
+    states = deque([(0, first)])
+    found.states.append(_counts(first, explorer))
+    found.came_from.append(None)
+    while states:
+        at, state = states.popleft()
+        if should_stop is not None and should_stop():
+            found.is_complete = False
+            break
+        is_final = True
+        for _, after in () if found.states[at].is_ended else successors(state):
+            is_final = False
+            settled = _settled(after.copied())
+            key = order_key(settled)
+            if key in numbers:
+                found.edges.add((at, numbers[key]))
+                continue
+            if len(numbers) >= max_states:
+                found.is_complete = False
+                continue
+            numbers[key] = len(found.states)
+            states.append((numbers[key], settled))
+            found.states.append(_counts(settled, explorer))
+            found.came_from.append(at)
+            found.edges.add((at, numbers[key]))
+        if is_final:
+            found.states[at].is_final = True
+            if not found.states[at].is_ended and not found.states[at].failed:
+                found.states[at].stuck = waiting_in(state, workflow)
+    return found
+
+
+def _settled(state: Solution) -> Solution:
+    """Let everything happen that commutes with all else, so that only true events are left to choose from."""
+    events = [one for one in state if type(one) is Rule and _is_event(str(one.name), state)]
+    # A signal that comes together with the token that it is for is not lost.
+    late = [one for one in state if type(one) is Rule and str(one.name) == "loseSignal"]
+    rest = Solution(one for one in state if type(one) is not Rule or (one not in events and one not in late))
+    Reactor().run(rest)
+    if late:
+        rest = rest.copied()
+        rest.extend(late)
+        Reactor().run(rest)
+    rest.extend(events)
+    return rest.copied()
+
+
+_EVENTS = frozenset(
+    ("passInfo", "passInfoDated", "passInfoCancel", "passInfoCancelDated", "shutGate", "shutGateDated", "stopServ",
+     "stopServDated", "discr_cancelled", "discr_cancelled_open", "mi_result", "mi_complete",
+     "mi_complete_cancel", "mi_complete_none", "arriving", "replacing", "replacing_last")
+)  # fmt: skip
+
+
+def _is_event(name: str, state: Solution) -> bool:
+    """Tell whether it matters when a rule reacts: it ends something, takes what others want, or cancels."""
+    if name == "invokeServ":
+        # Where nobody cancels and nothing ends by a start, it does not matter how long a token has lain there.
+        others = [str(one.name) for one in state if type(one) is Rule]
+        return any(other == "withdraw" or "_during" in other for other in others)
+    return name in _EVENTS or name.startswith("start_")
+
+
+def _counts(state: Solution, explorer: _Explorer) -> Counts:
+    started: Counter[str] = Counter()
+    running: Counter[str] = Counter()
+    withdrawn: Counter[str] = Counter()
+    replaced: Counter[str] = Counter()
+    # Tasks of several instances that each go on by themselves: they run as long as one of them does.
+    apart: set[str] = set()
+    found = Counts(started, running, {}, replaced)
+    for molecule in state:
+        if type(molecule) is not tuple:
+            continue
+        first = molecule[0]
+        if first is _GATE:
+            runs = next(part[1] for part in molecule[2] if type(part) is tuple and part[0] is _RUNS)
+            started[explorer.name_of(molecule[1])] += runs
+        elif first is _WITHDRAWN:
+            withdrawn[explorer.name_of(molecule[1])] += molecule[2]
+        elif first is _REPLACED and len(molecule) == 3:
+            replaced[explorer.name_of(molecule[1])] += 1
+            started[explorer.name_of(molecule[2])] += 1
+        elif first is _LOST and len(molecule) == 3:
+            # Its gate's task counts as withdrawn, but it was the stand-in that ran.
+            withdrawn[explorer.name_of(molecule[1])] -= 1
+            withdrawn[explorer.name_of(molecule[2])] += 1
+        elif first is _END:
+            found.is_ended = True
+            found.is_cancelled = molecule[2] is Symbol("CANCELLED")
+        elif first is _COLLECT:
+            running[explorer.name_of(molecule[1])] += 1
+        elif type(molecule[1]) is Solution:
+            words = {part[0]: part for part in molecule[1] if type(part) is tuple}
+            # `ARG` names the stand-in once one has begun.
+            name = explorer.name_of(words[_ARG][1] if _ARG in words else first)
+            if _ERR in words:
+                found.failed.append(name)
+            if _PART not in words:
+                running[name] += 1
+            elif not any(part is _COLLECTED for part in molecule[1]):
+                apart.add(name)
+    running.update(apart)
+    found.done = {name: started[name] - running[name] - withdrawn[name] - replaced[name] for name in explorer.tasks}
+    return found
+
+
+def _check_signals(workflow: Workflow, signals: Sequence[tuple[str, Any]]) -> None:
+    known = {task.control.signal for task in workflow.tasks if task.control is not None} - {None}
+    for name, _ in signals:
+        if name not in known:
+            hint = f"signals: {', '.join(sorted(filter(None, known)))}" if known else "it has no signals"
+            raise Misuse("H316", f"no task of `{workflow.name}` waits for the signal `{name}`", hint=hint)
+
+
+def _refuse_resources(workflow: Workflow) -> None:
+    for task in workflow.tasks:
+        for claim in task.claims:
+            message = f"what `{task.name}` answers depends on the resource `{claim.resource}`, and cannot be explored"
+            raise WorkflowProblem("W142", message, hint="explore a workflow whose tasks pass on results instead")
+
+
+def _refuse_alternatives(workflow: Workflow) -> None:
+    """Refuse alternatives of a workflow without control flow that one with it cannot have: it is explored as such."""
+    for name, why in unfit_alternatives(workflow):
+        message = f"the alternative `{name}` {why}, and cannot be explored"
+        raise WorkflowProblem("W142", message, hint="explore a workflow in which one task stands in for one other")
+
+
+def _functions(workflow: Workflow, folder: Path | None) -> dict[str, Callable[..., Any]]:
+    """Give the functions of a workflow's services, which must be Python's."""
+    found = {}
+    for service in workflow.services:
+        if service.kind != "python":
+            message = f"the service `{service.name}` is no Python function, and what it answers cannot be explored"
+            raise WorkflowProblem("W142", message, hint="explore a workflow whose services are functions")
+        function = function_of(service, folder)
+        found[service.name] = _awaited(function) if is_asynchronous(function) else function
+    return found
+
+
+def _awaited(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a function that answers at once from an asynchronous one."""
+    import asyncio
+
+    async def answer(*arguments: Any, **keywords: Any) -> Any:
+        return await function(*arguments, **keywords)
+
+    return lambda *arguments, **keywords: asyncio.run(answer(*arguments, **keywords))
+
+
+def _called(name: str) -> Callable[..., Molecule]:
+    return lambda *arguments: getattr(current.run, name)(*arguments)  # noqa: PLW0108 - the run is found when it is called
+
+
+def _concerns(alternative: Molecule, kind: Molecule, _kinds: Molecule) -> bool:
+    """Let a stand-in begin only after the event that says so."""
+    return type(kind) is tuple and kind[0] is _SEEN and kind[1] == alternative
+
+
+_EXPLORED = workflow_functions(
+    **{**HOST, "invoke": _called("invoke"), "invoke_each": _called("invoke_each")},
+    concerns=_concerns,
+    applies=concerns,
+)
+_ARRIVING = rule("(arriving = replace COMING : (t, ?l) : v by COMING : list(l) : v, SIGNAL : t : v)")
+# The call of a task has failed, or its result was rejected: the instance goes on with the stand-in. LOSES is what an
+# instance leaves when it is withdrawn. A stand-in that ends the case has one part more.
+_REPLACING = [
+    rule(
+        f"""({name} = replace ti : <ERR : k : m, OTHER : t : n : l : u : s : b{last}, ARG : t : a, LOSES : <?h>, ?w>
+        by REPLACED : t : u,
+          ti : <ERR : (SEEN : n : k) : m, OTHER : t : n : l : u : s : b{last}, ARG : t : a,
+            LOSES : <LOST : t : u, h>, w>
+        if applies(n, k, l))""",
+        functions=_EXPLORED,
+    )
+    for name, last in (("replacing", ""), ("replacing_last", " : e"))
+]
+
+__all__ = ["Counts", "Orders", "explore_workflow"]

@@ -1,0 +1,181 @@
+"""Services that are programs and workflows themselves: the makers that the services' layer cannot have.
+
+hocl      each call runs the program anew, with its arguments among its molecules: of a list each item, anything else
+          as it is, a keyword `n=3` as `N : 3`. The result is what is left besides rules: one molecule is its value,
+          several are a list. With `options: {result: SUM}` it is the value of the molecule `SUM : value`.
+workflow  each call runs the workflow; its arguments are its inputs, by position or by name. The result is that of the
+          workflow, or the list of them where there are several.
+
+Both run in a worker thread and stop when their call is cancelled or takes too long.
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from solvent.errors import SolventError, WorkflowFailed, WorkflowProblem
+from solvent.hocl.embedded import Run
+from solvent.hocl.program import load
+from solvent.lang.functions import Functions, molecule_from_python, python_from_molecule
+from solvent.lang.molecule import Symbol, order_key
+from solvent.lang.rule import Rule
+from solvent.services import Caller, cancelled
+from solvent.services.failure import Told
+from solvent.services.observer import observer_within
+from solvent.workflows.model import Workflow
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from solvent.lang.molecule import Molecule
+    from solvent.lang.solution import Solution
+    from solvent.runs.report import Report
+    from solvent.services.call import Attempt
+    from solvent.services.caller import Maker
+    from solvent.workflows.model import Service
+
+# The workflows that are being prepared, by their files or functions: one of them inside itself would never end.
+_OPEN: ContextVar[tuple[object, ...]] = ContextVar("solvent_open_workflows", default=())
+DEPTH_MAX = 400
+"""How deep workflows may call each other."""
+
+
+def make_hocl(service: Service, caller: Caller) -> Callable[[Attempt], None]:
+    """Make the launch of a HOCL program."""
+    program = load(_path(service, caller.folder), functions=Functions())
+    wanted = service.options.get("result")
+    unknown = sorted(set(service.options) - {"result"})
+    if unknown or not (wanted is None or isinstance(wanted, str)):
+        problem = f"there is no option `{unknown[0]}`" if unknown else f"its result cannot be `{wanted}`"
+        raise WorkflowProblem("W184", f"service `{service.name}`: {problem}", hint="`options: {result: SUM}`")
+
+    def call(*arguments: Any, **keywords: Any) -> Any:
+        solution = program.solution()
+        for argument in arguments:
+            solution.extend(map(molecule_from_python, argument if isinstance(argument, list) else [argument]))
+        solution.extend((Symbol(name.upper()), molecule_from_python(value)) for name, value in keywords.items())
+        Run(solution, should_stop=cancelled).to_inertia()
+        return _left(solution, wanted)
+
+    return caller.in_threads(_said_briefly(call))
+
+
+def _left(solution: Solution, wanted: str | None) -> Any:
+    """Give what a program came to."""
+    if wanted is None:
+        found = [one for one in sorted(solution, key=order_key) if type(one) is not Rule]
+        return python_from_molecule(found[0]) if len(found) == 1 else list(map(python_from_molecule, found))
+    for one in solution:
+        if type(one) is tuple and one[0] is Symbol(wanted):
+            value: Molecule = one[1] if len(one) == 2 else one[1:]
+            return python_from_molecule(value)
+    raise WorkflowFailed("W202", f"the program came to its end without a molecule `{wanted} : ...`")
+
+
+def make_workflow(service: Service, caller: Caller, *, depth: int = 0) -> Callable[[Attempt], None]:
+    """Make the launch of a workflow; `depth` is how many of them are around it."""
+    from solvent.runs.making import run_of
+
+    inner, folder = workflow_of(service, caller.folder)
+    names = list(inner.inputs)
+
+    def call(*arguments: Any, **keywords: Any) -> Any:
+        if depth >= DEPTH_MAX:
+            raise WorkflowFailed("W204", f"`{inner.name}` is called more than {DEPTH_MAX} deep")
+        if len(arguments) > len(names):
+            raise WorkflowProblem("W131", f"`{inner.name}` has {len(names)} inputs, not {len(arguments)}")
+        inputs = {**dict(zip(names, arguments, strict=False)), **keywords}
+        more = {"depth": depth + 1, "observer": observer_within(inner.name)}
+        report = run_of(inner, inputs, folder=folder, should_stop=cancelled, **more).run()
+        if report.error is not None:
+            raise report.error
+        if not report.succeeded:
+            raise _told(report)
+        # Where it goes by choice, not every end is reached.
+        results = [report.results[name] for name in inner.outcomes if name in report.results]
+        return results[0] if len(results) == 1 else results or None
+
+    _prepare(service, inner, folder, caller.folder)
+    return caller.in_threads(_said_briefly(call))
+
+
+def _told(report: Report) -> Told:
+    """Say of which task an inner workflow failed, with the output of that one's service."""
+    for first in report.failures:
+        if (at := first.cause.find("[W204]")) >= 0:
+            # All that are around it would only repeat that they failed.
+            return Told(first.cause[at:], first.output)
+        return Told(f"[W201] its task `{first.task}` failed: {first.cause}", first.output)
+    if report.is_cancelled:
+        return Told(f"[W201] its task `{report.ended_by}` has cancelled it")
+    return Told(f"[W203] it is stuck: {report.stuck[0]}" if report.stuck else "[W201] it is not done")
+
+
+def _prepare(service: Service, inner: Workflow, folder: Path | None, around: Path | None) -> None:
+    """Look at the services of an inner workflow now, so that what is wrong with them is said before anything runs."""
+    itself = _path(service, around).resolve() if service.function is None else service.function
+    before = _OPEN.get()
+    if any(one is itself or (isinstance(one, Path) and one == itself) for one in before):
+        if inner.is_controlled or inner.alternatives:
+            # It may decide not to call itself, so it is looked at when it does.
+            return
+        raise WorkflowProblem("W183", f"service `{service.name}`: the workflow of `{service.target}` calls itself")
+    mark = _OPEN.set((*before, itself))
+    try:
+        Caller(inner.services, folder=folder, makers=MAKERS).close()
+    finally:
+        _OPEN.reset(mark)
+
+
+def workflow_of(service: Service, around: Path | None) -> tuple[Workflow, Path | None]:
+    """Give the workflow that a service calls, and the folder of its files; one in a file is checked."""
+    found: Any = service.function
+    if found is not None:
+        if not isinstance(found, Workflow):
+            found = found.definition()
+        return found, around
+    from solvent.workflows.checks import check
+
+    path = _path(service, around)
+    if path.suffix == ".py" or ".py:" in path.name:
+        from solvent.workflows.formats.python.files import read_python
+
+        loaded = read_python(path)
+    else:
+        from solvent.workflows.formats.files import load as load_workflow
+
+        loaded = load_workflow(path)
+    problems = check(loaded.workflow, loaded.places)
+    if problems:
+        raise problems[0]
+    return loaded.workflow, path.parent
+
+
+def _path(service: Service, folder: Path | None) -> Path:
+    return (folder or Path()) / service.target
+
+
+def _said_briefly(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Let an error of ours become the cause of a failure as its message alone, without its place and excerpt."""
+
+    def call(*arguments: Any, **keywords: Any) -> Any:
+        try:
+            return function(*arguments, **keywords)
+        except SolventError as error:
+            raise Told(f"[{error.code}] {error.message}") from error
+
+    return call
+
+
+MAKERS: dict[str, Maker] = {"hocl": make_hocl, "workflow": make_workflow}
+
+
+def makers_at(depth: int) -> dict[str, Maker]:
+    """Give the makers for a workflow that is called by so many others."""
+    return {**MAKERS, "workflow": partial(make_workflow, depth=depth)}
+
+
+__all__ = ["MAKERS", "make_hocl", "make_workflow", "makers_at", "workflow_of"]

@@ -1,0 +1,323 @@
+"""What watches the reactions of a run and writes down which molecules come and go.
+
+A molecule that holds a solution is known by that solution, which changes inside; where a reaction takes it apart and
+puts it together again, it is still the same to people, so it is known by what stands before its solution, too. Only
+what is there now is in memory: what has gone is in the file.
+"""
+
+from __future__ import annotations
+
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any
+
+from solvent.engine.compile import code_of
+from solvent.errors import LimitReached
+from solvent.lang.molecule import ATOMS, Endless, Molecule, order_key, sub_solutions
+from solvent.lang.printer import TreePrinter, short_rule
+from solvent.runs.replay_index import sheet
+from solvent.runs.replay_index.sheet import FOREVER, ROOT, TEXT_MAX, Role
+from solvent.runs.replay_index.texts import Out, described
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from solvent.engine.reaction import Flight, Reaction
+    from solvent.lang.rule import Rule
+    from solvent.lang.solution import Solution
+    from solvent.runs.replay_index.sheet import Sheet
+
+ROWS_MAX = 20_000_000
+
+
+class _Shown:
+    """A molecule that is there."""
+
+    __slots__ = ("born", "id", "made", "molecule", "pool", "subs")
+
+    def __init__(self, number: int, molecule: Molecule, pool: _Pool, born: int, made: int | None) -> None:
+        self.id = number
+        self.molecule = molecule
+        self.pool = pool
+        self.born = born
+        self.made = made
+        #: Its solutions, as they are numbered in the film.
+        self.subs: list[_Pool] = []
+
+
+class _Pool:
+    """A solution, and what is in it."""
+
+    __slots__ = ("holder", "id", "members", "solution", "task")
+
+    def __init__(self, number: int, solution: Solution, holder: int, task: str) -> None:
+        self.id = number
+        self.solution = solution
+        self.holder = holder
+        #: The task that it is part of.
+        self.task = task
+        self.members: dict[Any, list[_Shown]] = {}
+
+
+class Film:
+    """Watches one solution; given to a reactor as its `observe`."""
+
+    wants_texts = False
+
+    def __init__(self, file: Sheet) -> None:
+        self.number = 0
+        #: When what happens was noted, in seconds since 1970.
+        self.at = 0.0
+        self._file = file
+        self._ids = self._pool_ids = 0
+        self._names: Mapping[Molecule, str] = {}
+        self._pools: dict[int, _Pool] = {}
+        #: Calls that are out, by the list of what they took.
+        self._out: dict[int, tuple[Flight, _Shown]] = {}
+        self._rules: set[str] = set()
+
+    def begin(self, solution: Solution, names: Mapping[Molecule, str], further: Iterable[Molecule] = ()) -> None:
+        """Show a solution as it is before the first reaction; `names` are the tasks by their molecules.
+
+        `further` belongs to it as well, though it is not in it yet.
+        """
+        self._names = names
+        root = self._pool(solution, 0, "")
+        self._add(root, [*solution, *further], None)
+
+    def finish(self, **about: Any) -> None:
+        """Write what is still there."""
+        for pool in self._pools.values():
+            for several in pool.members.values():
+                for one in several:
+                    self._write(one, FOREVER)
+        self._file.finish(reactions=self.number, **about)
+
+    # --- What happens.
+
+    def __call__(self, reaction: Reaction) -> None:
+        """Take a reaction."""
+        self._next(reaction.rule, "answer" if id(reaction.reactants) in self._out else "reaction", reaction.solution)
+        pool = self._pool_of(reaction.solution)
+        out = self._out.pop(id(reaction.reactants), None)
+        taken = [out[1]] if out is not None else self._taken(pool, reaction.reactants)
+        for one in reaction.kept:
+            known = pool.members.get(_key(one))
+            if known:
+                self._part(Role.KEPT, known[0])
+        if reaction.rule.one_shot:
+            taken += [one for one in [self._known(pool, reaction.rule)] if one is not None]
+        self._replace(pool, taken, reaction.products)
+        if code_of(reaction.rule.node).is_late:
+            # It took the rest of its own solution, which is not among its reactants.
+            self._sync(pool)
+
+    def called(self, flight: Flight) -> None:
+        """Take a call that goes out: what it was made of is gone, and what comes of it not there yet."""
+        rule, pool = flight.entry.rule, self._pool_of(flight.solution)
+        self._next(rule, "call", flight.solution)
+        taken = self._taken(pool, flight.reactants)
+        if flight.entry.one_shot:
+            taken += [one for one in [self._known(pool, rule)] if one is not None]
+        for one in taken:
+            self._part(Role.TAKEN, one)
+            self._gone(one)
+        waits = self._make(pool, Out(), self.number)
+        self._part(Role.MADE, waits)
+        self._out[id(flight.reactants)] = flight, waits
+
+    def outside(self, solution: Solution) -> None:
+        """Take what somebody has put into the solution."""
+        pool = self._pools.get(id(solution))
+        if pool is None or pool.id != ROOT or not solution.fresh:
+            return
+        new = [one for one in solution.fresh if _key(one) not in pool.members]
+        if new:
+            self._next(None, "came", solution)
+            for one in self._add(pool, new, None):
+                self._part(Role.MADE, one)
+
+    def _next(self, rule: Rule | None, what: str, solution: Solution) -> None:
+        self.number += 1
+        if self._file.rows > ROWS_MAX:
+            raise LimitReached("H501", f"the film ends after {self.number - 1:,} reactions: it is too long")
+        name = "" if rule is None else short_rule(rule)
+        if rule is not None and name not in self._rules:
+            self._rules.add(name)
+            self._file.write("rule", name[:TEXT_MAX], TreePrinter().rule(rule.node))
+        pool = self._pool_of(solution)
+        self._file.write("reaction", self.number, name[:TEXT_MAX], what, pool.id, self.at)
+        if pool.task:
+            self._file.write("touched", pool.task, self.number)
+
+    def _replace(self, pool: _Pool, gone: list[_Shown], come: Iterable[Molecule]) -> None:
+        """Let molecules go, and others come; those that hold solutions stay, changed, where that is what happened."""
+        pairs = _paired(gone, come)
+        stays = {id(one) for one, _ in pairs if one is not None}
+        for one in gone:
+            if id(one) not in stays:
+                self._part(Role.TAKEN, one)
+                self._gone(one)
+        for same, now in pairs:
+            if same is None:
+                self._part(Role.MADE, self._make(pool, now, self.number))
+            else:
+                self._part(Role.CHANGED, same)
+                self._change(same, now)
+
+    def _change(self, one: _Shown, now: Molecule) -> None:
+        """Let a molecule be what it has become, and look into its solutions."""
+        self._touch(one)
+        self._forget(one)
+        one.molecule = now
+        one.pool.members.setdefault(_key(now), []).append(one)
+        for sub, solution in zip(one.subs, sub_solutions(now), strict=True):
+            self._unpool(sub)
+            sub.solution = solution
+            self._pools[id(solution)] = sub
+            self._sync(sub)
+
+    def _sync(self, pool: _Pool) -> None:
+        """See what has come into a solution, and what has gone."""
+        left = {key: list(several) for key, several in pool.members.items()}
+        new: list[Molecule] = []
+        for molecule in pool.solution:
+            same = left.get(_key(molecule))
+            if not same:
+                new.append(molecule)
+                continue
+            one = same.pop()
+            for sub in one.subs:
+                self._sync(sub)
+        self._replace(pool, [one for several in left.values() for one in several], new)
+
+    # --- Molecules.
+
+    def _add(self, pool: _Pool, molecules: Iterable[Molecule], made: int | None) -> list[_Shown]:
+        return [self._make(pool, one, made) for one in molecules]
+
+    def _make(self, pool: _Pool, molecule: Molecule, made: int | None) -> _Shown:
+        self._ids += 1
+        one = _Shown(self._ids, molecule, pool, self.number, made)
+        pool.members.setdefault(_key(molecule), []).append(one)
+        task = pool.task or (self._task_of(molecule) if pool.id == ROOT else "")
+        for solution in sub_solutions(molecule):
+            sub = self._pool(solution, one.id, task)
+            one.subs.append(sub)
+            self._add(sub, solution, made)
+        if made is not None and pool.id == ROOT:
+            self._touch(one)
+        return one
+
+    def _taken(self, pool: _Pool, molecules: list[Molecule]) -> list[_Shown]:
+        """Give what a reaction takes, each once; of one that is endless there is always more."""
+        found: list[_Shown] = []
+        for molecule in molecules:
+            known = pool.members.get(_key(molecule), [])
+            one = next((one for one in known if one not in found or type(one.molecule) is Endless), None)
+            # What is not known was put in from outside, and not seen before.
+            found.append(one if one is not None else self._make(pool, molecule, None))
+        return found
+
+    @staticmethod
+    def _known(pool: _Pool, molecule: Molecule) -> _Shown | None:
+        known = pool.members.get(_key(molecule))
+        return known[0] if known else None
+
+    def _gone(self, one: _Shown) -> None:
+        """Let a molecule go, with all that is in it, unless it is endless."""
+        if type(one.molecule) is Endless:
+            return
+        for sub in one.subs:
+            for several in list(sub.members.values()):
+                for inner in list(several):
+                    self._gone(inner)
+            self._unpool(sub)
+        self._forget(one)
+        self._write(one, self.number)
+
+    @staticmethod
+    def _forget(one: _Shown) -> None:
+        key, members = _key(one.molecule), one.pool.members
+        several = members.get(key, [])
+        if one in several:
+            several.remove(one)
+            if not several:
+                del members[key]
+
+    # --- Solutions.
+
+    def _pool(self, solution: Solution, holder: int, task: str) -> _Pool:
+        self._pool_ids += 1
+        pool = _Pool(self._pool_ids, solution, holder, task)
+        self._pools[id(solution)] = pool
+        self._file.write("solution", pool.id, holder)
+        return pool
+
+    def _pool_of(self, solution: Solution) -> _Pool:
+        found = self._pools.get(id(solution))
+        return found if found is not None else self._pool(solution, 0, "")
+
+    def _unpool(self, pool: _Pool) -> None:
+        """Know a solution no longer by what it was; it may be another one's by now."""
+        if self._pools.get(id(pool.solution)) is pool:
+            del self._pools[id(pool.solution)]
+
+    # --- The file.
+
+    def _task_of(self, molecule: Molecule) -> str:
+        """Give the task that a molecule of the outermost solution belongs to."""
+        if type(molecule) is not tuple:
+            return ""
+        return next((self._names[one] for one in molecule if type(one) in ATOMS and one in self._names), "")
+
+    def _touch(self, one: _Shown) -> None:
+        task = one.pool.task or self._task_of(one.molecule)
+        if task and one.subs:
+            self._file.write("touched", task, self.number)
+
+    def _part(self, role: int, *several: _Shown) -> None:
+        for one in several:
+            self._file.write("part", self.number, role, one.id)
+
+    def _write(self, one: _Shown, died: int) -> None:
+        kind, text, parts = described(one.molecule, [sub.id for sub in one.subs])
+        row = sheet.Molecule(one.id, one.pool.id, kind, text[:TEXT_MAX], parts, one.born, died, one.made, len(text))
+        self._file.write("molecule", *row)
+
+
+def _key(molecule: Molecule) -> Any:
+    if type(molecule) is Endless:
+        molecule = molecule.molecule
+    for sub in sub_solutions(molecule):
+        # A reaction may give the solution of one molecule to another.
+        return id(sub), _head(molecule)
+    return order_key(molecule)
+
+
+def _head(molecule: Molecule) -> Any:
+    """Give what people know a molecule by that holds solutions: the atoms before them, and how many there are."""
+    subs = len(list(sub_solutions(molecule)))
+    if type(molecule) is not tuple:
+        return (subs,)
+    return subs, *(order_key(one) for one in takewhile(lambda part: type(part) in ATOMS, molecule))
+
+
+def _paired(gone: list[_Shown], come: Iterable[Molecule]) -> list[tuple[_Shown | None, Molecule]]:
+    """Find, for what has come and holds solutions, which one that has gone it was: by its solution, or by its head."""
+    left = [one for one in gone if one.subs]
+    found: list[tuple[_Shown | None, Molecule]] = []
+    for molecule in come:
+        if not left or not sub_solutions(molecule):
+            found.append((None, molecule))
+            continue
+        key, head = _key(molecule), _head(molecule)
+        same = next((one for one in left if _key(one.molecule) == key), None)
+        if same is None and len(head) > 1:
+            same = next((one for one in left if _head(one.molecule) == head), None)
+        if same is not None:
+            left.remove(same)
+        found.append((same, molecule))
+    return found
+
+
+__all__ = ["Film"]

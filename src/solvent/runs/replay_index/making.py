@@ -1,0 +1,99 @@
+"""Makes the film of a run, in a process of its own: `python -m solvent.runs.replay_index.making`.
+
+A replay needs the memory and the time of the run's reactions, and neither is the page's: the process is told on its
+standard input what to film, says on its output how far it is, and is gone with all of it when it has ended.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from solvent.errors import SolventError
+from solvent.runs.replay_index.film import Film
+from solvent.runs.replay_index.sheet import Sheet
+from solvent.store import open_store
+
+if TYPE_CHECKING:
+    from solvent.engine.reaction import Reaction
+
+_TELL_SECONDS = 0.2
+
+
+class Order(msgspec.Struct, frozen=True):
+    """What is to be filmed: a run of the store `url`, or a place of one that agents have."""
+
+    url: str
+    run: str
+    path: str
+    place: int | None = None
+
+
+class Word(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How far it is: so many reactions; in the end `is_done`, or what was wrong."""
+
+    reactions: int = 0
+    is_done: bool = False
+    error: str = ""
+    code: str = ""
+    hint: str = ""
+
+
+class _Told(Film):
+    """A film that tells how far it is."""
+
+    _told = 0.0
+
+    def __call__(self, reaction: Reaction) -> None:
+        super().__call__(reaction)
+        now = time.monotonic()
+        if now - self._told > _TELL_SECONDS:
+            self._told = now
+            say(Word(self.number))
+
+
+def say(word: Word) -> None:
+    """Say something to who started this process."""
+    sys.stdout.buffer.write(msgspec.json.encode(word) + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def make(order: Order) -> int:
+    """Make a film; give how many reactions it has."""
+    from solvent.runs.records.runs import find
+    from solvent.runs.replay_index.filming import film_place, film_run
+
+    with Sheet(Path(order.path)) as file, open_store(order.url) as store:
+        film = _Told(file)
+        note = ""
+        try:
+            if order.place is None:
+                note = film_run(store, find(store, order.run), film)
+            else:
+                note = film_place(store, order.run, order.place, film)
+        except SolventError as error:
+            if not film.number:
+                raise
+            # Up to here it is as it was, and that is worth looking at.
+            note = error.message
+        film.finish(note=note)
+        return film.number
+
+
+def main() -> int:
+    """Make the film that is asked for."""
+    order = msgspec.json.decode(sys.stdin.buffer.read(), type=Order)
+    try:
+        say(Word(make(order), is_done=True))
+    except SolventError as error:
+        say(Word(error=error.message, code=error.code, hint=error.hint))
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

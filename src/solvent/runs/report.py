@@ -1,0 +1,162 @@
+"""What a run of a workflow tells: while it goes on, as events, and in the end, as a report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from solvent.errors import LimitReached
+from solvent.lang.printer import print_molecule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from solvent.errors import SolventError
+    from solvent.lang.solution import Solution
+    from solvent.workflows.model import Workflow
+
+TEXT_MAX = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened to a task: `started`, `done`, `failed`, `adapted`; seconds count from the run's start."""
+
+    kind: str
+    task: str
+    seconds: float
+    text: str = ""
+
+
+@dataclass(slots=True)
+class Failed:
+    """A task that failed: how often it was tried, why, what the service had put out, and the molecules it holds."""
+
+    task: str
+    kind: str
+    cause: str
+    attempts: int = 1
+    output: str = ""
+    molecules: str = ""
+
+
+@dataclass(slots=True)
+class Timing:
+    """When the last call of a task began and ended, in seconds from the run's start, and how many attempts it took."""
+
+    started: float
+    ended: float
+    attempts: int = 1
+
+
+@dataclass(slots=True)
+class Report:
+    """How a run ended."""
+
+    workflow: str
+    results: dict[str, Any] = field(default_factory=dict)
+    states: dict[str, str] = field(default_factory=dict)
+    calls: dict[str, int] = field(default_factory=dict)
+    called_again: dict[str, int] = field(default_factory=dict)
+    """How many calls of each task were made again, besides these: whoever had made them was gone."""
+    adaptations: list[dict[str, Any]] = field(default_factory=list)
+    failures: list[Failed] = field(default_factory=list)
+    timings: dict[str, Timing] = field(default_factory=dict)
+    resources: dict[str, Any] = field(default_factory=dict)
+    """What each resource holds in the end: an array, or the bytes."""
+    reactions: int = 0
+    seconds: float = 0.0
+    results_of: tuple[str, ...] = ()
+    """The tasks that in the end stand for those whose results are the workflow's."""
+    trace: list[Event] | None = None
+    """What happened in which order, where tasks may run several times: `started`, `done`, `failed`, `cancelled`, ..."""
+    stuck: list[str] = field(default_factory=list)
+    """Who waits for what although nothing more can happen."""
+    ended_by: str = ""
+    """The task that ended the case, if one did."""
+    is_cancelled: bool = False
+    """Whether a task has cancelled the whole case."""
+    error: SolventError | None = None
+    """What stopped the run before nothing more could happen: a limit, Ctrl-C, a product that cannot be computed."""
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether every result of the workflow is there and no task failed without one that replaced it."""
+        if self.error is not None or "failed" in self.states.values() or self.stuck or self.is_cancelled:
+            return False
+        if self.trace is not None:
+            # Where tasks join and split by patterns, not every task must have run.
+            return True
+        return all(self.states.get(task) == "done" for task in self.results_of)
+
+    def _repr_html_(self) -> str:
+        """Show it in a notebook."""
+        from solvent.runs.report_display import report_html
+
+        return report_html(self)
+
+
+def concluded(
+    report: Report, workflow: Workflow, values: Mapping[str, Any], replaced: Iterable[str], faults: Mapping[str, Failed]
+) -> Report:
+    """Put into a report what follows from how all tasks are: the workflow's results, what was not used, what failed."""
+    applied = {one["alternative"] for one in report.adaptations}
+    for name in workflow.outcomes:
+        used = standing_for(workflow, name, applied)
+        report.results_of = (*report.results_of, used)
+        if used in values:
+            report.results[name] = values[used]
+    for name in replaced:
+        report.states[name] = "replaced"
+    for name, alternatives in workflow.wakers.items():
+        if applied.isdisjoint(alternatives):
+            report.states[name] = "unused"
+    report.failures += [failed for name, failed in faults.items() if report.states[name] == "failed"]
+    return report
+
+
+def standing_for(workflow: Workflow, name: str, applied: set[str]) -> str:
+    """Give the task that in the end stands for another, where some alternatives have applied."""
+    seen = {name}
+    while True:
+        for alternative in workflow.alternatives:
+            new = alternative.exits.get(name)
+            if new is not None and alternative.name in applied and new not in seen:
+                name = new
+                seen.add(name)
+                break
+        else:
+            return name
+
+
+def state_of(report: Report) -> str:
+    """Say in a word how a run ended."""
+    if report.error is not None:
+        return "stopped" if isinstance(report.error, LimitReached) else "failed"
+    if report.is_cancelled:
+        return "cancelled"
+    return "done" if report.succeeded else "failed"
+
+
+def problem_of(report: Report) -> str:
+    """Say why a run is not done; nothing, if it is."""
+    if report.succeeded:
+        return ""
+    if report.error is not None:
+        return report.error.message
+    failed = [one for one in report.failures if report.states.get(one.task) == "failed"] or report.failures
+    return "; ".join([f"{one.task}: {one.cause}" for one in failed] or report.stuck) or state_of(report)
+
+
+def held_text(inside: Solution) -> str:
+    """Return what a failed task holds, cut short; nothing where there is no memory to write it."""
+    try:
+        return print_molecule(inside)[:TEXT_MAX]
+    except MemoryError:
+        return ""
+
+
+__all__ = [
+    "TEXT_MAX", "Event", "Failed", "Report", "Timing", "concluded", "held_text", "problem_of", "standing_for",
+    "state_of",
+]  # fmt: skip

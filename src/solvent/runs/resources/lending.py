@@ -1,0 +1,232 @@
+"""Lends the resources of a run to its calls.
+
+    lender = lender_of(workflow, inputs, folder)
+    with while_lending(lender, report):       # opens a space, and makes the data
+        function = lender.lent("sweep", sweep)
+        function(Claim("grid"), 3)            # gets the lock; calls sweep(array, 3); hands on what it changed
+
+The run has a space of its own (`handover`). The main process is in it as long as the run lasts, and so is every
+process that borrows something, from then on: threads use the space of their process, a worker process enters it with
+the first call that needs it. So the lock goes straight from one process to the next, and the data stays where it is,
+in memory that all of them have mapped.
+
+A call hands on what it has changed only if it succeeds and its success counts (`sealed`). Otherwise the loan is
+withdrawn, and the resource is what it was before; so it is if the process dies. Without undo there is nothing to go
+back to: what a failed call had changed stays changed, and a process that dies takes the resource along.
+
+Runs without resources import this module and nothing that it needs.
+"""
+
+from __future__ import annotations
+
+import secrets
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from solvent.errors import DataLost, SolventError, WorkflowProblem, install_hint
+from solvent.services.function_codec import pack_function, unpack_function
+from solvent.services.signs import begun, sealed
+from solvent.workflows.model import Claim, Resource, faults_of, settled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from solvent.runs.report import Report
+    from solvent.runs.resources.loans import Loan
+    from solvent.workflows.model import Task, Workflow
+
+
+def lender_of(workflow: Workflow, inputs: Mapping[str, Any] | None, folder: Path | None) -> Lender | None:
+    """Give what lends the resources of a workflow, if it has any."""
+    return Lender(workflow, inputs, folder) if workflow.resources else None
+
+
+@contextmanager
+def while_lending(lender: Lender | None, report: Report) -> Iterator[None]:
+    """Have resources for as long as calls are made; what they hold in the end is saved and reported."""
+    if lender is None:
+        yield
+        return
+    lender.open()
+    try:
+        yield
+        report.resources, problem = lender.finish()
+        report.error = report.error or problem
+    finally:
+        lender.close()
+
+
+def claimed(task: Task, values: list[Any]) -> list[Any]:
+    """Put the claims of a task in their places among the values that it is called with."""
+    if not any(isinstance(slot, Claim) for slot in task.slots):
+        return values
+    return [slot if isinstance(slot, Claim) else value for slot, value in zip(task.slots, values, strict=True)]
+
+
+class Estate(msgspec.Struct, frozen=True):
+    """The space of a run and the resources in it: all that a process must know to borrow."""
+
+    space: str
+    secret: bytes
+    resources: tuple[Resource, ...]
+
+
+_HINTS = {
+    "D211": "make room there, or have it in a file (`file:`) on a disk that has more",
+    "D213": "name a file that is there, or say how long it is to be (`size:`, or `shape:`): then it is made",
+}
+"""What those who write workflows can do about data that cannot be made."""
+
+
+class Lender:
+    """The resources of one run."""
+
+    def __init__(self, workflow: Workflow, inputs: Mapping[str, Any] | None, folder: Path | None) -> None:
+        self.services = frozenset(task.service for task in workflow.tasks if task.claims)
+        values = {**workflow.inputs, **(inputs or {})}
+        resources = tuple(_found(settled(one, values), folder) for one in workflow.resources)
+        self._estate = Estate(f"workflow {secrets.token_hex(12)}", secrets.token_bytes(16), resources)
+        kinds = {one.name: one.kind for one in workflow.services}
+        taken = {
+            claim.resource for task in workflow.tasks if kinds.get(task.service) == "python" for claim in task.claims
+        }
+        if find_spec("numpy") is None:
+            for one in resources:
+                if one.shape is not None and one.name in taken:
+                    message = f"the resource `{one.name}` is an array, and NumPy is not installed"
+                    hint = f"{install_hint('arrays')}; or give it a `size`"
+                    raise WorkflowProblem("W163", message, hint=hint)
+
+    def open(self) -> None:
+        """Open the space, and make the data."""
+        from solvent.runs.resources.branches import branch_of
+
+        branch = branch_of(self._estate, is_main=True)
+        try:
+            for resource in self._estate.resources:
+                branch.make(resource)
+        except SolventError as problem:
+            self.close()
+            message = f"the resource `{resource.name}` cannot be made: {problem.message}"
+            raise WorkflowProblem("W163", message, hint=_HINTS.get(problem.code, problem.hint)) from problem
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Leave the space; what is not saved is gone then."""
+        from solvent.runs.resources.branches import close_branch
+
+        close_branch(self._estate.space)
+
+    def finish(self) -> tuple[dict[str, Any], WorkflowProblem | None]:
+        """Give what the resources hold, and save what is to be saved; also the first problem with that."""
+        from solvent.runs.resources.branches import branch_of
+        from solvent.runs.resources.contents import opened, save
+        from solvent.runs.resources.loans import lost
+
+        branch, found, first = branch_of(self._estate), {}, None
+        for resource in self._estate.resources:
+            try:
+                with branch.reading(resource) as path:
+                    found[resource.name] = opened(resource, path)
+                if resource.save:
+                    save(resource, found[resource.name])
+            except WorkflowProblem as problem:
+                first = first or problem
+            except DataLost:
+                first = first or WorkflowProblem("W163", lost(resource.name))
+            except TimeoutError:
+                message = f"the resource `{resource.name}` is still in use by a function that was given up"
+                first = first or WorkflowProblem("W163", message, hint="worker processes can be ended: `--processes`")
+            except SolventError as problem:
+                message = f"what the resource `{resource.name}` holds is not known: {problem.message}"
+                first = first or WorkflowProblem("W163", message)
+        return found, first
+
+    # --- For those that call.
+
+    def lent(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Make a function that takes claims of one that takes the data; it can be sent to worker processes."""
+        return Borrower(name, function, self._estate)
+
+    def lent_awaited(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Make the same of an asynchronous function."""
+
+        async def call(*arguments: Any, **keywords: Any) -> Any:
+            loan = _loan(self._estate, arguments, keywords)
+            try:
+                await _in_thread(loan.enter)
+                begun()
+                value = loan.owned(await function(*loan.arguments, **loan.keywords))
+                if sealed():
+                    await _in_thread(loan.keep)
+            finally:
+                await _in_thread(loan.end)
+            return value
+
+        return call
+
+    def paths(self, arguments: list[Any], keywords: dict[str, Any]) -> Loan:
+        """Lend the files of what is claimed."""
+        return _loan(self._estate, arguments, keywords, as_paths=True)
+
+
+class Borrower:
+    """A function that borrows what its call claims; a worker process makes it anew of its parts."""
+
+    def __init__(self, name: str, function: Callable[..., Any], estate: Estate) -> None:
+        self._name = name
+        self._function = function
+        self._estate = estate
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _borrower, (self._name, pack_function(self._name, self._function), self._estate)
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        """Borrow, call, and give back."""
+        with _loan(self._estate, arguments, keywords) as loan:
+            begun()
+            value = loan.owned(self._function(*loan.arguments, **loan.keywords))
+            if sealed():
+                loan.keep()
+        return value
+
+
+def _borrower(name: str, packed: bytes, estate: Estate) -> Borrower:
+    return Borrower(name, unpack_function(packed), estate)
+
+
+def _loan(estate: Estate, arguments: Iterable[Any], keywords: Mapping[str, Any], *, as_paths: bool = False) -> Loan:
+    from solvent.runs.resources.loans import Loan
+
+    return Loan(estate, arguments, keywords, as_paths=as_paths)
+
+
+async def _in_thread(function: Callable[[], None]) -> None:
+    """Do what waits, to its end even if the call is cancelled meanwhile: nothing may be left half borrowed."""
+    import asyncio
+
+    doing = asyncio.ensure_future(asyncio.to_thread(function))
+    try:
+        await asyncio.shield(doing)
+    except asyncio.CancelledError:
+        await asyncio.wait([doing])
+        raise
+
+
+def _found(resource: Resource, folder: Path | None) -> Resource:
+    """Find the files of a resource, from the workflow's folder, and make sure that it can be made."""
+    for fault, hint in faults_of(resource):
+        raise WorkflowProblem("W161", f"the resource `{resource.name}` {fault}", hint=hint)
+    paths = {key: getattr(resource, key) for key in ("file", "save")}
+    return msgspec.structs.replace(
+        resource, **{key: str(((folder or Path()) / path).absolute()) for key, path in paths.items() if path}
+    )
+
+
+__all__ = ["Borrower", "Estate", "Lender", "claimed", "lender_of", "while_lending"]

@@ -1,6 +1,0 @@
-"""The papers' own experiments, one package for each paper, run again with our machines.
-
-Reading order: drawing, plotting, reproduction; then the package of a paper.
-"""
-
-__all__: list[str] = []

@@ -1,7 +1,0 @@
-"""The experiments of the paper on data handover, run again; message counts to 10,000 processes, and SimGrid beside.
-
-Reading order: cells (what is run), measuring (what is kept of it), figures, claims (what the paper says beside what we
-measure), tables, reproduction.
-"""
-
-__all__: list[str] = []

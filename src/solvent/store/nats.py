@@ -1,0 +1,529 @@
+"""A store on NATS servers with JetStream: any number of machines, and as many copies as there are replicas.
+
+Reading order: nats_address (the URL), nats_client (one connection, byte by byte), nats_link (a connection that comes
+again, and what servers complain of), nats_streams (append and read), and the store itself. How the server is started:
+server.
+
+*On disk?* A server answers when it has written to a file, and by default lets the system take up to two minutes to
+bring it to the disk: the death of the server loses nothing, a power cut may. With `sync_interval: always` it answers
+when it is on the disk. A client cannot ask which it is, so who has set the servers so says it in the URL
+(`?durable=yes`), which is remembered when the store is made; `is_durable` repeats it.
+
+*Blobs* are in an object store, whose objects are named by what is in them. A blob is chunks on a subject of their own,
+in order, and then a description that says which subject that is. Only the description makes it be there: a writer that
+dies before leaves chunks that nobody reads. Of two writers of the same blob, the first to describe it has put it, and
+the other takes its chunks away again.
+
+*Watches.* The server tells what it has stored, and a lost connection counts as news. Notices are nothing that is kept:
+one is lost when a leader dies between storing and telling. So a wait also looks at the last positions, though not
+often: whoever waits again and again is not kept from what has happened for longer than some seconds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import heapq
+import threading
+import time
+from concurrent.futures import Future
+from contextlib import suppress
+from datetime import UTC, datetime
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from solvent.errors import Conflict, StoreError
+from solvent.store.interface import (
+    READ_MAX,
+    Append,
+    Entry,
+    Promise,
+    Record,
+    Store,
+    Watch,
+    check_below,
+    check_blob_name,
+    check_name,
+    check_scope,
+    check_size,
+    is_within,
+)
+from solvent.store.nats_address import read_address
+from solvent.store.nats_link import Link
+from solvent.store.nats_streams import Sending, Subjects, all_of, append_all, open_streams
+from solvent.values.encoding import as_pieces, digest_of
+from solvent.values.limits import UNREADABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Sequence
+
+    from solvent.store.nats_address import Address
+    from solvent.store.nats_streams import Stored, Stream, Streams
+    from solvent.values.encoding import Pieces
+
+_CHUNK_BYTES = 256 << 10
+_AT_ONCE = 16
+_TRIES_MAX = 5
+
+
+class _Description(msgspec.Struct, omit_defaults=True):
+    """What an object store says of an object."""
+
+    name: str
+    bucket: str = ""
+    nuid: str = ""
+    size: int = 0
+    mtime: str = ""
+    chunks: int = 0
+    digest: str = ""
+    deleted: bool = False
+    options: dict[str, int] = {}
+
+
+class Blobs:
+    """The blobs of a store; coroutines are for the link's loop."""
+
+    def __init__(self, link: Link, stream: Stream, subjects: Subjects, bucket: str) -> None:
+        self._link = link
+        self._stream = stream
+        self._subjects = subjects
+        self._bucket = bucket
+
+    async def put(self, name: str, data: Pieces) -> None:
+        """Keep bytes under the name that their content gives them."""
+        subject = self._meta(name)
+        for _ in range(_TRIES_MAX):
+            before = await self._stream.last(subject)
+            if before is not None and _is_there(before):
+                return
+            chunks, positions = await self._put_chunks(data)
+            if positions != sorted(positions):
+                # One was sent again and came behind the next.
+                await self._purge(chunks)
+                continue
+            description = self._describe(name, data, chunks, len(positions))
+            sending = Sending(subject, msgspec.json.encode(description), before.position if before is not None else 0)
+            try:
+                await self._stream.append(sending, {"Nats-Rollup": "sub"})
+            except Conflict:
+                await self._purge(chunks)
+                continue
+            return
+        raise self._link.lost()
+
+    async def get(self, name: str) -> bytes:
+        """Return the bytes of a name; raise `StoreError` E406."""
+        found = await self._stream.last(self._meta(name))
+        description = _described(found) if found is not None else None
+        if description is None or description.deleted:
+            raise StoreError("E406", f"there is no blob {name}")
+        chunks = await self._stream.read(self._subjects.chunks + description.nuid, 0, description.chunks + 1)
+        data = b"".join([chunk.data for chunk in chunks])
+        if hashlib.sha256(data).hexdigest() != name:
+            said = f"the blob {name} is damaged: {len(data):,} of {description.size:,} bytes are there, or others"
+            raise StoreError("E406", said)
+        return data
+
+    def _meta(self, name: str) -> str:
+        return self._subjects.meta + base64.urlsafe_b64encode(name.encode()).decode()
+
+    async def _put_chunks(self, data: Pieces) -> tuple[str, list[int]]:
+        # An object store's chunks have an id of one level.
+        own = self._link.new_id().replace(".", "-")
+        subject = self._subjects.chunks + own
+        size = min(_CHUNK_BYTES, self._link.payload_bytes_max)
+        chunks = (bytes(piece[at : at + size]) for piece in data for at in range(0, len(piece), size))
+        positions: list[int] = []
+        while some := [Sending(subject, chunk) for chunk in islice(chunks, _AT_ONCE)]:
+            positions += all_of(await self._stream.append_each(some))
+        return own, positions
+
+    def _describe(self, name: str, data: Pieces, chunks: str, count: int) -> _Description:
+        digest = base64.urlsafe_b64encode(bytes.fromhex(name)).decode()
+        return _Description(
+            name=name,
+            bucket=self._bucket,
+            nuid=chunks,
+            size=len(data),
+            mtime=datetime.now(UTC).isoformat().replace("+00:00", "Z"),
+            chunks=count,
+            digest=f"SHA-256={digest}",
+            options={"max_chunk_size": _CHUNK_BYTES},
+        )
+
+    async def _purge(self, chunks: str) -> None:
+        question = msgspec.json.encode({"filter": self._subjects.chunks + chunks})
+        await self._link.ask(f"$JS.API.STREAM.PURGE.{self._stream.name}", question)
+
+
+def _described(stored: Stored) -> _Description:
+    try:
+        return msgspec.json.decode(stored.data, type=_Description)
+    except UNREADABLE:
+        said = f"the description of a blob cannot be read: {stored.subject}, message {stored.position}"
+        raise StoreError("E406", said, hint="putting the same bytes again repairs it") from None
+
+
+def _is_there(stored: Stored) -> bool:
+    """Return whether a description is one, of a blob that was not deleted; what is none is written again."""
+    try:
+        return not _described(stored).deleted
+    except StoreError:
+        return False
+
+
+_LOOK_S = 2.0
+
+
+class NatsWatch(Watch):
+    """See the module's text."""
+
+    def __init__(
+        self,
+        link: Link,
+        streams: Streams,
+        subjects: Subjects,
+        scopes: Sequence[str],
+        forget: Callable[[NatsWatch], None],
+    ) -> None:
+        self._link = link
+        self._streams = streams
+        self._subjects = subjects
+        self._scopes = tuple(scopes)
+        self._forget = forget
+        self._news = threading.Event()
+        self._is_closed = False
+        self._numbers: list[int] = []
+        self._known: list[int] = []
+        self._look_at = 0.0
+
+    def start(self) -> None:
+        """Listen from now on."""
+        self._known = self._link.run(self._begin())
+        self._news.clear()
+        self._look_at = time.monotonic() + _LOOK_S
+
+    async def _begin(self) -> list[int]:
+        told = {subject for scope in self._scopes for subject in self._subjects.saying(scope)}
+        self._numbers = [await self._link.listen(subject, self._news.set) for subject in sorted(told)]
+        return await self._last()
+
+    async def _last(self) -> list[int]:
+        """Return the last positions of everything that is watched."""
+        logs = [self._streams.records.last(self._subjects.of_logs(scope)) for scope in self._scopes]
+        keys = [self._streams.keys.last(self._subjects.of_keys(scope)) for scope in self._scopes]
+        return [found.position if found is not None else 0 for found in await asyncio.gather(*logs, *keys)]
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for news."""
+        until = time.monotonic() + seconds
+        while not self._is_closed:
+            now = time.monotonic()
+            if self._news.wait(max(0.0, min(until, self._look_at) - now)):
+                self._news.clear()
+                return not self._is_closed
+            if time.monotonic() >= self._look_at and self._has_moved():
+                # Perhaps by what was heard of before: to find nothing new costs less than to look after each notice.
+                return True
+            if time.monotonic() >= until:
+                return False
+        return False
+
+    def _has_moved(self) -> bool:
+        if self._is_closed:
+            return False
+        try:
+            now = self._link.run(self._last())
+        except StoreError as error:
+            if error.code == "E408":
+                return False
+            raise
+        self._look_at = time.monotonic() + _LOOK_S
+        has_moved, self._known = now != self._known, now
+        return has_moved
+
+    def close(self) -> None:
+        """Watch no more."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        self._news.set()
+        with suppress(StoreError):
+            self._link.run(self._link.stop_listening(self._numbers))
+        self._forget(self)
+
+
+BLOB_BYTES_MAX = 1 << 30
+PATIENCE_S = 30.0
+_PATIENCE_S_MAX = 300.0
+"""An append must not be sent again when the server has forgotten its id."""
+_MARKER = {"KV-Operation": "DEL", "Nats-TTL": "24h"}
+
+
+def open_nats(
+    url: str,
+    *,
+    is_durable: bool | None = None,
+    record_bytes_max: int | None = None,
+    blob_bytes_max: int = BLOB_BYTES_MAX,
+    patience: float = PATIENCE_S,
+    is_made: bool = True,
+) -> Store:
+    """Open a store on NATS servers; it is made when it is not there, or `NoStore`.
+
+    `patience` is how many seconds an operation may wait for a server to come back. `is_durable` says that the servers
+    answer when it is on disk; nothing here can make them do so.
+    """
+    address = read_address(url)
+    if not 0 < patience <= _PATIENCE_S_MAX:
+        raise StoreError("E401", f"the patience with a server is at most {_PATIENCE_S_MAX:g} s")
+    subjects = Subjects(address.name)
+    link = Link(address, patience=patience)
+    link.open()
+    said = address.is_durable if is_durable is None else is_durable
+    try:
+        streams = link.run(open_streams(link, address, subjects, is_durable=said, is_made=is_made))
+    except BaseException:
+        link.close()
+        raise
+    size = link.payload_bytes_max if record_bytes_max is None else min(record_bytes_max, link.payload_bytes_max)
+    return NatsStore(address, link, streams, subjects, record_bytes_max=size, blob_bytes_max=blob_bytes_max)
+
+
+class NatsStore(Store):
+    """See the module's text."""
+
+    def __init__(
+        self,
+        address: Address,
+        link: Link,
+        streams: Streams,
+        subjects: Subjects,
+        *,
+        record_bytes_max: int,
+        blob_bytes_max: int,
+    ) -> None:
+        self.url = address.shown
+        self.is_durable = streams.is_durable
+        self.replicas = streams.replicas
+        self.record_bytes_max = record_bytes_max
+        self.blob_bytes_max = blob_bytes_max
+        self._link = link
+        self._streams = streams
+        self._subjects = subjects
+        self._blobs = Blobs(link, streams.blobs, subjects, f"{address.name}-blobs")
+        self._watches: set[NatsWatch] = set()
+        self._lock = threading.Lock()
+
+    def __repr__(self) -> str:
+        return f"NatsStore({self.url!r})"
+
+    # ------------------------------------------------------------------------------------------------------- logs
+
+    def append(self, log: str, data: bytes, *, expected: int | None = None) -> int:
+        """Append a record and give its position."""
+        return self.append_all((Append(log, data, expected),))[0]
+
+    def append_all(self, appends: Sequence[Append]) -> list[int]:
+        """Append several records, in this order, and give their positions; see `append_all` for how."""
+        return self._link.run(self._append_all(appends))
+
+    def append_each(self, appends: Sequence[Append]) -> list[int | StoreError]:
+        """Append records that have nothing to do with each other, one behind the other without waiting in between."""
+        results: dict[int, int | StoreError] = {}
+        sendings: dict[int, Sending] = {}
+        for number, one in enumerate(appends):
+            try:
+                sendings[number] = self._sending(one)
+            except StoreError as error:
+                results[number] = error
+        if sendings:
+            positions = _Soon(self._link, self._streams.records, [*sendings.values()]).results()
+            results |= zip(sendings, positions, strict=True)
+        return [results[number] for number in range(len(appends))]
+
+    def append_soon(self, appends: Sequence[Append]) -> Promise:
+        """Begin to `append_all` without waiting for it."""
+        try:
+            if len(appends) == 1:
+                return _Soon(self._link, self._streams.records, [self._sending(appends[0])])
+            return self._link.start(self._append_all(appends))
+        except StoreError as error:
+            future = Future[list[int]]()
+            future.set_exception(error)
+            return future
+
+    def _append_all(self, appends: Sequence[Append]) -> Coroutine[Any, Any, list[int]]:
+        return append_all(self._streams, [self._sending(one) for one in appends])
+
+    def _sending(self, append: Append) -> Sending:
+        log, data, expected = append
+        check_name(log)
+        check_size(data, self.record_bytes_max, "record")
+        return Sending(self._subjects.of_logs(log), bytes(data), expected)
+
+    def read(self, logs: Sequence[str] | str, after: int = 0, limit: int = READ_MAX) -> list[Record]:
+        """Return the first records of these logs behind a position, in order of position."""
+        scopes = sorted({check_scope(scope) for scope in ([logs] if isinstance(logs, str) else logs)})
+        if limit <= 0 or not scopes:
+            return []
+        # None is read twice.
+        scopes = [one for one in scopes if not is_within(one, [other for other in scopes if other != one])]
+        found: list[Stored] | None = None
+        if len(scopes) == 1 and self.replicas == 1:
+            # Mostly it is little, and one answer of one server.
+            records = self._streams.records
+            page = self._link.ask_many_soon(*records.page(self._subjects.of_logs(scopes[0]), after, limit)).result()
+            found = records.read_from(page, limit)
+        if found is None:
+            found = self._link.run(self._read(scopes, after, limit))
+        return [Record(one.position, self._subjects.log_of(one.subject), one.data) for one in found]
+
+    async def _read(self, scopes: Sequence[str], after: int, limit: int) -> list[Stored]:
+        records = self._streams.records
+        if len(scopes) == 1:
+            return await records.read(self._subjects.of_logs(scopes[0]), after, limit)
+        # Each log is read for itself. What comes meanwhile is left out, or a record could be missing before one that is
+        # there, and whoever goes on from that one would never see it.
+        last = await records.last(self._subjects.of_logs(""))
+        if last is None or last.position <= after:
+            return []
+        parts = await asyncio.gather(
+            *(records.read(self._subjects.of_logs(scope), after, limit) for scope in scopes),
+        )
+        return [one for one in heapq.merge(*parts) if one.position <= last.position][:limit]
+
+    def last(self, log: str) -> int:
+        """Return the position of a log's last record; 0 if it has none."""
+        check_name(log)
+        found = self._link.run(self._streams.records.last(self._subjects.of_logs(log)))
+        return found.position if found is not None else 0
+
+    # ------------------------------------------------------------------------------------------------------- keys
+
+    def get(self, key: str) -> Entry | None:
+        """Return what a key has, or nothing where it is not there."""
+        check_name(key)
+        return _entry(self._link.run(self._streams.keys.last(self._subjects.of_keys(key))))
+
+    def put(self, key: str, value: bytes, *, expected: int | None = None) -> int:
+        """Set a key and give its new revision."""
+        check_name(key)
+        check_size(value, self.record_bytes_max, "value")
+        return self._link.run(self._put(key, bytes(value), expected, None))
+
+    def delete(self, key: str, *, expected: int | None = None) -> None:
+        """Remove a key, if it is there."""
+        check_name(key)
+        self._link.run(self._delete(key, expected))
+
+    def keys(self, below: str) -> dict[str, Entry]:
+        """Return all keys below a name, sorted."""
+        check_below(below)
+        found = self._link.run(self._keys(self._subjects.of_keys(below)))
+        return dict(sorted(found.items()))
+
+    async def _put(self, key: str, value: bytes, expected: int | None, headers: dict[str, str] | None) -> int:
+        stream, subject = self._streams.keys, self._subjects.of_keys(key)
+        while True:
+            try:
+                return await stream.append(Sending(subject, value, expected), headers)
+            except Conflict:
+                assert expected is not None
+                last = await stream.last(subject)
+                entry = _entry(last)
+                if expected != 0 or entry is not None:
+                    raise Conflict(key, expected=expected, last=entry.revision if entry is not None else 0) from None
+            # Not there, as expected: but it was, and a marker that says so may be replaced unless somebody is faster.
+            try:
+                marker = last.position if last is not None else 0
+                return await stream.append(Sending(subject, value, marker), headers)
+            except Conflict:
+                continue
+
+    async def _delete(self, key: str, expected: int | None) -> None:
+        entry = _entry(await self._streams.keys.last(self._subjects.of_keys(key)))
+        revision = entry.revision if entry is not None else 0
+        if expected is not None and expected != revision:
+            raise Conflict(key, expected=expected, last=revision)
+        if entry is not None:
+            await self._put(key, b"", expected, _MARKER)
+
+    async def _keys(self, subject: str) -> dict[str, Entry]:
+        found: dict[str, Entry] = {}
+        at = 0
+        while True:
+            # A key that changes meanwhile has moved to the end, and is met there.
+            some = await self._streams.keys.read(subject, at, READ_MAX)
+            for one in some:
+                name, entry = self._subjects.key_of(one.subject), _entry(one)
+                found.pop(name, None)
+                if entry is not None:
+                    found[name] = entry
+            if len(some) < READ_MAX:
+                return found
+            at = some[-1].position
+
+    # ------------------------------------------------------------------------------------------- blobs and watches
+
+    def put_blob(self, data: bytes | memoryview | Pieces) -> str:
+        """Keep bytes and give their name."""
+        check_size(data, self.blob_bytes_max, "blob")
+        pieces = as_pieces(data)
+        name = digest_of(pieces)
+        self._link.run(self._blobs.put(name, pieces))
+        return name
+
+    def get_blob(self, name: str) -> bytes:
+        """Return the bytes of a name."""
+        return self._link.run(self._blobs.get(check_blob_name(name)))
+
+    def watch(self, below: Sequence[str]) -> Watch:
+        """Watch logs and keys."""
+        watch = NatsWatch(self._link, self._streams, self._subjects, [check_scope(one) for one in below], self._forget)
+        watch.start()
+        with self._lock:
+            self._watches.add(watch)
+        return watch
+
+    def _forget(self, watch: NatsWatch) -> None:
+        with self._lock:
+            self._watches.discard(watch)
+
+    def close(self) -> None:
+        """Let go of the servers."""
+        with self._lock:
+            watches = list(self._watches)
+        for watch in watches:
+            watch.close()
+        self._link.close()
+
+
+class _Soon:
+    """Records that are on their way to a stream."""
+
+    def __init__(self, link: Link, stream: Stream, sendings: Sequence[Sending]) -> None:
+        self._link = link
+        self._stream = stream
+        self._asked = stream.asked(sendings)
+        self._future = link.ask_each_soon([message for _, _, message in self._asked])
+
+    def done(self) -> bool:
+        return self._future.done()
+
+    def results(self) -> list[int | StoreError]:
+        answers = self._future.result()
+        return self._stream.positions(answers) or self._link.run(self._stream.settle(self._asked, answers))
+
+    def result(self) -> list[int]:
+        return all_of(self.results())
+
+
+def _entry(stored: Stored | None) -> Entry | None:
+    return Entry(stored.position, stored.data) if stored is not None and not stored.operation else None
+
+
+__all__ = ["Blobs", "NatsStore", "NatsWatch", "open_nats"]

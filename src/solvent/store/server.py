@@ -1,0 +1,328 @@
+"""NATS servers from the wheel: one on this machine, or a cluster of several, each a process.
+
+What a server is told stands in a file beside what it keeps, readable by its owner only, since passwords may be in it. A
+folder is used by one server at a time: a lock on it goes with the server's process, also when who started it is gone.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sysconfig
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Self
+from urllib.parse import quote
+
+from solvent.errors import StoreError, install_hint
+from solvent.net import ports
+from solvent.net.ports import LOOPBACK
+
+PAYLOAD_BYTES_MAX = 8 << 20
+"""Of a record; what the makers of NATS advise not to exceed."""
+
+_START_S = 60.0
+_STOP_S = 10.0
+_TRIES_MAX = 5
+_SPECIAL = re.compile(r'[\x00-\x1f"\\]')
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What a server is told."""
+
+    folder: Path
+    name: str = "solvent"
+    host: str = LOOPBACK
+    port: int = 0
+    """0: any that is free."""
+    is_durable: bool = False
+    """Whether it answers only when what was appended is on disk."""
+    payload_bytes_max: int = PAYLOAD_BYTES_MAX
+    user: str = field(default="", repr=False)
+    password: str = field(default="", repr=False)
+    token: str = field(default="", repr=False)
+    cert: str = ""
+    key: str = field(default="", repr=False)
+    ca: str = ""
+    """With it, clients must have a certificate that this authority has signed."""
+    cluster_port: int = 0
+    """Where the other servers of a cluster find it; 0: it has no others."""
+    routes: tuple[str, ...] = ()
+    """`host:port` of all servers of the cluster."""
+    store_bytes_max: int = 0
+    """0: as much as the disk has."""
+    more: str = field(default="", repr=False)
+    """Lines of configuration that are added as they are."""
+
+    def configuration(self) -> str:
+        """Return the text of a server's configuration file."""
+        store = [f"store_dir: {_quoted(str(self.folder / 'store'))}"]
+        # Without this a server answers at once and brings to the disk what it has every two minutes.
+        store += ["sync_interval: always"] if self.is_durable else []
+        store += [f"max_file_store: {self.store_bytes_max}"] if self.store_bytes_max else []
+        lines = [
+            f"server_name: {_quoted(self.name)}",
+            f"host: {_quoted(self.host)}",
+            f"port: {self.port}",
+            f"max_payload: {self.payload_bytes_max}",
+            *_block("jetstream", store),
+        ]
+        if self.user:
+            lines += _block("authorization", [f"user: {_quoted(self.user)}", f"password: {_quoted(self.password)}"])
+        elif self.token:
+            lines += _block("authorization", [f"token: {_quoted(self.token)}"])
+        if self.cert:
+            lines += _block("tls", self._tls())
+        if self.cluster_port:
+            lines += _block("cluster", self._cluster())
+        return "\n".join([*lines, self.more]).rstrip() + "\n"
+
+    def _cluster(self) -> list[str]:
+        lines = ["name: solvent", f"host: {_quoted(self.host)}", f"port: {self.cluster_port}"]
+        secret, who = self.password or self.token, ""
+        if secret:
+            # Whoever is let in here sees everything, as a server: so the others must know what clients must know.
+            lines += _block("authorization", ["user: server", f"password: {_quoted(secret)}"])
+            who = f"server:{quote(secret, safe='')}@"
+        routes = ", ".join(_quoted(f"nats://{who}{route}") for route in self.routes)
+        return [*lines, f"routes: [{routes}]", *_block("tls", self._tls() if self.cert else [])]
+
+    def _tls(self) -> list[str]:
+        lines = [f"cert_file: {_quoted(self.cert)}", f"key_file: {_quoted(self.key)}"]
+        return lines + ([f"ca_file: {_quoted(self.ca)}", "verify: true"] if self.ca else [])
+
+
+def _quoted(text: str) -> str:
+    """Write a text as a server's configuration has it: the escapes of JSON are others."""
+    return f'"{_SPECIAL.sub(_escaped, text)}"'
+
+
+def _escaped(found: re.Match[str]) -> str:
+    one = found[0]
+    return rf"\x{ord(one):02x}" if one < " " else f"\\{one}"
+
+
+def _block(name: str, lines: list[str]) -> list[str]:
+    return [f"{name} {{", *(f"  {line}" for line in lines), "}"] if lines else []
+
+
+class Server:
+    """A server process; `start` and `stop` as often as wanted, on the same port and folder."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        """Return the address for `open_store`, without anything secret."""
+        scheme = "tls" if self.plan.cert else "nats"
+        host = f"[{self.plan.host}]" if ":" in self.plan.host else self.plan.host
+        return f"{scheme}://{host}:{self.plan.port}{'?durable=yes' if self.plan.is_durable else ''}"
+
+    @property
+    def pid(self) -> int:
+        """Return the id of the process."""
+        assert self._process is not None
+        return self._process.pid
+
+    @property
+    def is_running(self) -> bool:
+        """Return whether the process is there."""
+        return self._process is not None and self._process.poll() is None
+
+    @property
+    def log(self) -> Path:
+        """Return the file to which the server writes what it does."""
+        return self.plan.folder / "server.log"
+
+    def start(self) -> Self:
+        """Start it and wait until it is ready; raise `StoreError` E401 where that cannot be."""
+        is_any = self.plan.port == 0
+        for _ in range(_TRIES_MAX if is_any else 1):
+            if is_any:
+                self.plan = replace(self.plan, port=free_port(self.plan.host))
+            before = self.log.stat().st_size if self.log.exists() else 0
+            self._launch()
+            if self._is_ready(before):
+                return self
+            self.kill()
+        raise StoreError("E401", f"the NATS server does not start: {self._last_words()}")
+
+    def stop(self) -> None:
+        """End it as it wants to be ended; kill it if it does not."""
+        self._end(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End it without letting it do anything more."""
+        self._end(signal.SIGKILL)
+
+    def send(self, number: signal.Signals) -> None:
+        """Send the process a signal."""
+        if self.is_running:
+            os.kill(self.pid, number)
+
+    def wait(self) -> int:
+        """Wait until it has ended and give its exit code."""
+        assert self._process is not None
+        return self._process.wait()
+
+    def _launch(self) -> None:
+        program = server_program()
+        folder = self.plan.folder
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            lock = os.open(folder / "server.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise self._unusable(error) from None
+        try:
+            # First of all: another server's configuration stays as it is.
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            file = folder / "server.conf"
+            file.unlink(missing_ok=True)
+            with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as text:
+                text.write(self.plan.configuration().encode(errors="surrogateescape"))
+            with os.fdopen(os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as log:
+                # A session of its own: Ctrl-C is for who started it, and who will end it in order.
+                self._process = subprocess.Popen(  # noqa: S603 - the program of the wheel
+                    [program, "-c", str(file)], stdout=log, stderr=log, pass_fds=(lock,), start_new_session=True
+                )
+            os.ftruncate(lock, 0)
+            os.pwrite(lock, str(self._process.pid).encode(), 0)
+        except BlockingIOError:
+            raise self._kept_by_another(lock) from None
+        except OSError as error:
+            raise self._unusable(error) from None
+        finally:
+            os.close(lock)
+
+    def _kept_by_another(self, lock: int) -> StoreError:
+        """Return the error that names whose the folder is: a server goes on if whoever started it is killed."""
+        number = os.pread(lock, 20, 0).decode("ascii", "replace")
+        who = f"process {number}" if number.isdecimal() else "another server"
+        hint = f"use it as it is, or end it: kill {number}" if number.isdecimal() else ""
+        return StoreError("E401", f"{who} keeps its data in {self.plan.folder}, and runs", hint=hint)
+
+    def _unusable(self, error: OSError) -> StoreError:
+        return StoreError("E401", f"the folder {self.plan.folder} cannot be used: {error.strerror}")
+
+    def _is_ready(self, before: int) -> bool:
+        """Wait until it says so: a port that answers may be another server's."""
+        until = time.monotonic() + _START_S
+        while self.is_running and time.monotonic() < until:
+            with self.log.open("rb") as log:
+                log.seek(before)
+                if b"Server is ready" in log.read():
+                    return self.is_running
+            time.sleep(0.02)
+        return False
+
+    def _end(self, number: signal.Signals) -> None:
+        process = self._process
+        if process is None:
+            return
+        with suppress(ProcessLookupError):
+            process.send_signal(number)
+        try:
+            process.wait(_STOP_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+    def _last_words(self) -> str:
+        with suppress(OSError):
+            for line in reversed(self.log.read_text(errors="replace").splitlines()):
+                for mark in ("[FTL]", "nats-server:"):
+                    if mark in line:
+                        return line.partition(mark)[2].strip()
+        return f"see {self.log}"
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+
+class Cluster:
+    """Several servers that keep the same; three survive the loss of one."""
+
+    def __init__(self, folder: Path, *, servers_count: int = 3, is_durable: bool = False) -> None:
+        found = free_ports(2 * servers_count)
+        routes = tuple(f"{LOOPBACK}:{port}" for port in found[servers_count:])
+        self.servers = [
+            Server(
+                Plan(
+                    folder=folder / f"node{number}",
+                    name=f"node{number}",
+                    port=found[number],
+                    cluster_port=found[servers_count + number],
+                    routes=routes,
+                    is_durable=is_durable,
+                )
+            )
+            for number in range(servers_count)
+        ]
+
+    @property
+    def url(self) -> str:
+        """Return the address for `open_store`: all servers, and as many replicas."""
+        servers = ",".join(f"{server.plan.host}:{server.plan.port}" for server in self.servers)
+        durable = "&durable=yes" if self.servers[0].plan.is_durable else ""
+        return f"nats://{servers}?replicas={len(self.servers)}{durable}"
+
+    def start(self) -> Self:
+        """Start all that do not run."""
+        try:
+            for server in self.servers:
+                if not server.is_running:
+                    server.start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def stop(self) -> None:
+        """End all."""
+        for server in self.servers:
+            server.send(signal.SIGTERM)
+        for server in self.servers:
+            server.stop()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+
+def server_program() -> str:
+    """Return the path of the server that the wheel has brought, or of one that is installed otherwise."""
+    beside = Path(sysconfig.get_path("scripts")) / "nats-server"
+    found = str(beside) if beside.is_file() else shutil.which("nats-server")
+    if found is None:
+        raise StoreError("E401", "there is no nats-server", hint=install_hint("nats"))
+    return found
+
+
+def free_port(host: str = LOOPBACK) -> int:
+    """Return a port that nobody listens to; somebody may be faster to take it."""
+    return free_ports(1, host)[0]
+
+
+def free_ports(count: int, host: str = LOOPBACK) -> list[int]:
+    """Return several such ports, each another one."""
+    try:
+        return ports.free_ports(count, host)
+    except OSError as error:
+        raise StoreError("E401", f"nothing can listen at {host}: {error.strerror}") from None
+
+
+__all__ = ["Cluster", "Plan", "Server", "free_port", "free_ports", "server_program"]

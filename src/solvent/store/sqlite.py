@@ -1,0 +1,620 @@
+"""A store in one SQLite file: any number of processes of one machine, no server.
+
+    path/to/file.db          the main file
+    path/to/file.db-wal      SQLite's log, while somebody has the store open, or after a crash
+    path/to/file.db-shm      memory that the processes share
+    path/to/file.db-blobs/   large blobs
+
+Positions are given under the lock of writers, and a reader sees one state of the file: so nobody ever sees a record
+before one with a smaller position. Nothing is ever taken out of the file but the old values of keys.
+
+Copies are made with SQLite's own means (`VACUUM INTO`), or of all files while nobody has the store open.
+
+*Blobs.* Small ones are in a table, others are files beside it. A small blob in the table costs what a record costs. A
+large one would be written twice there, into SQLite's log and from it into the main file, while all other writers wait;
+and it would have to fit into memory twice. As a file of its own it is written once, and by several processes at once:
+under another name, brought to disk if that was promised, and renamed, so that what has its name is whole. Whoever reads
+one compares it with its name.
+
+A process that dies leaves a file under another name, which it had locked: the next that opens the store removes it.
+
+*Watches* notice that something changed in the file, in whichever process. SQLite has a number that changes with every
+transaction of anybody else; asking for it costs some microseconds. It is asked for every millisecond while what is
+watched changes, every few milliseconds while only other things do, and less and less often when nothing does: who waits
+for the end of a run takes no time from those that work at it. When it has changed, only what is new since then is
+looked at, so that those who watch different things do not wake each other.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import heapq
+import itertools
+import math
+import os
+import sqlite3
+import threading
+import time
+from contextlib import suppress
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from solvent.errors import Conflict, NoStore, StoreError
+from solvent.store.interface import (
+    READ_MAX,
+    Append,
+    Entry,
+    Record,
+    Store,
+    Watch,
+    check_below,
+    check_blob_name,
+    check_name,
+    check_scope,
+    check_size,
+    is_within,
+)
+from solvent.store.sqlite_file import SqliteFile, sync_folder
+from solvent.store.sqlite_format import can_be_written, checksum, is_whole, path_from_url, url_from_path
+from solvent.values.encoding import as_pieces, digest_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+    from solvent.values.encoding import Pieces
+
+SMALL_BYTES_MAX = 64 * 1024
+_UNFINISHED = "unfinished-"
+_ATTEMPTS_MAX = 10
+
+
+class SqliteBlobs:
+    """The blobs of one store."""
+
+    def __init__(self, file: SqliteFile) -> None:
+        self._file = file
+        self._folder = file.path.with_name(file.path.name + "-blobs")
+        self._sweep()
+
+    def put(self, data: bytes | memoryview | Pieces) -> str:
+        """Keep bytes."""
+        pieces = as_pieces(data)
+        name = digest_of(pieces)
+        if len(pieces) <= SMALL_BYTES_MAX:
+            self._put_row(name, b"".join(pieces))
+        else:
+            try:
+                self._put_file(name, pieces)
+            except OSError as error:
+                raise self._file.problem(error) from error
+        return name
+
+    def get(self, name: str) -> bytes:
+        """Return bytes back; raise `StoreError` E406 where they are missing or damaged."""
+        data = self._file.read(lambda connection: _row(connection, name))
+        if data is None:
+            try:
+                data = self._path(name).read_bytes()
+            except FileNotFoundError as error:
+                raise StoreError("E406", f"the store {self._file.path} has no blob {name}") from error
+            except OSError as error:
+                said = f"the blob {name} of the store {self._file.path} cannot be read: {error.strerror}"
+                raise StoreError("E406", said) from error
+        if sha256(data).hexdigest() != name:
+            said = f"the blob {name} of the store {self._file.path} is damaged"
+            raise StoreError("E406", said, hint="putting the same bytes again repairs it")
+        return data
+
+    def _put_row(self, name: str, data: bytes) -> None:
+        def is_there(connection: sqlite3.Connection) -> bool:
+            if _row(connection, name) != data:
+                return False
+            # Whoever wrote it may not have promised what is promised here.
+            self._file.sync()
+            return True
+
+        if not self._file.read(is_there):
+            self._file.write(
+                lambda connection: connection.execute("REPLACE INTO blobs (name, data) VALUES (?, ?)", (name, data)),
+                len(data),
+            )
+
+    def _put_file(self, name: str, pieces: Pieces) -> None:
+        path = self._path(name)
+        if _is_there(path, pieces, is_synced=self._file.is_durable):
+            return
+        for folder in (self._folder, path.parent):
+            _make_private(folder)
+        for _ in range(_ATTEMPTS_MAX):
+            # Somebody who sweeps may take the new file for a dead process's, before it is locked.
+            with suppress(FileNotFoundError):
+                self._write(path, pieces)
+                break
+        else:
+            raise StoreError("E409", f"the blob {name} is removed again and again while it is written")
+        if self._file.is_durable:
+            for folder in (path.parent, self._folder, self._folder.parent):
+                sync_folder(folder)
+
+    def _write(self, path: Path, pieces: Pieces) -> None:
+        unfinished = self._folder / f"{_UNFINISHED}{os.urandom(8).hex()}"
+        number = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            os.fchmod(number, 0o600)
+            fcntl.flock(number, fcntl.LOCK_EX)
+            for piece in pieces:
+                view = memoryview(piece)
+                while view:
+                    view = view[os.write(number, view) :]
+            if self._file.is_durable:
+                os.fsync(number)
+            unfinished.rename(path)
+        except BaseException:
+            unfinished.unlink(missing_ok=True)
+            raise
+        finally:
+            os.close(number)
+
+    def _path(self, name: str) -> Path:
+        return self._folder / name[:2] / name[2:]
+
+    def _sweep(self) -> None:
+        with suppress(OSError):
+            for path in self._folder.glob(f"{_UNFINISHED}*"):
+                number = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+                try:
+                    with suppress(BlockingIOError):
+                        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                        path.unlink(missing_ok=True)
+                finally:
+                    os.close(number)
+
+
+def _row(connection: sqlite3.Connection, name: str) -> bytes | None:
+    found: tuple[bytes] | None = connection.execute("SELECT data FROM blobs WHERE name = ?", (name,)).fetchone()
+    return None if found is None else found[0]
+
+
+def _make_private(folder: Path) -> None:
+    """Make a folder for its owner only, unless it is there."""
+    with suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
+        # The umask may have taken away what the owner needs.
+        folder.chmod(0o700)
+
+
+def _is_there(path: Path, pieces: Pieces, *, is_synced: bool) -> bool:
+    """Return whether a file has these bytes; one that is damaged is written again."""
+    with suppress(FileNotFoundError), path.open("rb") as file:
+        if all(file.read(len(piece)) == piece for piece in pieces) and not file.read(1):
+            if is_synced:
+                # Whoever wrote it may not have promised what is promised here.
+                os.fsync(file.fileno())
+                sync_folder(path.parent)
+            return True
+    return False
+
+
+PAUSE_MIN, PAUSE_OF_OTHERS_MAX, PAUSE_MAX = 0.001, 0.004, 0.02
+PAUSE_GROWTH = 1.25
+LOOKED_AT_MAX = 1000
+"""New records that are looked at; when there are more, something is taken to have changed."""
+
+_VERSION = "PRAGMA data_version"
+_RECORDS = "SELECT position, log FROM records WHERE position > ? ORDER BY position DESC LIMIT ?"
+_NAME = "SELECT name FROM logs WHERE number = ?"
+_KEYS = "SELECT revision, key FROM keys WHERE revision > ? ORDER BY revision DESC LIMIT ?"
+
+
+class SqliteWatch(Watch):
+    """Watches some logs and keys of one store, with a connection of its own."""
+
+    def __init__(self, file: SqliteFile, below: Sequence[str], forget: Callable[[SqliteWatch], None]) -> None:
+        self._scopes = tuple(map(check_scope, below))
+        self._file = file
+        self._forget = forget
+        self._is_closed = threading.Event()
+        # Held while the connection is used: `close` gives it back only then.
+        self._using = threading.Lock()
+        self._pause = PAUSE_MIN
+        self._checks_at = 0.0
+        self._connection: sqlite3.Connection | None = None
+        self._version = -1
+        #: Whether the logs of these numbers are watched.
+        self._meant = dict[int, bool]()
+        self._position, self._revision = file.read(_newest)
+        self._connection = file.take()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until something watched may have changed; false when time is over, or the watch is closed."""
+        until = time.monotonic() + seconds
+        while not self._is_closed.is_set():
+            if self._has_changed():
+                return True
+            rest = until - time.monotonic()
+            if rest <= 0:
+                return False
+            self._is_closed.wait(min(self._pause, rest))
+            self._pause = min(self._pause * PAUSE_GROWTH, PAUSE_MAX)
+        return False
+
+    def close(self) -> None:
+        """Watch no more."""
+        self._is_closed.set()
+        if self._file.is_copy:
+            return
+        with self._using:
+            connection, self._connection = self._connection, None
+        if connection is not None:
+            self._file.give_back(connection)
+            self._forget(self)
+
+    def _has_changed(self) -> bool:
+        with self._using:
+            if self._connection is None:
+                return False
+            try:
+                (version,) = self._connection.execute(_VERSION).fetchone()
+                if version == self._version:
+                    self._look_after_file()
+                    return False
+                self._file.check()
+                is_changed = self._look(self._connection)
+                self._pause = PAUSE_MIN if is_changed else min(self._pause, PAUSE_OF_OTHERS_MAX)
+            except sqlite3.OperationalError as error:
+                if self._file.is_busy(error):
+                    # Somebody recovers the file after a crash; the version is asked for again.
+                    return False
+                raise self._file.problem(error) from error
+            except (sqlite3.Error, UnicodeError) as error:
+                raise self._file.problem(error) from error
+            self._version = version
+            return is_changed
+
+    def _look_after_file(self) -> None:
+        """See, from time to time, that the file is still there: that costs more than to ask for its version."""
+        now = time.monotonic()
+        if now >= self._checks_at:
+            self._checks_at = now + PAUSE_MAX
+            self._file.check()
+
+    def _look(self, connection: sqlite3.Connection) -> bool:
+        records = connection.execute(_RECORDS, (self._position, LOOKED_AT_MAX)).fetchall()
+        keys = connection.execute(_KEYS, (self._revision, LOOKED_AT_MAX)).fetchall()
+        if records:
+            self._position = records[0][0]
+        if keys:
+            self._revision = keys[0][0]
+        if max(len(records), len(keys)) >= LOOKED_AT_MAX:
+            return True
+        if any(is_within(key, self._scopes) for _, key in keys):
+            return True
+        return any(self._is_meant(connection, log) for log in {log for _, log in records})
+
+    def _is_meant(self, connection: sqlite3.Connection, log: int) -> bool:
+        found = self._meant.get(log)
+        if found is None:
+            row = connection.execute(_NAME, (log,)).fetchone()
+            # A log that is not there is damage, which whoever reads is told of.
+            found = self._meant[log] = row is None or is_within(row[0], self._scopes)
+        return found
+
+
+def _newest(connection: sqlite3.Connection) -> tuple[int, int]:
+    (position,) = connection.execute("SELECT max(position) FROM records").fetchone()
+    (revision,) = connection.execute("SELECT max(revision) FROM keys").fetchone()
+    return position or 0, revision or 0
+
+
+RECORD_BYTES_MAX = 16 * 1024 * 1024
+BLOB_BYTES_MAX = 1024 * 1024 * 1024
+PATIENCE = 30.0
+SCANNED_MAX = 4000
+"""Up to so many new records are looked through; where there are more, each log's are found by its index."""
+AT_ONCE_MAX = 500
+"""Records that are asked for at a time."""
+
+_LOG = "SELECT number FROM logs WHERE name = ?"
+_LAST = "SELECT max(position) FROM records WHERE log = ?"
+_INSERT = "INSERT INTO records (log, sum, data) VALUES (?, ?, ?)"
+_HEADS = "SELECT position, log FROM records WHERE position > ? ORDER BY position"
+_AT = "SELECT position, log, sum, data FROM records WHERE position IN ({}) ORDER BY position"
+_OF_LOG = "SELECT position, log, sum, data FROM records WHERE log = ? AND position > ? ORDER BY position LIMIT ?"
+_GET = "SELECT revision, sum, value FROM keys WHERE key = ?"
+_PUT = "REPLACE INTO keys (key, sum, value) VALUES (?, ?, ?)"
+# `0` follows `/` in the order of characters.
+_BELOW = "{column} >= ? AND {column} < ?"
+
+
+def open_sqlite(
+    url: str,
+    *,
+    is_durable: bool = True,
+    patience: float = PATIENCE,
+    record_bytes_max: int = RECORD_BYTES_MAX,
+    blob_bytes_max: int = BLOB_BYTES_MAX,
+    is_made: bool = True,
+) -> SqliteStore:
+    """Open a store in a file, by its path or as `sqlite:///path`; it is made where it is not there, or `NoStore`.
+
+    Durable: what is acknowledged is on disk. Otherwise it survives the death of any process, and after a loss of power
+    the last records may be missing. `patience`: how long to wait for others that write, in seconds.
+    """
+    limits = ((record_bytes_max, RECORD_BYTES_MAX), (blob_bytes_max, BLOB_BYTES_MAX))
+    if not (math.isfinite(patience) and patience > 0 and all(0 < limit <= most for limit, most in limits)):
+        said = f"patience is more than 0, records are at most {RECORD_BYTES_MAX:,} bytes, blobs {BLOB_BYTES_MAX:,}"
+        raise StoreError("E401", "an option of the store cannot be", hint=said)
+    path = path_from_url(url)
+    if not is_made and not path.exists():
+        hint = "go to the folder in which the workflow was run, or say where it is: --store FILE"
+        raise NoStore(f"there is no file {path}", hint=hint)
+    # Who only looks may have no permission to write.
+    is_read_only = not is_made and os.access(path, os.R_OK) and not can_be_written(path)
+    file = SqliteFile(path, is_durable=is_durable, patience=patience, is_read_only=is_read_only)
+    return SqliteStore(file, record_bytes_max=record_bytes_max, blob_bytes_max=blob_bytes_max)
+
+
+class SqliteStore(Store):
+    """A store in a file; `open_sqlite` makes them."""
+
+    is_atomic = True
+
+    def __init__(self, file: SqliteFile, *, record_bytes_max: int, blob_bytes_max: int) -> None:
+        self.url = url_from_path(file.path)
+        self.is_durable = file.is_durable
+        self.record_bytes_max = record_bytes_max
+        self.blob_bytes_max = blob_bytes_max
+        self._file = file
+        self._blobs = SqliteBlobs(file)
+        self._watches = set[SqliteWatch]()
+        self._watching = threading.Lock()
+        #: Numbers of logs that are in the file; they never change.
+        self._numbers = dict[str, int]()
+        self._names = dict[int, str]()
+
+    # ------------------------------------------------------------------------------------------------------- logs
+
+    def append(self, log: str, data: bytes, *, expected: int | None = None) -> int:
+        """Append a record and give its position; see `Store`."""
+        return self.append_all((Append(log, data, expected),))[0]
+
+    def append_all(self, appends: Sequence[Append]) -> list[int]:
+        """Append records in one transaction: all of them, or none; see `Store`."""
+        size = 0
+        for log, data, _ in appends:
+            check_name(log)
+            check_size(data, self.record_bytes_max, "record")
+            size += len(data)
+        if not appends:
+            return []
+        fresh = dict[str, int]()
+        positions = self._file.write(lambda connection: self._append_all(connection, appends, fresh), size)
+        self._note(fresh.items())
+        return positions
+
+    def _append_all(
+        self, connection: sqlite3.Connection, appends: Sequence[Append], fresh: dict[str, int]
+    ) -> list[int]:
+        positions = list[int]()
+        rows, logs = list[tuple[int, int, bytes]](), set[int]()
+        for log, data, expected in appends:
+            number = self._numbers.get(log) or fresh.get(log) or _number(connection, log, fresh)
+            if expected is not None:
+                if number in logs:
+                    positions += _insert(connection, rows)
+                    rows, logs = [], set()
+                last = _last(connection, number)
+                if last != expected:
+                    raise Conflict(log, expected=expected, last=last)
+            rows.append((number, checksum(data, number), data))
+            logs.add(number)
+        positions += _insert(connection, rows)
+        return positions
+
+    def read(self, logs: Sequence[str] | str, after: int = 0, limit: int = READ_MAX) -> list[Record]:
+        """Return the first records of these logs behind a position; see `Store`."""
+        scopes = tuple(map(check_scope, (logs,) if isinstance(logs, str) else logs))
+        if limit <= 0:
+            return []
+        rows = self._file.read(lambda connection: self._read(connection, scopes, after, limit))
+        records = list[Record]()
+        for position, number, total, data in rows:
+            if not is_whole(data, total, number):
+                raise self._file.damaged(f"record {position} of `{self._names[number]}` was changed")
+            records.append(Record(position, self._names[number], data))
+        return records
+
+    def _read(
+        self, connection: sqlite3.Connection, scopes: Sequence[str], after: int, limit: int
+    ) -> list[tuple[int, int, int, bytes]]:
+        connection.execute("BEGIN")
+        (last,) = connection.execute("SELECT max(position) FROM records").fetchone()
+        if last is None or last <= after:
+            return []
+        if last - after <= SCANNED_MAX:
+            return self._scan(connection, scopes, after, limit)
+        numbers = self._find(connection, scopes)
+        if not numbers:
+            return []
+        if len(numbers) == 1:
+            return connection.execute(_OF_LOG, (*numbers, after, limit)).fetchall()
+        rows = heapq.merge(*(connection.execute(_OF_LOG, (number, after, limit)) for number in numbers))
+        return list(itertools.islice(rows, limit))
+
+    def _scan(
+        self, connection: sqlite3.Connection, scopes: Sequence[str], after: int, limit: int
+    ) -> list[tuple[int, int, int, bytes]]:
+        """Look through the few last records, whatever logs they are of: there may be very many logs."""
+        heads = connection.execute(_HEADS, (after,)).fetchall()
+        names = self._names
+        logs = {number for _, number in heads}
+        for number in logs - names.keys():
+            self._note(connection.execute("SELECT name, number FROM logs WHERE number = ?", (number,)))
+        for number in logs - names.keys():
+            position = next(position for position, log in heads if log == number)
+            raise self._file.damaged(f"record {position} is of a log that is not there")
+        meant = {number for number in logs if is_within(names[number], scopes)}
+        wanted = [position for position, number in heads if number in meant][:limit]
+        found = list[tuple[int, int, int, bytes]]()
+        for first in range(0, len(wanted), AT_ONCE_MAX):
+            some = wanted[first : first + AT_ONCE_MAX]
+            found += connection.execute(_AT.format(",".join("?" * len(some))), some)
+        return found
+
+    def _find(self, connection: sqlite3.Connection, scopes: Sequence[str]) -> set[int]:
+        """Return the numbers of logs, as far as they have records."""
+        found = list[tuple[str, int]]()
+        for scope in scopes:
+            if not scope or scope[-1] == "/":
+                where = _BELOW.format(column="name")
+                found += connection.execute(f"SELECT name, number FROM logs WHERE {where}", _bounds(scope))  # noqa: S608
+            elif scope in self._numbers:
+                found.append((scope, self._numbers[scope]))
+            else:
+                found += ((scope, number) for (number,) in connection.execute(_LOG, (scope,)))
+        self._note(found)
+        return {number for _, number in found}
+
+    def _note(self, logs: Iterable[tuple[str, int]]) -> None:
+        for name, number in logs:
+            self._names[number] = name
+            self._numbers[name] = number
+
+    def last(self, log: str) -> int:
+        """Return the position of a log's last record; 0 if it has none."""
+        check_name(log)
+
+        def work(connection: sqlite3.Connection) -> int:
+            found = connection.execute(_LOG, (log,)).fetchone()
+            return _last(connection, found[0]) if found else 0
+
+        return self._file.read(work)
+
+    # ------------------------------------------------------------------------------------------------------- keys
+
+    def get(self, key: str) -> Entry | None:
+        """Return what a key has."""
+        check_name(key)
+        row = self._file.read(lambda connection: connection.execute(_GET, (key,)).fetchone())
+        return None if row is None or row[2] is None else self._entry(key, *row)
+
+    def put(self, key: str, value: bytes, *, expected: int | None = None) -> int:
+        """Set a key and give its new revision; see `Store`."""
+        check_name(key)
+        check_size(value, self.record_bytes_max, "value")
+
+        def work(connection: sqlite3.Connection) -> int:
+            _compare(connection, key, expected)
+            revision = connection.execute(_PUT, (key, checksum(value), value)).lastrowid
+            assert revision is not None
+            return revision
+
+        return self._file.write(work, len(value))
+
+    def delete(self, key: str, *, expected: int | None = None) -> None:
+        """Remove a key; see `Store`."""
+        check_name(key)
+
+        def work(connection: sqlite3.Connection) -> None:
+            if _compare(connection, key, expected):
+                connection.execute(_PUT, (key, 0, None))
+
+        self._file.write(work)
+
+    def keys(self, below: str) -> dict[str, Entry]:
+        """Return all keys below a name, sorted."""
+        check_below(below)
+        where = _BELOW.format(column="key")
+        query = f"SELECT key, revision, sum, value FROM keys WHERE {where} AND value NOT NULL ORDER BY key"  # noqa: S608
+        rows = self._file.read(lambda connection: connection.execute(query, _bounds(below)).fetchall())
+        return {key: self._entry(key, *rest) for key, *rest in rows}
+
+    def _entry(self, key: str, revision: int, total: int, value: bytes) -> Entry:
+        if not is_whole(value, total):
+            raise self._file.damaged(f"the value of `{key}` was changed")
+        return Entry(revision, value)
+
+    # ------------------------------------------------------------------------------------------------- all others
+
+    def put_blob(self, data: bytes | memoryview | Pieces) -> str:
+        """Keep bytes and give their name."""
+        check_size(data, self.blob_bytes_max, "blob")
+        return self._blobs.put(data)
+
+    def get_blob(self, name: str) -> bytes:
+        """Return the bytes of a name."""
+        return self._blobs.get(check_blob_name(name))
+
+    def watch(self, below: Sequence[str]) -> Watch:
+        """Watch logs and keys."""
+        watch = SqliteWatch(self._file, below, self._forget)
+        with self._watching:
+            self._watches.add(watch)
+        return watch
+
+    def _forget(self, watch: SqliteWatch) -> None:
+        with self._watching:
+            self._watches.discard(watch)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._file.is_copy:
+            return
+        with self._watching:
+            watches = list(self._watches)
+        for watch in watches:
+            watch.close()
+        self._file.close()
+
+
+def _bounds(below: str) -> tuple[str, str]:
+    """Return the first name below a name, and the first one behind those; all names are ASCII."""
+    return (below, below[:-1] + "0") if below else ("", "\x7f")
+
+
+def _number(connection: sqlite3.Connection, log: str, fresh: dict[str, int]) -> int:
+    """Return the number of a log; it gets one if it has none."""
+    found: tuple[int] | None = connection.execute(_LOG, (log,)).fetchone()
+    number = found[0] if found else connection.execute("INSERT INTO logs (name) VALUES (?)", (log,)).lastrowid
+    assert number is not None
+    fresh[log] = number
+    return number
+
+
+def _insert(connection: sqlite3.Connection, rows: list[tuple[int, int, bytes]]) -> range:
+    """Append records and give their positions."""
+    if len(rows) == 1:
+        position = connection.execute(_INSERT, rows[0]).lastrowid
+        assert position is not None
+        return range(position, position + 1)
+    connection.executemany(_INSERT, rows)
+    (last,) = connection.execute("SELECT last_insert_rowid()").fetchone()
+    # Nobody else has got a position in between: each is one more than the one before.
+    return range(last - len(rows) + 1, last + 1)
+
+
+def _last(connection: sqlite3.Connection, number: int) -> int:
+    (last,) = connection.execute(_LAST, (number,)).fetchone()
+    return last or 0
+
+
+def _compare(connection: sqlite3.Connection, key: str, expected: int | None) -> int:
+    """Return a key's revision, 0 if it is not there; raise `Conflict` where another one is expected."""
+    row = connection.execute(_GET, (key,)).fetchone()
+    revision: int = 0 if row is None or row[2] is None else row[0]
+    if expected is not None and expected != revision:
+        raise Conflict(key, expected=expected, last=revision)
+    return revision
+
+
+__all__ = [
+    "BLOB_BYTES_MAX",
+    "PATIENCE",
+    "RECORD_BYTES_MAX",
+    "SMALL_BYTES_MAX",
+    "SqliteBlobs",
+    "SqliteStore",
+    "SqliteWatch",
+    "open_sqlite",
+]

@@ -1,0 +1,140 @@
+"""Values with large texts or bytes in them, written in pieces: what is large is not copied.
+
+What comes out is, byte for byte, what the encoder of `values` makes of the whole value. Only lists, tuples and
+dictionaries are looked into. Everything else, and what can change (`bytearray`, arrays), goes through that encoder, so
+it is copied.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+from typing import TYPE_CHECKING, Any
+
+from solvent.values.encoding import Pieces, utf8_size
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+LARGE_BYTES_MIN = 1 << 16
+"""From this size on the header of a text, of bytes and of an extension has 32 bits for the length."""
+_BYTES_MAX = (1 << 32) - 1
+_BYTE, _SHORT, _LONG, _EXT = Struct(">B"), Struct(">BH"), Struct(">BI"), Struct(">BIb")
+_BIN32, _STR32, _EXT32 = 0xC6, 0xDB, 0xC9
+_ARRAY, _MAP = (0x90, 0xDC), (0x80, 0xDE)
+
+
+def find_large(value: Any, holders: set[int], depth_max: int) -> bool:
+    """Return whether something large is in a value, and note (by `id`) which lists, tuples and dictionaries hold it.
+
+    Raise `RecursionError` for a value that is nested more deeply than `depth_max`.
+    """
+    kind = type(value)
+    if kind is str or kind is bytes or kind is Pieces:
+        return len(value) >= LARGE_BYTES_MIN
+    if kind is list or kind is tuple:
+        inner = value
+    elif kind is dict:
+        inner = value.values()
+    else:
+        return False
+    if depth_max == 0:
+        raise RecursionError
+    is_large = False
+    for one in inner:
+        # All of them are looked at: each that holds something large has to be noted.
+        is_large = find_large(one, holders, depth_max - 1) or is_large
+    if is_large:
+        holders.add(id(value))
+    return is_large
+
+
+class LargeWriter:
+    """Writes one value; `encode` encodes a part of it that holds nothing large, `codes` are those of extensions."""
+
+    def __init__(self, holders: set[int], encode: Callable[[Any, int], bytes], codes: Mapping[type, int]) -> None:
+        self._holders = holders
+        self._encode = encode
+        self._codes = codes
+        self._parts: list[bytes | memoryview | str] = []
+        self._small = bytearray()
+        self._size = 0
+
+    def write(self, value: Any) -> Pieces:
+        """Write the value."""
+        self._write(value, 0)
+        self._flush()
+        return Pieces(self._parts, self._size)
+
+    def _write(self, value: Any, depth: int) -> None:
+        kind = type(value)
+        if kind is str and len(value) >= LARGE_BYTES_MIN:
+            self._add_large(_STR32, (value,), utf8_size(value))
+        elif kind is bytes and len(value) >= LARGE_BYTES_MIN:
+            self._add_large(_BIN32, (value,), len(value))
+        elif kind is Pieces:
+            self._add_large(_BIN32, value.parts, len(value))
+        elif id(value) not in self._holders:
+            self._add(self._encode(value, depth))
+        elif kind is list:
+            self._add(_count(_ARRAY, len(value)))
+            for one in value:
+                self._write(one, depth + 1)
+        elif kind is dict and all(type(key) is str for key in value):
+            self._add(_count(_MAP, len(value)))
+            for key, one in value.items():
+                self._write(key, depth + 1)
+                self._write(one, depth + 1)
+        elif kind is dict:
+            pairs = [[key, one] for key, one in value.items()]
+            self._holders.update(id(pair) for pair in pairs)
+            self._write_extension(kind, pairs, depth)
+        else:
+            self._write_extension(kind, value, depth)
+
+    def _write_extension(self, kind: type, inner: Any, depth: int) -> None:
+        """Write a tuple, or pairs: the length of all of it comes first."""
+        writer = LargeWriter(self._holders, self._encode, self._codes)
+        writer._add(_count(_ARRAY, len(inner)))
+        for one in inner:
+            writer._write(one, depth + 1)
+        writer._flush()
+        _check_size(writer._size)
+        self._add(_EXT.pack(_EXT32, writer._size, self._codes[kind]))
+        self._flush()
+        self._parts += writer._parts
+        self._size += writer._size
+
+    def _add(self, data: bytes) -> None:
+        self._small += data
+        if len(self._small) >= LARGE_BYTES_MIN:
+            self._flush()
+
+    def _add_large(self, code: int, parts: Iterable[bytes | memoryview | str], size: int) -> None:
+        _check_size(size)
+        self._add(_LONG.pack(code, size))
+        self._flush()
+        self._parts += parts
+        self._size += size
+
+    def _flush(self) -> None:
+        if self._small:
+            self._parts.append(bytes(self._small))
+            self._size += len(self._small)
+            self._small = bytearray()
+
+
+def _check_size(size: int) -> None:
+    if size > _BYTES_MAX:
+        raise ValueError(f"{size:,} bytes in one piece are too many: at most {_BYTES_MAX:,}")
+
+
+def _count(codes: tuple[int, int], number: int) -> bytes:
+    """Write how many parts a list or a dictionary has, as briefly as possible."""
+    if number < 16:
+        return _BYTE.pack(codes[0] + number)
+    if number < 1 << 16:
+        return _SHORT.pack(codes[1], number)
+    return _LONG.pack(codes[1] + 1, number)
+
+
+__all__ = ["LARGE_BYTES_MIN", "LargeWriter", "find_large"]

@@ -1,0 +1,88 @@
+"""What runs in a process of the playground: one question in, one answer out, within limits of the system.
+
+    python -m solvent.web.playground.process < question.json > answer.json
+
+The limits are set before anything is read: memory, files, and, once it is known how long a question may take, time of
+the processor. Where a system has no such limits (Windows), whoever started the process ends it by the clock alone.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+
+from solvent.errors import Misuse
+from solvent.web.playground.answering import answer
+from solvent.web.playground.problems import error_of
+from solvent.web.playground.question import ANSWER_MAX, BYTES_MAX, MEMORY_MAX, read_question
+
+READY = b"\n"
+"""What a process writes when it has started; an answer in JSON may begin with it."""
+_FILES_MAX = 32
+_NICENESS = 5
+
+
+def main() -> None:
+    """Answer one question; without one, end."""
+    _limit("AS", MEMORY_MAX)
+    _limit("FSIZE", 0)
+    _limit("CORE", 0)
+    _limit("NOFILE", _FILES_MAX)
+    if hasattr(os, "nice"):
+        os.nice(_NICENESS)
+    sys.stdout.buffer.write(READY)
+    sys.stdout.buffer.flush()
+    data = sys.stdin.buffer.read(BYTES_MAX + 1)
+    if data:
+        sys.stdout.buffer.write(_answered(data))
+        sys.stdout.buffer.flush()
+    # Nothing is worth tidying up, and a large solution takes long to take apart.
+    os._exit(0)
+
+
+def _answered(data: bytes) -> bytes:
+    try:
+        question = read_question(data)
+        _limit("CPU", int(question.max_seconds) + 2)
+        found = msgspec.json.encode(answer(question))
+    except Misuse as error:
+        return msgspec.json.encode({"problems": [error_of(error)]})
+    except MemoryError:
+        return _stopped("H505", f"this needs more than {MEMORY_MAX // 2**20} MB of memory")
+    except RecursionError:
+        return _stopped("H503", "something is nested too deeply to go on", "keep long data flat, in a solution")
+    if len(found) > ANSWER_MAX:
+        return _stopped("H371", f"the answer has {len(found):,} bytes: more than a page shows", "try it with less data")
+    return found
+
+
+def _stopped(code: str, message: str, hint: str = "") -> bytes:
+    return msgspec.json.encode({"problems": [stopped(code, message, hint)]})
+
+
+def stopped(code: str, message: str, hint: str = "") -> dict[str, Any]:
+    """Say what has ended a process."""
+    return {"kind": "error", "code": code, "message": message, "note": "", "hint": hint, "details": []}
+
+
+def _limit(name: str, amount: int) -> None:
+    """Set a limit of the system, where it has that one; never more than there was."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    which = getattr(resource, f"RLIMIT_{name}", None)
+    if which is None:
+        return
+    _, hard = resource.getrlimit(which)
+    # Some systems name a limit and refuse to set it (memory on macOS).
+    with suppress(ValueError, OSError):
+        resource.setrlimit(which, (amount if hard == resource.RLIM_INFINITY else min(amount, hard), hard))
+
+
+if __name__ == "__main__":
+    main()

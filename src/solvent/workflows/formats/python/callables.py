@@ -1,0 +1,299 @@
+"""What can be called in a workflow written in Python: services, and workflows themselves.
+
+Both are objects that look like the functions they were made of. A call asks whether a workflow is being built here:
+if so it adds a task to it and gives a step; if not, it runs the function. `named`, `after`, `many` and `otherwise` give
+copies that differ in how the task is added, so a call itself takes the function's own arguments and nothing else.
+"""
+
+from __future__ import annotations
+
+import copyreg
+import functools
+import inspect
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, ParamSpec, Self, TypeVar, cast, overload
+
+from msgspec.structs import replace
+
+from solvent.workflows import model
+from solvent.workflows.formats.python.builder import HINT_PLAIN, Builder, Step, builder_for, current_builder, problem
+from solvent.workflows.formats.python.flow import EachMethods, Instances, positions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from solvent.workflows.formats.python.builder import Place, Trigger
+    from solvent.workflows.formats.python.flow import When
+
+P = ParamSpec("P")
+Q = ParamSpec("Q")
+R_co = TypeVar("R_co", covariant=True)
+R = TypeVar("R")
+A = TypeVar("A")
+
+
+class ServiceFunction(EachMethods, Generic[P, R_co]):
+    """Something that can be called as a step of a workflow."""
+
+    def __init__(self, described: model.Service, function: Callable[P, Any] | None = None) -> None:
+        self.function = function
+        """The function itself, which never builds a step."""
+        self._name: str | None = None
+        self._after: tuple[object, ...] = ()
+        self._instances: Instances | None = None
+        self._stand_ins: tuple[tuple[Callable[..., Any], dict[str, Any]], ...] = ()
+        if function is not None:
+            # With the parts of a function it is taken for one: `inspect.iscoroutinefunction` looks at them.
+            parts = (*functools.WRAPPER_ASSIGNMENTS, "__code__", "__defaults__", "__kwdefaults__")
+            functools.update_wrapper(self, function, assigned=parts)
+        self.described = described
+        """The service in the model."""
+
+    def __repr__(self) -> str:
+        return f"<{self.described.kind} service {self.described.name}>"
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        # By name, as functions are pickled; a worker process imports the module and finds the same service.
+        name = str(getattr(self, "__qualname__", self.described.name))
+        if "<" not in name or type(self) is not ServiceFunction:
+            return name
+        # Lambdas and local functions have no such name: whether they can be sent depends on what pickles them. They are
+        # part of the state, since they may close over this service.
+        return copyreg.__newobj__, (ServiceFunction,), (self.described, self.function)  # type: ignore[attr-defined]
+
+    def __setstate__(self, state: tuple[model.Service, Callable[P, Any] | None]) -> None:
+        ServiceFunction.__init__(self, *state)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
+        """Add a task to the workflow that is being built; outside of one, run the function."""
+        builder = current_builder()
+        if builder is None:
+            return cast("R_co", self._run(*args, **kwargs))
+        return cast("R_co", self.build(builder, args, kwargs))
+
+    def named(self, name: str) -> ServiceFunction[P, R_co]:
+        """Choose the name of the task: `fetch.named("T1")(url)`."""
+        return self._with(_name=name)
+
+    def after(self, *steps: object) -> ServiceFunction[P, R_co]:
+        """Wait for steps although nothing is taken from them: `report.after(saved)(words)`."""
+        return self._with(_after=(*self._after, *steps))
+
+    @overload
+    def many(
+        self: ServiceFunction[Q, R], count: int, *, apart: Literal[True], more: When[R] | None = None
+    ) -> ServiceFunction[Q, R]: ...
+    @overload
+    def many(
+        self: ServiceFunction[Q, R],
+        count: int,
+        *,
+        need: int | None = None,
+        cancel: bool = False,
+        more: When[R] | None = None,
+        enough: When[list[R]] | None = None,
+    ) -> ServiceFunction[Q, list[R]]: ...
+    # The first argument is checked when it is the list; mypy compares these with those for any position.
+    @overload
+    def many(  # type: ignore[overload-overlap]
+        self: Callable[Concatenate[A, Q], R],
+        *,
+        over: Literal[0],
+        apart: Literal[True],
+        more: When[R] | None = None,
+    ) -> ServiceFunction[Concatenate[Iterable[A], Q], R]: ...
+    @overload
+    def many(  # type: ignore[overload-overlap]
+        self: Callable[Concatenate[A, Q], R],
+        *,
+        over: Literal[0],
+        need: int | None = None,
+        cancel: bool = False,
+        more: When[R] | None = None,
+        enough: When[list[R]] | None = None,
+    ) -> ServiceFunction[Concatenate[Iterable[A], Q], list[R]]: ...
+    @overload
+    def many(
+        self: ServiceFunction[Q, R], *, over: int, apart: Literal[True], more: When[R] | None = None
+    ) -> ServiceFunction[..., R]: ...
+    @overload
+    def many(
+        self: ServiceFunction[Q, R],
+        *,
+        over: int,
+        need: int | None = None,
+        cancel: bool = False,
+        more: When[R] | None = None,
+        enough: When[list[R]] | None = None,
+    ) -> ServiceFunction[..., list[R]]: ...
+    def many(self, count: Any = None, **how: Any) -> Any:
+        """Call it several times at once: `search.many(3)(text)`, or `measure.many(over=0)(words)` for each word.
+
+        count    how often; a step gives the number when the workflow runs
+        over     instead: the position of the argument that is a list
+        need     how many results are waited for; all otherwise
+        cancel   end the calls that are still running when there are enough results
+        apart    wait for nothing: every call passes its result on by itself
+        more     a condition on a result that asks for one more call
+        enough   a condition on the list of the results so far
+        """
+        if self._stand_ins:
+            raise problem("W154", "`many` comes before `otherwise`", hint="fetch.many(3).otherwise(other)(url)")
+        return self._with(_instances=Instances(count, **how))
+
+    def otherwise(
+        self,
+        stand_in: Callable[P, R_co],
+        *,
+        on: Trigger | tuple[Trigger, ...] | None = None,
+        when: str | Callable[[R_co], object] | None = None,
+    ) -> ServiceFunction[P, R_co]:
+        """Name what is called with the same arguments instead; a further one stands in for the one before it.
+
+        `fetch.otherwise(mirror).otherwise(archive)(url)` asks the mirror if `fetch` fails, and the archive if the
+        mirror fails too. A stand-in may be any function that builds steps. See `attempt` for `on` and `when`.
+        """
+        return self._with(_stand_ins=(*self._stand_ins, (stand_in, {"on": on, "when": when})))
+
+    def _with(self, **changes: object) -> Self:
+        """Return a copy with changes; `copy` would go by the name and give the same."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__, **changes)
+        return other
+
+    def build(
+        self, builder: Builder, args: tuple[Any, ...], kwargs: dict[str, Any], each: model.Each | None = None
+    ) -> Step:
+        """Add the task, and the tasks that stand in for it."""
+        step = first = builder.add_task(
+            self._service_for(builder),
+            *self._bound(args, kwargs),
+            each=each,
+            name=self._name,
+            after=self._after,
+            function=self.function if self._instances is None else None,
+        )
+        if self._instances is not None:
+            self._instances.put(builder, builder.task_of(step, "`many`"))
+        for stand_in, rule in self._stand_ins:
+            if isinstance(stand_in, ServiceFunction):
+                taken: Any = stand_in.build(builder, args, kwargs, each)
+            elif each is None:
+                taken = stand_in(*args, **kwargs)
+            else:
+                raise problem("W155", "only a service can stand in for calls over lists", hint="put @service above it")
+            builder.add_alternative(step, taken, **rule)
+            step = taken
+        return first
+
+    @functools.cached_property
+    def _signature(self) -> inspect.Signature | None:
+        try:
+            return inspect.signature(self.function) if self.function is not None else None
+        except (TypeError, ValueError):
+            # Some functions written in C do not say what they take.
+            return None
+
+    def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Check that the function takes the arguments."""
+        if self._signature is not None:
+            try:
+                self._signature.bind(*args, **kwargs)
+            except TypeError as reason:
+                raise self._misfit(str(reason)) from None
+        return args, kwargs
+
+    def _misfit(self, reason: str) -> Exception:
+        takes = f"{self.described.name}{self._signature}"
+        return problem("W154", f"`{self.described.name}` cannot be called like this: {reason}", hint=f"it is {takes}")
+
+    def _service_for(self, builder: Builder) -> model.Service:  # noqa: ARG002 - a workflow asks it
+        return self.described
+
+    def _build_each(self, how: Literal["dot", "cross"], lists: tuple[Any, ...], same: dict[str, Any]) -> Any:
+        name = "each" if how == "dot" else "cross"
+        builder = builder_for(f".{name}")
+        if self._instances is not None:
+            raise problem("W154", f"`many` and `{name}` cannot go together", hint="measure.many(over=0)(words)")
+        args, over = positions(how, lists)
+        return self.build(builder, args, same, over)
+
+    def _run(self, *args: Any, **kwargs: Any) -> Any:
+        for value in (*args, *kwargs.values()):
+            if isinstance(value, Step):
+                raise problem("W151", f"{value!r} is used outside its workflow `{value.builder.name}`", hint=_HINT_STEP)
+        if self.function is None or self._stand_ins or self._instances is not None:
+            what = f"is a {self.described.kind} service" if self.function is None else "has stand-ins or instances"
+            raise problem("W156", f"`{self.described.name}` {what} and runs only in a workflow", hint=HINT_PLAIN)
+        return self.function(*args, **kwargs)
+
+
+_HINT_STEP = "a step stands for a value that is known when the workflow runs; take it from the run's results"
+
+
+class WorkflowFunction(ServiceFunction[P, R_co]):
+    """A function that builds a workflow; inside another workflow its call is a task."""
+
+    function: Callable[P, Any]
+
+    def __init__(
+        self,
+        described: model.Service,
+        function: Callable[P, Any],
+        locks: Mapping[str, int] | None = None,
+        patterns: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(described, function)
+        self.locks = locks
+        self.patterns = patterns
+        self._original = self
+
+    def definition(self) -> model.Workflow:
+        """Trace the function and give the model of its workflow."""
+        return self.trace()[0]
+
+    def _repr_svg_(self) -> str:
+        """Show the workflow in a notebook."""
+        return self.definition()._repr_svg_()
+
+    def trace(self) -> tuple[model.Workflow, dict[str, Place]]:
+        """Trace the function and give the model, and where each task was called."""
+        name, function = self.described.name, self.function
+        signature = inspect.signature(function)
+        inputs = {}
+        for parameter in signature.parameters.values():
+            if parameter.kind in {parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD}:
+                raise problem("W154", f"`{name}` takes `{parameter}`", hint="give each input of a workflow a name")
+            inputs[parameter.name] = model.REQUIRED if parameter.default is parameter.empty else parameter.default
+        builder = Builder(name, inputs, origin=function, locks=self.locks, patterns=self.patterns)
+        steps = signature.bind_partial()
+        steps.arguments.update({key: Step(builder, model.Input(key)) for key in inputs})
+        with builder.tracing():
+            # A function of any type may be traced: what it takes are steps, whatever it is annotated with.
+            trace = cast("Callable[..., Any]", function)
+            return builder.finish(trace(*steps.args, **steps.kwargs)), builder.places
+
+    def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Name the inputs: which of them a workflow gets must not depend on their order."""
+        super()._bound(args, kwargs)
+        assert self._signature is not None
+        return (), dict(self._signature.bind(*args, **kwargs).arguments)
+
+    def _service_for(self, builder: Builder) -> model.Service:
+        """Return the workflow's model; inside itself the workflow, which is traced again when it is called."""
+        is_inside = builder.is_tracing(self.function)
+        if is_inside:
+            builder.call_back(self.function)
+        if self.function not in builder.inner:
+            inner = self._original if is_inside else self.definition()
+            builder.inner[self.function] = replace(self.described, function=inner)
+        return builder.inner[self.function]
+
+    def _run(self, *_: Any, **__: Any) -> Any:
+        raise problem(
+            "W156",
+            f"`{self.described.name}` is a workflow and does not run by being called",
+            hint=f"`solvent.run({self.described.name}, {{...}})` runs it, and so does `solvent run FILE`",
+        )
+
+
+__all__ = ["ServiceFunction", "WorkflowFunction"]

@@ -1,0 +1,538 @@
+"""A controlled workflow as molecules: gates that join, instances that call and pass on.
+
+Which rules come along depends on which words are used, so that a small workflow stays one that can be read.
+
+A task may wait for a signal, for its part of an offer, for locks and for milestones, and must get all of it at once: a
+lock that is held while a signal is awaited would keep others out. So there is one rule for each combination that a
+workflow uses. Its text is put together here from one piece for each thing that is waited for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from solvent.lang.molecule import List, Molecule, Symbol, copied
+from solvent.lang.solution import Solution
+from solvent.workflows import rule_names as rules_of
+from solvent.workflows.model import Arrived, Control, Many, Route, Signalled, test_text
+from solvent.workflows.paths import paths_of
+from solvent.workflows.stand_ins import SIMPLE, stand_ins
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from solvent.workflows.libraries import Library
+    from solvent.workflows.model import Argument, Task, Workflow
+    from solvent.workflows.paths import Arc
+
+
+class Needs(NamedTuple):
+    """What a task waits for when its tokens are there."""
+
+    signal: bool = False
+    offer: bool = False
+    locks: int = 0
+    during: bool = False
+    shuts: bool = False
+    """Somebody may shut its gate."""
+    is_many: bool = False
+    grows: bool = False
+    apart: bool = False
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether anything but the tokens is waited for."""
+        return bool(self.signal or self.offer or self.locks or self.during)
+
+    @property
+    def is_named(self) -> bool:
+        """Whether its gate names the rule that starts it."""
+        return self.is_waiting or self.is_many or self.shuts
+
+    @property
+    def wants(self) -> bool:
+        """Whether it wants something that others may want too."""
+        return bool(self.offer or self.locks or self.during)
+
+    @property
+    def rest(self) -> str:
+        """What the gate holds while it can start."""
+        return "IDLE" if self.is_waiting else "SEVERAL" if self.is_many or self.shuts else "FREE"
+
+    @property
+    def name(self) -> str:
+        """The rule's name."""
+        words = [f"{word}{number if number > 1 else ''}" for word, number in zip(_WORDS, self, strict=True) if number]
+        return "_".join(["start", *words])
+
+
+_WORDS = ("signal", "offer", "locked", "during", "shut", "many", "growing", "apart")
+
+
+def start_rule(needs: Needs) -> str:
+    """Return the text of the rule that starts a task."""
+    gate: list[str] = []
+    taken: list[str] = []
+    given: list[str] = []
+    tokens = "i"
+    if needs.signal:
+        gate.append("SIGNALLED")
+        taken.append("SIGNAL : tj : v")
+        tokens = "SIGNAL : 0 : v, i"
+    if needs.offer:
+        gate.append("OFFERED : o : <{x}> : <{y}>")
+        taken.append("OFFER : o")
+        given += ["RIVALS : o : <x>", "SKIPPED : <y>"]
+    if needs.locks:
+        names = [f"l{number}" for number in range(needs.locks)]
+        gate.append(f"TAKES : {' : '.join(names)}")
+        taken += [f"LOCK : {name}" for name in names]
+    if needs.during:
+        # It is still there if the task that ends it has not been started again.
+        gate.append("DURING : a : tc")
+        taken += ["REACHED : a : q", "GATE : tc : <RUNS : q, ?u>"]
+        given += ["REACHED : a : q", "GATE : tc : <RUNS : q, u>"]
+    if needs.is_many:
+        _spread(needs, gate, given, tokens)
+    else:
+        given.append(f"tj : <SRC : <>, IN : <{tokens}>, FROM : f, RUN : k, m>")
+    if needs.wants:
+        # What is wanted leads to who wants it: among many gates nobody looks for one.
+        wanted = "l0" if needs.locks else "o" if needs.offer else "a"
+        gate.append(f"WANTS : {wanted}")
+        taken.append(f"WANT : {wanted} : tj")
+    if needs.shuts:
+        gate.append("READY")
+    if needs.is_named:
+        # One that waits for more is not started by a rule for less.
+        gate.append(f'BY : "{needs.name}"')
+    kept = ", ".join([*gate, "COPY : <{m}>", "FROM : f"])
+    if needs.is_waiting:
+        reactants = [f"GATE : tj : <ARMED : <?i>, {kept}, RUNS : k::int, ?w>", *taken]
+    else:
+        reactants = ["FLAG_INVOKE : tj : f : <?i>", f"GATE : tj : <{needs.rest}, {kept}, RUNS : k::int, ?w>", *taken]
+    product = f"GATE : tj : <{needs.rest}, {kept}, RUNS : (k + 1), w>"
+    pattern = ", ".join(reactants)
+    products = ", ".join([product, *given])
+    for rest_name in "mxyz":
+        pattern = pattern.replace(f"{{{rest_name}}}", f"?{rest_name}")
+        products = products.replace(f"{{{rest_name}}}", rest_name)
+    products = products.replace("CASES : n::int", "CASES : (n + 1)")
+    return f"let {needs.name} =\n  replace {pattern}\n  by {products} in\n<{needs.name}>\n"
+
+
+def _spread(needs: Needs, gate: list[str], given: list[str], tokens: str) -> None:
+    """Add what starts many instances, and gathers what they answer."""
+    gate.append("MANY : s : b")
+    given.append(f"SPREAD : tj : k : f : 0 : parts(s, b, {tokens}) : <m>")
+    if needs.apart:
+        return
+    gate += ["COLLECTS : <{z}>", "CASES : n::int"]
+    left = f"LEFT : count(parts(s, b, {tokens})), OUT : <>, FROM : f"
+    if needs.grows:
+        gate.append("MORE : g")
+        left += f", GROWS : g : whole(s, b, {tokens}) : count(parts(s, b, {tokens})) : <m>"
+    given.append(f"COLLECT : tj : k : <{left}, z>")
+
+
+_PLAIN = Control()
+
+
+class Gates:
+    """Makes the molecules of a controlled workflow."""
+
+    def __init__(
+        self,
+        workflow: Workflow,
+        symbol: Callable[[str], Molecule],
+        argument: Callable[[Argument], Molecule],
+        inner: Callable[[Task], list[Molecule]],
+        libraries: dict[str, Library],
+    ) -> None:
+        self.workflow = workflow
+        self.symbol = symbol
+        self.argument = argument
+        self.inner = inner
+        self.libraries = libraries
+        self.paths = paths_of(workflow)
+        self.skips = self.paths.skips
+        self.names: dict[str, None] = dict.fromkeys(rules_of.BASE)
+        self.needs: dict[Needs, None] = {}
+        self.tasks = [task for task in workflow.tasks if task.name in self.paths.sources]
+        self.control = {task.name: task.control or _PLAIN for task in self.tasks}
+        self.listeners: dict[str, list[str]] = {}
+        for name, control in self.control.items():
+            if control.signal is not None:
+                self.listeners.setdefault(control.signal, []).append(name)
+        self.milestones = [
+            (control.during, name) for name, control in self.control.items() if control.during is not None
+        ]
+        self.offered = {
+            later: name
+            for name, control in self.control.items()
+            if control.split == "deferred"
+            for later in self.paths.destinations[name]
+        }
+        self.regions = {
+            name: self.paths.upstream(name) for name, control in self.control.items() if control.cancels_rest
+        }
+        self.cancelled = self._cancelled()
+        regions = [*self.regions.values(), *(control.cancels for control in self.control.values())]
+        self.shut = frozenset(name for region in regions if self.paths.has_loop(self._known(region)) for name in region)
+        if self.cancelled:
+            self._use("preparePassDated", "passInfoDated", "dateAgain")
+
+    def _cancelled(self) -> frozenset[str]:
+        """Find the tasks that someone may withdraw."""
+        found = {name for control in self.control.values() for name in control.cancels}
+        for name, region in self.regions.items():
+            found |= {name} | region
+        return frozenset(found)
+
+    def molecules(self) -> list[Molecule]:
+        """Return all molecules but the rules; `names` and `needs` say afterwards which of those are needed."""
+        found: list[Molecule] = []
+        for task in self.tasks:
+            found += self._task(task, self.control[task.name])
+        locks = dict.fromkeys(lock for control in self.control.values() for lock in (*control.takes, *control.gives))
+        for lock in locks:
+            found += [(Symbol("LOCK"), lock)] * self.workflow.locks.get(lock, 1)
+        if any(task.control is not None and task.control.ends for task in self.workflow.tasks):
+            self._use("passOut")
+        return found
+
+    def _use(self, *names: str) -> None:
+        self.names |= dict.fromkeys(names)
+
+    # --- Gates.
+
+    def _task(self, task: Task, control: Control) -> list[Molecule]:
+        name = self.symbol(task.name)
+        needs = self._needs_of(task, control)
+        self.needs[needs] = None
+        state = [*self._join(task, control), *self._waits(task, control, needs)]
+        state.append(Symbol(needs.rest))
+        if needs.is_named:
+            state.append((Symbol("BY"), needs.name))
+        if needs.shuts:
+            state.append(Symbol("READY"))
+        if needs.is_waiting:
+            self._use("armWant" if needs.wants else "armServ")
+        if control.many is not None:
+            state += self._many(task, control, control.many)
+        if task.name in self.cancelled:
+            undone = self.skips.of(task.name)
+            is_single = len(self.paths.sources[task.name]) < 2 or control.join == "any"
+            state += [
+                (Symbol("UNDONE"), self._arcs(undone)),
+                (Symbol("LOST"), self._arcs(undone if is_single else [])),
+            ]
+        gate: list[Molecule] = [
+            *state,
+            (Symbol("COPY"), Solution(self._instance(task, control))),
+            (Symbol("FROM"), 0),
+            (Symbol("RUNS"), 0),
+        ]
+        if task.name in self.cancelled:
+            gate.append((Symbol("RESET"), Solution(map(copied, state))))
+        found: list[Molecule] = [(Symbol("GATE"), name, Solution(gate))]
+        if task.name in self.cancelled:
+            found.append((Symbol("EPOCH"), name, 0))
+        if task.name in self.paths.starts:
+            found.append((Symbol("FLAG_INVOKE"), name, 0, Solution()))
+        return found
+
+    def _join(self, task: Task, control: Control) -> list[Molecule]:
+        """Return what a gate has at first to collect its tokens in."""
+        name = task.name
+        sources = [self.symbol(one) for one in self.paths.sources[name] for _ in range(control.threads)]
+        is_told = any((source, name) in self.skips.told for source in self.paths.sources[name])
+        skips: list[Molecule] = [(Symbol("SKIPS"), self._arcs(self.skips.of(name)))] if is_told else []
+        if is_told and any(one in self.paths.numbered for _, one in self.skips.of(name)):
+            self._use(*rules_of.ROUND_HEAD)
+            skips = [(Symbol("HEADS"), self._arcs(self.skips.of(name)))]
+        if is_told:
+            self._use("passSkip", "passSkipped", *(["passSkipDated", "prepareSkipDated"] if self.cancelled else []))
+        if control.join in self.libraries:
+            return self.libraries[control.join].gate(sources, control.need)
+        if control.join == "active":
+            self._use(*rules_of.ACTIVE)
+            return self._groups(name)
+        if name in self.paths.numbered:
+            return self._round(name, control, sources)
+        if control.join == "first":
+            self._use(*(rules_of.FIRST_CANCEL if control.cancels_rest else rules_of.FIRST))
+            if is_told and not any((source, name) in self.skips.merged for source in self.paths.sources[name]):
+                self._use(*rules_of.FIRST_NONE)
+                skips = [(Symbol("NONE"), self._arcs(self.skips.of(name)))]
+            elif is_told:
+                self._use(*rules_of.FIRST_SKIP)
+            return [*self._first(name, control, sources), *skips]
+        if control.join == "any" or len(sources) <= 1:
+            back = self.skips.back(name)
+            answers = len(sources) - len(back) * control.threads
+            if is_told and answers:
+                self._use(*rules_of.MERGE_SKIP)
+                return [(Symbol("MERGES"), answers, 0, 0, List(map(self.symbol, back))), *skips]
+            self._use("sm_setFlag")
+            return [Symbol("MERGE")]
+        self._use(*rules_of.SYNC)
+        if is_told:
+            self._use(*rules_of.SYNC_SKIP)
+        return [
+            (Symbol("SYNC_SRC"), Solution(sources)),
+            (Symbol("SYNC_INBOX"), Solution()),
+            (Symbol("DEAD"), Solution()),
+            (Symbol("SOURCES"), Solution(sources)),
+            *skips,
+        ]
+
+    def _round(self, name: str, control: Control, sources: list[Molecule]) -> list[Molecule]:
+        """Return what a gate of a branch, or behind branches, has at first where rounds have numbers."""
+        self._use(*rules_of.ROUND)
+        arcs = self._arcs(self.skips.of(name))
+        if control.join != "first":
+            self._use("sm_setFlag")
+            return [Symbol("MERGE"), (Symbol("RELAYS"), arcs)]
+        is_merged = any((source, name) in self.skips.merged for source in self.paths.sources[name])
+        self._use("round_dead" if is_merged else "round_none")
+        return [
+            (Symbol("ROUND"), 0),
+            (Symbol("NEED"), control.need),
+            (Symbol("ROUND_SRC"), Solution(sources)),
+            (Symbol("DISCR_INBOX"), Solution()),
+            (Symbol("SOURCES"), Solution(sources)),
+            (Symbol("NEEDS"), control.need),
+            Symbol("IGNORES"),
+            (Symbol("SKIPS" if is_merged else "NONE"), arcs),
+        ]
+
+    def _first(self, name: str, control: Control, sources: list[Molecule]) -> list[Molecule]:
+        found: list[Molecule] = [
+            (Symbol("NEED"), control.need),
+            (Symbol("DISCR_SRC"), Solution(sources)),
+            (Symbol("DISCR_INBOX"), Solution()),
+            (Symbol("SOURCES"), Solution(sources)),
+            (Symbol("NEEDS"), control.need),
+        ]
+        if not control.cancels_rest:
+            return [*found, Symbol("IGNORES")]
+        self._use(*rules_of.VOID)
+        found.append((Symbol("CANCELS"), self._steps(self.regions[name], rules_of.SHUT)))
+        left = self.paths.open_sources(name, self.regions[name])
+        if not left:
+            return [*found, Symbol("CLOSED")]
+        self._use(*rules_of.FIRST_OPEN)
+        return [*found, (Symbol("OPEN"), List(map(self.symbol, left)))]
+
+    def _groups(self, name: str) -> list[Molecule]:
+        """Return a synchronizing merge's sources: those that lead to it, and those that only come back to it."""
+        found: list[Molecule] = []
+        back = [source for source in self.paths.sources[name] if self.skips.loops.is_back(source, name)]
+        for number, is_back in ((1, False), (2, True)):
+            names = back if is_back else [one for one in self.paths.sources[name] if one not in back]
+            if names:
+                sources = [self.symbol(one) for one in names]
+                found += [
+                    (Symbol("SYNCMG_SRC"), number, Solution(sources)),
+                    (Symbol("SYNCMG_INBOX"), number, Solution()),
+                    (Symbol("SOURCES"), number, Solution(sources)),
+                    (Symbol("SKIPS"), number, self._arcs([] if found else self.skips.of(name))),
+                ]
+        return found
+
+    def _needs_of(self, task: Task, control: Control) -> Needs:
+        many = control.many
+        return Needs(
+            signal=control.signal is not None,
+            offer=task.name in self.offered,
+            locks=len(control.takes),
+            during=control.during is not None,
+            shuts=task.name in self.shut,
+            is_many=many is not None,
+            grows=many is not None and many.more is not None,
+            apart=many is not None and many.apart,
+        )
+
+    def _waits(self, task: Task, control: Control, needs: Needs) -> list[Molecule]:
+        found: list[Molecule] = []
+        if needs.signal:
+            found.append(Symbol("SIGNALLED"))
+            if control.is_transient:
+                found.append(Symbol("TRANSIENT"))
+                self._use("loseSignal")
+        if needs.offer:
+            giver = self.offered[task.name]
+            rivals = [one for one in self.paths.destinations[giver] if one != task.name]
+            arcs = [arc for rival in rivals if self.skips.is_told(giver, rival) for arc in self.skips.of(rival)]
+            found.append((Symbol("OFFERED"), self.symbol(giver), Solution(map(self.symbol, rivals)), self._arcs(arcs)))
+            self._use("loseOffer", "loseFlag", "loseArmed", "lostOffer", "passSkip", "passSkipped")
+        if needs.locks:
+            found.append((Symbol("TAKES"), *control.takes))
+        if control.during is not None:
+            milestone = _milestone(control.during, task.name)
+            found.append((Symbol("DURING"), milestone, self.symbol(control.during[1])))
+        if needs.is_waiting and not needs.wants:
+            found.append(Symbol("ALONE"))
+        elif needs.wants:
+            offered = self.symbol(self.offered[task.name]) if needs.offer else None
+            milestone = "" if control.during is None else _milestone(control.during, task.name)
+            found.append((Symbol("WANTS"), control.takes[0] if control.takes else offered or milestone))
+        return found
+
+    # --- Instances.
+
+    def _instance(self, task: Task, control: Control) -> list[Molecule]:
+        """Return the molecules of an instance that has not been called yet."""
+        name = self.symbol(task.name)
+        if control.many is None:
+            arguments = List(self._argument(task, slot) for slot in task.slots)
+            return [
+                (Symbol("SRV"), task.service), (Symbol("ARG"), name, arguments), Symbol("OPEN"),
+                *self.inner(task), *self._adapting(task), *self._onward(task, control),
+            ]  # fmt: skip
+        called: list[Molecule] = [(Symbol("SRV"), task.service), *self.inner(task)]
+        if control.many.apart:
+            return [*called, *self._onward(task, control)]
+        return [*called, Symbol("COLLECTED")]
+
+    def _adapting(self, task: Task) -> list[Molecule]:
+        found = stand_ins(self.workflow, task.name, self.symbol, lambda slot: self._argument(task, slot))
+        if any(len(one) > SIMPLE for one in found):
+            self._use(*rules_of.CHOICE)
+        return found
+
+    def _argument(self, task: Task, slot: Argument) -> Molecule:
+        if isinstance(slot, Arrived):
+            sources = List(map(self.symbol, self.paths.sources[task.name]))
+            return (Symbol("ARRIVED"), sources, *([Symbol("ALL")] if slot.which == "all" else []))
+        return (Symbol("SIGNALLED"), 0) if isinstance(slot, Signalled) else self.argument(slot)
+
+    def _onward(self, task: Task, control: Control) -> list[Molecule]:
+        """Return what an instance does when it has its result."""
+        name = task.name
+        then: list[Molecule] = []
+        if control.split == "deferred":
+            then.append((Symbol("OFFER"), self.symbol(name)))
+        if control.ends:
+            then.append((Symbol("END"), self.symbol(name), Symbol(control.ends.upper())))
+        region = [one for one in control.cancels if one != name and one in self.control]
+        cancels = self._steps(region, rules_of.SHUT_DATED if name in self.cancelled else rules_of.SHUT)
+        completes = [self.symbol(one) for one in control.completes if one in self.control]
+        sends = [self.symbol(one) for signal in control.sends for one in self.listeners.get(signal, ())]
+        held: list[Molecule] = [(Symbol("LOCK"), lock) for lock in control.gives]
+        reaches = [(self.symbol(d[1]), _milestone(d, one)) for d, one in self.milestones if d[0] == name]
+        if reaches:
+            self._use("prepareReach", "reachOver")
+        found: list[Molecule] = [
+            (Symbol("SENDS"), Solution(sends)),
+            (Symbol("REACHES"), Solution(reaches)),
+            (Symbol("HELD"), Solution(held)),
+            (Symbol("LOSES"), Solution((Symbol("LOCK"), lock) for lock in {*control.takes, *control.gives})),
+            (Symbol("UNDONE"), self._arcs(self.skips.of(name) if name in self.cancelled else [])),
+            Symbol("DATED" if name in self.cancelled else "SURE"),
+        ]
+        if control.many is None or not control.many.apart:
+            found.append(Symbol("WHOLE"))
+        if sends:
+            self._use("prepareSignal")
+        later = [one for one in self.paths.destinations[name] for _ in range(control.copies)]
+        is_choice = control.split in ("one", "some") or control.again is not None
+        if not (then or cancels or completes or is_choice):
+            onward = (Symbol("DST"), Solution(self._to(one, name) for one in later))
+            return [*found, onward, (Symbol("OUTBOX"), Solution()), (Symbol("SKIPS"), Solution())]
+        self._use(*rules_of.CHOICE)
+        if cancels:
+            self._use("prepareCancel", "hearCancel", "lastCancel", *rules_of.VOID)
+            self._use(*(rules_of.ASK_DATED if name in self.cancelled else rules_of.ASK))
+        if completes:
+            self._use("mi_complete", "mi_complete_cancel", "mi_complete_none", "mi_some_cancel")
+        return [
+            *found,
+            (Symbol("CHOICE"), self.symbol(name), Symbol(control.split.upper()), *self._ways(name, control)),
+            (Symbol("CANCELS"), cancels),
+            (Symbol("COMPLETES"), Solution(completes)),
+            (Symbol("THEN"), Solution(then)),
+        ]
+
+    def _ways(self, name: str, control: Control) -> tuple[List, List]:
+        """Return the ways onwards, and whom to tell when the loop that the task is in is left.
+
+        A way is `BACK or ON : destination : condition : level : TOLD or UNTOLD : tokens it gets : skips it gets`; for
+        levels, and who is told that a way is not taken, see `paths`.
+        """
+        routes = [*control.routes]
+        named = {route.task for route in routes}
+        if control.again is not None:
+            named.add(control.again.task)
+        routes += [Route(one) for one in self.paths.destinations[name] if one not in named]
+        ways: list[Molecule] = []
+        if control.again is not None:
+            ways.append(self._way(Symbol("BACK"), name, control.again, 1))
+        ways += [self._way(Symbol("ON"), name, route, control.copies) for route in routes]
+        exits = [(level, *molecule) for level, arc in self.skips.exits(name) for molecule in self._arcs([arc])]
+        return List(ways), List(exits)
+
+    def _way(self, kind: Symbol, name: str, route: Route, copies: int) -> Molecule:
+        level = self.skips.loops.level(name, route.task)
+        told = Symbol("TOLD" if self.skips.is_told(name, route.task) else "UNTOLD")
+        text = test_text(route.test, route.task)
+        return kind, self._to(route.task, name), text, level, told, copies, self.control[route.task].threads
+
+    def _known(self, tasks: Iterable[str]) -> list[str]:
+        return [task for task in tasks if task in self.control]
+
+    def _steps(self, region: Iterable[str], shutting: tuple[str, ...]) -> List:
+        """Return the steps by which a region is cancelled."""
+        names = self.paths.upstream_first(region)
+        words: tuple[str, ...] = ("DROP",)
+        if self.paths.has_loop(names):
+            words = ("SHUT", "STOP", "DROP")
+            self._use(*shutting)
+        return List((Symbol(word), self.symbol(name)) for word in words for name in names)
+
+    def _arcs(self, arcs: Iterable[Arc]) -> Solution:
+        return Solution(
+            (*self._to(to, one), self.symbol(one)) for one, to in arcs for _ in range(self.control[to].threads)
+        )
+
+    def _to(self, task: str, source: str) -> tuple[Molecule, Molecule]:
+        """Return a destination: what is sent to a task that someone may cancel is dated; what has a round, numbered."""
+        if task in self.paths.numbered:
+            return Symbol("HEAD" if source == self.paths.numbered[task] else "NEXT"), self.symbol(task)
+        return Symbol("DATED" if task in self.cancelled else "TO"), self.symbol(task)
+
+    # --- Many instances.
+
+    def _many(self, task: Task, control: Control, many: Many) -> list[Molecule]:
+        slots = [self._argument(task, slot) for slot in task.slots]
+        if many.count is not None:
+            slots.append(self._argument(task, many.count))
+        self._use(*rules_of.MANY)
+        over = -1 if many.over is None else many.over
+        found: list[Molecule] = [(Symbol("MANY"), over, List(slots))]
+        if many.apart:
+            return found
+        self._use(*rules_of.COLLECT, "mi_some_cancel" if many.cancels else "mi_some", "mi_rest", "mi_rest_end")
+        parts: list[Molecule] = [
+            (Symbol("NEED"), -1 if many.need is None else many.need),
+            Symbol("CANCELS" if many.cancels else "IGNORES"),
+            (Symbol("POST"), Solution(self._onward(task, control))),
+        ]
+        if many.enough is not None:
+            self._use("mi_enough")
+            parts.append((Symbol("ENOUGH"), test_text(many.enough, "enough")))
+        if many.more is None:
+            self._use("mi_collect")
+            parts.append(Symbol("FIXED"))
+        else:
+            self._use("mi_more", "mi_no_more")
+            found.append((Symbol("MORE"), test_text(many.more, "more")))
+        return [*found, (Symbol("COLLECTS"), Solution(parts)), (Symbol("CASES"), 0)]
+
+
+def _milestone(during: tuple[str, str], task: str) -> str:
+    return f"{task} from {during[0]} to {during[1]}"
+
+
+__all__ = ["Gates", "Needs", "start_rule"]

@@ -1,0 +1,51 @@
+"""The problems that the checks of a workflow find, with their places in its file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from solvent.errors import WorkflowProblem
+from solvent.lang.nearest import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from solvent.source import Span
+    from solvent.workflows.places import Key
+
+_HINTS_MAX = 20
+
+_NAMES_MAX = 5_000
+
+
+class Report:
+    """The problems found so far, and where things stand."""
+
+    def __init__(self, places: Mapping[Key, Span]) -> None:
+        self.problems: list[WorkflowProblem] = []
+        self._places = places
+        self._hints = 0
+
+    def add(self, code: str, message: str, key: Key, *, hint: str = "") -> None:
+        """Add a problem about a part of the workflow."""
+        self.problems.append(WorkflowProblem(code, message, span=self._place_of(key), hint=hint))
+
+    def _place_of(self, key: Key) -> Span | None:
+        found = self._places.get(key)
+        if found is None and key[0] == "condition":
+            found = self._places.get(("alternative", key[1]))
+        if found is None and key[0] == "route":
+            found = self._places.get(("task", key[1].partition(" → ")[0]))
+        return found
+
+    def unknown(self, code: str, message: str, key: Key, wrong: str, known: Collection[str]) -> None:
+        """Add a problem about an unknown name, with the one that was probably meant."""
+        hint = ""
+        # Looking for a similar name takes time for each known one, so it is done for the first few only.
+        if self._hints < _HINTS_MAX and len(known) <= _NAMES_MAX:
+            self._hints += 1
+            hint = nearest(wrong, known)
+        self.add(code, message, key, hint=hint)
+
+
+__all__ = ["Report"]

@@ -1,0 +1,59 @@
+"""A little protocol for the tests of `solvent lab simulate`: two players, and a rule that a long match breaks."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from solvent_lab.simulator.environment import Environment
+from solvent_lab.simulator.faults import Faults
+from solvent_lab.simulator.timed import TimedRun
+from tests.simulation.machines import Player
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Callable, Iterator, Sequence
+
+SAYS = "Two players throw a ball."
+EXAMPLE = "solvent lab simulate tennis --throws 10"
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """Add the length of a match, and a time it must not take."""
+    parser.add_argument("--throws", type=int, default=10)
+    parser.add_argument("--ms-max", type=float, default=1e9)
+    parser.set_defaults(runs=3)
+
+
+def job(options: Namespace) -> Callable[[int], float]:
+    """Give what one run does with its seed."""
+    return partial(match, options.throws, options.ms_max, options.replay)
+
+
+def match(throws: int, ms_max: float, replay: str, seed: int) -> float:
+    """Play, and give how long it took."""
+
+    def matches_are_short(world: Any) -> bool:
+        return world.now <= ms_max
+
+    run = TimedRun(
+        [Player(1, throws), Player()],
+        Environment(),
+        seed=seed,
+        faults=Faults(latency_ms_max=9.0),
+        invariants=[matches_are_short],
+        replay=f"{replay} --seed {seed}",
+    )
+    run.run()
+    return run.now
+
+
+def summary(results: Sequence[float], _options: Namespace) -> dict[str, Any]:
+    """Give the times."""
+    return {"times": [round(time, 3) for time in results]}
+
+
+def lines(summary: dict[str, Any], options: Namespace) -> Iterator[str]:
+    """Put it into words."""
+    for time in summary["times"]:
+        yield f"{options.throws} throws: {time} ms"

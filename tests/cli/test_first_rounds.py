@@ -1,0 +1,184 @@
+"""Joins by the first so many that start in several rounds: a branch that is not chosen does not hold up the next."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cli import controlled
+from tests.cli.command import solvent
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LOOP = """\
+tasks:
+  S: {service: same, in: [0], to: [H]}
+  H: {service: more, in: [{arrived: one}], join: any, split: HOW, to: WAYS}
+  B: {service: same, in: [{arrived: one}]}
+  C: {service: same, in: [{arrived: one}]}
+  D: {service: same, in: [{arrived: one}]}
+  J: {service: same, in: [{arrived: one}], after: [B, C, D], join: FIRST, again: {to: H, when: "result < 4"}}
+  E: {service: same, from: J}
+"""
+SOME = '{B: "true", C: "result > 99", D: "result % 2 == 0"}'
+TWO = '{B: "true", C: "result > 99", D: "true"}'
+ONE = '{B: "result == 1", C: "result > 99", D: null}'
+OPEN = """\
+tasks:
+  S: {service: same, in: [0], to: [H]}
+  H: {service: more, in: [{arrived: one}], join: any, split: some, to: {B: "true", C: "result > 99"}}
+  B: {service: same, in: [{arrived: one}]}
+  C: {service: same, in: [{arrived: one}]}
+  F: {service: same, in: [{arrived: one}], after: [C]}
+  J: {service: same, in: [{arrived: one}], after: [B, C], join: {first: 1, cancel: true},
+    again: {to: H, when: "result < 4"}}
+  E: {service: same, from: J}
+"""
+FURTHER = """\
+tasks:
+  S: {service: same, in: [0], to: [H]}
+  H: {service: more, in: [{arrived: one}], join: any, to: [A, B]}
+  A: {service: same, in: [{arrived: one}], split: one, to: {C: "result > 99", D: null}}
+  B: {service: same, in: [{arrived: one}]}
+  C: {service: same, in: [{arrived: one}]}
+  D: {service: same, in: [{arrived: one}]}
+  J: {service: same, in: [{arrived: one}], after: [B, C, D], join: {first: 2}, again: {to: H, when: "result < 3"}}
+  E: {service: same, from: J}
+"""
+THREADS = """\
+tasks:
+  S: {service: same, in: [0], threads: 2, split: some, to: {B: "true", C: "result > 99"}}
+  B: {service: same, in: [{arrived: one}]}
+  C: {service: same, in: [{arrived: one}]}
+  J: {service: more, in: [{arrived: one}], after: [B, C], join: {first: 1}}
+"""
+LATE = """\
+tasks:
+  S: {service: same, in: [0], to: [H]}
+  H: {service: more, in: [{arrived: one}], join: any, split: some, to: {B: "true", D: "WHEN"}}
+  B: {service: same, in: [{arrived: one}]}
+  D: {service: same, in: [{arrived: one}]}
+  J: {service: same, in: [{arrived: one}], after: [B, D], join: {first: 1}, again: {to: H, when: "result < 5"}}
+  E: {service: same, from: J}
+"""
+LONGER = """\
+tasks:
+  S: {service: same, in: [0], to: [H]}
+  H: {service: more, in: [{arrived: one}], join: any, split: some, to: {B: "true", A: "result == 2"}}
+  A: {service: same, in: [{arrived: one}]}
+  B: {service: same, in: [{arrived: one}]}
+  D: {service: same, in: [{arrived: one}], after: [A]}
+  J: {service: same, in: [{arrived: one}], after: [B, D], join: {first: 1}, again: {to: H, when: "result < 5"}}
+  E: {service: same, from: J}
+"""
+MERGED = """\
+tasks:
+  S: {service: same, in: [0], to: [H]}
+  H: {service: more, in: [{arrived: one}], join: any, to: [A, B]}
+  A: {service: same, in: [{arrived: one}], split: one, to: {C: "result == 1", D: null}}
+  B: {service: same, in: [{arrived: one}]}
+  C: {service: same, in: [{arrived: one}]}
+  D: {service: same, in: [{arrived: one}]}
+  M: {service: same, in: [{arrived: one}], after: [C, D], join: any}
+  J: {service: same, in: [{arrived: one}], after: [B, M], join: {first: 2}, again: {to: H, when: "result < 5"}}
+  E: {service: same, from: J}
+"""
+CHAINED = """\
+tasks:
+  S: {service: same, in: [0], to: [H]}
+  H: {service: more, in: [{arrived: one}], join: any, split: some, to: {B: "true", C: "result % 2 == 0"}}
+  B: {service: same, in: [{arrived: one}]}
+  C: {service: same, in: [{arrived: one}]}
+  I: {service: same, in: [{arrived: one}], after: [B, C], join: {first: 1}, split: some,
+    to: {P: "true", Q: "result % 2 == 1"}}
+  P: {service: same, in: [{arrived: one}]}
+  Q: {service: same, in: [{arrived: one}]}
+  J: {service: same, in: [{arrived: one}], after: [P, Q], join: {first: 1}, again: {to: H, when: "result < 5"}}
+  E: {service: same, from: J}
+"""
+RACE = """\
+tasks:
+  S: {service: same, in: [0]}
+  T: {service: same, in: [1]}
+  H: {service: same, in: [{arrived: one}], after: [S, T], join: any, split: one, to: {B: "result == 0", D: null}}
+  B: {service: same, in: [{arrived: one}]}
+  D: {service: same, in: [{arrived: one}]}
+  J: {service: same, in: [{arrived: one}], after: [B, D], join: {first: 1}}
+"""
+BACK = """\
+tasks:
+  S: {service: same, in: [0], to: [B, C]}
+  B: {service: same, in: [{arrived: one}]}
+  C: {service: same, in: [{arrived: one}]}
+  J: {service: more, in: [{arrived: one}], after: [B, C], join: {first: 1}}
+  K: {service: same, from: J, again: {to: J, when: "result < 4"}}
+  E: {service: same, from: K}
+"""
+
+
+def _loop(how: str, ways: str, first: str) -> str:
+    return LOOP.replace("HOW", how).replace("WAYS", ways).replace("FIRST", first)
+
+
+LOOPS = {
+    "some, first": (_loop("some", SOME, "{first: 1}"), 4),
+    "some, first two": (_loop("some", TWO, "{first: 2}"), 4),
+    "one, first": (_loop("one", ONE, "{first: 1}"), 4),
+    "a branch that leads elsewhere too": (OPEN, 4),
+    "a choice further up": (FURTHER, 3),
+}
+
+
+@pytest.mark.parametrize("text, rounds", LOOPS.values(), ids=LOOPS)
+def test_loop_with_a_join_by_the_first_ends_in_every_order(tmp_path: Path, text: str, rounds: int) -> None:
+    """A branch that is not chosen in a round counts as answered, so the loop goes on until its condition fails."""
+    file = controlled.put(tmp_path, text)
+    claims = ("E once", "C never", f"J runs {rounds}", "ends done")
+    result = solvent("explore", file, *(word for claim in claims for word in ("--holds", claim)))
+    assert (result.code, result.err) == (0, "")
+    report = solvent("run", file, "--format", "json").json
+    assert (report["states"]["E"], report["calls"].get("C", 0)) == ("done", 0)
+
+
+LATER = {
+    "chosen once": LATE.replace("WHEN", "result == 2"),
+    "chosen in two rounds": LATE.replace("WHEN", "result == 2 or result == 3"),
+    "chosen in every other round": LATE.replace("WHEN", "result % 2 == 0"),
+    "a longer branch": LONGER,
+    "a choice that ends within its branch": MERGED,
+    "a join behind another": CHAINED,
+}
+
+
+@pytest.mark.parametrize("text", LATER.values(), ids=LATER)
+def test_late_token_belongs_to_the_round_it_was_sent_in(tmp_path: Path, text: str) -> None:
+    """A branch that is still at work when the next round begins starts none, whatever it is told meanwhile."""
+    result = solvent("explore", controlled.put(tmp_path, text), "--holds", "J runs 5", "--holds", "ends done")
+    assert (result.code, result.err) == (0, "")
+
+
+@pytest.mark.parametrize("text", [THREADS, RACE], ids=["the same choice", "different choices"])
+def test_threads_start_a_join_by_the_first_once_each(tmp_path: Path, text: str) -> None:
+    """Rounds need no loop: two threads that choose one branch of two start the join twice."""
+    result = solvent("explore", controlled.put(tmp_path, text), "--holds", "J twice", "--holds", "ends done")
+    assert (result.code, result.err) == (0, "")
+
+
+def test_round_with_too_few_arrivals_is_stuck(tmp_path: Path) -> None:
+    """Where fewer branches are chosen than the join waits for, the workflow does not end as if it were done."""
+    file = controlled.put(tmp_path, _loop("some", SOME, "{first: 2}"))
+    result = solvent("explore", file)
+    assert "ends    1 stuck\n" in result.out
+    assert result.out.endswith("ends stuck, `J` waits for 1 more; only `B` has arrived\n")
+    run = solvent("run", file)
+    assert (run.code, "`J` waits for 1 more; only `B` has arrived" in run.err) == (1, True)
+
+
+def test_way_back_to_a_join_by_the_first_is_refused(tmp_path: Path) -> None:
+    """What comes back would count as the rest of the first round, and the loop would end at once."""
+    result = solvent("check", controlled.put(tmp_path, BACK))
+    assert result.code == 2
+    message = "`J` joins by `first`, which ignores what comes back from `K` as the rest of a round"
+    assert f"error[W137]: {message}\n" in result.err + result.out

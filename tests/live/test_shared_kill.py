@@ -1,0 +1,147 @@
+"""Spaces whose processes are killed: the others go on, with the last version that was released."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+import solvent
+from tests.live.shared_processes import PATIENCE, SECONDS_MAX, Scene, count, counted, scene, until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tests.live.data_hosts import Child
+
+
+@pytest.fixture(name="place")
+def _place() -> Iterator[Scene]:
+    with scene() as some:
+        yield some
+
+
+def test_what_a_killed_holder_had_released_comes_back(place: Scene) -> None:
+    """What it was writing when it was killed counts for nothing; what it had released before is there."""
+    with place.space() as space, space.handle("m") as handle:
+        child = place.holder(content=b"released", then="torn, and by far longer than that")
+        handle.request()
+        assert not handle.test()
+        child.kill()
+        assert bytes(handle.acquire(timeout=SECONDS_MAX)[:9]) == b"released\0"
+        until(lambda: len(space.members) == 1)
+
+
+def test_a_killed_founder_is_replaced(place: Scene) -> None:
+    """The first process has no part that others could not take over."""
+    founder = place.holder(content=b"released", then="torn")
+    child, _ = place.serve()
+    with place.space() as space, space.handle("m") as handle:
+        founder.kill()
+        assert bytes(handle.acquire(timeout=SECONDS_MAX)[:9]) == b"released\0"
+        handle.release()
+        with place.space() as another, another.handle("m") as own:
+            assert bytes(own.acquire("read", timeout=SECONDS_MAX)[:8]) == b"released"
+        until(lambda: len(space.members) == 2)
+    child.kill()
+
+
+def test_killed_waiters_hold_nobody_up(place: Scene) -> None:
+    """Who waited when it was killed is passed over."""
+    with place.space() as space, space.handle("m", size=8) as handle:
+        handle.acquire()
+
+        def wait(say: Callable[[str], None]) -> None:
+            with place.space() as mine, mine.handle("m") as own:
+                own.request()
+                say("waits")
+                own.acquire()
+
+        waiters = [place.start(wait) for _ in range(2)]
+        for waiter in waiters:
+            assert waiter.hear() == "waits"
+        with space.handle("m") as other:
+            other.request()
+            for waiter in waiters:
+                waiter.kill()
+            handle.release()
+            other.acquire(timeout=SECONDS_MAX)
+
+
+def test_data_without_a_copy_is_lost_with_its_writer_and_made_anew(place: Scene) -> None:
+    """Who wants it is told; who wants it anew gets it."""
+
+    def work(say: Callable[[str], None]) -> None:
+        with place.space() as mine, mine.handle("m", size=100, keep_last=False) as own:
+            count(own)
+            own.acquire()[:5] = b"halfw"
+            say("holds")
+            time.sleep(SECONDS_MAX)
+
+    with place.space() as space, space.handle("m", initial=b"anew") as handle:
+        child = place.start(work)
+        child.hear()
+        handle.request()
+        child.kill()
+        with pytest.raises(solvent.DataLost) as caught:
+            handle.acquire(timeout=SECONDS_MAX)
+        assert caught.value.code == "S205"
+        assert bytes(handle.acquire(anew=True, timeout=SECONDS_MAX)) == b"anew"
+        handle.release()
+        assert bytes(handle.acquire(timeout=SECONDS_MAX)) == b"anew"
+        assert len(space.members) == 1
+
+
+def test_a_stopped_process_of_this_host_is_not_taken_for_dead(place: Scene) -> None:
+    """The system says that it lives, so it is waited for, however long it is silent."""
+    with place.space() as space, space.handle("m") as handle:
+        child = place.holder(content=b"released")
+        os.kill(child.number, signal.SIGSTOP)
+        with pytest.raises(TimeoutError):
+            handle.acquire(timeout=2 * PATIENCE)
+        assert len(space.members) == 2
+        child.kill()
+        handle.acquire(timeout=SECONDS_MAX)
+
+
+def test_a_counter_stays_exact_while_processes_are_killed(place: Scene) -> None:
+    """Each count that was released counts once, whoever is killed and when."""
+    draw = random.Random(11)
+
+    def work(say: Callable[[str], None]) -> None:
+        with place.space() as mine, mine.handle("counter", size=8) as own:
+            while True:
+                count(own)
+                say("x")
+
+    with place.space() as space, space.handle("counter", size=8) as handle:
+        said = killed = 0
+        children = [place.start(work) for _ in range(4)]
+        for child in children:
+            said += child.hear() == "x"
+        for _ in range(6):
+            time.sleep(draw.uniform(0.0, 0.1))
+            child = children.pop(draw.randrange(len(children)))
+            said += _said_until_killed(child)
+            killed += 1
+            children.append(place.start(work))
+        for child in children:
+            said += _said_until_killed(child)
+            killed += 1
+        until(lambda: len(space.members) == 1)
+        # Who was killed may have released a count and not have said so.
+        assert said <= counted(handle) <= said + killed
+        assert said > 0
+
+
+def _said_until_killed(child: Child) -> int:
+    """Kill a process; count the lines that it had said and nobody had heard."""
+    os.kill(child.number, signal.SIGKILL)
+    lines = 0
+    while child.hear():
+        lines += 1
+    return lines

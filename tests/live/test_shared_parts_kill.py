@@ -1,0 +1,191 @@
+"""Processes that have written parts and are killed: what they released is there as long as their host has another."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+import solvent
+from tests.live.shared_processes import SECONDS_MAX, Scene, scene, until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from solvent.handover import BlockingHandle
+    from tests.live.data_hosts import Child
+
+SIZE, WHOLE = 192, (0, 192)
+
+
+@pytest.fixture(name="place")
+def _place() -> Iterator[Scene]:
+    with scene() as some:
+        yield some
+
+
+def _write(handle: BlockingHandle, text: bytes, start: int, end: int) -> None:
+    """Fill a stretch; all of it is claimed as such."""
+    if (start, end) == WHOLE:
+        view = handle.acquire(timeout=SECONDS_MAX)
+    else:
+        view = handle.acquire(offset=start, length=end - start, timeout=SECONDS_MAX)
+    view[:] = text * (end - start)
+    handle.release()
+
+
+def _read(handle: BlockingHandle) -> str:
+    """Give the runs of all bytes, such as `a48 b144`."""
+    content = bytes(handle.acquire("read", timeout=SECONDS_MAX)).decode()
+    handle.release()
+    runs = list[str]()
+    while content:
+        length = len(content) - len(content.lstrip(content[0]))
+        runs.append(f"{content[0]}{length}")
+        content = content[length:]
+    return " ".join(runs)
+
+
+def _writer(place: Scene, *stretches: tuple[bytes, int, int], then: tuple[int, int] | None = None) -> Child:
+    """Start a process that has written some stretches, one after the other, and perhaps writes another one."""
+
+    def work(say: Callable[[str], None]) -> None:
+        with place.space() as mine, mine.handle("d", size=SIZE) as own:
+            for stretch in stretches:
+                _write(own, *stretch)
+            if then is not None:
+                own.acquire(offset=then[0], length=then[1] - then[0])[:] = b"x" * (then[1] - then[0])
+            say("done")
+            time.sleep(SECONDS_MAX)
+
+    child = place.start(work)
+    assert child.hear() == "done"
+    return child
+
+
+def test_a_part_outlives_its_writer(place: Scene) -> None:
+    """Over what was written by who lives, and whatever of it is claimed next."""
+    with place.space() as space, space.handle("d", size=SIZE) as handle:
+        _write(handle, b"a", *WHOLE)
+        _write(handle, b"A", 0, 48)
+        _writer(place, (b"b", 24, 72), then=(100, 120)).kill()
+        until(lambda: len(space.members) == 1)
+        assert _read(handle) == "A24 b48 a120"
+        _write(handle, b"c", 0, 30)
+        assert _read(handle) == "c30 b42 a120"
+        view = handle.acquire(timeout=SECONDS_MAX)
+        assert bytes(view[28:32]) == b"ccbb"
+        view[:24] = b"d" * 24
+        handle.release()
+        assert _read(handle) == "d24 c6 b42 a120"
+
+
+def test_a_part_outlives_who_wrote_the_whole(place: Scene) -> None:
+    """What lies beside the part is in the memory of the host as well."""
+    with place.space() as space, space.handle("d", size=SIZE) as handle:
+        child = _writer(place, (b"b", *WHOLE), (b"B", 100, 110))
+        _write(handle, b"a", 0, 48)
+        child.kill()
+        until(lambda: len(space.members) == 1)
+        assert _read(handle) == "a48 b52 B10 b82"
+        _write(handle, b"c", *WHOLE)
+        assert _read(handle) == "c192"
+
+
+def test_parts_outlive_one_death_after_the_other(place: Scene) -> None:
+    """Those of the dead too, when who vouched for them is killed; also where nothing of the whole is left."""
+    with place.space() as space, space.handle("d", size=SIZE) as handle:
+        first = _writer(place, (b"a", *WHOLE), (b"A", 0, 96))
+        second = _writer(place, (b"b", 96, 192))
+        third = _writer(place, (b"c", 40, 50))
+        for child in (second, first, third):
+            before = len(space.members)
+            child.kill()
+            until(lambda before=before: len(space.members) < before)  # type: ignore[misc]
+        assert _read(handle) == "A40 c10 A46 b96"
+        _write(handle, b"d", 90, 100)
+        assert _read(handle) == "A40 c10 A40 d10 b92"
+
+
+@pytest.mark.parametrize("torn", [48, None])
+def test_data_that_is_torn_in_a_part_can_be_made_anew(place: Scene, torn: int | None) -> None:
+    """Nobody has what was there before it was written in place, part or whole: it cannot be had any more; but made."""
+
+    def work(say: Callable[[str], None]) -> None:
+        with place.space() as mine, mine.handle("d") as own:
+            own.acquire(offset=0, length=torn)[:48] = b"x" * 48
+            say("holds")
+            time.sleep(SECONDS_MAX)
+
+    with place.space() as space, space.handle("d", size=SIZE, keep_last=False) as handle:
+        _write(handle, b"a", *WHOLE)
+        child = place.start(work)
+        child.hear()
+        child.kill()
+        until(lambda: len(space.members) == 1)
+        for stretch in ({}, {"offset": 40, "length": 20}):
+            with pytest.raises(solvent.DataLost, match=r"S205.*`d` is lost"):
+                handle.acquire(timeout=SECONDS_MAX, **stretch)
+        assert bytes(handle.acquire(anew=True, timeout=SECONDS_MAX)) == bytes(SIZE)
+        handle.release()
+        _write(handle, b"b", 0, 10)
+        assert _read(handle) == "b10 \x00182"
+
+
+@pytest.mark.parametrize("hosts", [1, 2])
+def test_counters_in_parts_stay_exact_while_processes_are_killed(place: Scene, hosts: int) -> None:
+    """Each count that was released counts once, in parts that overlap and in the whole; on one host and on two."""
+    draw = random.Random(12)
+
+    def work(say: Callable[[str], None], seed: float, host: str, **options: str) -> None:
+        mine_draw = random.Random(seed)
+        with place.space(host, patience=3.0, **options) as mine, mine.handle("d") as own:
+            while True:
+                first = mine_draw.randrange(8)
+                last = min(7, first + mine_draw.randrange(3))
+                if mine_draw.random() < 0.1:
+                    view = own.acquire("write", timeout=SECONDS_MAX)
+                else:
+                    view = own.acquire("write", offset=8 * first, length=8 * (last - first + 1), timeout=SECONDS_MAX)
+                for at in range(0, len(view), 8):
+                    view[at : at + 8] = (int.from_bytes(view[at : at + 8], "little") + 1).to_bytes(8, "little")
+                cells = len(view) // 8
+                own.release()
+                say(str(cells))
+
+    with place.space("h0", patience=3.0) as space, space.handle("d", size=64) as handle:
+        handle.acquire()
+        handle.release()
+
+        def start(number: int) -> Child:
+            seed, host = draw.random(), number % hosts
+            return place.start(lambda say: work(say, seed, f"h{host}", **{"join": space.address} if host else {}))
+
+        for host in range(1, hosts):
+            # What was released survives as long as the host has another process.
+            place.serve(f"h{host}", join=space.address, patience=3.0)
+        said, children = 0, [start(number) for number in range(4)]
+        for _ in range(8):
+            said += sum(int(child.hear()) for child in children)
+            time.sleep(draw.uniform(0.0, 0.1))
+            killed = draw.randrange(4)
+            said += _said_until_killed(children[killed])
+            children[killed] = start(killed)
+        said += sum(_said_until_killed(child) for child in children)
+        view = handle.acquire(timeout=SECONDS_MAX)
+        counted = sum(int.from_bytes(view[at : at + 8], "little") for at in range(0, 64, 8))
+        # Who is killed may have released what it could not say any more.
+        assert said <= counted <= said + 12 * 8
+
+
+def _said_until_killed(child: Child) -> int:
+    """Kill a process; add up what it had said and nobody had heard."""
+    os.kill(child.number, signal.SIGKILL)
+    said = 0
+    while line := child.hear():
+        said += int(line)
+    return said

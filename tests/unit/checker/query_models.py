@@ -1,9 +1,0 @@
-"""A protocol of the tests whose model does not hold."""
-
-from __future__ import annotations
-
-from solvent.checker import Network
-from tests.unit.checker.worlds import query
-
-MODELS = {"lossy": lambda: query(network=Network(losses=1))}
-BROKEN = {}

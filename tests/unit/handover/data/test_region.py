@@ -1,0 +1,236 @@
+"""Regions: who reads and writes a resource's memory, and what is noticed of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from solvent.errors import DataLost, DataProblem, Misuse, SolventError
+from solvent.handover.data import drafting as drafting_module
+from solvent.handover.data import region as region_module
+from solvent.handover.data.draft import can_draft
+from tests.unit.handover.data.regions import attached, die, made
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+def _code(act: Callable[[], object]) -> str:
+    with pytest.raises(SolventError) as caught:
+        act()
+    return caught.value.code
+
+
+def test_a_version_is_read_by_others_when_it_is_committed(tmp_path: Path) -> None:
+    """What one process writes is there for the next one as soon as it is a version, and not before."""
+    one = made(tmp_path, 100)
+    other = attached(tmp_path)
+    writing = one.write(1)
+    writing.view[:5] = b"hello"
+    assert (one.version, other.version, other.is_busy()) == (None, None, True)
+    assert _code(lambda: other.read(1)) == _code(lambda: other.read(0)) == "D203"
+    writing.commit()
+    assert (one.version, other.version, other.is_busy()) == (1, 1, False)
+    assert bytes(other.read(1)[:5]) == b"hello"
+    assert _code(lambda: other.read(0)) == _code(lambda: other.read(2)) == "D201"
+
+
+def test_what_is_read_cannot_be_written(tmp_path: Path) -> None:
+    """A view for reading is read-only."""
+    region = made(tmp_path, 10)
+    with pytest.raises(TypeError):
+        region.read(0)[0] = 1
+    assert region.read(0, offset=2, length=3).nbytes == 3
+
+
+def test_a_process_that_dies_while_it_writes_leaves_a_torn_region(tmp_path: Path) -> None:
+    """Half-written bytes are no version, neither the old one nor the new one; the next write makes it whole again."""
+    one = made(tmp_path, 100)
+    other = attached(tmp_path)
+    one.write(1).view[:50] = b"x" * 50
+    die(one)
+    assert (other.version, other.newest, other.is_busy()) == (None, None, False)
+    for version in (0, 1):
+        with pytest.raises(DataLost) as caught:
+            other.read(version)
+        assert caught.value.code == "D202"
+    assert _code(lambda: other.recover(0)) == "D202"
+    with other.write(2):
+        pass
+    assert other.version == 2
+
+
+def test_two_cannot_write_the_same_stretch(tmp_path: Path) -> None:
+    """The second is told; whoever writes another stretch is not disturbed, whether in this process or another one."""
+    one = made(tmp_path, 100)
+    other = attached(tmp_path)
+    first = one.write(1, offset=0, length=50)
+    for region in (one, other):
+        assert _code(lambda region=region: region.write(2, offset=49, length=2)) == "D203"  # type: ignore[misc]
+        assert _code(lambda region=region: region.write(2)) == "D203"  # type: ignore[misc]
+        assert _code(lambda region=region: region.recover(0)) == "D203"  # type: ignore[misc]
+    second, third = other.write(2, offset=50, length=25), one.write(3, offset=75, length=25)
+    for writing in (first, second, third):
+        writing.view[:] = bytes([writing.version]) * len(writing.view)
+        writing.commit()
+    assert bytes(one.read(2, offset=50, length=25)) == b"\x02" * 25
+    assert (one.version, one.newest) == (None, None)
+    assert _code(lambda: one.read(1)) == "D201"
+    with other.write(4):
+        pass
+    assert one.version == 4
+
+
+def test_only_the_torn_stretch_is_lost(tmp_path: Path) -> None:
+    """A process that dies while it writes a stretch leaves the others as they are."""
+    one = made(tmp_path, 100)
+    other = attached(tmp_path)
+    one.write(1, offset=10, length=10).view[:1] = b"x"
+    die(one)
+    assert other.read(0, offset=0, length=10).nbytes == 10
+    assert other.read(0, offset=20).nbytes == 80
+    assert _code(lambda: other.read(0, offset=15, length=1)) == "D202"
+
+
+@pytest.mark.parametrize("offset,length", [(-1, 5), (0, 101), (100, 1), (5, 0), (50, -1), (101, None)])
+def test_a_stretch_lies_inside(tmp_path: Path, offset: int, length: int | None) -> None:
+    """A stretch that is empty or reaches out is refused."""
+    region = made(tmp_path, 100)
+    for act in (region.read, region.write, region.check):
+        with pytest.raises(Misuse) as caught:
+            act(0, offset=offset, length=length)
+        assert caught.value.code == "D102"
+
+
+def test_versions_count_from_zero(tmp_path: Path) -> None:
+    """A negative number is no version."""
+    region = made(tmp_path, 100)
+    assert _code(lambda: region.write(-1)) == "D101"
+    writing = region.write(1)
+    assert _code(lambda: writing.commit(-5)) == "D101"
+
+
+def test_nothing_can_be_handed_over_too(tmp_path: Path) -> None:
+    """A resource of no bytes has versions as others have."""
+    region = made(tmp_path, 0)
+    with region.write(5) as writing:
+        assert writing.view.nbytes == 0
+    assert (attached(tmp_path).version, region.read(5).nbytes) == (5, 0)
+
+
+def test_a_file_of_the_users_is_mapped(tmp_path: Path) -> None:
+    """A resource may be a file; what is written is in it, and others find it by its path."""
+    path = tmp_path / "mine.bin"
+    path.write_bytes(b"hello")
+    region = made(tmp_path, None, path=path)
+    assert bytes(attached(tmp_path).read(0)) == b"hello"
+    with region.write(1) as writing:
+        writing.resize(8)
+        writing.view[:] = b"goodbye!"
+    region.flush()
+    assert path.read_bytes() == b"goodbye!"
+    region.remove()
+    assert path.exists()
+    assert _code(lambda: region.version) == "D201"
+
+
+def test_removed_memory_is_gone_for_all(tmp_path: Path) -> None:
+    """Who has it attached is told; its files are gone."""
+    one = made(tmp_path, 100, keep_last=True)
+    other = attached(tmp_path)
+    with one.write(1):
+        pass
+    one.remove()
+    assert other.is_removed()
+    for act in (lambda: other.read(1), lambda: other.write(2), lambda: other.recover(1)):
+        with pytest.raises(DataLost):
+            act()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_size_that_changed_meanwhile_is_seen(tmp_path: Path) -> None:
+    """Who had it attached before it grew reads and writes all of it afterwards."""
+    one = made(tmp_path, 10)
+    other = attached(tmp_path)
+    assert other.read(0).nbytes == 10
+    with one.write(1) as writing:
+        writing.resize(100_000)
+        writing.view[-1] = 9
+    assert (other.size, other.read(1)[-1]) == (100_000, 9)
+    with other.write(2) as writing:
+        writing.view[99_000] = 8
+    assert one.read(2)[99_000] == 8
+
+
+def test_a_write_that_cannot_begin_leaves_nothing_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If there is no room for the copy that is to be kept, others can write as before."""
+    one = made(tmp_path, 100, keep_last=True)
+    other = attached(tmp_path)
+
+    def full(*_: object) -> None:
+        raise DataProblem("D211", "no room")
+
+    monkeypatch.setattr(region_module, "can_draft", lambda: False)
+    monkeypatch.setattr(one._memory, "copy_out", full)
+    assert _code(lambda: one.write(1)) == "D211"
+    assert (other.version, other.is_busy(), one.is_busy()) == (0, False, False)
+    with other.write(1):
+        pass
+
+
+def test_data_may_be_in_many_pieces(tmp_path: Path) -> None:
+    """Each keeps its version; who writes everything makes one of them all."""
+    one = made(tmp_path, 1801, keep_last=True)
+    other = attached(tmp_path)
+    for number in range(600):
+        with (one, other)[number % 2].write(number + 1, offset=3 * number, length=2) as writing:
+            writing.view[:] = bytes([number % 256]) * 2
+    assert len(one.sheet.extents) == 1200
+    for number in range(0, 600, 37):
+        assert bytes(one.read(number + 1, offset=3 * number, length=2)) == bytes([number % 256]) * 2
+        assert bytes(other.read(0, offset=3 * number + 2, length=1)) == b"\0"
+    other.write(2000).commit()
+    assert (len(one.sheet.extents), one.version) == (1, 2000)
+
+
+def test_one_piece_too_many_is_refused_before_the_work_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts cannot be written any more, and everything can."""
+    monkeypatch.setattr(region_module, "PIECES_MAX", 3)
+    region = made(tmp_path, 100, keep_last=True)
+    for start in (10, 20):
+        region.write(start, offset=start, length=1).commit()
+    assert _code(lambda: region.write(30, offset=30, length=1)) == "D207"
+    assert not region.is_busy()
+    region.write(40).commit()
+    region.write(50, offset=30, length=1).commit()
+
+
+@pytest.mark.skipif(not can_draft(), reason="this system does not tell which pages were changed")
+@pytest.mark.parametrize("size", [20_000, 0])
+def test_who_finishes_for_one_that_dies_just_then_has_the_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    """It dies between two looks of who is about to write, and nobody else writes at the same time."""
+    one, other, third = made(tmp_path, size, keep_last=True), attached(tmp_path), attached(tmp_path)
+    writing = one.write(1)
+    writing.resize(20_000)
+    writing.view[:] = b"x" * 20_000
+    with monkeypatch.context() as patch:
+        patch.setattr(drafting_module, "finish", None)
+        with pytest.raises(TypeError):
+            writing.commit()
+    take, times = other._card.try_take, iter(range(20_000))
+
+    def late(start: int, length: int) -> bool:
+        if next(times) == 1:
+            die(one)
+        return take(start, length)
+
+    monkeypatch.setattr(other._card, "try_take", late)
+    writing = other.write(2)
+    assert bytes(writing.view) == b"x" * 20_000
+    assert _code(lambda: third.write(3)) == "D203"
+    writing.commit()
+    assert third.version == 2

@@ -1,0 +1,281 @@
+"""A machine in a host that works when somebody waits: one node alone."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from solvent.errors import Misuse
+from solvent.net import Codec, Identity, Journal
+from solvent.net.direct import DirectHost
+from solvent.protocols.machine import (
+    Answered,
+    Ask,
+    CancelTimer,
+    Choose,
+    Chosen,
+    Report,
+    Save,
+    Send,
+    SetTimer,
+    TimerFired,
+)
+from tests.live.direct_nodes import eventually
+from tests.unit.net.scripted import A, Scripted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+
+class Listener:
+    """Remembers what it is told, and may do something about it."""
+
+    def __init__(self) -> None:
+        self.outcomes = list[Any]()
+        self.then: Callable[[Any], None] = lambda _: None
+
+    def told(self, outcome: Any) -> None:
+        """Remember it."""
+        self.outcomes.append(outcome)
+        self.then(outcome)
+
+    def answer(self, question: Any) -> Any:
+        """Answer with what was told so far."""
+        return (question, len(self.outcomes))
+
+    def lost(self, peer: Any, why: str) -> None:
+        """Nobody is watched here."""
+        raise NotImplementedError(peer, why)
+
+
+class Alone:
+    """Makes hosts of one node, and closes them."""
+
+    def __init__(self) -> None:
+        self.ears = Listener()
+        self.hosts = list[DirectHost[Any]]()
+
+    def start(self, effects: dict[Any, tuple[Any, ...]], **options: Any) -> DirectHost[Any]:
+        """Start a node whose machine has these effects."""
+        host = DirectHost(
+            Scripted(lambda what: effects.get(what, ())),
+            Identity(A, "test"),
+            Codec(str),
+            listen=("127.0.0.1", 0),
+            application=self.ears,
+            **options,
+        )
+        self.hosts.append(host)
+        host.start()
+        return host
+
+
+@pytest.fixture(name="alone")
+def _alone() -> Iterator[Alone]:
+    alone = Alone()
+    yield alone
+    for host in alone.hosts:
+        host.close()
+
+
+def test_a_request_is_done_when_it_returns(alone: Alone) -> None:
+    """The step is made by the thread that wants it."""
+    host = alone.start({"go": (Report(1), Report(2))})
+    host.request("go")
+    assert alone.ears.outcomes == [1, 2]
+    assert host.state == ((), 0, "go")
+
+
+def test_questions_and_chance_are_answered_before_anything_else(alone: Alone) -> None:
+    """Also before what the node says to itself; an answer knows what was told before."""
+    host = alone.start({"go": (Report("first"), Send(A, "to myself"), Ask("what?"), Choose(1))})
+    host.request("go")
+    assert host.state[3:] == (Answered(("what?", 1)), Chosen(0), (A, "to myself"))
+
+
+def test_what_is_wanted_while_something_is_told_comes_behind_it(alone: Alone) -> None:
+    """Steps never interleave."""
+    host = alone.start({"go": (Report("gone"), Send(A, "word"))})
+    alone.ears.then = lambda _: host.request("more")
+    host.request("go")
+    assert host.state[2:] == ("go", "more", (A, "word"))
+
+
+def test_timers_run_out_while_nobody_waits(alone: Alone) -> None:
+    """The deputy sees to it; one that was stopped never does."""
+    host = alone.start({"go": (SetTimer("a", 1), SetTimer("b", 1), CancelTimer("b")), TimerFired("a"): (Report("a"),)})
+    host.request("go")
+    eventually(lambda: alone.ears.outcomes == ["a"])
+    assert TimerFired("b") not in host.state
+
+
+def test_who_waits_has_timers_run_out_itself(alone: Alone) -> None:
+    """In its own thread."""
+    threads = set[int]()
+    host = alone.start({"go": (SetTimer("a", 20),), TimerFired("a"): (Report("a"),)})
+    alone.ears.then = lambda _: threads.add(threading.get_ident())
+    host.request("go")
+    assert host.wait(lambda: bool(alone.ears.outcomes), 200)
+    assert threads == {threading.get_ident()}
+
+
+def test_a_wait_ends_when_its_time_is_over(alone: Alone) -> None:
+    """And says that nothing came of it."""
+    host = alone.start({})
+    assert host.wait(lambda: False, 0.01) is False
+    assert host.wait(lambda: True, 0) is True
+
+
+def test_several_threads_wait_and_each_is_woken_for_its_own(alone: Alone) -> None:
+    """One of them works, and another goes on with it when that one has what it waits for."""
+    host = alone.start({number: (Report(number),) for number in range(8)})
+    done = list[int]()
+
+    def wait(number: int) -> None:
+        assert host.wait(lambda: number in alone.ears.outcomes, 200)
+        done.append(number)
+
+    threads = [threading.Thread(target=wait, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    time.sleep(0.02)
+    for number in (3, 0, 7, 5, 1, 2, 6, 4):
+        host.request(number)
+        threads[number].join(200)
+        assert number in done
+    assert sorted(done) == list(range(8))
+
+
+def test_who_waits_is_woken_for_what_happens_outside(alone: Alone) -> None:
+    """By `wake`."""
+    host = alone.start({})
+    flag = list[int]()
+
+    def bring() -> None:
+        time.sleep(0.02)
+        flag.append(1)
+        host.wake()
+
+    thread = threading.Thread(target=bring)
+    thread.start()
+    assert host.wait(lambda: bool(flag), 200)
+    thread.join()
+
+
+def test_a_fault_of_the_machine_ends_the_host_for_all(alone: Alone) -> None:
+    """Whoever wants something or waits gets it; `on_end` hears of it once."""
+    ends = list[Any]()
+    host = alone.start({"go": (SetTimer("bad", 5),), TimerFired("bad"): (Report("bad"),)}, on_end=ends.append)
+
+    def refuse(outcome: Any) -> None:
+        raise ArithmeticError(outcome)
+
+    alone.ears.then = refuse
+    host.request("go")
+    with pytest.raises(ArithmeticError):
+        host.wait(lambda: False, 200)
+    with pytest.raises(ArithmeticError):
+        host.request("go")
+    assert not host.is_running
+    host.close()
+    assert [type(one) for one in ends] == [ArithmeticError]
+
+
+def test_who_is_told_something_must_not_wait_or_close(alone: Alone) -> None:
+    """P350: the node would stand still for ever."""
+    host = alone.start({"go": (Report(1),)})
+    found = list[str]()
+
+    def misuse(_: Any) -> None:
+        for what in (lambda: host.wait(lambda: False), host.close):
+            with pytest.raises(Misuse) as problem:
+                what()
+            found.append(problem.value.code)
+
+    alone.ears.then = misuse
+    host.request("go")
+    assert found == ["P350", "P350"]
+
+
+def test_a_closed_host_does_nothing(alone: Alone) -> None:
+    """P351; to close it again is no fault, and everything that it had open is closed."""
+    before = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0  # noqa: PTH112, PTH208
+    host = alone.start({})
+    host.close()
+    host.close()
+    with pytest.raises(Misuse) as problem:
+        host.request("go")
+    assert problem.value.code == "P351"
+    with pytest.raises(Misuse):
+        host.wait(lambda: False)
+    if before:
+        assert len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208
+
+
+def test_what_is_said_waits_for_what_was_saved(alone: Alone, tmp_path: Path) -> None:
+    """A journal is written before anything behind a record is told."""
+    path = tmp_path / "journal"
+    sizes = list[int]()
+    alone.ears.then = lambda _: sizes.append(path.stat().st_size)
+    host = alone.start({"go": (Report(0), Save("record"), Report(1))}, journal=Journal(path))
+    begun = path.stat().st_size
+    host.request("go")
+    assert sizes[0] == begun
+    assert sizes[1] > begun
+    host.close()
+    again = alone.start({}, journal=Journal(path))
+    assert again.state[:2] == (("record",), 1)
+
+
+def test_an_interrupt_in_the_middle_of_a_step_is_raised_behind_it(alone: Alone) -> None:
+    """All effects of the step are carried out first."""
+    host = alone.start({"go": (Report(1), Report(2), Report(3))})
+    alone.ears.then = lambda outcome: os.kill(os.getpid(), signal.SIGINT) if outcome == 1 else None
+    with pytest.raises(KeyboardInterrupt):
+        host.request("go")
+    assert alone.ears.outcomes == [1, 2, 3]
+    alone.ears.then = lambda _: None
+    host.request("go")
+    assert alone.ears.outcomes == [1, 2, 3, 1, 2, 3]
+
+
+def test_an_interrupt_ends_a_wait_and_nothing_else(alone: Alone) -> None:
+    """Afterwards the same thread can wait again."""
+    host = alone.start({"go": (Report(1),)})
+    timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
+
+    def wait() -> None:
+        # Not before it is expected: on a busy machine the interrupt may come before the next line.
+        timer.start()
+        host.wait(lambda: False, 200)
+
+    with pytest.raises(KeyboardInterrupt):
+        wait()
+    timer.join()
+    later = threading.Timer(0.02, host.request, ("go",))
+    later.start()
+    assert host.wait(lambda: alone.ears.outcomes == [1], 200)
+    later.join()
+
+
+def test_a_copy_of_the_process_has_no_part_in_it(alone: Alone) -> None:
+    """It is refused there, and goes on here."""
+    host = alone.start({"go": (Report(1),)})
+    child = os.fork()
+    if not child:
+        code = 1
+        try:
+            host.request("go")
+        except Misuse as problem:
+            code = 0 if problem.code == "P351" else 2
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    host.request("go")
+    assert alone.ears.outcomes == [1]

@@ -1,0 +1,74 @@
+"""Ctrl-C and steps."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+
+import pytest
+
+from solvent.net.direct.shield import Shield
+
+
+def _interrupt() -> None:
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+@pytest.fixture(name="shield")
+def _shield() -> Shield:
+    before = signal.getsignal(signal.SIGINT)
+    shield = Shield()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield shield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_an_interrupt_inside_a_step_waits_for_its_end(shield: Shield) -> None:
+    """It is raised once, as soon as the outermost step is over."""
+    assert shield.install()
+    shield.depth += 1
+    shield.depth += 1
+    _interrupt()
+    shield.lower()
+    with pytest.raises(KeyboardInterrupt):
+        shield.lower()
+    shield.depth += 1
+    shield.lower()
+    shield.remove()
+
+
+def test_an_interrupt_outside_a_step_comes_at_once(shield: Shield) -> None:
+    """As it does without a shield."""
+    assert shield.install()
+    with pytest.raises(KeyboardInterrupt):
+        _interrupt()
+    shield.remove()
+
+
+def test_the_last_host_gives_the_place_of_the_handler_back(shield: Shield) -> None:
+    """And not one before it."""
+    assert shield.install()
+    assert shield.install()
+    shield.remove()
+    assert signal.getsignal(signal.SIGINT) == shield.on_interrupt
+    shield.remove()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_handler_of_the_users_own_stays(shield: Shield) -> None:
+    """Whoever has one knows why."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    assert not shield.install()
+    assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+
+
+def test_a_thread_beside_the_main_one_installs_nothing(shield: Shield) -> None:
+    """Python lets only the main thread."""
+    found = list[bool]()
+    thread = threading.Thread(target=lambda: found.append(shield.install()))
+    thread.start()
+    thread.join()
+    assert found == [False]

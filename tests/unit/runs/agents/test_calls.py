@@ -1,0 +1,160 @@
+"""Which calls of a run an agent makes now."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from solvent.runs.agents import calls as module
+from solvent.runs.agents.calls import AHEAD_SECONDS, Calls
+from solvent.services import Caller
+from solvent.workflows.model import Policy, Service
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+JOBS = 3
+
+
+def quick() -> None:
+    """Do nothing."""
+
+
+async def awaited() -> None:
+    """Do nothing, in the loop."""
+
+
+class At:
+    """A place, as far as calls look at it."""
+
+    def __init__(self, refuses: frozenset[str] = frozenset()) -> None:
+        self.is_leaving = False
+        self.admitted: list[str] = []
+        self._refuses = refuses
+
+    def admit(self, key: str) -> Any:
+        """Take a call, which is its own flight."""
+        if key in self._refuses:
+            return None
+        self.admitted.append(key)
+        return key
+
+
+class Clock:
+    """A clock that a test moves: on a busy machine nothing is sure to take a short time."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        """Give the time."""
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """Let time stand still, unless a test moves it."""
+    found = Clock()
+    monkeypatch.setattr(module, "time", found)
+    return found
+
+
+@pytest.fixture
+def calls(clock: Clock) -> Iterator[Calls]:
+    """Give calls of services with and without limits."""
+    services = (
+        Service("quick", function=quick),
+        Service("awaited", function=awaited),
+        Service("narrow", function=awaited, policy=Policy(concurrency=2)),
+        Service("paced", function=awaited, policy=Policy(rate=4.0)),
+    )
+    with Caller(services, jobs=JOBS) as caller:
+        yield Calls(services, caller)
+
+
+def given(calls: Calls, service: str, count: int, at: Any = None) -> Any:
+    """Let calls wait, and give their place."""
+    at = at or At()
+    for number in range(count):
+        calls.wait(at, f"{service}{number}", service)
+    return at
+
+
+def test_as_many_calls_are_made_as_there_are_threads(calls: Calls) -> None:
+    """Those of which nothing is known yet get a thread each, and the rest waits."""
+    at = given(calls, "quick", 10)
+    assert calls.admit() == {at}
+    assert (len(at.admitted), calls.waiting) == (JOBS, 10 - JOBS)
+
+
+def test_a_call_that_ends_makes_room_for_one(calls: Calls) -> None:
+    """The next one in the order in which they came."""
+    at = given(calls, "quick", 10)
+    calls.admit()
+    calls.end(at.admitted[0], is_done=False)
+    calls.admit()
+    assert at.admitted == [f"quick{number}" for number in range(JOBS + 1)]
+
+
+def test_many_short_calls_are_made_ahead(calls: Calls) -> None:
+    """When calls were seen to end at once, more are noted than there are threads."""
+    at = given(calls, "quick", 100)
+    calls.admit()
+    calls.go()
+    for key in list(at.admitted):
+        calls.end(key, is_done=True)
+    calls.admit()
+    assert len(at.admitted) > 3 * JOBS
+
+
+def test_calls_that_take_long_are_not_made_ahead(calls: Calls, clock: Clock) -> None:
+    """As many are noted as threads."""
+    at = given(calls, "quick", 100)
+    calls.admit()
+    calls.go()
+    clock.now += 8 * AHEAD_SECONDS * JOBS
+    for key in list(at.admitted):
+        calls.end(key, is_done=True)
+    calls.admit()
+    assert len(at.admitted) == 2 * JOBS
+
+
+def test_what_needs_no_thread_does_not_wait(calls: Calls) -> None:
+    """Asynchronous functions all run at once."""
+    at = given(calls, "awaited", 100)
+    calls.admit()
+    assert len(at.admitted) == 100
+
+
+def test_limits_of_a_service_hold(calls: Calls) -> None:
+    """With two at a time, one more is noted; of four in a second, hardly more."""
+    narrow, paced = given(calls, "narrow", 20), given(calls, "paced", 20)
+    calls.admit()
+    assert len(narrow.admitted) == 3
+    assert len(paced.admitted) <= 6
+
+
+def test_services_take_turns(calls: Calls) -> None:
+    """Many calls of one service do not keep another's waiting."""
+    first = given(calls, "quick", 50)
+    other = given(calls, "awaited", 1)
+    assert calls.admit() == {first, other}
+
+
+def test_calls_of_places_that_are_left_come_last(calls: Calls) -> None:
+    """They are made only when there are no others."""
+    left = given(calls, "quick", 2)
+    left.is_leaving = True
+    kept = given(calls, "quick", JOBS)
+    assert calls.admit() == {kept}
+    for key in kept.admitted:
+        calls.end(key, is_done=False)
+    assert calls.admit() == {left}
+
+
+def test_a_call_that_is_not_made_takes_no_room(calls: Calls) -> None:
+    """It was cancelled, or its place is gone."""
+    at = given(calls, "quick", 10, At(frozenset({"quick0", "quick1"})))
+    calls.admit()
+    assert len(at.admitted) == JOBS

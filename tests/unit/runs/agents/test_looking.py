@@ -1,0 +1,88 @@
+"""How a run stands, and who is there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from solvent.errors import RecordProblem
+from solvent.runs.agents.looking import see_run
+from solvent.runs.agents.offers import offers_of
+from solvent.runs.agents.plans import submit
+from solvent.runs.agents.presence import see_agents
+from solvent.runs.records.names import is_of_agents
+from solvent.store.leases import AGENTS, Heartbeat
+from tests.unit.runs.agents.flows import AgentsHere, adaptive, end_of, store_at, workflow
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from solvent.store import Store
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """Give a store in a file."""
+    with store_at(tmp_path) as opened:
+        yield opened
+
+
+def test_who_has_a_pulse_is_alive(store: Store) -> None:
+    """An agent whose pulse changes is alive, one whose pulse is still is not, and one that has left is not there."""
+    with Heartbeat(store, "beats", ttl=2.0, about={"services": {"add": "x"}}):
+        entry = store.get(f"{AGENTS}beats")
+        assert entry is not None
+        store.put(f"{AGENTS}still", entry.value)
+        found = {one.name: one for one in see_agents(store)}
+        assert {name: one.is_alive for name, one in found.items()} == {"beats": True, "still": False}
+        assert found["beats"].services == {"add": "x"}
+        store.delete(f"{AGENTS}still")
+    assert see_agents(store) == []
+
+
+def test_nonsense_that_is_no_pulse_is_shown(store: Store) -> None:
+    """A key that somebody else has written among the pulses does no harm."""
+    store.put(f"{AGENTS}odd", b"nonsense")
+    store.put(f"{AGENTS}more", b"\x81\xa8services\x93\x01\x02\x03")
+    assert [(one.name, one.services, one.pid) for one in see_agents(store, patience=0.0)] == [
+        ("more", {}, 0),
+        ("odd", {}, 0),
+    ]
+
+
+def test_a_run_without_agents_waits(store: Store) -> None:
+    """Nobody has its places, no task has begun, and all its services are missing."""
+    submit(store, "r1", adaptive(), {})
+    seen = see_run(store, "r1")
+    assert (seen.state, seen.lacking.missing) == ("waiting", ("add", "broken"))
+    assert sum(place.waiting for place in seen.places) == 4
+    assert {place.agent for place in seen.places} == {""}
+
+
+def test_services_that_nobody_offers_are_missing(store: Store) -> None:
+    """An agent that has some of the services leaves the others missing."""
+    submit(store, "r1", adaptive(), {})
+    only = workflow()
+    only = type(only)("one", (), only.services[:1])
+    with AgentsHere(store, offers_of([only])) as here:
+        here.wait_for("needs services")
+        assert see_run(store, "r1").lacking.missing == ("broken",)
+
+
+def test_a_run_that_is_over_says_how(store: Store) -> None:
+    """Its tasks are counted, and nobody is waited for."""
+    submit(store, "r1", adaptive(), {})
+    with AgentsHere(store):
+        end_of(store, "r1")
+        seen = see_run(store, "r1")
+    assert (seen.state, seen.calls, seen.again, seen.lacking.missing) == ("done", 4, 0, ())
+    assert [sum(getattr(one, what) for one in seen.places) for what in ("done", "failed", "out")] == [3, 1, 0]
+
+
+def test_a_run_that_is_not_there(store: Store) -> None:
+    """Asking for a run that nobody has submitted is an error."""
+    assert not is_of_agents(store, "r1")
+    with pytest.raises(RecordProblem, match="r1"):
+        see_run(store, "r1")

@@ -1,0 +1,106 @@
+"""What one run leads to, however odd, is the end of that run at most, and never of an agent."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from solvent.runs.agents.case import Case
+from solvent.runs.agents.offers import offers_of
+from solvent.runs.agents.place import Place
+from solvent.runs.agents.plans import plan_of, report_of, submit
+from solvent.workflows.model import Result, Service, Task, Value, Workflow
+from tests.unit.runs.agents.flows import AgentsHere, adaptive, end_of, store_at
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from solvent.store import Store
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """Give a store in a file."""
+    with store_at(tmp_path) as opened:
+        yield opened
+
+
+def name() -> str:
+    """Give the name of a file that is no UTF-8, as `os.listdir` does."""
+    return os.fsdecode(b"caf\xe9.txt")
+
+
+def same(value: Any) -> Any:
+    """Give what is given."""
+    return value
+
+
+def complain(value: Any) -> Any:
+    """Fail, and say of what."""
+    raise ValueError(value)
+
+
+def number() -> int:
+    """Give a number of more digits than Python writes."""
+    return 10**5000
+
+
+ODD = Workflow(
+    "odd",
+    (
+        Task("a", "name"),
+        Task("b", "same", (Result("a"),)),
+        Task("c", "number"),
+        Task("d", "complain", (Value(name()),)),
+    ),
+    tuple(Service(one.__name__, function=one) for one in (name, same, complain, number)),
+)
+
+
+def test_odd_results_and_failures_are_results_and_failures(store: Store) -> None:
+    """Half characters and very long numbers are passed from place to place, and told at the end."""
+    submit(store, "r1", ODD, {}, places_max=4)
+    with AgentsHere(store, offers_of([ODD]), many=2):
+        assert end_of(store, "r1").state == "failed"
+    plan = plan_of(store, "r1")
+    assert plan is not None
+    report = report_of(store, "r1", ODD, plan.places)
+    assert report is not None
+    assert report.results == {"b": name(), "c": number()}
+    assert [one.cause for one in report.failures] == ["ValueError: caf\\udce9.txt"]
+
+
+def failing(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Let something of the run `odd` raise what nobody expects."""
+
+    def fail(self: Any, *arguments: Any) -> Any:
+        if getattr(self, "run_name", getattr(self, "run", "")) == "odd":
+            raise ZeroDivisionError("an oddity \udce9")
+        return method(self, *arguments)
+
+    return fail
+
+
+@pytest.mark.parametrize("method", ["start", "take", "settle", "appends", "go", "part"])
+def test_a_fault_ends_its_run_and_no_agent(store: Store, monkeypatch: pytest.MonkeyPatch, method: str) -> None:
+    """Wherever a run meets a fault of Solvent, it has failed, with its cause, and the agent goes on with others."""
+    monkeypatch.setattr(Place, method, failing(getattr(Place, method)))
+    with AgentsHere(store) as agents:
+        submit(store, "odd", adaptive(), {})
+        ending = end_of(store, "odd")
+        assert (ending.state, "ZeroDivisionError: an oddity \\udce9" in ending.text) == ("failed", True)
+        agents.wait_for("odd failed: a fault in Solvent itself")
+        submit(store, "even", adaptive(), {})
+        assert end_of(store, "even").state == "done"
+
+
+def test_a_fault_beside_the_places_of_a_run_is_told(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What goes wrong while an agent looks for places ends neither the run, which has what it needs, nor the agent."""
+    monkeypatch.setattr(Case, "forget_letters", failing(Case.forget_letters))
+    with AgentsHere(store) as agents:
+        submit(store, "odd", adaptive(), {})
+        assert end_of(store, "odd").state == "done"
+        agents.wait_for("odd cannot be run here: a fault in Solvent itself")

@@ -1,0 +1,109 @@
+"""How workflows are divided into places."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from solvent.runs.agents.partition import divided
+from solvent.workflows.model import Alternative, Control, Result, Service, Task, Value, Workflow
+from tests.unit.runs.agents.flows import adaptive, workflow
+
+
+@st.composite
+def workflows(draw: st.DrawFn) -> Workflow:
+    """Give workflows whose tasks take results of earlier ones, some with alternatives that watch several tasks."""
+    count = draw(st.integers(1, 12))
+    tasks, alternatives = [], []
+    for number in range(count):
+        sources = draw(st.lists(st.integers(0, number - 1), max_size=3, unique=True)) if number else []
+        taken = tuple(Result(f"T{one}") for one in sources) or (Value(number),)
+        tasks.append(Task(f"T{number}", "add", taken))
+    if count > 2:
+        for number in range(draw(st.integers(0, 2))):
+            watched = draw(st.lists(st.integers(0, count - 1), min_size=1, max_size=3, unique=True))
+            tasks.append(Task(f"A{number}", "add", (Value(0),)))
+            names = tuple(f"T{one}" for one in watched)
+            alternatives.append(Alternative(f"alt{number}", {names[0]: f"A{number}"}, watch=names))
+    return workflow(*tasks, alternatives=tuple(alternatives))
+
+
+@given(workflows(), st.integers(1, 5))
+def test_each_task_has_one_place(flow: Workflow, places_max: int) -> None:
+    """Every task is at exactly one place, no place is empty, and there are not more than asked for."""
+    places = divided(flow, places_max)
+    assert sorted(name for names in places for name in names) == sorted(task.name for task in flow.tasks)
+    assert all(places)
+    assert len(places) <= places_max
+
+
+@given(workflows(), st.integers(1, 5))
+def test_what_an_alternative_watches_is_together(flow: Workflow, places_max: int) -> None:
+    """The rule that applies an alternative sees all tasks that it watches."""
+    where = {name: number for number, names in enumerate(divided(flow, places_max)) for name in names}
+    for alternative in flow.alternatives:
+        assert len({where[name] for name in alternative.watched}) == 1
+
+
+@given(workflows(), st.integers(1, 5))
+def test_everybody_divides_alike(flow: Workflow, places_max: int) -> None:
+    """Where a plan has no division agents divide by themselves, so they must come to the same, in the same order."""
+    assert divided(flow, places_max) == divided(flow, places_max)
+
+
+@given(workflows(), st.integers(2, 5), st.data())
+def test_a_place_needs_what_one_agent_offers(flow: Workflow, places_max: int, data: st.DataObject) -> None:
+    """Where it matters who offers which service, somebody can do all tasks of a place that need not be together."""
+    agents = st.frozensets(st.sampled_from("xyz"), min_size=1)
+    tasks = tuple(replace(one, service=data.draw(st.sampled_from("ab"))) for one in flow.tasks)
+    offered = {name: data.draw(agents) for name in "ab"}
+    flow = Workflow("w", tasks, (Service("a"), Service("b")))
+    places = divided(flow, places_max, offered)
+    assert sorted(name for names in places for name in names) == sorted(task.name for task in flow.tasks)
+    for names in places:
+        assert frozenset.intersection(*(offered[flow.by_name[one].service] for one in names))
+
+
+def test_chains_are_not_torn_apart() -> None:
+    """A task that waits for one other, which passes to nobody else, is at the same place."""
+    chains = [
+        Task(f"{chain}{step}", "add", (Result(f"{chain}{step - 1}"),) if step else (Value(1),))
+        for chain in "abc"
+        for step in range(4)
+    ]
+    assert [sorted(names) for names in divided(workflow(*chains), 3)] == [
+        [f"{chain}{step}" for step in range(4)] for chain in "abc"
+    ]
+
+
+def test_what_can_run_at_the_same_time_is_apart() -> None:
+    """Tasks that wait for nobody are dealt out."""
+    places = divided(workflow(*(Task(f"T{one}", "add", (Value(1),)) for one in range(6))), 3)
+    assert [len(names) for names in places] == [2, 2, 2]
+
+
+def test_what_waits_for_another_is_near_it() -> None:
+    """A task that takes two results of one place is there, where that makes no place much larger."""
+    ends = [Task(f"{side}{one}", "add", (Value(1),)) for one in range(2) for side in "ab"]
+    pairs = [Task(f"{side}sum", "add", (Result(f"{side}0"), Result(f"{side}1"))) for side in "ba"]
+    assert divided(workflow(*ends, *pairs), 2) == [["a0", "a1", "asum"], ["b0", "b1", "bsum"]]
+
+
+def test_no_place_is_much_larger() -> None:
+    """Where all tasks wait for the same two, they are dealt out nevertheless."""
+    first = [Task(f"T{one}", "add", (Value(1),)) for one in range(2)]
+    others = [Task(f"T{one}", "add", (Result("T0"), Result("T1"))) for one in range(2, 40)]
+    sizes = [len(names) for names in divided(workflow(*first, *others), 4)]
+    assert max(sizes) - min(sizes) <= 3
+
+
+def test_patterns_are_one_place() -> None:
+    """A workflow whose tasks join by patterns is not divided."""
+    flow = workflow(Task("a", "add"), Task("b", "add"), Task("c", "add", after=("a", "b"), control=Control(join="any")))
+    assert divided(flow, 8) == [["a", "b", "c"]]
+
+
+def test_one_place_is_everything() -> None:
+    """Who wants one place gets all tasks in it."""
+    assert divided(adaptive(), 1) == [["one", "two", "spare", "sum"]]

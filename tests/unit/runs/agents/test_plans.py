@@ -1,0 +1,198 @@
+"""Runs, as a store has them; and when one is over."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from solvent.errors import RecordProblem, SolventError
+from solvent.runs.agents.partition import divided
+from solvent.runs.agents.plans import (
+    FINISHED,
+    SUBMITTED,
+    Standing,
+    announced,
+    end,
+    ending_of,
+    is_over,
+    key_of,
+    name_from,
+    places_of,
+    plan_of,
+    report_of,
+    standings,
+    submit,
+    workflow_of,
+)
+from tests.unit.runs.agents.flows import adaptive, store_at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from solvent.store import Store
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """Give a store in a file."""
+    with store_at(tmp_path) as opened:
+        yield opened
+
+
+class World:
+    """A small world of places that work, say something to each other, and tell now and then how they are."""
+
+    def __init__(self, places: int, chance: random.Random) -> None:
+        self.places = range(places)
+        self.chance = chance
+        self.work = [chance.randrange(2) for _ in self.places]
+        self.said: list[Counter[int]] = [Counter() for _ in self.places]
+        self.heard: list[Counter[int]] = [Counter() for _ in self.places]
+        self.letters: dict[int, list[int]] = {one: [] for one in self.places}
+        self.told: dict[int, Standing] = {}
+        self.left = 12
+
+    def is_really_over(self) -> bool:
+        """Whether nobody works, and nothing that was said is unheard."""
+        return not any(self.work) and not any(self.letters.values())
+
+    def step(self) -> None:
+        """Let something happen."""
+        one = self.chance.choice(self.places)
+        what = self.chance.choice(("work", "hear", "tell"))
+        if what == "work" and self.work[one]:
+            self.work[one] -= 1
+            for to in self.places:
+                if to != one and self.left and self.chance.random() < 0.4:
+                    self.left -= 1
+                    self.said[one][to] += 1
+                    self.letters[to].append(one)
+        elif what == "hear" and self.letters[one]:
+            sender = self.letters[one].pop(0)
+            self.heard[one][sender] += 1
+            self.work[one] += self.chance.randrange(2)
+        elif what == "tell" and not self.work[one]:
+            self.tell(one)
+
+    def tell(self, one: int) -> None:
+        """Let a place that is idle tell how it is; others may have told long ago."""
+        self.told[one] = Standing(0, dict(self.said[one]), dict(self.heard[one]))
+
+
+@given(st.integers(1, 4), st.integers(0, 2**32))
+def test_a_run_is_called_over_only_when_it_is(places: int, seed: int) -> None:
+    """In whatever order places work, hear and tell: what they have told says `over` only if nothing can happen."""
+    world = World(places, random.Random(seed))
+    for _ in range(200):
+        world.step()
+        if is_over(world.told, places):
+            assert world.is_really_over()
+
+
+@given(st.integers(1, 4), st.integers(0, 2**32))
+def test_the_end_is_not_missed(places: int, seed: int) -> None:
+    """When nothing can happen any more and all have told, the run is over."""
+    world = World(places, random.Random(seed))
+    while not world.is_really_over():
+        world.step()
+    for one in world.places:
+        world.tell(one)
+    assert is_over(world.told, places)
+
+
+def test_places_that_have_not_told_are_not_over() -> None:
+    """As long as a place has told nothing, nobody knows."""
+    assert not is_over({0: Standing(1, {}, {})}, 2)
+
+
+def test_a_submitted_workflow_is_found_as_it_was(store: Store) -> None:
+    """What is read of a run is the workflow, its inputs and its places; its functions are names."""
+    plan = submit(store, "r1", adaptive(), {})
+    assert plan_of(store, "r1") == plan
+    found = workflow_of(store, plan)
+    assert [task.name for task in found.tasks] == ["one", "two", "spare", "sum"]
+    assert {service.name: service.target for service in found.services} == {
+        "add": "tests.unit.runs.agents.flows:add",
+        "broken": "tests.unit.runs.agents.flows:broken",
+    }
+    assert [announced(record.data)[0] for record in store.read(SUBMITTED)] == ["r1"]
+
+
+def test_a_run_is_submitted_once(store: Store) -> None:
+    """A second run of the same name is refused."""
+    submit(store, "r1", adaptive(), {})
+    with pytest.raises(SolventError):
+        submit(store, "r1", adaptive(), {})
+
+
+def test_a_run_ends_once(store: Store) -> None:
+    """Who ends a run first says how; everybody hears of it, also if the first one has died before it said so."""
+    assert end(store, "r1", "done")
+    assert not end(store, "r1", "failed", "too late")
+    assert (found := ending_of(store, "r1")) is not None
+    assert found.state == "done"
+    assert {record.data for record in store.read(FINISHED)} == {b"r1"}
+
+
+def test_who_hears_of_an_end_that_was_not_said_says_it(store: Store) -> None:
+    """An end of which only the key was written, since its writer died, is said by the next one."""
+    end(store, "other", "done")
+    entry = store.get(key_of("other", "end"))
+    assert entry is not None
+    store.put(key_of("r1", "end"), entry.value)
+    assert not end(store, "r1", "failed")
+    assert [record.data for record in store.read(FINISHED)][-1] == b"r1"
+
+
+@pytest.mark.parametrize("data", [b"", b"\xff\xfe", b"a b", b"../x", b"a/b", b"x" * 300, b"r\n"])
+def test_what_is_no_name_is_none(data: bytes) -> None:
+    """Anybody who can write may write anything where names of runs are; it is passed over."""
+    assert name_from(data) == ""
+
+
+def test_the_division_is_that_of_the_plan(store: Store) -> None:
+    """A plan has the place of each task, and it is the one that agents would come to without it."""
+    plan = submit(store, "r1", adaptive(), {})
+    assert len(plan.division) == len(adaptive().tasks)
+    assert places_of(adaptive(), plan) == places_of(adaptive(), replace(plan, division=b""))
+    assert places_of(adaptive(), plan)[0] == [frozenset(names) for names in divided(adaptive(), plan.places_max)]
+
+
+@pytest.mark.parametrize("division", [b"\0", b"\0\0\0\0", b"\0\1\2\3\4", b"\7\7\7\7"])
+def test_a_division_of_something_else_is_refused(store: Store, division: bytes) -> None:
+    """A division with too few or too many tasks, or places that are not there or empty, does not fit."""
+    plan = submit(store, "r1", adaptive(), {})
+    with pytest.raises(RecordProblem, match="does not fit") as problem:
+        places_of(adaptive(), replace(plan, division=division))
+    assert problem.value.code == "R403"
+
+
+def test_a_division_that_parts_what_an_alternative_watches_is_refused(store: Store) -> None:
+    """The rule that applies an alternative must see all tasks that it watches, whoever has divided."""
+    flow = adaptive()
+    flow = replace(flow, alternatives=tuple(replace(one, watch=("one", "two")) for one in flow.alternatives))
+    plan = replace(submit(store, "r1", flow, {}), places=2, division=b"\0\1\0\0")
+    with pytest.raises(RecordProblem, match="does not fit"):
+        places_of(flow, plan)
+
+
+def test_nonsense_is_no_plan_and_no_end(store: Store) -> None:
+    """What does not read says so, and is no crash."""
+    store.put(key_of("r1", "plan"), b"nonsense")
+    store.put(key_of("r1", "end"), b"nonsense")
+    store.put(key_of("r1", "is", 0), b"nonsense")
+    store.put(key_of("r1", "part", 0), b"nonsense")
+    with pytest.raises(RecordProblem, match="plan"):
+        plan_of(store, "r1")
+    with pytest.raises(RecordProblem, match="ended"):
+        ending_of(store, "r1")
+    assert standings(store, "r1") == {}
+    with pytest.raises(RecordProblem, match="tasks"):
+        report_of(store, "r1", adaptive(), 1)

@@ -1,0 +1,149 @@
+"""Who may end a run, or note something in it: only those that have its places; and what agents say they cannot do."""
+
+from __future__ import annotations
+
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from solvent.runs.agents.agent import Agent
+from solvent.runs.agents.case import Case
+from solvent.runs.agents.ending import Endings
+from solvent.runs.agents.offers import offers_of
+from solvent.runs.agents.plans import end, ending_of, key_of, log_at, plan_of, submit
+from solvent.runs.agents.refusing import ALL, Refusals, refused
+from solvent.runs.agents.telling import Teller
+from solvent.store.leases import Heartbeats
+from tests.unit.runs.agents.flows import adaptive, store_at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from solvent.runs.agents.place import Place
+    from solvent.store import Store
+
+
+class Rig:
+    """A run of one place, which agents take from each other."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.told: list[str] = []
+        submit(store, "r1", adaptive(), {}, places_max=1)
+        self.cases: list[Case] = []
+
+    def case(self, agent: str) -> Case:
+        """Give the run, as an agent has it."""
+        plan = plan_of(self.store, "r1")
+        assert plan is not None
+        self.cases.append(Case(self.store, agent, "r1", plan, offers_of([adaptive()]), jobs=1))
+        return self.cases[-1]
+
+    def take(self, case: Case) -> Place:
+        """Let an agent take the place, as if who has it were dead."""
+        self.store.delete(key_of("r1", "has", 0))
+        place = case.take(0, Heartbeats(self.store), SimpleQueue[Any]())
+        assert place is not None
+        return place
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Iterator[Rig]:
+    """Give a run of one place."""
+    with store_at(tmp_path) as store:
+        found = Rig(store)
+        yield found
+        for case in found.cases:
+            case.close()
+
+
+@pytest.mark.parametrize("is_taken", [True, False])
+def test_only_who_has_a_place_ends_its_run(rig: Rig, *, is_taken: bool) -> None:
+    """One that was stopped, and finds something wrong at a place that another agent has by now, ends nothing."""
+    case = rig.case("old")
+    place = rig.take(case)
+    if is_taken:
+        # Its journal has what the other one opened it with, and its lease is the other's.
+        rig.store.append(log_at("r1", 0), b"\x90")
+    Endings(rig.store, Teller(rig.told.append)).fail(case, place, ZeroDivisionError("odd"))
+    assert (ending_of(rig.store, "r1") is None) == is_taken
+    assert not case.here
+    assert ("is another agent's now" in rig.told[0]) == is_taken
+
+
+def test_a_place_that_was_taken_again_is_not_dropped_with_what_was_before(rig: Rig) -> None:
+    """What an agent lost, and has taken anew since, stays when the old one is dropped."""
+    case = rig.case("one")
+    old = rig.take(case)
+    case.drop(old)
+    new = case.take(0, Heartbeats(rig.store), SimpleQueue[Any]())
+    case.drop(old)
+    assert case.here == {0: new}
+
+
+def test_what_is_opened_again_is_opened_in_a_new_epoch(rig: Rig) -> None:
+    """An agent that drops a place, and has the lease still, takes it with the next epoch."""
+    case = rig.case("one")
+    place = rig.take(case)
+    before = rig.store.get(key_of("r1", "has", 0))
+    case.drop(place)
+    assert case.take(0, Heartbeats(rig.store), SimpleQueue[Any]()) is not None
+    assert rig.store.get(key_of("r1", "has", 0)) != before
+
+
+def test_a_place_whose_lease_is_another_s_is_lost(rig: Rig) -> None:
+    """Who looks which places it still has sees it by the lease, also if the journal is not opened yet."""
+    case = rig.case("old")
+    place = rig.take(case)
+    assert case.lost() == []
+    rig.store.put(key_of("r1", "has", 0), b"\x82\xa6holder\xa3new\xa5epoch\x02")
+    assert case.lost() == [place]
+
+
+def test_nothing_is_noted_of_a_run_that_is_over(rig: Rig) -> None:
+    """An answer that comes together with the news of the end is not in the journal: what follows it did not happen."""
+    agent = Agent(rig.store, "one", offers_of([adaptive()]))
+    case = rig.case("one")
+    place = rig.take(case)
+    before = rig.store.last(log_at("r1", 0))
+    end(rig.store, "r1", "cancelled")
+    agent.cases["r1"] = case
+    agent._read({})
+    assert not case.here
+    agent._do({place: case})
+    assert rig.store.last(log_at("r1", 0)) == before
+
+
+def test_refusals_are_said_once_and_read_by_others(rig: Rig) -> None:
+    """An agent says of each place why it cannot open it; nonsense among that is nobody's."""
+    refusals = Refusals(rig.store, "one", Teller(rig.told.append))
+    for place in (3, 3, ALL):
+        refusals.say("r1", place, ZeroDivisionError("odd"))
+    rig.store.put(key_of("r1", "cannot") + "/two", b"nonsense")
+    found = refused(rig.store, "r1")
+    assert (found["one"].keys(), found["two"]) == ({3, ALL}, {})
+    assert len(rig.told) == 2
+
+
+def test_a_run_is_hopeless_when_nobody_is_left(rig: Rig) -> None:
+    """Those that are alive, have the services and have not said that they cannot are waited for."""
+    case = rig.case("one")
+    one, two = (Refusals(rig.store, name, Teller(rig.told.append)) for name in ("one", "two"))
+    agents = [Agent(rig.store, name, offers_of([adaptive()])) for name in ("one", "two")]
+    agents.append(Agent(rig.store, "poor", offers_of([])))
+    for agent in agents:
+        agent._pulse.start()
+    pulses = Heartbeats(rig.store)
+    pulses.look()
+    assert one.hopeless(case, pulses.alive()) == ""
+    one.say("r1", 0, ZeroDivisionError("odd"))
+    assert one.hopeless(case, pulses.alive()) == ""
+    two.say("r1", ALL, ZeroDivisionError("even"))
+    assert "ZeroDivisionError: odd" in one.hopeless(case, pulses.alive())
+    assert two.hopeless(case, pulses.alive()) == ""
+    one.forget("r1")
+    assert one.hopeless(case, pulses.alive()) == ""
+    for agent in agents:
+        agent._pulse.stop()

@@ -1,0 +1,71 @@
+"""Which places an agent takes, as it sees others live and die."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pytest
+from msgspec import to_builtins
+from msgspec.structs import replace
+
+from solvent.runs.agents.case import Case
+from solvent.runs.agents.offers import offers_of
+from solvent.runs.agents.plans import FORMAT, submit
+from solvent.runs.agents.sharing import Shares
+from solvent.runs.records.holders import this_process
+from solvent.store.leases import AGENTS, Heartbeats
+from solvent.workflows.model import Task, Value
+from tests.unit.runs.agents.flows import store_at, workflow
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from solvent.store import Store
+
+TTL = 8.0
+
+
+def beat(store: Store, agent: str, count: int, **odd: Any) -> None:
+    """Let an agent's pulse beat."""
+    said = {"count": count, "ttl": TTL, "format": FORMAT, "process": to_builtins(this_process()), **odd}
+    store.put(AGENTS + agent, msgspec.msgpack.encode(said))
+
+
+@pytest.mark.parametrize("is_alive, wanted", [(False, 4), (True, 1)])
+def test_places_are_shared_with_those_whose_pulse_moves(tmp_path: Path, *, is_alive: bool, wanted: int) -> None:
+    """Three others left a pulse: what nobody has is theirs, too, if they live, and not if they do not beat any more."""
+    flow, now = workflow(*(Task(f"t{k}", "add", (Value(k),)) for k in range(4))), [0.0]
+    with store_at(tmp_path) as store:
+        case = Case(store, "me", "r1", submit(store, "r1", flow, {}, places_max=4), offers_of([flow]), jobs=1)
+        shares, taken = Shares(store, "me", TTL), []
+        shares.pulses = Heartbeats(store, ttl=TTL, clock=lambda: now[0])
+        for look in range(4):
+            now[0] = 1 + look * TTL / 4
+            for agent in ("one", "two", "three"):
+                if is_alive or not look:
+                    beat(store, agent, look)
+            shares.look({"r1": case})
+            for number in shares.wanted(case):
+                shares.took(case, number)
+                case.here[number] = None  # type: ignore[assignment]
+            taken.append(len(case.here))
+        assert taken == [1, 1, 1, wanted]
+
+
+GONE = to_builtins(replace(this_process(), started="never"))
+
+
+@pytest.mark.parametrize("odd,wanted", [({}, 2), ({"format": FORMAT + 1}, 4), ({"process": GONE}, 4)])
+def test_agents_that_cannot_help_get_no_share(tmp_path: Path, odd: dict[str, Any], wanted: int) -> None:
+    """Nothing is left to an agent that must not have a part in the run, or whose process is seen to be dead."""
+    flow = workflow(*(Task(f"t{k}", "add", (Value(k),)) for k in range(4)))
+    with store_at(tmp_path) as store:
+        case = Case(store, "me", "r1", submit(store, "r1", flow, {}, places_max=4), offers_of([flow]), jobs=1)
+        beat(store, "other", 1, **odd)
+        shares, taken = Shares(store, "me", TTL), list[int]()
+        shares.look({"r1": case})
+        for number in shares.wanted(case):
+            shares.took(case, number)
+            taken.append(number)
+    assert len(taken) == wanted

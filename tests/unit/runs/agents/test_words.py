@@ -1,0 +1,98 @@
+"""What places say to each other, as bytes and back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from solvent.lang.molecule import Symbol
+from solvent.runs.agents.words import Letter, Said, Writer, addressed, dealt, molecule_from, packed, read, write
+from solvent.store import Record
+from solvent.values import codec
+from solvent.workflows.functions import molecule_of, value_of
+from tests.unit.runs.agents.flows import store_at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from solvent.store import Store
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.binary(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4) | st.tuples(inner, inner),
+    max_leaves=8,
+)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """Give a store in a file."""
+    with store_at(tmp_path) as opened:
+        yield opened
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=50)
+@given(VALUES)
+def test_a_result_comes_as_it_was_said(store: Store, value: Any) -> None:
+    """What is passed on is the same value, of the same types, on the other side."""
+    molecule = (Symbol("PASS"), Symbol("T1"), Symbol("T2"), molecule_of(value))
+    letter = read(write(Letter(3, 7, (Writer(store).said(molecule),))))
+    assert (letter.sender, letter.first) == (3, 7)
+    heard = molecule_from(letter.said[0], store)
+    assert heard[:3] == molecule[:3]
+    assert value_of(heard[3]) == value
+    assert type(value_of(heard[3])) is type(value)
+
+
+def test_other_molecules_come_as_they_were_said(store: Store) -> None:
+    """What rules say of alternatives has no value, and comes as it is."""
+    molecule = (Symbol("REPLACE"), Symbol("T1"), "with spaces", 3)
+    assert molecule_from(Writer(store).said(molecule), store) == molecule
+
+
+def test_a_large_result_is_a_blob(store: Store) -> None:
+    """A large value is written once, however many hear it, and is not in the letter."""
+    writer, large = Writer(store), molecule_of("x" * 200_000)
+    first, second = (writer.said((Symbol("PASS"), Symbol("T1"), Symbol(to), large)) for to in ("T2", "T3"))
+    assert first.blob == second.blob != ""
+    assert len(write(Letter(0, 1, (first, second)))) < 1_000
+    assert value_of(molecule_from(first, store)[3]) == "x" * 200_000
+
+
+@pytest.mark.parametrize("data", [b"", b"\x00", b"\xc1", b"no letter", b"\x93\x01\x02\x03"])
+def test_what_is_no_letter_is_refused(data: bytes) -> None:
+    """Bytes that somebody else has written are no letter."""
+    with pytest.raises(ValueError, match=r".+"):
+        read(data)
+
+
+@pytest.mark.parametrize("parts", [(), (1, 2), [Symbol("PASS")], "PASS"])
+def test_what_is_no_molecule_is_refused(store: Store, parts: Any) -> None:
+    """A letter whose words are no molecule is not taken."""
+    with pytest.raises(ValueError, match="no molecule"):
+        molecule_from(Said(codec.encode(parts)), store)
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.binary(max_size=30)), max_size=8), st.integers(20, 100))
+def test_letters_of_one_record_are_dealt_out(said: list[tuple[int, bytes]], bytes_max: int) -> None:
+    """Each place gets the letters that are for it, whole and in order, however many there are in a record."""
+    letters = [(to, Letter(0, number, (Said(data),))) for number, (to, data) in enumerate(said)]
+    records = list(packed((addressed(to, letter) for to, letter in letters), bytes_max))
+    found = [
+        (to, read(one.data))
+        for number, data in enumerate(records, 1)
+        for to, one in dealt(Record(number, "log", data), {1, 3, 5})
+    ]
+    assert found == [(to, letter) for to, letter in letters if to in {1, 3, 5}]
+    assert all(len(data) <= bytes_max or len(list(dealt(Record(1, "", data), range(6)))) == 1 for data in records)
+
+
+@pytest.mark.parametrize("data", [b"nonsense", b"\x00", addressed(1, Letter(0, 1, ()))[:-1]])
+def test_everybody_is_told_of_a_record_that_does_not_read(data: bytes) -> None:
+    """A record of a stranger is handed to each place as it is, and is no letter to any of them."""
+    record = Record(7, "log", data)
+    assert list(dealt(record, [1, 2])) == [(1, record), (2, record)]

@@ -1,0 +1,142 @@
+"""A share reacts by itself, in slices, and nothing of it is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+import solvent
+from solvent.engine.reaction import Stopped
+from solvent.lang.functions import Functions
+from solvent.lang.rule import Rule
+from solvent.runs.nodes.alone import Alone, Patient
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def share(text: str, functions: Functions | None = None, should_stop: Callable[[], bool] | None = None) -> Alone:
+    """Give a program's molecules to one node; its rules are everybody's."""
+    patient = Patient(functions or Functions())
+    molecules = list(solvent.hocl.parse(text, functions=patient).solution())
+    rules = [one for one in molecules if isinstance(one, Rule)]
+    own = [one for one in molecules if not isinstance(one, Rule)]
+    return Alone(rules, own, functions=patient, should_stop=should_stop)
+
+
+def test_a_share_reacts_to_the_end() -> None:
+    """What is left is the node's own, without what all nodes have."""
+    alone = share("let add = replace x::int, y::int by x + y in <1, 2, 3, 4, A, add>")
+    asyncio.run(alone.react())
+    assert sorted(map(solvent.hocl.show, alone.left())) == ["10", "A"]
+    assert alone.reactions == 3
+
+
+def test_endless_molecules_of_all_stay_with_all() -> None:
+    """Of what every node has one copy is not the node's own."""
+    molecules = list(solvent.hocl.parse("let take = replace A, x::int by B:x in <A^inf, 1, 2, take>").solution())
+    shared = [one for one in molecules if type(one).__name__ in ("Endless", "Rule")]
+    alone = Alone(shared, [1, 2])
+    asyncio.run(alone.react())
+    assert sorted(map(solvent.hocl.show, alone.left())) == ["B:1", "B:2"]
+
+
+def test_others_are_heard_between_slices() -> None:
+    """While a share reacts for long, even in slow functions, the loop goes on."""
+    beats = 0
+
+    async def beat() -> None:
+        nonlocal beats
+        while True:
+            beats += 1
+            await asyncio.sleep(0.01)
+
+    def slow(one: int, other: int) -> int:
+        time.sleep(0.005)
+        return one + other
+
+    functions = Functions()
+    functions.register(slow)
+    alone = share(
+        f"let add = replace x::int, y::int by slow(x, y) in <{', '.join(map(str, range(40)))}, add>", functions
+    )
+
+    async def both() -> None:
+        beating = asyncio.ensure_future(beat())
+        await alone.react()
+        beating.cancel()
+
+    asyncio.run(both())
+    assert alone.left() == [sum(range(40))]
+    assert beats >= 5
+
+
+def test_a_stop_leaves_every_molecule() -> None:
+    """Asked to stop, a share stands somewhere on its way, and can go on from there."""
+    calls = 0
+
+    def add(one: int, other: int) -> int:
+        nonlocal calls
+        calls += 1
+        return one + other
+
+    functions = Functions()
+    functions.register(add)
+    text = f"let join = replace x::int, y::int by add(x, y) in <{', '.join(map(str, range(100)))}, join>"
+    alone = share(text, functions, should_stop=lambda: calls >= 30)
+    with pytest.raises(Stopped):
+        asyncio.run(alone.react())
+    left = alone.left()
+    assert len(left) == 70
+    assert sum(left) == sum(range(100))
+
+
+def test_calls_are_out_side_by_side() -> None:
+    """Asynchronous calls of one share wait together."""
+    out = most = 0
+
+    async def fetch(number: int) -> int:
+        nonlocal out, most
+        out += 1
+        most = max(most, out)
+        await asyncio.sleep(0.01)
+        out -= 1
+        return number * 10
+
+    functions = Functions()
+    functions.register(fetch)
+    alone = share("let get = replace GET:x by fetch(x) in <GET:1, GET:2, GET:3, get>", functions)
+    asyncio.run(alone.react())
+    assert sorted(alone.left()) == [10, 20, 30]
+    assert most == 3
+
+
+def test_a_failing_call_leaves_its_reactants() -> None:
+    """An error ends the reacting, and what the call had taken is back."""
+
+    async def fetch(number: int) -> int:
+        raise ValueError(number)
+
+    functions = Functions()
+    functions.register(fetch)
+    alone = share("let get = replace GET:x by fetch(x) in <GET:1, get>", functions)
+    with pytest.raises(solvent.ReactionFailed):
+        asyncio.run(alone.react())
+    assert [solvent.hocl.show(one) for one in alone.left()] == ["GET:1"]
+
+
+def test_patient_functions_are_the_same_functions() -> None:
+    """Names, numbers of arguments and built-in functions stay as they are."""
+    functions = Functions()
+    functions.register(lambda one, other=2: one + other, "plus")
+    patient = Patient(functions)
+    assert list(patient.names()) == list(functions.names())
+    found, known = patient.find("plus"), functions.find("plus")
+    assert found is not None
+    assert known is not None
+    assert (found.arity_min, found.arity_max) == (known.arity_min, known.arity_max) == (1, 2)
+    assert patient.find("len") is functions.find("len")
+    assert patient.find("nothing") is None

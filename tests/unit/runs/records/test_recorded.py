@@ -1,0 +1,236 @@
+"""A run that goes on from its record ends as one that was never stopped, and calls nobody twice who has answered."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, note
+from hypothesis import strategies as st
+
+import solvent
+from solvent.errors import RecordProblem, StoreError
+from solvent.runs.records import Journal, recorded_run
+from solvent.runs.records.entries import Answered
+from solvent.runs.records.journal import BLOB_BYTES_MIN
+from solvent.store import Store, open_store
+from solvent.workflows.model import Policy, Result, Service, Task, Value, Workflow
+from tests.patterns.catalogue import FOLDER, Example, workflow_in
+from tests.patterns.catalogue import examples as patterns
+from tests.property.amounts import examples
+from tests.property.plain_workflows import disagreements
+from tests.property.test_workflows import describe
+from tests.property.workflows import Scenario, scenarios
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from solvent.runs.report import Report
+    from solvent.services.signs import CallIdentity
+
+LOG = "runs/r/journal"
+SECONDS_MAX = 200
+PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """Give a store for all runs of these tests."""
+    with open_store(str(tmp_path_factory.mktemp("records") / "store.db"), is_durable=False) as store:
+        yield store
+
+
+class Calls(list[tuple[str, list[Any]]]):
+    """The calls that were made, and which they were."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.keys: dict[int, str] = {}
+
+    def append(self, one: tuple[str, list[Any]]) -> None:
+        """Note a call."""
+        known = solvent.call()
+        assert known is not None
+        self.keys[id(one)] = known.key.partition("/")[2]
+        super().append(one)
+
+
+def run(store: Store, log: str, workflow: Workflow, **options: Any) -> Report:
+    """Run a workflow with a journal, from where that ends."""
+    journal = Journal(store, log, "me", is_read_only=options.pop("is_read_only", False))
+    journal.open()
+    made = recorded_run(workflow, options.pop("inputs", None), journal=journal, max_seconds=SECONDS_MAX, **options)
+    threads = set(threading.enumerate())
+    report = made.run()
+    for thread in set(threading.enumerate()) - threads:
+        thread.join(SECONDS_MAX)
+    return report
+
+
+def copied(store: Store, log: str, to: str, share: float) -> set[str]:
+    """Copy the beginning of a journal, as if the rest had never been written; give the calls that have answers."""
+    records = store.read(log, 0, 10**6)
+    kept = records[: round(share * len(records))]
+    answered = set[str]()
+    for record in kept:
+        store.append(to, record.data)
+    for one in _past(store, to):
+        if isinstance(one, Answered):
+            answered.add(one.key)
+    return answered
+
+
+def _past(store: Store, log: str) -> list[Any]:
+    journal = Journal(store, log, "me", is_read_only=True)
+    journal.open()
+    return list(journal.past)
+
+
+_COUNT = iter(range(10**9))
+
+
+@examples(30, phases=PHASES, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(scenarios(with_late=True), st.floats(0, 1), st.integers(1, 4))
+def test_a_run_goes_on_from_any_part_of_its_record(store: Store, scenario: Scenario, share: float, jobs: int) -> None:
+    """With failures, time-outs and alternatives the results are those of a plain evaluation, with no call too many."""
+    note(describe(scenario))
+    number = next(_COUNT)
+    before, after = Calls(), Calls()
+    run(store, f"runs/whole{number}/journal", scenario.workflow(before), jobs=jobs)
+    answered = copied(store, f"runs/whole{number}/journal", f"runs/part{number}/journal", share)
+    report = run(store, f"runs/part{number}/journal", scenario.workflow(after), jobs=jobs)
+    assert answered.isdisjoint(after.keys.values())
+    calls = [one for one in before if before.keys[id(one)] in answered] + after
+    assert disagreements(scenario, report, calls) == []
+
+
+@pytest.mark.parametrize("example", patterns(), ids=lambda one: one.name)
+def test_patterns_are_replayed(store: Store, example: Example) -> None:
+    """Every workflow of the patterns, done again from its record, comes to the same, and nobody is called."""
+    workflow = workflow_in(example.file)
+    for case, one in enumerate(example.cases):
+        log = f"runs/{example.name}-{case}/journal"
+        signals = {task.control.signal for task in workflow.tasks if task.control is not None and task.control.signal}
+        options: dict[str, Any] = {"folder": FOLDER, "inputs": one.inputs}
+        if signals:
+            options["signals"] = [(0.01 * at, name, at) for at, name in enumerate(sorted(signals))]
+        had = run(store, log, workflow, **options)
+        found = run(store, log, workflow, is_read_only=True, **options)
+        for name in ("results", "states", "adaptations", "stuck", "ended_by", "is_cancelled", "error"):
+            assert _untimed(getattr(found, name)) == _untimed(getattr(had, name)), name
+        assert [(one.kind, one.task) for one in found.trace or ()] == [(one.kind, one.task) for one in had.trace or ()]
+
+
+def _untimed(value: Any) -> Any:
+    """Leave out when something happened."""
+    return [{**one, "seconds": 0} if isinstance(one, dict) else one for one in value] if type(value) is list else value
+
+
+def chain(*functions: Callable[..., Any], **policy: Any) -> Workflow:
+    """Give a workflow whose tasks take each other's results in a row."""
+    services = tuple(Service(f"s{at}", function=one, policy=Policy(**policy)) for at, one in enumerate(functions))
+    tasks = tuple(Task(f"t{at}", f"s{at}", (Result(f"t{at - 1}"),) if at else ()) for at in range(len(functions)))
+    return Workflow("chain", tasks, services)
+
+
+def test_a_call_without_data_is_made_again(store: Store) -> None:
+    """An answer that could not be kept is got anew when the run is resumed, and what rests on it is as it was."""
+    calls: list[CallIdentity | None] = []
+
+    def handle() -> Any:
+        calls.append(solvent.call())
+        return len
+
+    workflow = chain(handle, lambda function: function("abc"), lambda number: number + 1)
+    report = run(store, "runs/unkept/journal", workflow)
+    assert report.results == {"t2": 4}
+    assert run(store, "runs/unkept/journal", workflow).results == {"t2": 4}
+    assert [one.repeated for one in calls if one is not None] == [False, True]
+    with pytest.raises(RecordProblem, match="is no data and was not kept"):
+        run(store, "runs/unkept/journal", workflow, is_read_only=True)
+
+
+def test_a_record_of_another_workflow_is_refused(store: Store) -> None:
+    """An answer of a call that the workflow does not make is no answer."""
+    run(store, "runs/other/journal", chain(lambda: 1, lambda one: one))
+    other = Workflow("other", (Task("x", "s", (Value(1),)),), (Service("s", function=lambda one: one),))
+    with pytest.raises(RecordProblem, match="does not fit the workflow `other`") as problem:
+        run(store, "runs/other/journal", other)
+    assert problem.value.code == "R404"
+
+
+def test_a_replay_of_a_part_ends_where_the_record_does(store: Store) -> None:
+    """What has no answer in the record is not called, and the report says so."""
+    run(store, "runs/long/journal", chain(lambda: 1, lambda one: one, lambda one: one))
+    copied(store, "runs/long/journal", "runs/short/journal", 0.7)
+    report = run(store, "runs/short/journal", chain(lambda: 1, lambda one: one, _never), is_read_only=True)
+    assert report.error is not None
+    assert report.error.code == "R407"
+    assert report.states["t0"] == "done"
+    assert report.states["t2"] == "waiting"
+
+
+def _never(*_: Any) -> Any:
+    raise AssertionError("it was called")
+
+
+@pytest.mark.parametrize("processes", [False, True])
+@pytest.mark.parametrize("policy", [{}, {"retries": 1}])
+def test_a_service_knows_its_call(store: Store, policy: dict[str, Any], *, processes: bool) -> None:
+    """Run, task and key are told to functions in threads and in processes, also under a policy."""
+    name = f"known{processes}{len(policy)}"
+    workflow = chain(_identity, **policy)
+    report = run(store, f"runs/{name}/journal", workflow, processes=processes)
+    assert report.results == {"t0": [name, "t0", f"{name}/t0", False]}
+    assert solvent.run(workflow, processes=processes).results == {"t0": None}
+
+
+def _identity() -> list[Any] | None:
+    found = solvent.call()
+    return None if found is None else list(found)
+
+
+def test_a_further_attempt_repeats_the_call(store: Store) -> None:
+    """The key stays, and the service is told that it may have done the work before."""
+    seen: list[list[Any] | None] = []
+
+    def fails_once() -> int:
+        seen.append(_identity())
+        if len(seen) == 1:
+            raise ValueError("once")
+        return 5
+
+    report = run(store, "runs/retried/journal", chain(fails_once, retries=1, backoff=0.0))
+    assert report.results == {"t0": 5}
+    assert seen == [["retried", "t0", "retried/t0", False], ["retried", "t0", "retried/t0", True]]
+
+
+def test_an_answer_that_does_not_fit_takes_no_others_with_it(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there is no room for some results, those that fit are kept, and only the others are called again."""
+    calls, all_are_there = list[int](), threading.Barrier(4, timeout=SECONDS_MAX)
+
+    def large(number: int) -> str:
+        calls.append(number)
+        if len(calls) <= 4:
+            all_are_there.wait()
+        return str(number) * BLOB_BYTES_MIN
+
+    put, kept = store.put_blob, list[str]()
+
+    def put_some(data: bytes) -> str:
+        if kept:
+            raise StoreError("E403", "there is no room")
+        kept.append(put(data))
+        return kept[0]
+
+    workflow = Workflow(
+        "w", tuple(Task(f"T{n}", "large", (Value(n),)) for n in range(4)), (Service("large", function=large),)
+    )
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "put_blob", put_some)
+        with pytest.raises(StoreError, match="no room"):
+            run(store, "runs/full/journal", workflow, jobs=4)
+    report = run(store, "runs/full/journal", workflow)
+    assert report.results == {f"T{n}": str(n) * BLOB_BYTES_MIN for n in range(4)}
+    assert len(calls) == 4 + 3

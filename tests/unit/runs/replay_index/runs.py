@@ -1,0 +1,36 @@
+"""Recorded runs, to be filmed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from solvent.runs.records import recorded_run
+from solvent.runs.records.runs import new_run
+from solvent.runs.replay_index.making import Order, make
+from solvent.runs.replay_index.viewing import Viewer
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from solvent.runs.records.recorded import RecordedRun
+    from solvent.store import Store
+    from solvent.workflows.model import Workflow
+
+
+def recorded(store: Store, name: str, workflow: Workflow, **options: Any) -> RecordedRun:
+    """Run a workflow, recorded under a name."""
+    held = new_run(store, workflow)
+    held.name(name)
+    run = recorded_run(workflow, None, journal=held.journal, should_stop=held.is_cancelled, **options)
+    held.open()
+    held.end(run.run())
+    return run
+
+
+def viewed(store: Store, run: str, path: Path, place: int | None = None) -> Viewer:
+    """Film a run, and look at it."""
+    make(Order(store.url, run, str(path), place))
+    return Viewer(path)
+
+
+__all__ = ["recorded", "viewed"]

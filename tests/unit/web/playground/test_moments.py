@@ -1,0 +1,90 @@
+"""The moments of a run show what is in its solution, whatever the program."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+import solvent
+from solvent.errors import SolventError
+from solvent.web.playground.examples import examples
+from solvent.web.playground.moments import Moments
+from tests.property.amounts import examples as amount
+from tests.property.strategies import programs
+
+EXAMPLES = examples()
+LIGHT = [one for one in EXAMPLES if one.name not in ("eight-queens", "satisfiability", "six-queens")]
+"""Those that are short to run."""
+
+
+def _text(members: list[Any], molecules: dict[int, str]) -> str:
+    """Write a moment as the page does."""
+    return f"<{', '.join(_member(one, molecules) for one in members)}>"
+
+
+def _member(member: Any, molecules: dict[int, str]) -> str:
+    if isinstance(member, int):
+        return molecules[member]
+    return "".join(_text(one, molecules) if isinstance(one, list) else one for one in member[1:])
+
+
+def _watched(text: str, seed: int | None) -> tuple[solvent.hocl.Solution, dict[str, Any]]:
+    solution = solvent.hocl.parse(text, name="program").solution()
+    moments = Moments(solution, moments_max=150)
+    with contextlib.suppress(SolventError):
+        solvent.hocl.react(solution, seed=seed, max_reactions=150, observe=moments)
+    return solution, moments.as_json()
+
+
+@pytest.mark.parametrize("seed", [None, 1])
+@pytest.mark.parametrize("name", [one.name for one in LIGHT])
+def test_the_last_moment_is_the_final_solution(name: str, seed: int | None) -> None:
+    """Going through all reactions of an example ends in the solution that the run ends in."""
+    text = next(one.text for one in EXAMPLES if one.name == name)
+    solution, found = _watched(text, seed)
+    molecules = {one["id"]: one["text"] for one in found["molecules"]}
+    assert len(found["states"]) == len(found["reactions"]) + 1
+    if solution.inert and not found["is_cut"]:
+        assert _text(found["states"][-1], molecules) == solvent.hocl.show(solution)
+
+
+@amount(60)
+@given(programs())
+def test_the_last_moment_of_any_program_is_its_solution(text: str) -> None:
+    """Whatever the program, the moments end in what is there at the end, and name only known molecules."""
+    solution, found = _watched(text, 1)
+    molecules = {one["id"]: one["text"] for one in found["molecules"]}
+    written = [_text(state, molecules) for state in found["states"]]
+    if solution.inert and not found["is_cut"]:
+        assert written[-1] == solvent.hocl.show(solution)
+
+
+def test_a_reaction_names_its_rule_its_place_and_what_it_takes() -> None:
+    """A reaction knows the rule as a molecule and as a stretch of the text, and what it takes and makes."""
+    text = "let sum = replace x::int, y::int by x + y in <1, 2, sum>"
+    _, found = _watched(text, None)
+    (reaction,) = found["reactions"]
+    texts = {one["id"]: one["text"] for one in found["molecules"]}
+    assert texts[reaction["by"]] == "sum"
+    assert sorted(texts[one] for one in reaction["taken"]) == ["1", "2"]
+    assert [texts[one] for one in reaction["made"]] == ["3"]
+    assert text[reaction["start"] : reaction["end"]] == "replace x::int, y::int by x + y"
+
+
+def test_moments_end_where_there_are_enough() -> None:
+    """Not more moments are kept than may be, and it is said that the run went on."""
+    solution = solvent.hocl.parse("<1, (replace x::int by x + 1 if x < 50)>").solution()
+    moments = Moments(solution, moments_max=10)
+    solvent.hocl.react(solution, observe=moments)
+    assert (len(moments.states), moments.is_cut) == (11, True)
+
+
+def test_moments_end_where_they_show_too_much() -> None:
+    """Large solutions are shown in fewer moments, so that an answer stays small."""
+    solution = solvent.hocl.parse("<A^1000, (replace A by B)>").solution()
+    moments = Moments(solution, members_max=5000)
+    solvent.hocl.react(solution, observe=moments)
+    assert (len(moments.states), moments.is_cut) == (5, True)
