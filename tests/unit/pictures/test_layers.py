@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from itertools import combinations, pairwise
 
 from hypothesis import given
@@ -11,6 +10,7 @@ from hypothesis import strategies as st
 from solvent.pictures import Edge, Graph, Node
 from solvent.pictures.graph import ways_back
 from solvent.pictures.layers import Layout, arrange, crossings, layers_of, ordered, positions
+from tests.growth import executed_lines
 from tests.unit.pictures.strategies import graphs, straight
 
 
@@ -93,16 +93,14 @@ def test_neighbours_keep_apart_and_nothing_is_left_to_chance(graph: Graph) -> No
 
 
 def test_growth() -> None:
-    """Ten times the nodes take about ten times as long, not a hundred times."""
-    seconds = []
-    for count in (300, 3_000):
+    """Ten times the nodes take about ten times the work, not a hundred times."""
+
+    def lines(count: int) -> int:
         links = [(max(0, n - 1 - n * step % 97), n) for n in range(1, count) for step in (7, 31)]
-        # The time of the processor, which does not count what else the machine does.
-        begun = time.process_time()
-        layout = arrange(_graph(count, *links))
-        positions(layout, lambda _left, _right: 10)
-        seconds.append(time.process_time() - begun)
-    assert seconds[1] < 40 * seconds[0]
+        graph = _graph(count, *links)
+        return executed_lines(lambda: positions(arrange(graph), lambda _left, _right: 10))
+
+    assert lines(3_000) < 20 * lines(300)
 
 
 @given(st.sets(st.tuples(st.integers(0, 5), st.integers(6, 11)), max_size=20))
