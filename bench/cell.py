@@ -16,7 +16,7 @@ from typing import Any
 
 from bench.problems import Order
 
-LOADING_SECONDS_MAX = 180.0
+MAX_LOADING_SECONDS = 180.0
 # What a worker does besides the measured run, such as collecting garbage.
 ALLOWANCE_SECONDS = 2.0
 PROCESSES = Path("/proc")
@@ -190,7 +190,7 @@ def _run_worker(system: str, problem: str, size: int, limits: Limits) -> _Told:
 def _listen(process: subprocess.Popen[str], watch: _Watch, limits: Limits) -> list[dict[str, Any]]:
     assert process.stdout is not None
     messages: list[dict[str, Any]] = []
-    watch.set(LOADING_SECONDS_MAX)
+    watch.set(MAX_LOADING_SECONDS)
     for line in process.stdout:
         if not line.startswith("{"):
             continue
@@ -199,6 +199,6 @@ def _listen(process: subprocess.Popen[str], watch: _Watch, limits: Limits) -> li
         if "end" in message:
             break
         # After a run the next one is prepared, which may take as long as loading.
-        preparing = LOADING_SECONDS_MAX if "seconds" in message else ALLOWANCE_SECONDS
+        preparing = MAX_LOADING_SECONDS if "seconds" in message else ALLOWANCE_SECONDS
         watch.set(limits.max_seconds + preparing)
     return messages

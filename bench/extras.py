@@ -7,7 +7,7 @@ import sys
 from bench.verdicts import Verdict, at_most
 
 NAMES = ("memory", "rules", "startup")
-SECONDS_MAX = 600
+MAX_SECONDS = 600
 
 
 def measure_extra(name: str, *, is_smallest: bool = False) -> dict[str, float] | str:
@@ -15,9 +15,9 @@ def measure_extra(name: str, *, is_smallest: bool = False) -> dict[str, float] |
     command = [sys.executable, "-m", f"bench.{name}", "--format", "json"]
     command += ["--smallest"] if is_smallest else []
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS_MAX, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=MAX_SECONDS, check=False)
     except subprocess.TimeoutExpired:
-        return f"more than {SECONDS_MAX} seconds"
+        return f"more than {MAX_SECONDS} seconds"
     if done.returncode:
         lines = done.stderr.strip().splitlines()
         return lines[-1] if lines else f"exit code {done.returncode}"

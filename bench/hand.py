@@ -14,7 +14,7 @@ from bench.records import Record
 Loop = Callable[[list[Any]], Any]
 
 
-def find_max(numbers: list[int]) -> int:
+def max_find(numbers: list[int]) -> int:
     """Keep the best so far."""
     best = numbers[0]
     for number in numbers:
@@ -150,7 +150,7 @@ def _table_records(outcome: tuple[set[int], list[tuple[int, int, int]]]) -> list
 
 
 LOOPS: dict[str, Loop] = {
-    "max": find_max,
+    "max": max_find,
     "sum": add_all,
     "primes": find_primes,
     "words": count_words,

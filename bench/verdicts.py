@@ -12,10 +12,10 @@ from bench.problems import PROBLEMS, Problem
 
 QUADRATIC_IN_MAUDE = ("max", "primes", "sort", "paths", "philosophers")
 PEERS = {"chr": "CHR", "clips": "CLIPS", "maude": "Maude", "maude-eq": "Maude with equations"}
-HAND_FACTOR_MAX = 10.0
+MAX_HAND_FACTOR = 10.0
 HAND_FACTOR_MAX_OF = {"max": 3.0}
-MAUDE_SHARE_MAX = 0.1
-GROWTH_ABOVE_HAND_MAX = 0.1
+MAX_MAUDE_SHARE = 0.1
+MAX_GROWTH_ABOVE_HAND = 0.1
 
 
 @dataclass(frozen=True)
@@ -52,13 +52,13 @@ def _below_peers(figures: Figures, problem: Problem, sizes: list[int]) -> Iterat
             continue
         # CHR is compared only where it ends; the demand on the others has no such clause.
         compared = [size for size in sizes if peer != "chr" or figures.has_ended(peer, problem.name, size)]
-        yield _share(f"{problem.name}: below {title}", figures, problem.name, peer=peer, sizes=compared, share_max=1.0)
+        yield _share(f"{problem.name}: below {title}", figures, problem.name, peer=peer, sizes=compared, max_share=1.0)
         if peer.startswith("maude") and problem.name in QUADRATIC_IN_MAUDE:
             demand = f"{problem.name}: at most a tenth of {title}"
-            yield _share(demand, figures, problem.name, peer=peer, sizes=compared, share_max=MAUDE_SHARE_MAX)
+            yield _share(demand, figures, problem.name, peer=peer, sizes=compared, max_share=MAX_MAUDE_SHARE)
 
 
-def _share(demand: str, figures: Figures, problem: str, *, peer: str, sizes: list[int], share_max: float) -> Verdict:
+def _share(demand: str, figures: Figures, problem: str, *, peer: str, sizes: list[int], max_share: float) -> Verdict:
     parts: list[str] = []
     met: list[bool] = []
     for size in sizes:
@@ -68,12 +68,12 @@ def _share(demand: str, figures: Figures, problem: str, *, peer: str, sizes: lis
             continue
         sign = "" if figures.has_ended(peer, problem, size) else "< "
         parts.append(f"{sign}{ours / theirs:.3g} at {size:,}")
-        met.append(figures.has_ended("solvent", problem, size) and ours < theirs * share_max)
+        met.append(figures.has_ended("solvent", problem, size) and ours < theirs * max_share)
     return _verdict(demand, met, parts)
 
 
 def _near_hand(figures: Figures, problem: Problem, sizes: list[int]) -> Verdict:
-    factor_max = HAND_FACTOR_MAX_OF.get(problem.name, HAND_FACTOR_MAX)
+    max_factor = HAND_FACTOR_MAX_OF.get(problem.name, MAX_HAND_FACTOR)
     parts: list[str] = []
     met: list[bool] = []
     for size in sizes:
@@ -82,17 +82,17 @@ def _near_hand(figures: Figures, problem: Problem, sizes: list[int]) -> Verdict:
         if ours is None or loop is None:
             continue
         parts.append(f"{ours / loop:.3g} at {size:,}")
-        met.append(figures.has_ended("solvent", problem.name, size) and ours <= loop * factor_max)
-    return _verdict(f"{problem.name}: within {factor_max:g} times of the hand-written loop", met, parts)
+        met.append(figures.has_ended("solvent", problem.name, size) and ours <= loop * max_factor)
+    return _verdict(f"{problem.name}: within {max_factor:g} times of the hand-written loop", met, parts)
 
 
 def _growth(figures: Figures, problem: Problem) -> Verdict:
-    demand = f"{problem.name}: growth exponent at most {GROWTH_ABOVE_HAND_MAX:g} above the loop's"
+    demand = f"{problem.name}: growth exponent at most {MAX_GROWTH_ABOVE_HAND:g} above the loop's"
     ours = figures.growth("solvent", problem.name, beside="hand")
     loop = figures.growth("hand", problem.name, beside="solvent")
     if ours is None or loop is None:
         return Verdict(demand, None, "not measured")
-    return Verdict(demand, ours <= loop + GROWTH_ABOVE_HAND_MAX, f"{ours:.2f}, the loop's {loop:.2f}")
+    return Verdict(demand, ours <= loop + MAX_GROWTH_ABOVE_HAND, f"{ours:.2f}, the loop's {loop:.2f}")
 
 
 def _verdict(demand: str, met: list[bool], parts: list[str]) -> Verdict:

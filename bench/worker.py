@@ -14,10 +14,10 @@ from bench.problems import PROBLEMS, Order
 from bench.records import canonical, digest
 from bench.systems import SYSTEMS, Trial
 
-MEMORY_BYTES_MAX = 8 << 30
+MAX_MEMORY_BYTES = 8 << 30
 REPEAT_BELOW_SECONDS = 5.0
 ENOUGH_SECONDS = 0.5
-REPEATS_MIN = 3
+MIN_REPEATS = 3
 
 
 def say(**message: object) -> None:
@@ -30,7 +30,7 @@ def repeat(trial: Trial, first_seconds: float) -> None:
     total, count = first_seconds, 1
     if first_seconds >= REPEAT_BELOW_SECONDS:
         return
-    while count < trial.repeats_max and (count < REPEATS_MIN or total < ENOUGH_SECONDS):
+    while count < trial.max_repeats and (count < MIN_REPEATS or total < ENOUGH_SECONDS):
         trial.prepare()
         seconds = trial.run()
         say(seconds=seconds)
@@ -40,7 +40,7 @@ def repeat(trial: Trial, first_seconds: float) -> None:
 
 def main(system: str, problem_name: str, size: str, order: str, repeats: str) -> None:
     """Measure one cell of the table."""
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES_MAX, MEMORY_BYTES_MAX))
+    resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY_BYTES, MAX_MEMORY_BYTES))
     problem = PROBLEMS[problem_name]
     records = problem.records(int(size), Order(order))
     trial = SYSTEMS[system].trial(problem, records)

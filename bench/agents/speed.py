@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 AGENTS = 4
-OF_RAY_MAX = {"SQLite": 1.0, "NATS": 2.0}
-GROWTH_MAX = 15.0
+MAX_OF_RAY = {"SQLite": 1.0, "NATS": 2.0}
+MAX_GROWTH = 15.0
 """How much longer ten times as many tasks may take."""
 _SERVICE = Service("combine", target="bench.workflow.functions:combine")
 
@@ -157,8 +157,8 @@ def main() -> int:
     for name, seconds in small.items():
         of_ray = seconds / small["Ray"] if "Ray" in small else None
         growth = large[name] / seconds if name in large else None
-        is_slow = of_ray is not None and of_ray > OF_RAY_MAX.get(name, float("inf"))
-        is_steep = growth is not None and name in OF_RAY_MAX and growth > GROWTH_MAX
+        is_slow = of_ray is not None and of_ray > MAX_OF_RAY.get(name, float("inf"))
+        is_steep = growth is not None and name in MAX_OF_RAY and growth > MAX_GROWTH
         rows.append(
             {"system": name, "seconds": seconds, "of_ray": of_ray, "seconds_10n": large.get(name), "growth": growth,
              "ok": not (is_slow or is_steep)}
@@ -177,7 +177,7 @@ def write(rows: list[dict[str, Any]], options: argparse.Namespace) -> None:
     for title in ("system", "seconds", "of Ray", "most", f"{10 * tasks:,} tasks", "growth", ""):
         table.add_column(title, justify="left" if title in ("system", "") else "right")
     for row in rows:
-        limit = OF_RAY_MAX.get(row["system"])
+        limit = MAX_OF_RAY.get(row["system"])
         table.add_row(
             row["system"],
             f"{row['seconds']:.2f}",

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 MEBIBYTE = 1 << 20
-HAND_OVER_MAX, FLAT_MAX, TCP_MAX, REDIS_MAX = 6.0, 1.5, 1.3, 0.1
+MAX_HAND_OVER, MAX_FLAT, MAX_TCP, MAX_REDIS = 6.0, 1.5, 1.3, 0.1
 REDIS_SIZE = 50
 BARE = "bare: a segment by its name"
 BAREST = "barest: mapped once, pipes"
@@ -111,13 +111,13 @@ def demands(times: dict[str, dict[int, float]]) -> dict[str, tuple[float, float]
     """Give what is demanded at most, and what came out."""
     space = times[SPACE]
     wanted = {
-        "a hand-over in a space, over a bare one": (HAND_OVER_MAX, max(space[s] / times[BARE][s] for s in space)),
-        "the largest size over the smallest, in a space": (FLAT_MAX, space[max(space)] / space[min(space)]),
-        "a fetch over TCP, over a bare socket": (TCP_MAX, max(times[FETCH][s] / times[SOCKET][s] for s in space)),
+        "a hand-over in a space, over a bare one": (MAX_HAND_OVER, max(space[s] / times[BARE][s] for s in space)),
+        "the largest size over the smallest, in a space": (MAX_FLAT, space[max(space)] / space[min(space)]),
+        "a fetch over TCP, over a bare socket": (MAX_TCP, max(times[FETCH][s] / times[SOCKET][s] for s in space)),
     }
     if REDIS in times:
         share = space[REDIS_SIZE] / times[REDIS][REDIS_SIZE]
-        wanted["a hand-over in a space, over a lock, GET and SET of 50 MiB on Redis"] = (REDIS_MAX, share)
+        wanted["a hand-over in a space, over a lock, GET and SET of 50 MiB on Redis"] = (MAX_REDIS, share)
     return wanted
 
 

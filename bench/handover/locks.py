@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SOLVENT, REDIS = "Solvent, a handle without data", "Redis, list (BLPOP, LPUSH)"
-RATIO_MIN, FAIRNESS_MAX = 1.0, 1.05
+MIN_RATIO, MAX_FAIRNESS = 1.0, 1.05
 NOBODY = 255
 
 
@@ -206,7 +206,7 @@ def verdict(found: dict[str, dict[str, float]]) -> tuple[float, bool]:
     """Give Solvent's hand-offs over those of Redis, and whether all that is demanded is met."""
     ours = found[SOLVENT]
     ratio = ours["handoffs_per_second"] / found[REDIS]["handoffs_per_second"] if REDIS in found else 0.0
-    return ratio, ratio >= RATIO_MIN and ours["most_over_fewest"] <= FAIRNESS_MAX
+    return ratio, ratio >= MIN_RATIO and ours["most_over_fewest"] <= MAX_FAIRNESS
 
 
 def show(found: dict[int, dict[str, dict[str, float]]]) -> None:
@@ -223,8 +223,8 @@ def show(found: dict[int, dict[str, dict[str, float]]]) -> None:
     console = console_for_output()
     console.print(table)
     console.print(
-        f"Demanded: hand-offs at least {RATIO_MIN:g} times as often as with Redis, most over fewest at most "
-        f"{FAIRNESS_MAX:g}. {os.cpu_count()} processors."
+        f"Demanded: hand-offs at least {MIN_RATIO:g} times as often as with Redis, most over fewest at most "
+        f"{MAX_FAIRNESS:g}. {os.cpu_count()} processors."
     )
 
 

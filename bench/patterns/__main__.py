@@ -19,7 +19,7 @@ from bench.patterns import worker
 from bench.patterns.shapes import SHAPES
 from bench.report import console_for_output
 
-EXPONENT_MAX = 1.15
+MAX_EXPONENT = 1.15
 DEMANDED = ("synchronization", "discriminator", "multi-merge")
 
 
@@ -66,12 +66,12 @@ def main() -> int:
         for name, times in rows.items():
             demand = ""
             if name in DEMANDED:
-                verdict = "met" if exponents[name] <= EXPONENT_MAX else "missed"
-                demand = f"≤ {EXPONENT_MAX}: {verdict}"
+                verdict = "met" if exponents[name] <= MAX_EXPONENT else "missed"
+                demand = f"≤ {MAX_EXPONENT}: {verdict}"
             ratio = f"{times[-1] / plain[-1]:.2f}" if plain else ""
             table.add_row(name, *(f"{one:.3f}" for one in times), f"{exponents[name]:.2f}", ratio, demand)
         console_for_output().print(table)
-    is_missed = any(exponents[name] > EXPONENT_MAX for name in DEMANDED if name in exponents)
+    is_missed = any(exponents[name] > MAX_EXPONENT for name in DEMANDED if name in exponents)
     return 2 if is_missed and options.strict else 0
 
 

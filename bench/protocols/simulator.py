@@ -77,10 +77,10 @@ def discrete(nodes: int, messages: int) -> float:
 
 def timed(nodes: int, messages: int) -> float:
     """Measure a message on a clock, without faults, in seconds."""
-    run = TimedRun([Echo(node, nodes) for node in range(nodes)], Environment(), seed=1, history_max=0)
-    run.run(events_max=2 * nodes)
+    run = TimedRun([Echo(node, nodes) for node in range(nodes)], Environment(), seed=1, max_history=0)
+    run.run(max_events=2 * nodes)
     before, started = run.counts.received, process_time()
-    run.run(events_max=2 * nodes + messages)
+    run.run(max_events=2 * nodes + messages)
     return (process_time() - started) / (run.counts.received - before)
 
 

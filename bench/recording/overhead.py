@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 SIZES = (100, 1_000, 10_000)
 WAYS = ("not recorded", "recorded", "on disk")
-RATIO_MAX = 1.5
+MAX_RATIO = 1.5
 JUDGED = 10_000
 
 
@@ -129,10 +129,10 @@ def main() -> int:
     console.print(table)
     if JUDGED not in ratios:
         return 0
-    holds = ratios[JUDGED] <= RATIO_MAX
+    holds = ratios[JUDGED] <= MAX_RATIO
     said = "holds" if holds else "is missed"
     console.print(
-        f"{JUDGED:,} tasks recorded on disk: {ratios[JUDGED]:.2f} times the time, at most {RATIO_MAX}: {said}"
+        f"{JUDGED:,} tasks recorded on disk: {ratios[JUDGED]:.2f} times the time, at most {MAX_RATIO}: {said}"
     )
     return 0 if holds else 1
 

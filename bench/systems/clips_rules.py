@@ -36,7 +36,7 @@ MANNERS: dict[str, Manner] = {
 class ClipsTrial:
     """An environment with the rules and the functions that assert the facts."""
 
-    repeats_max = 20
+    max_repeats = 20
 
     def __init__(self, problem: Problem, records: list[Record]) -> None:
         clips: Any = importlib.import_module("clips")

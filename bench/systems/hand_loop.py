@@ -11,7 +11,7 @@ from bench.systems.trial import Trial, cpu_seconds
 class HandTrial:
     """A loop and its molecules as plain values."""
 
-    repeats_max = 200
+    max_repeats = 200
 
     def __init__(self, problem: Problem, records: list[Record]) -> None:
         self._problem = problem

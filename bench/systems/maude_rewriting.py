@@ -17,7 +17,7 @@ from bench.systems.trial import Trial, cpu_seconds
 class MaudeTrial:
     """A loaded module and the text of the term to rewrite."""
 
-    repeats_max = 20
+    max_repeats = 20
 
     def __init__(self, file: str, problem: Problem, records: list[Record]) -> None:
         maude: Any = importlib.import_module("maude")

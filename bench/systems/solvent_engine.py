@@ -12,7 +12,7 @@ from bench.systems.trial import Trial, cpu_seconds
 class SolventTrial:
     """A parsed program and its molecules as Python values."""
 
-    repeats_max = 200
+    max_repeats = 200
 
     def __init__(self, problem: Problem, records: list[Record]) -> None:
         self._solvent: Any = importlib.import_module("solvent")

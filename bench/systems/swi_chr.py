@@ -17,7 +17,7 @@ from bench.systems.trial import Trial
 class ChrTrial:
     """A file of constraints and the Prolog process that will post them."""
 
-    repeats_max = 3
+    max_repeats = 3
 
     def __init__(self, problem: Problem, records: list[Record]) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="bench-chr-")

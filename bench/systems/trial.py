@@ -12,7 +12,7 @@ from bench.records import Record
 class Trial(Protocol):
     """One program with one input in one system, to be run any number of times."""
 
-    repeats_max: int
+    max_repeats: int
 
     def prepare(self) -> None:
         """Make a fresh state; not measured."""

@@ -16,8 +16,8 @@ from bench.cell import Ending
 from bench.workflow.processes import Scales, end_tree
 
 ROOT = Path(__file__).resolve().parents[2]
-STARTING_SECONDS_MAX = 60.0
-CLOSING_SECONDS_MAX = 15.0
+MAX_STARTING_SECONDS = 60.0
+MAX_CLOSING_SECONDS = 15.0
 
 
 class Mode(StrEnum):
@@ -166,7 +166,7 @@ def _environment() -> dict[str, str]:
 def _listen(process: subprocess.Popen[str], alarm: _Alarm, told: _Told, mode: Mode, limits: Limits) -> None:
     assert process.stdout is not None
     scales: Scales | None = None
-    alarm.set(STARTING_SECONDS_MAX)
+    alarm.set(MAX_STARTING_SECONDS)
     for line in process.stdout:
         if not line.startswith("{"):
             continue
@@ -182,7 +182,7 @@ def _listen(process: subprocess.Popen[str], alarm: _Alarm, told: _Told, mode: Mo
         told.peak_bytes = scales.peak_bytes
     alarm.stop()
     try:
-        process.wait(CLOSING_SECONDS_MAX)
+        process.wait(MAX_CLOSING_SECONDS)
     except subprocess.TimeoutExpired:
         # What does not end by itself is ended by the caller.
         return

@@ -16,7 +16,7 @@ from pathlib import Path
 PROCESSES = Path("/proc")
 PR_SET_CHILD_SUBREAPER = 36
 SAMPLE_SECONDS = 0.02
-ROUNDS_MAX = 50
+MAX_ROUNDS = 50
 
 
 def adopt_orphans() -> None:
@@ -58,7 +58,7 @@ def resident_bytes(process: int) -> int:
     return int(fields[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def resident_bytes_max(process: int) -> int:
+def max_resident_bytes(process: int) -> int:
     """Give the most memory that a process has ever held; nothing if it is gone."""
     try:
         lines = (PROCESSES / str(process) / "status").read_text(encoding="utf-8").splitlines()
@@ -69,7 +69,7 @@ def resident_bytes_max(process: int) -> int:
 
 def end_tree(root: int) -> None:
     """End all that a child of ours has started, and then the child; ended children must be waited for by the caller."""
-    for _ in range(ROUNDS_MAX):
+    for _ in range(MAX_ROUNDS):
         below = tree(root)[1:]
         if not below:
             break
@@ -99,7 +99,7 @@ class Scales:
         while not is_last:
             is_last = self._has_ended.wait(SAMPLE_SECONDS)
             weight = sum(resident_bytes(process) for process in tree(self._root))
-            self.peak_bytes = max(self.peak_bytes, weight, resident_bytes_max(self._root))
+            self.peak_bytes = max(self.peak_bytes, weight, max_resident_bytes(self._root))
 
 
 def _end(process: int) -> None:

@@ -16,7 +16,7 @@ from bench.workflow.systems import SYSTEMS
 LARGE = 10_000
 HUGE = 100_000
 CHAIN = 1_000
-GROWTH_MAX = 1.1
+MAX_GROWTH = 1.1
 OURS = ("solvent", "solvent-processes")
 # As it is installed. Without its log it is several times faster, which the tables show and the demands leave alone.
 PARSL = ("parsl",)
@@ -30,7 +30,7 @@ class Demand:
     peer: str
     shape: str
     size: int
-    share_max: float
+    max_share: float
 
 
 def time_demands() -> list[Demand]:
@@ -58,7 +58,7 @@ def verdicts_on(figures: Figures) -> list[Verdict]:
 
 def judge_time(figures: Figures, demand: Demand) -> Verdict:
     """Judge a share of a peer's time."""
-    share = {1.0: "at most the time", 0.5: "at most half the time"}[demand.share_max]
+    share = {1.0: "at most the time", 0.5: "at most half the time"}[demand.max_share]
     text = f"{_named(demand.shape, demand.size)}: {SYSTEMS[demand.ours].title}, {share} of {_peer(demand.peer)}"
     ours = figures.seconds_least(demand.ours, demand.shape, demand.size)
     theirs = figures.seconds_least(demand.peer, demand.shape, demand.size)
@@ -66,17 +66,17 @@ def judge_time(figures: Figures, demand: Demand) -> Verdict:
     if ours is None or theirs is None:
         return _failed_or_unknown(text, figures.cell(demand.ours, Mode.TIME, demand.shape, demand.size))
     sign = "" if figures.seconds(demand.peer, demand.shape, demand.size) is not None else "< "
-    return Verdict(text, has_ended and ours <= theirs * demand.share_max, f"{sign}{ours / theirs:.3g} of it")
+    return Verdict(text, has_ended and ours <= theirs * demand.max_share, f"{sign}{ours / theirs:.3g} of it")
 
 
 def judge_growth(figures: Figures, system: str, shape: str) -> Verdict:
     """Judge the growth from 100 to 10,000 tasks."""
-    text = f"{shape}: {SYSTEMS[system].title}, growth exponent from 100 to 10,000 at most {GROWTH_MAX:g}"
+    text = f"{shape}: {SYSTEMS[system].title}, growth exponent from 100 to 10,000 at most {MAX_GROWTH:g}"
     growth = figures.growth(system, shape)
     largest = figures.cell(system, Mode.TIME, shape, LARGE)
     if growth is None or largest is None or largest.best is None:
         return _failed_or_unknown(text, largest)
-    return Verdict(text, growth <= GROWTH_MAX, f"{growth:.3f}")
+    return Verdict(text, growth <= MAX_GROWTH, f"{growth:.3f}")
 
 
 def judge_completion(figures: Figures, shape: str) -> Verdict:

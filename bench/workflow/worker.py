@@ -18,8 +18,8 @@ from bench.workflow.graphs import SHAPES, Graph, evaluate, make_fan
 from bench.workflow.processes import adopt_orphans, resident_bytes, tree
 from bench.workflow.systems import SYSTEMS, Running
 
-REPEATS_MAX = 7
-REPEATS_MIN = 3
+MAX_REPEATS = 7
+MIN_REPEATS = 3
 REPEAT_BELOW_SECONDS = 8.0
 ENOUGH_SECONDS = 4.0
 WARM_WIDTH = 50
@@ -49,11 +49,11 @@ def run_once(running: Running, graph: Graph, expected: list[int]) -> float:
     return seconds
 
 
-def measure_times(running: Running, graph: Graph, *, repeats_max: int) -> None:
+def measure_times(running: Running, graph: Graph, *, max_repeats: int) -> None:
     """Run the graph, and again until there are enough runs or enough time is measured."""
     expected = evaluate(graph)
     total, count = 0.0, 0
-    while count < repeats_max and (count < REPEATS_MIN or total < ENOUGH_SECONDS):
+    while count < max_repeats and (count < MIN_REPEATS or total < ENOUGH_SECONDS):
         seconds = run_once(running, graph, expected)
         say(seconds=seconds)
         total += seconds
@@ -85,7 +85,7 @@ def main(arguments: list[str]) -> None:
         measure_failures(running, int(size), Path(folder) / "mark")
     else:
         graph = SHAPES[shape].make(int(size))
-        measure_times(running, graph, repeats_max=1 if mode == "memory" else REPEATS_MAX)
+        measure_times(running, graph, max_repeats=1 if mode == "memory" else MAX_REPEATS)
     say(end=True)
     running.close()
 

@@ -237,7 +237,7 @@ class Interrupted(LimitReached):
     exit_code = INTERRUPTED
 
 
-_FRAMES_MAX = 10
+_MAX_FRAMES = 10
 _INTERNAL = (__file__.removesuffix("errors.py"), "<frozen ")
 
 
@@ -272,9 +272,9 @@ def user_frames(error: BaseException) -> list[str]:
     ]
     lines: list[str] = []
     for at, one in enumerate(found):
-        if len(found) > _FRAMES_MAX and at == _FRAMES_MAX // 2:
-            lines.append(f"... {len(found) - _FRAMES_MAX} more frames")
-        if at < _FRAMES_MAX // 2 or at >= len(found) - _FRAMES_MAX // 2:
+        if len(found) > _MAX_FRAMES and at == _MAX_FRAMES // 2:
+            lines.append(f"... {len(found) - _MAX_FRAMES} more frames")
+        if at < _MAX_FRAMES // 2 or at >= len(found) - _MAX_FRAMES // 2:
             lines += [f'File "{one.filename}", line {one.lineno}, in {one.name}', *([f"  {one.line}"] * bool(one.line))]
     return lines
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
-_WIDTH_MAX = 100
-_BEFORE_MAX = 60
+_MAX_WIDTH = 100
+_MAX_BEFORE = 60
 
 
 class Source:
@@ -91,9 +91,9 @@ def excerpt(span: Span, note: str = "") -> str:
     line = span.source.line(number)
     begin = column - 1
     width = max(1, min(span.end - span.start, len(line) - begin))
-    if len(line) > _WIDTH_MAX:
-        cut = max(0, begin - _BEFORE_MAX)
-        line = line[cut : cut + _WIDTH_MAX]
+    if len(line) > _MAX_WIDTH:
+        cut = max(0, begin - _MAX_BEFORE)
+        line = line[cut : cut + _MAX_WIDTH]
         begin -= cut
         width = max(1, min(width, len(line) - begin))
     # A tab is as wide as the terminal says; keeping it in the margin keeps the caret in place.

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-SECONDS_MAX = 250
+MAX_SECONDS = 250
 BENCHMARKS = {
     "bench": "max",
     "bench.agents.faults": "an agent killed",
@@ -58,7 +58,7 @@ def _run(module: str, *options: str) -> tuple[int, str]:
         start_new_session=True,
     )
     try:
-        printed, _ = process.communicate(timeout=SECONDS_MAX)
+        printed, _ = process.communicate(timeout=MAX_SECONDS)
     finally:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)

@@ -18,7 +18,7 @@ ARGUMENTS = [
     "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
     "--disable-default-apps", "--disable-sync", "--no-first-run", "--disable-dev-shm-usage",
 ]  # fmt: skip
-SECONDS_MAX = 200
+MAX_SECONDS = 200
 
 
 @contextmanager
@@ -43,7 +43,7 @@ class Watched:
         self.page = page
         self.address = address.rstrip("/")
         self.problems: list[str] = []
-        page.set_default_timeout(SECONDS_MAX * 1000)
+        page.set_default_timeout(MAX_SECONDS * 1000)
         page.on("console", lambda one: self.problems.append(one.text) if one.type == "error" else None)
         page.on("pageerror", lambda error: self.problems.append(str(error)))
         page.on("request", lambda one: self._see(one.url))
@@ -73,4 +73,4 @@ def looking(browser: Browser, address: str, **options: Any) -> Iterator[Watched]
         context.close()
 
 
-__all__ = ["SECONDS_MAX", "Watched", "browser", "looking"]
+__all__ = ["MAX_SECONDS", "Watched", "browser", "looking"]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-SECONDS_MAX = 200
+MAX_SECONDS = 200
 SERVICES = """\
 import time
 from pathlib import Path
@@ -78,7 +78,7 @@ def serving(folder: Path, *more: str) -> Iterator[str]:
             yield address
         finally:
             process.send_signal(signal.SIGINT)
-            assert process.wait(SECONDS_MAX) == 0
+            assert process.wait(MAX_SECONDS) == 0
 
 
 @contextmanager
@@ -95,7 +95,7 @@ def run_of_weather(folder: Path, *more: str, store: Path | None = None, name: st
         finally:
             for gate in ("warm", "measured"):
                 (folder / gate).touch()
-            process.wait(SECONDS_MAX)
+            process.wait(MAX_SECONDS)
 
 
 __all__ = ["run_of_weather", "serving"]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-SECONDS_MAX = 200
+MAX_SECONDS = 200
 SERVICES = '''\
 """What the workflows of these tests call. Every call leaves a line in `calls`."""
 
@@ -89,7 +89,7 @@ def calls(folder: Path) -> list[str]:
 
 def until(is_so: Callable[[], bool], what: str = "it does not happen") -> None:
     """Wait until something is so."""
-    deadline = time.monotonic() + SECONDS_MAX
+    deadline = time.monotonic() + MAX_SECONDS
     while not is_so():
         assert time.monotonic() < deadline, what
         time.sleep(0.02)
@@ -123,7 +123,7 @@ class Command:
     def end(self, number: int = signal.SIGTERM) -> int:
         """Send it a signal and give its exit code."""
         self.process.send_signal(number)
-        return self.process.wait(SECONDS_MAX)
+        return self.process.wait(MAX_SECONDS)
 
     def __enter__(self) -> Self:
         return self

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 EXAMPLES = ROOT / "examples" / "hocl"
-SECONDS_MAX = 200
+MAX_SECONDS = 200
 MAX = "let max = replace x, y by x if x >= y in\n<2, 3, 5, 8, 9, max>\n"
 FOREVER = "let grow = replace COUNT : n by COUNT : n + 1 in\n<COUNT : 0, grow>\n"
 
@@ -79,7 +79,7 @@ def solvent(
         given.write(typed.encode() if isinstance(typed, str) else typed)
         given.seek(0)
         files = (given, out, err)
-        how: dict[str, Any] = {"cwd": cwd, "environment": {**environment(), **(more or {})}, "max_seconds": SECONDS_MAX}
+        how: dict[str, Any] = {"cwd": cwd, "environment": {**environment(), **(more or {})}, "max_seconds": MAX_SECONDS}
         code = run_forked(list(map(str, words)), files, **how)
         result = Result(code, *(_written(file) for file in (out, err)))
     assert "Traceback" not in result.err
@@ -94,7 +94,7 @@ def started(*words: str | Path, options: Sequence[str] = ()) -> Result:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         env=environment(),
-        timeout=SECONDS_MAX,
+        timeout=MAX_SECONDS,
         check=False,
     )
     return Result(done.returncode, done.stdout.decode(), done.stderr.decode())

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from queue import Queue
 from typing import TYPE_CHECKING, Any, Self
 
-from tests.cli.command import SECONDS_MAX, arguments, environment
+from tests.cli.command import MAX_SECONDS, arguments, environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,7 +71,7 @@ class Editor:
                 if fits(one):
                     self._kept.remove(one)
                     return one
-            self._kept.append(self._came.get(timeout=SECONDS_MAX))
+            self._kept.append(self._came.get(timeout=MAX_SECONDS))
 
     def begin(self) -> Self:
         """Say hello."""
@@ -94,7 +94,7 @@ class Editor:
         """Say goodbye, and give the exit code of the server."""
         self.ask("shutdown")
         self.tell("exit")
-        return self.process.wait(SECONDS_MAX)
+        return self.process.wait(MAX_SECONDS)
 
 
 @contextmanager

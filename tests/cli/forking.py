@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "src"
-_REQUEST_MAX = 1 << 20
-_ANSWER_MAX = 100
+_MAX_REQUEST = 1 << 20
+_MAX_ANSWER = 100
 # Commands import these only when they need them.
 _LIBRARIES = (
     "asyncio",
@@ -88,7 +88,7 @@ class Server:
             self._socket.settimeout(None)
 
     def _answer(self) -> bytes:
-        answer = self._socket.recv(_ANSWER_MAX)
+        answer = self._socket.recv(_MAX_ANSWER)
         if not answer:
             raise RuntimeError("the server of commands is gone")
         return answer
@@ -134,7 +134,7 @@ def _serve(calls: socket.socket) -> None:
     gc.collect()
     gc.freeze()
     while True:
-        text, files, _, _ = socket.recv_fds(calls, _REQUEST_MAX, 3)
+        text, files, _, _ = socket.recv_fds(calls, _MAX_REQUEST, 3)
         if not text:
             os._exit(0)
         child = os.fork()

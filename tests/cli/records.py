@@ -7,7 +7,7 @@ import signal
 import time
 from typing import TYPE_CHECKING
 
-from tests.live.record_storm import SECONDS_MAX, finish, start
+from tests.live.record_storm import MAX_SECONDS, finish, start
 
 if TYPE_CHECKING:
     import subprocess
@@ -76,7 +76,7 @@ def calls(folder: Path) -> list[str]:
 def hanging(folder: Path, *words: str, hangs: int = 1) -> subprocess.Popen[bytes]:
     """Start a command, and give it when its service hangs."""
     process = start(folder, *words)
-    deadline = time.monotonic() + SECONDS_MAX
+    deadline = time.monotonic() + MAX_SECONDS
     while calls(folder).count("hang") < hangs and time.monotonic() < deadline and process.poll() is None:
         time.sleep(0.01)
     return process

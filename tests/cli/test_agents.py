@@ -118,10 +118,10 @@ def test_silent_agents_are_forgotten(tmp_path: Path) -> None:
     from solvent.store.leases import Heartbeat
 
     with open_store(str(tmp_path / "runs.db")) as store:
-        pulse = Heartbeat(store, "gone-1", ttl=0.5).start()
+        heartbeat = Heartbeat(store, "gone-1", ttl=0.5).start()
         entry = store.get("agents/gone-1")
         assert entry is not None
-        pulse.stop()
+        heartbeat.stop()
         store.put("agents/gone-1", entry.value)
     result: Result = solvent("agents", "down", "--all", "--store", "runs.db", cwd=tmp_path)
     assert (result.code, result.out.splitlines()[0]) == (0, "0 agents ended")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SHELLS = ("bash", "zsh", "fish")
-_SECONDS_MAX = 200
+_MAX_SECONDS = 200
 _IN_ZSH = """
 compdef() { : }
 compadd() { shift; print -rl -- "$@" }
@@ -54,7 +54,7 @@ def _run(shell: str, script: str, cwd: Path, store: str) -> list[str]:
         env={**environment(), "SOLVENT_STORE": store},
         capture_output=True,
         text=True,
-        timeout=_SECONDS_MAX,
+        timeout=_MAX_SECONDS,
         check=False,
     )
     assert done.stderr == ""

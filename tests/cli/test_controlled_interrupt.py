@@ -18,7 +18,7 @@ from tests.cli.workflows import calls
 if TYPE_CHECKING:
     from pathlib import Path
 
-SECONDS_MAX = 200
+MAX_SECONDS = 200
 
 
 def interrupted(folder: Path, *words: str) -> tuple[int, str, str]:
@@ -27,14 +27,14 @@ def interrupted(folder: Path, *words: str) -> tuple[int, str, str]:
     process = subprocess.Popen(
         arguments(words[0], file, *words[1:]), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()
     )
-    deadline, began = time.monotonic() + SECONDS_MAX, math.inf
+    deadline, began = time.monotonic() + MAX_SECONDS, math.inf
     # It has called something, and worked for a while since then.
     while worked(process.pid) < began + 0.2 and time.monotonic() < deadline:
         if calls(folder):
             began = min(began, worked(process.pid))
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=SECONDS_MAX)
+    out, err = process.communicate(timeout=MAX_SECONDS)
     assert b"Traceback" not in err
     return process.returncode, out.decode(), err.decode()
 
@@ -77,7 +77,7 @@ def test_long_loop_is_told_in_numbers(tmp_path: Path) -> None:
     lines = list(takewhile(lambda line: "from here on in numbers" not in line, process.stderr))
     following = process.stderr.readline()
     process.send_signal(signal.SIGINT)
-    _, rest = process.communicate(timeout=SECONDS_MAX)
+    _, rest = process.communicate(timeout=MAX_SECONDS)
     assert (len(lines), process.returncode) == (401, 130)
     assert re.search(r"s  .*\d running.* calls$", following.rstrip()), following
     assert "error[H504]: interrupted" in rest

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cli import controlled
-from tests.cli.command import SECONDS_MAX, arguments, environment, solvent
+from tests.cli.command import MAX_SECONDS, arguments, environment, solvent
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -212,7 +212,7 @@ def test_picture_of_a_loop(tmp_path: Path) -> None:
                 seen += data
         except OSError:
             pass  # The other side is closed.
-        code = process.wait(timeout=SECONDS_MAX)
+        code = process.wait(timeout=MAX_SECONDS)
     os.close(ours)
     assert code == 0
     assert "4 done" in seen.decode()

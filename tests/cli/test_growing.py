@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import solvent
-from solvent.lang.molecule import PRINTED_MAX, check_printable
+from solvent.lang.molecule import MAX_PRINTED, check_printable
 from tests.cli.command import solvent as command
 
 if TYPE_CHECKING:
@@ -120,9 +120,9 @@ def test_show_refuses_what_is_too_large_to_print() -> None:
 
 def test_many_small_molecules_may_be_printed() -> None:
     """The limit is on large molecules; however many small ones there are, they may be printed."""
-    check_printable([(1, 2)] * PRINTED_MAX)
+    check_printable([(1, 2)] * MAX_PRINTED)
     with pytest.raises(solvent.LimitReached, match="too large to print"):
-        check_printable([(1,) * 20] * (PRINTED_MAX // 20))
+        check_printable([(1,) * 20] * (MAX_PRINTED // 20))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli.command import SECONDS_MAX, environment, solvent, started
+from tests.cli.command import MAX_SECONDS, environment, solvent, started
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -188,7 +188,7 @@ def test_a_worker_process_that_imports_a_file_starts_no_run(tmp_path: Path, word
     """Where Python itself runs such a file, its worker processes start nothing, and the failed call says why."""
     put(tmp_path, "processes=True")
     done = subprocess.run(
-        [sys.executable, *words], cwd=tmp_path, env=environment(), capture_output=True, timeout=SECONDS_MAX, check=True
+        [sys.executable, *words], cwd=tmp_path, env=environment(), capture_output=True, timeout=MAX_SECONDS, check=True
     )
     assert importers(tmp_path) == 2
     assert b"a worker process cannot load the function: [W190] this file starts a run while" in done.stdout
@@ -217,7 +217,7 @@ def test_a_thread_that_an_import_has_not_started_may_start_a_run(tmp_path: Path)
     (tmp_path / "main.py").write_text(CONCURRENT)
     command = [sys.executable, "main.py"]
     done = subprocess.run(
-        command, cwd=tmp_path, env=environment(), capture_output=True, timeout=SECONDS_MAX, check=True
+        command, cwd=tmp_path, env=environment(), capture_output=True, timeout=MAX_SECONDS, check=True
     )
     assert done.stdout.decode() == f"True{os.linesep}", done.stderr
 
@@ -236,5 +236,5 @@ def test_a_file_that_runs_itself_as_a_script_only_is_fine(tmp_path: Path) -> Non
     result = solvent("run", file, "--processes")
     assert (result.code, result.out) == (0, "double: 2\n")
     command = [sys.executable, str(file)]
-    done = subprocess.run(command, env=environment(), capture_output=True, timeout=SECONDS_MAX, check=True)
+    done = subprocess.run(command, env=environment(), capture_output=True, timeout=MAX_SECONDS, check=True)
     assert done.stdout.decode() == f"[]{os.linesep}"

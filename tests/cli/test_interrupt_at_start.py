@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli.command import SECONDS_MAX, arguments, environment
+from tests.cli.command import MAX_SECONDS, arguments, environment
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -79,7 +79,7 @@ def run(folder: Path, *words: str, at: str = "") -> tuple[int, bytes]:
     known = environment()
     more = {"PYTHONPATH": f"{folder}:{known['PYTHONPATH']}", "INTERRUPT_AT": at}
     done = subprocess.run(
-        arguments(*words), cwd=folder, env={**known, **more}, capture_output=True, timeout=SECONDS_MAX, check=False
+        arguments(*words), cwd=folder, env={**known, **more}, capture_output=True, timeout=MAX_SECONDS, check=False
     )
     written = done.stdout + done.stderr
     assert b"Traceback" not in written

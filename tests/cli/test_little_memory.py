@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli.command import SECONDS_MAX, Result, arguments, environment
+from tests.cli.command import MAX_SECONDS, Result, arguments, environment
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -86,7 +86,7 @@ def limited(folder: Path, *words: str) -> Result:
         capture_output=True,
         cwd=folder,
         env={**environment(), "SOLVENT_STORE": str(folder / "runs.db")},
-        timeout=SECONDS_MAX,
+        timeout=MAX_SECONDS,
         check=False,
     )
     result = Result(done.returncode, done.stdout.decode(), done.stderr.decode())

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli.command import EXAMPLES, SECONDS_MAX, environment
+from tests.cli.command import EXAMPLES, MAX_SECONDS, environment
 from tests.cli.forking import ROOT
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def _without_fcntl(*words: object, folder: Path) -> subprocess.CompletedProcess[
     known = {**environment(), "SOLVENT_STORE": str(folder / "store.db")}
     command = [sys.executable, "-c", HIDDEN, *map(str, words)]
     return subprocess.run(
-        command, capture_output=True, text=True, timeout=SECONDS_MAX, check=False, env=known, cwd=folder
+        command, capture_output=True, text=True, timeout=MAX_SECONDS, check=False, env=known, cwd=folder
     )
 
 

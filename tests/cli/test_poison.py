@@ -223,7 +223,7 @@ def test_values_that_are_nested_too_deeply_end_no_agent(tmp_path: Path, place: s
 
 @pytest.mark.parametrize("told", [("status", "well"), ("status",), ("agents", "list"), ("logs", "well")], ids=" ".join)
 def test_keys_of_nobody_change_nothing(tmp_path: Path, told: tuple[str, ...]) -> None:
-    """Keys with odd names, and a pulse with numbers that are none, neither stop a run nor a command about it."""
+    """Keys with odd names, and a heartbeat with numbers that are none, neither stop a run nor a command about it."""
     put_flow(tmp_path)
     (tmp_path / "open").touch()
     assert solvent("submit", "flow.yaml", *STORE[:2], "--name", "well", cwd=tmp_path).code == 0
@@ -231,9 +231,15 @@ def test_keys_of_nobody_change_nothing(tmp_path: Path, told: tuple[str, ...]) ->
     deep: list[object] = []
     for _ in range(900):
         deep = [deep]
-    pulse = {"ttl": float("nan"), "pid": float("inf"), "started": float("-inf"), "services": {"x": deep}, "host": deep}
+    heartbeat = {
+        "ttl": float("nan"),
+        "pid": float("inf"),
+        "started": float("-inf"),
+        "services": {"x": deep},
+        "host": deep,
+    }
     with open_store(str(tmp_path / "runs.db"), is_durable=False) as store:
-        store.put("agents/poison", msgspec.msgpack.encode(pulse))
+        store.put("agents/poison", msgspec.msgpack.encode(heartbeat))
         for key in ("has/x", "has/99", "is/x", "is/99", "cannot/x"):
             store.put(f"runs/well/{key}", lease)
     with Command(*AGENT, cwd=tmp_path) as agent:

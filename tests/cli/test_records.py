@@ -16,7 +16,7 @@ import pytest
 from solvent.store import open_store
 from tests.cli.command import arguments, environment, solvent
 from tests.cli.records import FLOW, OWN, calls, go, hanging, killed, make
-from tests.live.record_storm import SECONDS_MAX, finish, start
+from tests.live.record_storm import MAX_SECONDS, finish, start
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -159,7 +159,7 @@ def _answered(folder: Path, answer: str) -> str:
     with suppress(OSError):  # the terminal is gone when the process has ended
         while part := os.read(ours, 1000):
             shown += part
-    process.wait(SECONDS_MAX)
+    process.wait(MAX_SECONDS)
     os.close(ours)
     return shown.decode()
 
@@ -183,7 +183,7 @@ def test_of_two_resumptions_at_once_one_goes_on(folder: Path) -> None:
     """The other one says why it does not."""
     killed(folder, *STORE)
     both = [start(folder, "resume", "r", *STORE, seed=seed) for seed in (1, 2)]
-    deadline = time.monotonic() + SECONDS_MAX
+    deadline = time.monotonic() + MAX_SECONDS
     while all(one.poll() is None for one in both) and time.monotonic() < deadline:
         time.sleep(0.01)
     go(folder)

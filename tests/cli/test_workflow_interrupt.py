@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 COMMAND = "shell: 'echo $$ > pid; echo hang >> calls; sleep 600'"
-SECONDS_MAX = 200
+MAX_SECONDS = 200
 
 
 def interrupted(folder: Path, service: str, *words: str) -> tuple[int, str, str]:
@@ -27,11 +27,11 @@ def interrupted(folder: Path, service: str, *words: str) -> tuple[int, str, str]
     process = subprocess.Popen(
         arguments("run", file, *words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()
     )
-    deadline = time.monotonic() + SECONDS_MAX
+    deadline = time.monotonic() + MAX_SECONDS
     while "hang" not in calls(folder) and time.monotonic() < deadline:
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=SECONDS_MAX)
+    out, err = process.communicate(timeout=MAX_SECONDS)
     assert b"Traceback" not in err
     return process.returncode, out.decode(), err.decode()
 

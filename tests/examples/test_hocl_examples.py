@@ -24,8 +24,8 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "hocl"
 NAMES = sorted(folder.name for folder in EXAMPLES.iterdir() if folder.is_dir())
 NAMES_CHECKED = [name for name in NAMES if (EXAMPLES / name / "check.py").exists()]
 SEEDS = range(5)
-SECONDS_MAX = 200
-LINES_MAX = 100
+MAX_SECONDS = 200
+MAX_LINES = 100
 
 
 def _module(file: Path) -> ModuleType:
@@ -68,7 +68,7 @@ def _assert_legal(name: str, solution: solvent.hocl.Solution) -> None:
 def test_example_ends_legally(name: str) -> None:
     """A run by the default strategy ends inert and in a legal final state."""
     solution = _program(name).solution()
-    assert solvent.hocl.react(solution, max_seconds=SECONDS_MAX).inert
+    assert solvent.hocl.react(solution, max_seconds=MAX_SECONDS).inert
     _assert_legal(name, solution)
 
 
@@ -77,7 +77,7 @@ def test_example_ends_legally(name: str) -> None:
 def test_example_ends_legally_by_chance(name: str, seed: int) -> None:
     """A random run ends inert and in a legal final state."""
     solution = _program(name).solution()
-    assert solvent.hocl.react(solution, seed=seed, max_seconds=SECONDS_MAX).inert
+    assert solvent.hocl.react(solution, seed=seed, max_seconds=MAX_SECONDS).inert
     _assert_legal(name, solution)
 
 
@@ -95,7 +95,7 @@ def test_example_says_what_it_shows(name: str) -> None:
     for file in (EXAMPLES / name).glob("*.hocl"):
         text = file.read_text(encoding="utf-8")
         assert re.match(r"// [A-Z`0-9]", text), file.name
-        assert len(text.splitlines()) <= LINES_MAX, file.name
+        assert len(text.splitlines()) <= MAX_LINES, file.name
 
 
 @pytest.mark.parametrize("name", NAMES)

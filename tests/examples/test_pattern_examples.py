@@ -16,7 +16,7 @@ from tests.patterns.catalogue import FOLDER, Example, examples, statements_of, w
 if TYPE_CHECKING:
     from solvent.workflows.model import Workflow
 
-LINES_MAX = 60
+MAX_LINES = 60
 
 
 def _orders_of(report: dict[str, Any], workflow: Workflow) -> Orders:
@@ -70,7 +70,7 @@ def test_run_is_one_of_the_orders_that_are_right(example: Example) -> None:
 @pytest.mark.parametrize("example", examples(), ids=lambda one: one.name)
 def test_example_is_short(example: Example) -> None:
     """An example is one idea: a screen long, with at most seven tasks, whose names are words."""
-    assert len(example.file.read_text(encoding="utf-8").splitlines()) <= LINES_MAX
+    assert len(example.file.read_text(encoding="utf-8").splitlines()) <= MAX_LINES
     names = [task.name for task in workflow_in(example.file).tasks]
     assert len(names) <= 7
     assert [name for name in names if not re.fullmatch(r"[A-Z][a-z]+", name)] == []

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.live.record_storm import SECONDS_MAX, finish, start
+from tests.live.record_storm import MAX_SECONDS, finish, start
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -54,7 +54,7 @@ def _calls(folder: Path, event: str) -> Counter[str]:
 
 
 def _until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + SECONDS_MAX
+    deadline = time.monotonic() + MAX_SECONDS
     while not condition():
         assert time.monotonic() < deadline, "waited for too long"
         time.sleep(0.05)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = ROOT / "examples" / "protocols"
 NAMES = sorted(folder.name for folder in EXAMPLES.iterdir() if folder.is_dir())
-LINES_MAX = 100
+MAX_LINES = 100
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -38,7 +38,7 @@ def test_example_is_short(name: str) -> None:
     """An example is one idea, so its files are short."""
     files = [file for file in (EXAMPLES / name).iterdir() if file.suffix in {".py", ".md"}]
     lengths = {file.name: len(file.read_text(encoding="utf-8").splitlines()) for file in files}
-    assert {file: length for file, length in lengths.items() if length > LINES_MAX} == {}
+    assert {file: length for file, length in lengths.items() if length > MAX_LINES} == {}
 
 
 def test_the_how_to_shows_the_example_as_it_is() -> None:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from solvent.runs.records.entries import Called, Opened
 from solvent.store.leases import AGENTS, Heartbeats
 from tests.live.agents_workflows import chain, random_workflow
-from tests.live.agents_world import SECONDS_MAX, TTL, World, killed_at_random, until
+from tests.live.agents_world import MAX_SECONDS, TTL, World, killed_at_random, until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 RUN = "run"
 PAUSE = 0.05
 AT_ONCE_SECONDS = 0.05
-DEATHS_MAX = 6
-BROKEN_SECONDS_MAX = 20.0
+MAX_DEATHS = 6
+MAX_BROKEN_SECONDS = 20.0
 AGENTS_COUNT = int(os.environ.get("SOLVENT_TEST_AGENTS", "2"))
 
 
@@ -79,7 +79,7 @@ def ended(world: World, workflow: Workflow) -> Outcome:
 def _ended_somehow(world: World, workflow: Workflow) -> Outcome:
     """Look at a run of broken agents, which may never end."""
     with suppress(AssertionError):
-        world.until_over(RUN, BROKEN_SECONDS_MAX)
+        world.until_over(RUN, MAX_BROKEN_SECONDS)
     return Outcome(world.check(RUN, workflow), world.again(RUN))
 
 
@@ -149,13 +149,13 @@ def dies_halfway(url: str, seed: int, variant: str = "dying") -> Outcome:
         world.start(2, variant=variant)
         world.submit(RUN, workflow)
         deaths = 0
-        end = time.monotonic() + SECONDS_MAX
+        end = time.monotonic() + MAX_SECONDS
         while not _is_over(world):
             assert time.monotonic() < end, f"it is not over after {deaths} deaths\n{world.words()}"
             if len(world.alive) < 2:
                 deaths += 1
                 # When enough have died, those that come live on.
-                world.start(variant=variant if deaths < DEATHS_MAX else "")
+                world.start(variant=variant if deaths < MAX_DEATHS else "")
             if variant != "dying" and _is_quiet(world):
                 return Outcome(["the run does not end"], kills=deaths)
             time.sleep(0.02)
@@ -231,12 +231,12 @@ def busy_machine(url: str, seed: int, *, ttl: float = 2.0, burners: int = 8) -> 
     busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(burners)]
     try:
         with running(url, workflow, ttl=ttl) as world:
-            pulses = Heartbeats(world.store, ttl=ttl)
+            heartbeats = Heartbeats(world.store, ttl=ttl)
             wrong, at = list[str](), 0.0
             while not _is_over(world):
                 if time.monotonic() >= at:
-                    pulses.look()
-                    wrong += [f"{name} is presumed dead" for name in pulses.dead()]
+                    heartbeats.look()
+                    wrong += [f"{name} is presumed dead" for name in heartbeats.dead()]
                     at = time.monotonic() + ttl / 4
                 time.sleep(0.02)
             found = ended(world, workflow)

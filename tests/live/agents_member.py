@@ -66,7 +66,7 @@ class Deaf(Agent):
     """Broken: ignores that another agent has its place, and goes on."""
 
     def _look_after_lapse(self) -> None:
-        self._lapses = self._pulse.lapses
+        self._lapses = self._heartbeat.lapses
 
     def _keep(self, touched: Any) -> None:
         for place in touched:
@@ -170,14 +170,14 @@ VARIANTS = {
 
 def agent(url: str, name: str, ttl: float, variant: str = "") -> None:
     """Be an agent until told to stop; `poor:X` has the service X only, `lacking:X` all but that."""
-    pulse = split_off(url, **_options(url))
+    heartbeat = split_off(url, **_options(url))
     variant, _, known = variant.partition(":")
     is_whole, is_poor = variant not in {"poor", "lacking"}, variant == "poor"
     services = [one for one in SERVICES if is_whole or (one.name == known) == is_poor]
     offers = Offers({one.name: one for one in services}, predicates=["tests.live.agents_services:is_odd"])
     store = _opened(url)
     tell = lambda text: print(f"{time.monotonic():.3f} {text}", flush=True)  # noqa: E731
-    one = VARIANTS[variant](store, name, offers, ttl=ttl, jobs=JOBS, tell=tell, pulse=pulse)
+    one = VARIANTS[variant](store, name, offers, ttl=ttl, jobs=JOBS, tell=tell, heartbeat=heartbeat)
     signal.signal(signal.SIGTERM, lambda *_: one.stop())
     try:
         one.run()

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from solvent.workflows.model import Workflow
 
 TTL = float(os.environ.get("SOLVENT_TEST_TTL", "1"))
-SECONDS_MAX = 200.0
+MAX_SECONDS = 200.0
 
 
 class Member:
@@ -165,7 +165,7 @@ class World:
         """Wait until so many calls were made."""
         until(lambda: len(self.lines()) >= count, self.words)
 
-    def until_over(self, run: str, seconds: float = SECONDS_MAX) -> Ending:
+    def until_over(self, run: str, seconds: float = MAX_SECONDS) -> Ending:
         """Wait until a run is over."""
         end = time.monotonic() + seconds
         while (found := ending_of(self.store, run)) is None:
@@ -304,7 +304,7 @@ def _different(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}: {one.get(name)!r} and not {other.get(name)!r}" for name in names[:5])
 
 
-def until(is_so: Callable[[], bool], words: Callable[[], str] = str, seconds: float = SECONDS_MAX) -> None:
+def until(is_so: Callable[[], bool], words: Callable[[], str] = str, seconds: float = MAX_SECONDS) -> None:
     """Wait until something is so, but not for ever."""
     end = time.monotonic() + seconds
     while not is_so():
@@ -319,7 +319,7 @@ def killed_at_random(world: World, run: str, *runs: str, seed: int, kills: int, 
     """
     rnd, count = random.Random(seed), 0
     next_at = rnd.randrange(calls)
-    end = time.monotonic() + SECONDS_MAX
+    end = time.monotonic() + MAX_SECONDS
     out = [run, *runs]
     while out := [one for one in out if ending_of(world.store, one) is None]:
         assert time.monotonic() < end, f"seed {seed}: {out} are not over\n{world.words()}"

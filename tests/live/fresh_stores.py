@@ -17,7 +17,7 @@ from tests.live.data_hosts import Child
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-SECONDS_MAX = 200.0
+MAX_SECONDS = 200.0
 _COUNT = itertools.count(1)
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import random
     from pathlib import Path
 
-SECONDS_MAX = 200
+MAX_SECONDS = 200
 INTERRUPTED = 130
 SERVICES = """\
 import random
@@ -132,7 +132,7 @@ def interrupt(folder: Path, words: list[str], chance: random.Random, *, while_st
         time.sleep(chance.choice(delays))
         process.send_signal(signal.SIGINT)
         began = time.monotonic()
-        _, rest = process.communicate(timeout=SECONDS_MAX)
+        _, rest = process.communicate(timeout=MAX_SECONDS)
         return End(process.returncode, (first + rest).decode(), time.monotonic() - began)
     finally:
         process.kill()

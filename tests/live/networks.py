@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from solvent.net import Application, Transport
 
 ARMS = ("in-process", "tcp", "tls", "nats")
-SECONDS_MAX = 200
+MAX_SECONDS = 200
 
 
 class Listener:
@@ -37,7 +37,7 @@ class Listener:
 
 def run(test: Coroutine[Any, Any, None]) -> None:
     """Run a test, but not for ever."""
-    asyncio.run(asyncio.wait_for(test, SECONDS_MAX))
+    asyncio.run(asyncio.wait_for(test, MAX_SECONDS))
 
 
 async def until(is_so: Callable[[], bool]) -> None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 RUN = "storm"
-SECONDS_MAX = 200
+MAX_SECONDS = 200
 SERVICES = """\
 import hashlib, os, random, time
 from pathlib import Path
@@ -106,7 +106,7 @@ def start(folder: Path, *words: str, seed: int = 0, words_before: tuple[str, ...
 
 def finish(process: subprocess.Popen[bytes]) -> tuple[int, str, str]:
     """Wait for a command; give its exit code and what it printed."""
-    out, err = process.communicate(timeout=SECONDS_MAX)
+    out, err = process.communicate(timeout=MAX_SECONDS)
     assert b"Traceback" not in err, err.decode()
     return process.returncode, out.decode(), err.decode()
 
@@ -123,7 +123,7 @@ def answered_in(folder: Path) -> set[str]:
         return {f"{RUN}/{one.key}" for _, one in read_journal(store, log_of(RUN)) if isinstance(one, Answered)}
 
 
-def weather(folder: Path, seed: int, *, calls_max: int = 8, words: tuple[str, ...] = ()) -> Storm:
+def weather(folder: Path, seed: int, *, max_calls: int = 8, words: tuple[str, ...] = ()) -> Storm:
     """Run the workflow of a folder; kill it after up to so many calls, until once it is done before that."""
     chance = random.Random(seed)
     storm = Storm()
@@ -133,7 +133,7 @@ def weather(folder: Path, seed: int, *, calls_max: int = 8, words: tuple[str, ..
     while True:
         what = ("resume", RUN) if is_begun else ("run", "flow.json", "--name", RUN, *words)
         process = start(folder, *what, "--format", "json", seed=chance.randrange(2**32))
-        was_killed = _kill_after(process, folder, len(calls_of(folder)) + chance.randint(1, calls_max), chance)
+        was_killed = _kill_after(process, folder, len(calls_of(folder)) + chance.randint(1, max_calls), chance)
         code, out, err = finish(process)
         made = Counter(key for key, _ in calls_of(folder))
         storm.repeated |= {key for key in answered if made[key] > known[key]}
@@ -153,7 +153,7 @@ def weather(folder: Path, seed: int, *, calls_max: int = 8, words: tuple[str, ..
 
 def _kill_after(process: subprocess.Popen[bytes], folder: Path, calls: int, chance: random.Random) -> bool:
     """Kill a process when so many calls were made, or sometimes at any moment; tell whether it was."""
-    deadline = time.monotonic() + SECONDS_MAX
+    deadline = time.monotonic() + MAX_SECONDS
     if chance.random() < 0.1:
         deadline = time.monotonic() + chance.random()
     while process.poll() is None and len(calls_of(folder)) < calls and time.monotonic() < deadline:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-SECONDS_MAX = 200
+MAX_SECONDS = 200
 PATIENCE = 0.4
 STALL = 0.05
 """Who cannot run for so long may be taken for dead, and not notice; a busy machine does that as well as a test."""
@@ -346,7 +346,7 @@ class Members:
 
 def until(is_so: Callable[[], bool], members: Members) -> None:
     """Wait until something is so, but not for ever."""
-    end = time.monotonic() + SECONDS_MAX
+    end = time.monotonic() + MAX_SECONDS
     while not is_so():
         assert time.monotonic() < end, members.failures() or "it takes too long"
         time.sleep(0.01)

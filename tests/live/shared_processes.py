@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # Processes of one test share two busy processors with others: with less, one that lives is taken for dead.
 PATIENCE = 2.0
-SECONDS_MAX = 200.0
+MAX_SECONDS = 200.0
 
 
 class Scene:
@@ -54,7 +54,7 @@ class Scene:
         def work(say: Callable[[str], None]) -> None:
             with self.space(host, **options) as space:
                 say(space.address)
-                time.sleep(SECONDS_MAX)
+                time.sleep(MAX_SECONDS)
 
         child = self.start(work)
         return child, child.hear()
@@ -68,13 +68,13 @@ class Scene:
         def work(say: Callable[[str], None]) -> None:
             size = None if "join" in options else 100
             with self.space(host, **options) as space, space.handle("m", size=size) as handle:
-                view = handle.acquire(timeout=SECONDS_MAX)
+                view = handle.acquire(timeout=MAX_SECONDS)
                 view[: len(content)] = content
                 if then:
                     handle.release()
-                    handle.acquire(timeout=SECONDS_MAX)[: len(then)] = then.encode()
+                    handle.acquire(timeout=MAX_SECONDS)[: len(then)] = then.encode()
                 say("holds")
-                time.sleep(SECONDS_MAX)
+                time.sleep(MAX_SECONDS)
 
         child = self.start(work)
         assert child.hear() == "holds"
@@ -108,14 +108,14 @@ def scene() -> Iterator[Scene]:
 def count(handle: BlockingHandle, times: int = 1) -> None:
     """Count in a resource, so many times."""
     for _ in range(times):
-        view = handle.acquire(timeout=SECONDS_MAX)
+        view = handle.acquire(timeout=MAX_SECONDS)
         view[:8] = (int.from_bytes(view[:8], "little") + 1).to_bytes(8, "little")
         handle.release()
 
 
 def counted(handle: BlockingHandle) -> int:
     """Tell how far it was counted."""
-    view = handle.acquire("read", timeout=SECONDS_MAX)
+    view = handle.acquire("read", timeout=MAX_SECONDS)
     number = int.from_bytes(view[:8], "little")
     handle.release()
     return number
@@ -123,7 +123,7 @@ def counted(handle: BlockingHandle) -> int:
 
 def until(is_so: Callable[[], bool]) -> None:
     """Wait until something is so, but not for ever."""
-    end = time.monotonic() + SECONDS_MAX
+    end = time.monotonic() + MAX_SECONDS
     while not is_so():
         assert time.monotonic() < end, "it takes too long"
         time.sleep(0.01)

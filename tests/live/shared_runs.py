@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from solvent.runs.nodes.control import Status
     from solvent.store import Store
 
-SECONDS_MAX = 200.0
+MAX_SECONDS = 200.0
 
 SLOW = """
 import time
@@ -78,7 +78,7 @@ class Shared:
         )
 
     def members(self) -> list[int]:
-        """Give the processes that have a pulse and are there."""
+        """Give the processes that have a heartbeat and are there."""
         found = [heartbeat_from_value(entry.value)["pid"] for entry in self.board.members().values()]
         return [number for number in found if _is_there(number)]
 
@@ -135,7 +135,7 @@ def _is_there(number: int) -> bool:
 
 
 def _until(look: Callable[[], Any], command: subprocess.Popen[str] | None) -> Any:
-    until = time.monotonic() + SECONDS_MAX
+    until = time.monotonic() + MAX_SECONDS
     while time.monotonic() < until:
         found = look()
         if found:

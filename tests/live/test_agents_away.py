@@ -12,7 +12,7 @@ from solvent.workflows.model import Result, Task, Value, Workflow
 from tests.live.agents_services import SERVICES
 from tests.live.agents_world import Member, World, until
 
-_ROOM_MIN = 4096
+_MIN_ROOM = 4096
 
 
 def test_calls_go_on_while_the_store_cannot_be_written() -> None:
@@ -27,7 +27,7 @@ def test_calls_go_on_while_the_store_cannot_be_written() -> None:
         world.until_calls(3)
         for count in (1, 2):
             limits = resource.prlimit(member.process.pid, resource.RLIMIT_FSIZE)
-            resource.prlimit(member.process.pid, resource.RLIMIT_FSIZE, (_ROOM_MIN, limits[1]))
+            resource.prlimit(member.process.pid, resource.RLIMIT_FSIZE, (_MIN_ROOM, limits[1]))
             until(partial(_says_often, member, "store", count), member.said)
             time.sleep(0.5)
             resource.prlimit(member.process.pid, resource.RLIMIT_FSIZE, limits)

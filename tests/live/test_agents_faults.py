@@ -25,7 +25,7 @@ LONG = (
     agents_networks.agent_unheard,
     agents_damage.cut_file,
 )
-LEASES_MAX = 2.0
+MAX_LEASES = 2.0
 SEEDS = range(1, 4)
 
 
@@ -97,7 +97,7 @@ def test_an_agent_is_replaced_within_two_leases(seed: int) -> None:
     """Somebody goes on with the tasks of an agent that was killed; some see nothing of it, as it had no calls out."""
     outcome = agents_faults.agent_killed("", seed)
     _is_well(outcome)
-    assert max(outcome.leases, default=0.0) <= LEASES_MAX
+    assert max(outcome.leases, default=0.0) <= MAX_LEASES
 
 
 @pytest.mark.soak

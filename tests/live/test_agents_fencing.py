@@ -30,9 +30,9 @@ def test_one_that_was_stopped_leaves_a_place_to_who_has_it_by_then(back_end: str
         until(lambda: old.is_stopped, world.words)
         [new] = world.start()
         world.until_calls(1)
-        pulse = world.store.get(AGENTS + old.name)
+        heartbeat = world.store.get(AGENTS + old.name)
         old.send(signal.SIGCONT)
-        until(lambda: world.store.get(AGENTS + old.name) != pulse, world.words)
+        until(lambda: world.store.get(AGENTS + old.name) != heartbeat, world.words)
         assert world.until_over(RUN).state == "done"
         assert [line.agent for line in world.lines()] == [new.name]
         [journal] = world.journals(RUN)

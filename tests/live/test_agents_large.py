@@ -19,14 +19,14 @@ from tests.unit.runs.agents.flows import AgentsHere, end_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PAYLOAD_BYTES_MAX = 1 << 20
+MAX_PAYLOAD_BYTES = 1 << 20
 """What a NATS server takes unless it is told otherwise."""
 ITEMS = 1500
 
 
 @pytest.fixture(scope="module", name="url")
 def _url() -> Iterator[str]:
-    with server(payload_bytes_max=PAYLOAD_BYTES_MAX) as one:
+    with server(max_payload_bytes=MAX_PAYLOAD_BYTES) as one:
         yield one.url
 
 
@@ -46,7 +46,7 @@ def test_many_calls_are_one_record(url: str) -> None:
     """Calls whose names are more than the server takes at once are noted together, and found again."""
     keys = [f"{'name' * 30}[{number}]" for number in range(12_000)]
     with open_store(url) as store:
-        assert store.record_bytes_max < PAYLOAD_BYTES_MAX < sum(map(len, keys))
+        assert store.max_record_bytes < MAX_PAYLOAD_BYTES < sum(map(len, keys))
         journal = Journal(store, "runs/many/journal", "me")
         journal.open()
         for key in keys:
@@ -59,7 +59,7 @@ def test_many_calls_are_one_record(url: str) -> None:
 def test_what_is_too_large_is_refused_alone(url: str) -> None:
     """Of records that have nothing to do with each other, the others are taken, and the error is the answer for it."""
     with open_store(url) as store:
-        appends = [Append("a", b"1"), Append("b", bytes(PAYLOAD_BYTES_MAX + 1)), Append("c", b"3")]
+        appends = [Append("a", b"1"), Append("b", bytes(MAX_PAYLOAD_BYTES + 1)), Append("c", b"3")]
         one, two, three = store.append_each(appends)
         assert isinstance(two, StoreError)
         assert two.code == "E405"
@@ -73,7 +73,7 @@ def test_each_over_many_items_is_run_by_agents(url: str) -> None:
         (Task("n", "numbers", (Value(ITEMS),)), Task("each_one", "odd", (Result("n"),), each=Each("dot", (0,)))),
         (Service("numbers", function=numbers), Service("odd", function=odd)),
     )
-    with open_store(url, record_bytes_max=40_000) as store:
+    with open_store(url, max_record_bytes=40_000) as store:
         submit(store, "large", flow, {})
         with AgentsHere(store, offers_of([flow])) as agents:
             assert end_of(store, "large").state == "failed"

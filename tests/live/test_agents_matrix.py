@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 SEED = int(os.environ.get("SOLVENT_TEST_SEED", "1"))
 PAUSE = 0.06
-LEASE_MIN = 2.0
+MIN_LEASE = 2.0
 """The shortest with which nobody is taken over who lives, however busy the machine is."""
-KILLS_MAX = 12
+MAX_KILLS = 12
 KILLS = 200
 
 
@@ -65,7 +65,7 @@ def test_two_hundred_agents_are_killed(back_end: str) -> None:
     seed, count = SEED, 0
     while count < KILLS:
         with nullcontext("") if back_end == "sqlite" else served() as url:
-            count += _killed(_shape(seed), seed, kills=KILLS_MAX, url=url)
+            count += _killed(_shape(seed), seed, kills=MAX_KILLS, url=url)
         seed += 1
     print(f"{back_end}: {count} kills, seeds {SEED} to {seed - 1}")
 
@@ -78,7 +78,7 @@ def _all_alike(seed: int, tasks_count: int, agents: int) -> None:
     oracle = run_workflow(workflow, jobs=4)
     with served() as url:
         for address in ("", url):
-            with World(address, ttl=LEASE_MIN) as world:
+            with World(address, ttl=MIN_LEASE) as world:
                 world.start(agents)
                 together(world, agents)
                 world.submit("run", workflow)
@@ -96,7 +96,7 @@ def test_embedded_file_and_server_give_the_same() -> None:
 @pytest.mark.timeout(3600)
 def test_embedded_file_and_server_always_give_the_same() -> None:
     """Many random workflows, with four agents."""
-    with served() as url, World("", ttl=LEASE_MIN) as near, World(url, ttl=LEASE_MIN) as far:
+    with served() as url, World("", ttl=MIN_LEASE) as near, World(url, ttl=MIN_LEASE) as far:
         for world in (near, far):
             world.start(4)
             together(world, 4)
@@ -151,7 +151,7 @@ def test_alternatives_over_places_always_come_to_the_same(back_end: str) -> None
 def test_a_thousand_tasks_over_three_servers_while_agents_and_servers_are_killed() -> None:
     """Four agents, three servers; each server is killed once and started again, and agents as well."""
     workflow = random_workflow(SEED, 1000, back=100)
-    with cluster() as three, World(three.url, ttl=LEASE_MIN, pause=0.5) as world:
+    with cluster() as three, World(three.url, ttl=MIN_LEASE, pause=0.5) as world:
         world.start(4)
         together(world, 4)
         world.submit("run", workflow)

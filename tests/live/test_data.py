@@ -275,7 +275,7 @@ def test_nonsense_does_not_disturb_a_server(place: Hosts) -> None:
 
 def test_what_a_store_cannot_do_is_said(place: Hosts) -> None:
     """Wrong sizes and names, ports that are taken, and what is closed, are errors with a code."""
-    one = place.store("here", bytes_max=1000)
+    one = place.store("here", max_bytes=1000)
     for wrong in (lambda: one.create("m", 1001), lambda: one.create("m", -1), lambda: one.create("m")):
         assert _code(wrong) == "D102"
     assert _code(lambda: one.create("", 1)) == _code(lambda: one.create("n" * 501, 1)) == "D102"

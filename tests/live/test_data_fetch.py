@@ -88,11 +88,11 @@ def test_who_cannot_be_reached_is_an_error(place: Hosts) -> None:
     one, other = place.store("here"), place.store("there")
     filled(one, "m", CONTENT)
     cutter = Cutter(one.where("m"), [100_000] + [0] * 50)
-    fetch = other.fetching(cutter.where, options=Options(attempts_max=2, piece=PIECE))
+    fetch = other.fetching(cutter.where, options=Options(max_attempts=2, piece=PIECE))
     assert _code(fetch.run) == "D204"
     assert 0 < fetch.progress.done < len(CONTENT)
     cutter.close()
-    assert _code(lambda: other.fetching(cutter.where, options=Options(attempts_max=2)).run()) == "D204"
+    assert _code(lambda: other.fetching(cutter.where, options=Options(max_attempts=2)).run()) == "D204"
     seen = list[Progress]()
     other.fetching(one.where("m"), options=SMALL, on_progress=seen.append).run()
     assert seen[0].done == fetch.progress.done + PIECE
@@ -110,7 +110,7 @@ def test_what_a_host_has_is_not_given_up_for_what_nobody_has(place: Hosts) -> No
     nowhere = replace(one.where("m"), address="127.0.0.1:1")
     strange = replace(one.where("m"), size=11)
     for where, code in ((gone, "D201"), (nowhere, "D204"), (strange, "D201"), (replace(gone, token=b""), "D205")):
-        assert _code(lambda where=where: other.get(where, options=Options(attempts_max=1))) == code  # type: ignore[misc]
+        assert _code(lambda where=where: other.get(where, options=Options(max_attempts=1))) == code  # type: ignore[misc]
     assert bytes(other.region("m").read(1)) == CONTENT  # type: ignore[union-attr]
 
 
@@ -120,7 +120,7 @@ def test_a_silent_peer_is_given_up(place: Hosts) -> None:
     filled(one, "m", CONTENT)
     with socket.create_server(("127.0.0.1", 0)) as deaf:
         where = replace(one.where("m"), address=f"127.0.0.1:{deaf.getsockname()[1]}")
-        hasty, patient = Options(max_seconds=0.05, attempts_max=2), Options(max_seconds=0.5)
+        hasty, patient = Options(max_seconds=0.05, max_attempts=2), Options(max_seconds=0.5)
         assert _code(lambda: other.get(where, options=hasty)) == "D204"
         assert bytes(other.get(where, one.where("m"), options=patient).read(1)) == CONTENT
 

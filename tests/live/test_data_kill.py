@@ -126,7 +126,7 @@ def test_the_data_of_a_dead_process_is_had_by_its_host(place: Hosts) -> None:
     child, where = _serve(place, "here", lambda store: store.where(filled(store, "m", b"x" * SIZE).resource))
     child.kill()
     with pytest.raises(DataProblem) as caught:
-        other.get(where, options=Options(attempts_max=1))
+        other.get(where, options=Options(max_attempts=1))
     assert caught.value.code == "D204"
     assert bytes(mate.get(where).read(1)) == b"x" * SIZE
     assert bytes(other.get(mate.where("m")).read(1)) == b"x" * SIZE

@@ -25,7 +25,7 @@ BLOCK = 16 << 20
 #: What a process may need besides the data: the interpreter, and the pieces that are under way.
 SLACK = 200 << 20
 #: Processes of a test end by themselves after a minute, which is too short for these.
-SECONDS_MAX = 800
+MAX_SECONDS = 800
 
 
 @pytest.fixture(name="place")
@@ -96,12 +96,12 @@ def test_several_gib_cross_hosts_without_a_second_copy(place: Hosts) -> None:
         pytest.skip("there is not enough memory, or nobody tells how much of it is used")
 
     def serve(say: Callable[[str], None]) -> None:
-        signal.alarm(SECONDS_MAX)
+        signal.alarm(MAX_SECONDS)
         say(_filled(place.store("here"), keep_last=False))
-        threading.Event().wait(SECONDS_MAX)
+        threading.Event().wait(MAX_SECONDS)
 
     def fetch(say: Callable[[str], None]) -> None:
-        signal.alarm(SECONDS_MAX)
+        signal.alarm(MAX_SECONDS)
         where = where_from_text(text)
         region = place.store("there").fetching(where, options=Options(max_seconds=30)).run()
         with region.write(2) as writing:
@@ -144,7 +144,7 @@ def test_a_draft_of_several_gib_takes_the_memory_of_what_is_changed(place: Hosts
         pytest.skip("there is not enough memory, or nobody tells how much of it is used")
 
     def work(say: Callable[[str], None]) -> None:
-        signal.alarm(SECONDS_MAX)
+        signal.alarm(MAX_SECONDS)
         region = place.store("here").create("m", SIZE, keep_last=True)
         say("made")
         for version in range(1, 20):

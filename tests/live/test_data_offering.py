@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from solvent.handover.data import Region, Store, Writing
 
 SIZE = 3_000_000
-SECONDS_MAX = 200.0
+MAX_SECONDS = 200.0
 
 
 @pytest.fixture(name="place")
@@ -49,7 +49,7 @@ def _offer(region: Region, writing: Writing, base: int = -1, *, is_part: bool = 
         origin=(5, 6),
         base=base,
         runs=None if changes is None else tuple(changes),
-        max_seconds=SECONDS_MAX,
+        max_seconds=MAX_SECONDS,
     )
 
 
@@ -134,11 +134,11 @@ def test_a_taker_keeps_what_it_had_if_the_giver_dies_meanwhile(place: Hosts, *, 
     with region.write(2) as writing:
         writing.view[:] = b"y" * SIZE
     offer = _offer(region, writing, -1 if is_whole else 1)
-    line, _ = one._lines.take(_at(other), Dialling(SECONDS_MAX))
+    line, _ = one._lines.take(_at(other), Dialling(MAX_SECONDS))
     assert isinstance(line.offer(offer), int)
     line.send(b"y" * (SIZE - 1))
     line.close()
-    end = time.monotonic() + SECONDS_MAX
+    end = time.monotonic() + MAX_SECONDS
     while taken.is_busy():
         assert time.monotonic() < end
         time.sleep(0.01)

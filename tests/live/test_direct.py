@@ -76,7 +76,7 @@ def test_a_message_may_be_larger_than_any_buffer() -> None:
 
 def test_a_message_too_large_for_a_frame_is_told_and_the_others_arrive() -> None:
     """A batch that is too long for one frame goes in several, also across a broken line."""
-    with talking(A, B, codec=Codec(Word, frame_bytes_max=2000)) as (a, b):
+    with talking(A, B, codec=Codec(Word, max_frame_bytes=2000)) as (a, b):
         a.say(B, 0, 5, letters=900)
         a.say(B, 99, letters=3000)
         a.say(B, 5, 5, letters=900)

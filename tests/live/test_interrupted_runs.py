@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cli.command import environment
-from tests.live.interrupting import HOWS, KINDS, SECONDS_MAX, command, interrupt, is_in_order, put_files
+from tests.live.interrupting import HOWS, KINDS, MAX_SECONDS, command, interrupt, is_in_order, put_files
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -139,7 +139,7 @@ def test_a_signal_while_a_run_waits_for_an_answer_is_not_lost(tmp_path: Path) ->
     """A run whose wait was interrupted by a handler that takes longer than the wait looks whether it is to stop."""
     (tmp_path / "flow.py").write_text(WAITING)
     words = [sys.executable, str(tmp_path / "flow.py")]
-    done = subprocess.run(words, env=environment(), capture_output=True, timeout=SECONDS_MAX, check=True)
+    done = subprocess.run(words, env=environment(), capture_output=True, timeout=MAX_SECONDS, check=True)
     assert done.stdout == b"H504\n"
 
 
@@ -147,7 +147,7 @@ def test_threads_of_a_service_do_not_hold_up_an_interrupted_run(tmp_path: Path) 
     """Python would wait at its end for threads that a service has started; after Ctrl-C they are not waited for."""
     (tmp_path / "flow.py").write_text(POOL)
     words = [sys.executable, "-m", "solvent", "run", str(tmp_path / "flow.py"), "--no-record"]
-    done = subprocess.run(words, env=environment(), capture_output=True, timeout=SECONDS_MAX, check=False)
+    done = subprocess.run(words, env=environment(), capture_output=True, timeout=MAX_SECONDS, check=False)
     assert done.returncode == 130
     assert b"Traceback" not in done.stderr
 
@@ -158,5 +158,5 @@ def test_a_resumed_run_that_makes_a_call_again_is_interrupted(tmp_path: Path) ->
     file.write_text(UNKEPT)
     for words in (("run", str(file), "--name", "it"), ("resume", "it")):
         line = [sys.executable, "-m", "solvent", *words, "--store", store]
-        done = subprocess.run(line, env=environment(), capture_output=True, timeout=SECONDS_MAX, check=False)
+        done = subprocess.run(line, env=environment(), capture_output=True, timeout=MAX_SECONDS, check=False)
         assert done.returncode == 130, done.stderr

@@ -73,7 +73,7 @@ def test_a_batch_larger_than_the_server_takes_goes_in_pieces() -> None:
         assert one.counters.messages_sent == len(texts)
         await pair.close()
 
-    with server(payload_bytes_max=65_536) as small:
+    with server(max_payload_bytes=65_536) as small:
         run(test(small.url))
 
 
@@ -81,7 +81,7 @@ def test_a_message_too_large_is_reported_and_the_others_go(url: str) -> None:
     """What fits no frame is dropped here, not at the other side, and is not counted as waiting."""
 
     async def test() -> None:
-        pair = Pair(url, name="large", codec=Codec(str, frame_bytes_max=1000))
+        pair = Pair(url, name="large", codec=Codec(str, max_frame_bytes=1000))
         one, _ = await pair.open()
         for text in ("a", "x" * 2000, "b"):
             one.send(B, text)
@@ -100,7 +100,7 @@ def test_nonsense_is_dropped_and_reported_once(url: str) -> None:
     """Whatever somebody publishes to a node, it tells of it and goes on; a batch beyond the limit is refused."""
 
     async def test() -> None:
-        pair = Pair(url, name="nonsense", codec=Codec(str, frame_bytes_max=1000))
+        pair = Pair(url, name="nonsense", codec=Codec(str, max_frame_bytes=1000))
         one, two = await pair.open()
         client = await Servers(read_address(url)).first(5)
         subject = f"{two._subjects}.{B}"

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
-SECONDS_MAX = 200.0
+MAX_SECONDS = 200.0
 _PR_SET_DUMPABLE = 4
 
 
@@ -77,7 +77,7 @@ def _name() -> str:
 def _change(name: str, **options: Any) -> str:
     """Read and change the data of a space."""
     with solvent.shared.join(name, **options) as space, space.handle("m") as handle:
-        view = handle.acquire(timeout=SECONDS_MAX)
+        view = handle.acquire(timeout=MAX_SECONDS)
         found = bytes(view[:6]).decode()
         view[:6] = b"stolen"
         handle.release()
@@ -136,7 +136,7 @@ def test_another_user_gives_no_program_to_a_node(stranger: Callable[[Callable[[]
             address = address_from_text(node.stderr.readline().split()[4])
 
             def visit(secret: bytes) -> str:
-                Line(address, secret, max_seconds=SECONDS_MAX).close()
+                Line(address, secret, max_seconds=MAX_SECONDS).close()
                 return "let in"
 
             assert visit(own_secret()) == "let in"

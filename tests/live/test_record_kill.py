@@ -19,7 +19,7 @@ def _survives(folder: Path, seed: int, tasks: int, *words: str) -> int:
     _, out, _ = finish(start(folder, "run", "flow.json", "--no-record", "--format", "json"))
     calm = json.loads(out)
     (folder / "calls").unlink()
-    storm = weather(folder, seed, calls_max=8, words=words)
+    storm = weather(folder, seed, max_calls=8, words=words)
     assert storm.repeated == set()
     assert storm.untold == set()
     for name in ("results", "states"):

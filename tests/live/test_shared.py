@@ -15,7 +15,7 @@ import pytest
 
 from solvent.errors import DataProblem, Misuse
 from solvent.handover import HandleState
-from tests.live.shared_processes import SECONDS_MAX, Scene, count, counted, scene, until
+from tests.live.shared_processes import MAX_SECONDS, Scene, count, counted, scene, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -73,7 +73,7 @@ def test_the_founder_leaves_and_the_data_stays(place: Scene) -> None:
     with place.space() as space, space.handle("m") as handle:
         child.end()
         until(lambda: len(space.members) == 1)
-        assert bytes(handle.acquire(timeout=SECONDS_MAX)) == b"from the founder"
+        assert bytes(handle.acquire(timeout=MAX_SECONDS)) == b"from the founder"
 
 
 def test_the_last_process_takes_the_data_along_unless_it_is_to_be_kept(place: Scene) -> None:
@@ -115,14 +115,14 @@ def test_type_and_shape_are_those_of_who_made_it(place: Scene) -> None:
         handle.acquire()
         handle.release()
         with space.handle("grid", array=((4,), "i8")) as third, pytest.raises(Misuse) as caught:
-            third.acquire(timeout=SECONDS_MAX)
+            third.acquire(timeout=MAX_SECONDS)
         assert (caught.value.code, "<f8" in caught.value.message, "<i8" in caught.value.message) == ("S105", True, True)
-        other.acquire(timeout=SECONDS_MAX)
+        other.acquire(timeout=MAX_SECONDS)
         assert other.array.tolist() == [0, 1, 2, 3]
         other.resize(48)
         other.array[4:] = 7
         other.release()
-        handle.acquire(timeout=SECONDS_MAX)
+        handle.acquire(timeout=MAX_SECONDS)
         assert handle.array.tolist() == [0, 1, 2, 3, 7, 7]
         handle.release()
     with place.space() as space, space.handle("m", size=24) as handle, space.handle("m") as other:
@@ -164,13 +164,13 @@ def test_a_file_that_was_cut_is_an_error_and_no_death(place: Scene, tmp_path: Pa
         for mode in ("write", "read"):
             os.truncate(path, 5)
             with pytest.raises(DataProblem) as caught:
-                handle.acquire(mode, timeout=SECONDS_MAX)
+                handle.acquire(mode, timeout=MAX_SECONDS)
             assert caught.value.code == "D213"
             os.truncate(path, 100_000)
-            assert len(handle.acquire(mode, timeout=SECONDS_MAX)) == 100_000
+            assert len(handle.acquire(mode, timeout=MAX_SECONDS)) == 100_000
             handle.release()
         if keep_last:
-            handle.acquire(timeout=SECONDS_MAX)
+            handle.acquire(timeout=MAX_SECONDS)
             os.truncate(path, 0)
             with pytest.raises(DataProblem) as caught:
                 handle.release()
@@ -195,8 +195,8 @@ def test_the_view_is_withdrawn_by_the_release(place: Scene) -> None:
 def test_readers_read_together_and_parts_are_held_side_by_side(place: Scene) -> None:
     """Two handles hold the same to read, or different parts to write, at the same time."""
     with place.space() as space, space.handle("m", size=100) as one, space.handle("m") as other:
-        one.acquire("read", timeout=SECONDS_MAX)
-        assert bytes(other.acquire("read", timeout=SECONDS_MAX)[:1]) == b"\0"
+        one.acquire("read", timeout=MAX_SECONDS)
+        assert bytes(other.acquire("read", timeout=MAX_SECONDS)[:1]) == b"\0"
         one.release()
         other.release()
         one.acquire(offset=0, length=50)[:] = b"a" * 50
@@ -218,9 +218,9 @@ def test_a_wait_that_is_too_long_ends_and_claims_nothing(place: Scene) -> None:
             other.acquire(timeout=0.02)
         assert other.state == HandleState.VALID
         one.release()
-        one.acquire(timeout=SECONDS_MAX)
+        one.acquire(timeout=MAX_SECONDS)
         one.release()
-        other.acquire(timeout=SECONDS_MAX)
+        other.acquire(timeout=MAX_SECONDS)
 
 
 def test_the_last_step_is_not_longer_than_the_wait(place: Scene) -> None:
@@ -235,7 +235,7 @@ def test_the_last_step_is_not_longer_than_the_wait(place: Scene) -> None:
             with pytest.raises(TimeoutError):
                 handle.acquire(timeout=0.05)
             writing.commit()
-        handle.acquire(timeout=SECONDS_MAX)
+        handle.acquire(timeout=MAX_SECONDS)
 
 
 def test_calls_out_of_order_do_what_the_paper_says(place: Scene) -> None:
@@ -248,7 +248,7 @@ def test_calls_out_of_order_do_what_the_paper_says(place: Scene) -> None:
         two.request()
         one.release()
         # The second request has its place behind the one that came between.
-        three.acquire(timeout=SECONDS_MAX)
+        three.acquire(timeout=MAX_SECONDS)
         assert two.state == "req"
         two.release()
         two.release()
@@ -267,9 +267,9 @@ def test_calls_out_of_order_do_what_the_paper_says(place: Scene) -> None:
         with pytest.raises(Misuse) as caught:
             two.acquire()
         assert caught.value.code == "S103"
-        one.acquire(timeout=SECONDS_MAX)
+        one.acquire(timeout=MAX_SECONDS)
         one.release()
-        two.create().acquire(timeout=SECONDS_MAX)
+        two.create().acquire(timeout=MAX_SECONDS)
 
 
 def test_files_are_closed_with_the_last_handle_and_too_many_are_an_error(place: Scene) -> None:
@@ -287,7 +287,7 @@ def test_files_are_closed_with_the_last_handle_and_too_many_are_an_error(place: 
             with ExitStack() as stack:
                 handles = [stack.enter_context(space.handle(f"m{number}")) for number in range(30)]
                 with pytest.raises(Misuse) as caught:
-                    _ = [handle.acquire(timeout=SECONDS_MAX) for handle in handles]
+                    _ = [handle.acquire(timeout=MAX_SECONDS) for handle in handles]
             say(caught.value.code)
 
     child = place.start(work)
@@ -321,7 +321,7 @@ def test_threads_of_one_process_take_turns(place: Scene) -> None:
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(SECONDS_MAX)
+            thread.join(MAX_SECONDS)
         assert counted(handle) == 4 * CYCLES
 
 
@@ -374,7 +374,7 @@ def test_a_lock_needs_no_data(place: Scene) -> None:
         with pytest.raises(TimeoutError):
             other.acquire(timeout=0.01)
         one.release()
-        other.acquire(timeout=SECONDS_MAX)
+        other.acquire(timeout=MAX_SECONDS)
 
 
 def test_what_is_read_first_is_made_first(place: Scene) -> None:
@@ -384,5 +384,5 @@ def test_what_is_read_first_is_made_first(place: Scene) -> None:
         space.handle("m", initial=b"abc") as handle,
         space.handle("n", initial=b"xyz") as other,
     ):
-        assert bytes(handle.acquire("read", timeout=SECONDS_MAX)) == b"abc"
-        assert bytes(other.acquire(offset=1, length=1, timeout=SECONDS_MAX)) == b"y"
+        assert bytes(handle.acquire("read", timeout=MAX_SECONDS)) == b"abc"
+        assert bytes(other.acquire(offset=1, length=1, timeout=MAX_SECONDS)) == b"y"

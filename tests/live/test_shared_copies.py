@@ -13,7 +13,7 @@ import pytest
 
 import solvent
 from solvent.handover import joining
-from tests.live.shared_processes import SECONDS_MAX, Scene, count, counted, scene, until
+from tests.live.shared_processes import MAX_SECONDS, Scene, count, counted, scene, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -41,7 +41,7 @@ def _counting(place: Scene) -> Iterator[tuple[BlockingSpace, Child]]:
             with place.space("two", join=space.address) as mine, mine.handle("m", size=SIZE, copies=2) as own:
                 count(own)
                 say("counted")
-                time.sleep(SECONDS_MAX)
+                time.sleep(MAX_SECONDS)
 
         child = place.start(work)
         assert child.hear() == "counted"
@@ -110,7 +110,7 @@ def test_without_copies_it_is_told_that_an_older_version_may_have_come_back(
         place.serve("three", join=space.address)
         _dies_after(place, space.address, 3)
         for one in (handle, other):
-            one.acquire("read", timeout=SECONDS_MAX)
+            one.acquire("read", timeout=MAX_SECONDS)
             assert one.trouble is not None
             assert one.trouble.code == "S208"
             one.release()
@@ -138,7 +138,7 @@ def test_where_nothing_can_be_lost_nothing_is_told(place: Scene) -> None:
 
 def _acquired(handle: BlockingHandle) -> int:
     """Acquire and release it, without trouble; tell how far it was counted."""
-    view = handle.acquire(timeout=SECONDS_MAX)
+    view = handle.acquire(timeout=MAX_SECONDS)
     assert handle.trouble is None
     number = int.from_bytes(view[:8], "little")
     handle.release()
@@ -154,12 +154,12 @@ def test_a_part_survives_the_death_of_its_host(place: Scene) -> None:
 
         def work(_: Callable[[str], None]) -> None:
             with place.space("two", join=space.address) as mine, mine.handle("m") as own:
-                own.acquire(offset=10, length=5, timeout=SECONDS_MAX)[:] = b"parts"
+                own.acquire(offset=10, length=5, timeout=MAX_SECONDS)[:] = b"parts"
                 own.release()
                 os.kill(os.getpid(), signal.SIGKILL)
 
         os.waitpid(place.start(work).number, 0)
-        assert bytes(handle.acquire(timeout=SECONDS_MAX)) == bytes(10) + b"parts" + bytes(85)
+        assert bytes(handle.acquire(timeout=MAX_SECONDS)) == bytes(10) + b"parts" + bytes(85)
 
 
 @pytest.mark.parametrize("is_user", [True, False])
@@ -217,7 +217,7 @@ def test_a_copy_is_made_again_when_who_reads_has_ended(place: Scene) -> None:
         members = len(space.members)
         lost.kill()
         until(lambda: len(space.members) < members)
-        time.sleep(2 * joining._SECONDS_MAX)
+        time.sleep(2 * joining._MAX_SECONDS)
         assert _version_on(place, other) is None
         reader.release()
         until(lambda: _version_on(place, other) is not None)
@@ -239,7 +239,7 @@ def _full(place: Scene, join: str) -> Child:
         with place.space("two", join=join) as mine:
             resource.setrlimit(resource.RLIMIT_FSIZE, (SIZE // 2, SIZE // 2))
             say(mine.address)
-            time.sleep(SECONDS_MAX)
+            time.sleep(MAX_SECONDS)
 
     child = place.start(work)
     assert child.hear()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from solvent.store import StoreError, open_store
-from solvent.store.sqlite import SMALL_BYTES_MAX
+from solvent.store.sqlite import MAX_SMALL_BYTES
 from tests.live.data_hosts import Child
 
 if TYPE_CHECKING:
@@ -138,10 +138,10 @@ def test_a_changed_record_is_not_given(path: Path) -> None:
 def test_small_blobs_are_in_the_file_and_large_ones_beside_it(path: Path) -> None:
     """A blob of up to 64 KiB makes no file of its own."""
     with open_store(str(path)) as space:
-        space.put_blob(bytes(SMALL_BYTES_MAX))
+        space.put_blob(bytes(MAX_SMALL_BYTES))
         assert not path.with_name(path.name + "-blobs").exists()
-        name = space.put_blob(bytes(SMALL_BYTES_MAX + 1))
-        assert (path.with_name(path.name + "-blobs") / name[:2] / name[2:]).stat().st_size == SMALL_BYTES_MAX + 1
+        name = space.put_blob(bytes(MAX_SMALL_BYTES + 1))
+        assert (path.with_name(path.name + "-blobs") / name[:2] / name[2:]).stat().st_size == MAX_SMALL_BYTES + 1
 
 
 def test_a_damaged_blob_is_said_and_repaired(path: Path) -> None:

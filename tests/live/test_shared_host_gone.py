@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import solvent
-from tests.live.shared_processes import SECONDS_MAX, Scene, scene, until
+from tests.live.shared_processes import MAX_SECONDS, Scene, scene, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,12 +29,12 @@ def _writer(place: Scene, *, is_released: bool = True, size: int | None = SIZE, 
 
     def work(say: Callable[[str], None]) -> None:
         with place.space("two", **options) as space, space.handle("m", size=size) as handle:
-            view = handle.acquire(timeout=SECONDS_MAX)
+            view = handle.acquire(timeout=MAX_SECONDS)
             view[:8] = b"released"[: len(view)]
             if is_released:
                 handle.release()
             say(space.address)
-            time.sleep(SECONDS_MAX)
+            time.sleep(MAX_SECONDS)
 
     child = place.start(work)
     return child, child.hear()
@@ -66,7 +66,7 @@ def test_released_data_whose_host_is_gone_is_lost(
         place.serve("three", join=space.address)
         _kill_host(place, _writer(place, join=space.address)[0])
         with space.handle("m", **contents) as handle, pytest.raises(solvent.DataLost) as caught:
-            handle.acquire(timeout=SECONDS_MAX, **claim)
+            handle.acquire(timeout=MAX_SECONDS, **claim)
         assert caught.value.code == "S205"
 
 
@@ -78,13 +78,13 @@ def test_lost_data_is_made_anew_only_on_demand(place: Scene) -> None:
         with space.handle("m", size=SIZE) as handle:
             for _ in range(2):
                 with pytest.raises(solvent.DataLost):
-                    handle.acquire(timeout=SECONDS_MAX)
-            handle.acquire(anew=True, timeout=SECONDS_MAX)[:3] = b"new"
+                    handle.acquire(timeout=MAX_SECONDS)
+            handle.acquire(anew=True, timeout=MAX_SECONDS)[:3] = b"new"
             handle.release()
-            assert bytes(handle.acquire("read", timeout=SECONDS_MAX)[:4]) == b"new\0"
+            assert bytes(handle.acquire("read", timeout=MAX_SECONDS)[:4]) == b"new\0"
             handle.release()
         with space.handle("another", size=SIZE) as handle:
-            assert bytes(handle.acquire(timeout=SECONDS_MAX)) == bytes(SIZE)
+            assert bytes(handle.acquire(timeout=MAX_SECONDS)) == bytes(SIZE)
 
 
 def test_data_of_the_first_process_is_lost_with_its_host(place: Scene) -> None:
@@ -96,7 +96,7 @@ def test_data_of_the_first_process_is_lost_with_its_host(place: Scene) -> None:
         until(lambda: len(space.members) == 4)
         _kill_host(place, first)
         with space.handle("m", size=SIZE) as handle, pytest.raises(solvent.DataLost):
-            handle.acquire(timeout=SECONDS_MAX)
+            handle.acquire(timeout=MAX_SECONDS)
 
 
 def test_who_comes_after_the_loss_learns_of_it(place: Scene) -> None:
@@ -110,7 +110,7 @@ def test_who_comes_after_the_loss_learns_of_it(place: Scene) -> None:
             until(lambda: len(later.members) == 3)
         joined = place.space("five", join=later.address)
         with joined as new, new.handle("m", size=SIZE) as handle, pytest.raises(solvent.DataLost):
-            handle.acquire(timeout=SECONDS_MAX)
+            handle.acquire(timeout=MAX_SECONDS)
 
 
 def test_what_was_never_released_is_not_lost(place: Scene) -> None:
@@ -119,7 +119,7 @@ def test_what_was_never_released_is_not_lost(place: Scene) -> None:
         place.serve("three", join=space.address)
         _kill_host(place, _writer(place, join=space.address, is_released=False)[0])
         with space.handle("m", size=SIZE) as handle:
-            assert bytes(handle.acquire(timeout=SECONDS_MAX)) == bytes(SIZE)
+            assert bytes(handle.acquire(timeout=MAX_SECONDS)) == bytes(SIZE)
 
 
 def test_a_lock_without_data_survives_the_host_of_its_holder(place: Scene) -> None:
@@ -128,4 +128,4 @@ def test_a_lock_without_data_survives_the_host_of_its_holder(place: Scene) -> No
         place.serve("three", join=space.address)
         _kill_host(place, _writer(place, join=space.address, size=None)[0])
         with space.handle("m") as handle:
-            assert len(handle.acquire(timeout=SECONDS_MAX)) == 0
+            assert len(handle.acquire(timeout=MAX_SECONDS)) == 0

@@ -12,7 +12,7 @@ import pytest
 
 import solvent
 from solvent.handover import HandleState
-from tests.live.shared_processes import SECONDS_MAX, Scene, count, counted, scene, until
+from tests.live.shared_processes import MAX_SECONDS, Scene, count, counted, scene, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -63,20 +63,20 @@ def test_parts_that_were_written_on_different_hosts_come_together(place: Scene) 
 
         child = place.start(work)
         assert child.hear() == "holds"
-        handle.acquire(offset=0, length=8000, timeout=SECONDS_MAX)
+        handle.acquire(offset=0, length=8000, timeout=MAX_SECONDS)
         handle.array[:] = 1
         handle.release()
-        handle.acquire("read", timeout=SECONDS_MAX)
+        handle.acquire("read", timeout=MAX_SECONDS)
         assert handle.array[:, 0].tolist() == [1, 2, 2, 0]
         handle.release()
         assert child.hear() == "has all"
         child.end()
-        handle.acquire(timeout=SECONDS_MAX)
+        handle.acquire(timeout=MAX_SECONDS)
         assert handle.array.sum() == TOTAL
 
 
 def _sum(handle: BlockingHandle) -> float:
-    handle.acquire("read", timeout=SECONDS_MAX)
+    handle.acquire("read", timeout=MAX_SECONDS)
     found = float(handle.array.sum())
     handle.release()
     return found
@@ -92,7 +92,7 @@ def test_fetching_begins_with_the_grant_and_not_with_acquire(place: Scene) -> No
             own.request()
             until(own.test)
             assert own.state == HandleState.GRANT
-            assert bytes(own.acquire(timeout=SECONDS_MAX)[-3:]) == b"xxx"
+            assert bytes(own.acquire(timeout=MAX_SECONDS)[-3:]) == b"xxx"
         child.kill()
 
 
@@ -110,7 +110,7 @@ def test_who_leaves_hands_the_data_to_another_host_first(place: Scene) -> None:
         assert child.hear() == "done"
         child.end()
         with space.handle("m") as handle:
-            view = handle.acquire(timeout=SECONDS_MAX)
+            view = handle.acquire(timeout=MAX_SECONDS)
             assert (bytes(view[:2]), len(view)) == (b"zy", SIZE)
 
 
@@ -123,7 +123,7 @@ def test_the_death_of_a_process_elsewhere_is_noticed_by_its_silence(place: Scene
         child = place.holder("two", join=space.address, content=b"unheard ")
         handle.request()
         child.kill()
-        assert bytes(handle.acquire(timeout=SECONDS_MAX)) == b"released"
+        assert bytes(handle.acquire(timeout=MAX_SECONDS)) == b"released"
         other.kill()
 
 
@@ -132,7 +132,7 @@ def test_who_was_taken_for_dead_is_told_and_can_come_back(place: Scene) -> None:
 
     def work(say: Callable[[str], None]) -> None:
         with place.space("two", join=space.address) as mine, mine.handle("m") as own:
-            own.acquire(timeout=SECONDS_MAX)[:] = b"stopped!"
+            own.acquire(timeout=MAX_SECONDS)[:] = b"stopped!"
             say("holds")
             try:
                 while True:
@@ -141,7 +141,7 @@ def test_who_was_taken_for_dead_is_told_and_can_come_back(place: Scene) -> None:
             except solvent.SpaceProblem as problem:
                 say(problem.code)
         with place.space("two", join=space.address) as mine, mine.handle("m") as own:
-            say(bytes(own.acquire("read", timeout=SECONDS_MAX)).decode())
+            say(bytes(own.acquire("read", timeout=MAX_SECONDS)).decode())
 
     with place.space("one") as space, space.handle("m", initial=b"released") as handle:
         handle.acquire()
@@ -150,7 +150,7 @@ def test_who_was_taken_for_dead_is_told_and_can_come_back(place: Scene) -> None:
         child = place.start(work)
         assert child.hear() == "holds"
         os.kill(child.number, signal.SIGSTOP)
-        handle.acquire(timeout=SECONDS_MAX)[:] = b"went on "
+        handle.acquire(timeout=MAX_SECONDS)[:] = b"went on "
         handle.release()
         os.kill(child.number, signal.SIGCONT)
         assert child.hear() == "S203"
@@ -165,7 +165,7 @@ def test_a_release_that_came_too_late_is_told_at_the_end_of_the_space(place: Sce
     def work(say: Callable[[str], None]) -> None:
         try:
             with place.space("two", join=space.address) as mine, mine.handle("m") as own:
-                own.acquire(timeout=SECONDS_MAX)[:] = b"stopped!"
+                own.acquire(timeout=MAX_SECONDS)[:] = b"stopped!"
                 say("holds")
                 os.kill(os.getpid(), signal.SIGSTOP)
                 own.release()
@@ -180,7 +180,7 @@ def test_a_release_that_came_too_late_is_told_at_the_end_of_the_space(place: Sce
         child = place.start(work)
         assert child.hear() == "holds"
         os.waitpid(child.number, os.WUNTRACED)
-        handle.acquire(timeout=SECONDS_MAX)[:] = b"went on "
+        handle.acquire(timeout=MAX_SECONDS)[:] = b"went on "
         handle.release()
         os.kill(child.number, signal.SIGCONT)
         assert child.hear() == "S203"
@@ -197,7 +197,7 @@ def test_one_process_of_each_host_goes_on_though_most_die_at_once(place: Scene) 
         last = place.holder("two", join=space.address, content=b"released", then="not yet.")
         for child in (*children, last):
             os.kill(child.number, signal.SIGKILL)
-        assert bytes(handle.acquire(timeout=SECONDS_MAX)[:8]) == b"released"
+        assert bytes(handle.acquire(timeout=MAX_SECONDS)[:8]) == b"released"
         assert len(space.members) == 2
         other.kill()
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import solvent
-from tests.live.shared_processes import PATIENCE, SECONDS_MAX, Scene, count, counted, scene, until
+from tests.live.shared_processes import MAX_SECONDS, PATIENCE, Scene, count, counted, scene, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,7 +32,7 @@ def test_what_a_killed_holder_had_released_comes_back(place: Scene) -> None:
         handle.request()
         assert not handle.test()
         child.kill()
-        assert bytes(handle.acquire(timeout=SECONDS_MAX)[:9]) == b"released\0"
+        assert bytes(handle.acquire(timeout=MAX_SECONDS)[:9]) == b"released\0"
         until(lambda: len(space.members) == 1)
 
 
@@ -42,10 +42,10 @@ def test_a_killed_founder_is_replaced(place: Scene) -> None:
     child, _ = place.serve()
     with place.space() as space, space.handle("m") as handle:
         founder.kill()
-        assert bytes(handle.acquire(timeout=SECONDS_MAX)[:9]) == b"released\0"
+        assert bytes(handle.acquire(timeout=MAX_SECONDS)[:9]) == b"released\0"
         handle.release()
         with place.space() as another, another.handle("m") as own:
-            assert bytes(own.acquire("read", timeout=SECONDS_MAX)[:8]) == b"released"
+            assert bytes(own.acquire("read", timeout=MAX_SECONDS)[:8]) == b"released"
         until(lambda: len(space.members) == 2)
     child.kill()
 
@@ -69,7 +69,7 @@ def test_killed_waiters_hold_nobody_up(place: Scene) -> None:
             for waiter in waiters:
                 waiter.kill()
             handle.release()
-            other.acquire(timeout=SECONDS_MAX)
+            other.acquire(timeout=MAX_SECONDS)
 
 
 def test_data_without_a_copy_is_lost_with_its_writer_and_made_anew(place: Scene) -> None:
@@ -80,7 +80,7 @@ def test_data_without_a_copy_is_lost_with_its_writer_and_made_anew(place: Scene)
             count(own)
             own.acquire()[:5] = b"halfw"
             say("holds")
-            time.sleep(SECONDS_MAX)
+            time.sleep(MAX_SECONDS)
 
     with place.space() as space, space.handle("m", initial=b"anew") as handle:
         child = place.start(work)
@@ -88,11 +88,11 @@ def test_data_without_a_copy_is_lost_with_its_writer_and_made_anew(place: Scene)
         handle.request()
         child.kill()
         with pytest.raises(solvent.DataLost) as caught:
-            handle.acquire(timeout=SECONDS_MAX)
+            handle.acquire(timeout=MAX_SECONDS)
         assert caught.value.code == "S205"
-        assert bytes(handle.acquire(anew=True, timeout=SECONDS_MAX)) == b"anew"
+        assert bytes(handle.acquire(anew=True, timeout=MAX_SECONDS)) == b"anew"
         handle.release()
-        assert bytes(handle.acquire(timeout=SECONDS_MAX)) == b"anew"
+        assert bytes(handle.acquire(timeout=MAX_SECONDS)) == b"anew"
         assert len(space.members) == 1
 
 
@@ -105,7 +105,7 @@ def test_a_stopped_process_of_this_host_is_not_taken_for_dead(place: Scene) -> N
             handle.acquire(timeout=2 * PATIENCE)
         assert len(space.members) == 2
         child.kill()
-        handle.acquire(timeout=SECONDS_MAX)
+        handle.acquire(timeout=MAX_SECONDS)
 
 
 def test_a_counter_stays_exact_while_processes_are_killed(place: Scene) -> None:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import solvent
-from solvent.handover.node import LEAVE_SECONDS_MAX
-from tests.live.shared_processes import SECONDS_MAX, Scene, scene, until
+from solvent.handover.node import MAX_LEAVE_SECONDS
+from tests.live.shared_processes import MAX_SECONDS, Scene, scene, until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,7 +73,7 @@ def test_who_leaves_without_a_majority_does_not_wait_for_it(place: Scene) -> Non
     """Nobody will say that it may go, so it goes."""
     with alone(place, signal.SIGKILL):
         began = time.monotonic()
-    assert time.monotonic() - began < LEAVE_SECONDS_MAX / 2
+    assert time.monotonic() - began < MAX_LEAVE_SECONDS / 2
 
 
 def test_what_those_who_left_have_kept_is_found_by_a_space_that_begins_anew(place: Scene) -> None:
@@ -81,7 +81,7 @@ def test_what_those_who_left_have_kept_is_found_by_a_space_that_begins_anew(plac
     with alone(place, signal.SIGKILL, keep=True):
         pass
     with place.space("one", keep=True) as space, space.handle("m", size=8) as handle:
-        assert bytes(handle.acquire(timeout=SECONDS_MAX)) == b"released"
+        assert bytes(handle.acquire(timeout=MAX_SECONDS)) == b"released"
 
 
 def test_all_go_on_when_those_who_were_silent_are_back(place: Scene) -> None:
@@ -91,7 +91,7 @@ def test_all_go_on_when_those_who_were_silent_are_back(place: Scene) -> None:
             os.kill(child.number, signal.SIGCONT)
         until(lambda: handle.trouble is None)
         children[1].kill()
-        assert bytes(handle.acquire(timeout=SECONDS_MAX)[:8]) == b"released"
+        assert bytes(handle.acquire(timeout=MAX_SECONDS)[:8]) == b"released"
 
 
 def test_a_coroutine_is_told_as_well(place: Scene) -> None:
@@ -126,8 +126,8 @@ def test_who_takes_part_without_a_majority_waits_no_longer_than_it_says(place: S
         assert (late.state, late.trouble) == ("invalid", None)
         for child in children:
             os.kill(child.number, signal.SIGCONT)
-        with late.create(timeout=SECONDS_MAX):
-            assert len(late.acquire(timeout=SECONDS_MAX)) == 8
+        with late.create(timeout=MAX_SECONDS):
+            assert len(late.acquire(timeout=MAX_SECONDS)) == 8
 
 
 def test_who_waits_to_take_part_without_a_majority_can_be_asked_why(place: Scene) -> None:
@@ -139,7 +139,7 @@ def test_who_waits_to_take_part_without_a_majority_can_be_asked_why(place: Scene
         until(lambda: late.trouble is not None and late.trouble.code == "S207")
         for child in children:
             os.kill(child.number, signal.SIGCONT)
-        creating.join(SECONDS_MAX)
+        creating.join(MAX_SECONDS)
         assert (late.state, late.trouble) == ("valid", None)
 
 

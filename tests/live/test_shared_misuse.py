@@ -15,10 +15,10 @@ import solvent
 from solvent.errors import Misuse, SolventError, SpaceProblem
 from solvent.handover import HandleState
 from solvent.handover.access import Access
-from solvent.handover.admission import ENTER_SECONDS_MAX
+from solvent.handover.admission import MAX_ENTER_SECONDS
 from solvent.handover.keeping import Keeping
 from solvent.net.direct import DirectHost
-from tests.live.shared_processes import SECONDS_MAX, Scene, scene, until
+from tests.live.shared_processes import MAX_SECONDS, Scene, scene, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -41,7 +41,7 @@ class _Boom(Exception):
 
 def _turn(handle: BlockingHandle) -> None:
     """Have it, change it, and give it back."""
-    view = handle.acquire(timeout=SECONDS_MAX)
+    view = handle.acquire(timeout=MAX_SECONDS)
     view[0] = (view[0] + 1) % 256
     handle.release()
 
@@ -132,7 +132,7 @@ def test_a_handle_has_one_thread_at_a_time(place: Scene) -> None:
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(SECONDS_MAX)
+            thread.join(MAX_SECONDS)
         _turn(other)
         assert set(told) <= {"S106"}
         other.acquire()
@@ -144,7 +144,7 @@ def test_a_handle_has_one_thread_at_a_time(place: Scene) -> None:
                 claim()
             assert caught.value.code == "S106"
         other.release()
-        thread.join(SECONDS_MAX)
+        thread.join(MAX_SECONDS)
         _turn(other)
 
 
@@ -188,7 +188,7 @@ def test_another_thread_may_drop_the_claim_of_one_that_waits(place: Scene) -> No
         until(lambda: shared.state is HandleState.BLOCKED)
         shared.withdraw()
         shared.request()
-        thread.join(SECONDS_MAX)
+        thread.join(MAX_SECONDS)
         assert codes == ["S204"]
         other.release()
         _turn(shared)
@@ -211,7 +211,7 @@ def test_a_handle_has_one_task_at_a_time(place: Scene) -> None:
             # The task that got it is over: whoever goes on with the handle has it.
             assert len(await shared.acquire()) == 8
             shared.release()
-            await other.acquire(timeout=SECONDS_MAX)
+            await other.acquire(timeout=MAX_SECONDS)
 
     asyncio.run(run())
 
@@ -233,11 +233,11 @@ def test_what_is_half_done_when_something_is_raised_does_not_count(
         handle.release()
         with pytest.raises(_Boom):
             _fail_half_way(space.handle("x"))
-        assert bytes(other.acquire(timeout=SECONDS_MAX)) == found
+        assert bytes(other.acquire(timeout=MAX_SECONDS)) == found
         other.release()
         with space.handle("x") as leaving:
             leaving.acquire()[:] = b"ended"
-        assert bytes(other.acquire(timeout=SECONDS_MAX)) == b"ended"
+        assert bytes(other.acquire(timeout=MAX_SECONDS)) == b"ended"
 
 
 def test_what_is_held_when_the_space_is_left_is_released(place: Scene) -> None:
@@ -246,7 +246,7 @@ def test_what_is_held_when_the_space_is_left_is_released(place: Scene) -> None:
         with place.space() as mine:
             handle = mine.handle("x", size=4).create()
             handle.acquire()[:] = b"last"
-        assert bytes(stays.acquire(timeout=SECONDS_MAX)) == b"last"
+        assert bytes(stays.acquire(timeout=MAX_SECONDS)) == b"last"
         handle.release()
         handle.destroy()
         assert handle.state is HandleState.INVALID
@@ -270,7 +270,7 @@ def test_a_copy_of_the_process_leaves_the_block_without_a_word(place: Scene) -> 
                 os._exit(1)
         assert os.waitstatus_to_exitcode(os.waitpid(number, 0)[1]) == 7
         handle.release()
-        assert bytes(handle.acquire(timeout=SECONDS_MAX)) == b"mine"
+        assert bytes(handle.acquire(timeout=MAX_SECONDS)) == b"mine"
 
 
 # ------------------------------------------------------------------------------------------- entering in vain
@@ -281,7 +281,7 @@ def test_who_is_cancelled_on_the_way_in_leaves_nothing_behind(place: Scene) -> N
 
     async def enter(**options: Any) -> None:
         async with place.space("elsewhere" if options else "here", **options):
-            await asyncio.sleep(SECONDS_MAX)
+            await asyncio.sleep(MAX_SECONDS)
 
     async def run() -> None:
         async with place.space() as space:
@@ -298,7 +298,7 @@ def test_who_is_cancelled_on_the_way_in_leaves_nothing_behind(place: Scene) -> N
 
     began = time.monotonic()
     asyncio.run(run())
-    assert time.monotonic() - began < ENTER_SECONDS_MAX / 2
+    assert time.monotonic() - began < MAX_ENTER_SECONDS / 2
 
 
 def _threads(name: str) -> list[threading.Thread]:
@@ -319,7 +319,7 @@ def test_a_handle_whose_creation_is_cancelled_takes_no_part(place: Scene) -> Non
                 handle.destroy()
                 assert handle.state is HandleState.INVALID
             await handle.create()
-            await handle.acquire(timeout=SECONDS_MAX)
+            await handle.acquire(timeout=MAX_SECONDS)
 
     asyncio.run(run())
 
@@ -330,7 +330,7 @@ def test_another_secret_on_the_same_host_is_told_at_once(place: Scene) -> None:
     with place.space(), pytest.raises(SpaceProblem) as caught, place.space(secret=b"another"):
         pass
     assert (caught.value.code, "secret" in caught.value.message) == ("S202", True)
-    assert time.monotonic() - began < ENTER_SECONDS_MAX / 2
+    assert time.monotonic() - began < MAX_ENTER_SECONDS / 2
 
 
 def test_another_name_is_told_as_who_enters_sees_it(place: Scene, tmp_path: Path) -> None:
@@ -352,7 +352,7 @@ def test_fences_grow_with_each_claim(place: Scene) -> None:
     with place.space() as space, space.handle("x") as one, space.handle("x") as other:
         fences = list[int]()
         for handle, end in [(one, one.release), (one, one.withdraw), (one, one.release), (other, other.release)] * 3:
-            handle.acquire(timeout=SECONDS_MAX)
+            handle.acquire(timeout=MAX_SECONDS)
             fences.append(handle.fence)
             end()
         assert fences == sorted(set(fences))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import solvent
-from tests.live.shared_processes import SECONDS_MAX, Scene, scene, until
+from tests.live.shared_processes import MAX_SECONDS, Scene, scene, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,16 +31,16 @@ def _place() -> Iterator[Scene]:
 def _write(handle: BlockingHandle, text: bytes, start: int, end: int) -> None:
     """Fill a stretch; all of it is claimed as such."""
     if (start, end) == WHOLE:
-        view = handle.acquire(timeout=SECONDS_MAX)
+        view = handle.acquire(timeout=MAX_SECONDS)
     else:
-        view = handle.acquire(offset=start, length=end - start, timeout=SECONDS_MAX)
+        view = handle.acquire(offset=start, length=end - start, timeout=MAX_SECONDS)
     view[:] = text * (end - start)
     handle.release()
 
 
 def _read(handle: BlockingHandle) -> str:
     """Give the runs of all bytes, such as `a48 b144`."""
-    content = bytes(handle.acquire("read", timeout=SECONDS_MAX)).decode()
+    content = bytes(handle.acquire("read", timeout=MAX_SECONDS)).decode()
     handle.release()
     runs = list[str]()
     while content:
@@ -60,7 +60,7 @@ def _writer(place: Scene, *stretches: tuple[bytes, int, int], then: tuple[int, i
             if then is not None:
                 own.acquire(offset=then[0], length=then[1] - then[0])[:] = b"x" * (then[1] - then[0])
             say("done")
-            time.sleep(SECONDS_MAX)
+            time.sleep(MAX_SECONDS)
 
     child = place.start(work)
     assert child.hear() == "done"
@@ -77,7 +77,7 @@ def test_a_part_outlives_its_writer(place: Scene) -> None:
         assert _read(handle) == "A24 b48 a120"
         _write(handle, b"c", 0, 30)
         assert _read(handle) == "c30 b42 a120"
-        view = handle.acquire(timeout=SECONDS_MAX)
+        view = handle.acquire(timeout=MAX_SECONDS)
         assert bytes(view[28:32]) == b"ccbb"
         view[:24] = b"d" * 24
         handle.release()
@@ -119,7 +119,7 @@ def test_data_that_is_torn_in_a_part_can_be_made_anew(place: Scene, torn: int | 
         with place.space() as mine, mine.handle("d") as own:
             own.acquire(offset=0, length=torn)[:48] = b"x" * 48
             say("holds")
-            time.sleep(SECONDS_MAX)
+            time.sleep(MAX_SECONDS)
 
     with place.space() as space, space.handle("d", size=SIZE, keep_last=False) as handle:
         _write(handle, b"a", *WHOLE)
@@ -129,8 +129,8 @@ def test_data_that_is_torn_in_a_part_can_be_made_anew(place: Scene, torn: int | 
         until(lambda: len(space.members) == 1)
         for stretch in ({}, {"offset": 40, "length": 20}):
             with pytest.raises(solvent.DataLost, match=r"S205.*`d` is lost"):
-                handle.acquire(timeout=SECONDS_MAX, **stretch)
-        assert bytes(handle.acquire(anew=True, timeout=SECONDS_MAX)) == bytes(SIZE)
+                handle.acquire(timeout=MAX_SECONDS, **stretch)
+        assert bytes(handle.acquire(anew=True, timeout=MAX_SECONDS)) == bytes(SIZE)
         handle.release()
         _write(handle, b"b", 0, 10)
         assert _read(handle) == "b10 \x00182"
@@ -148,9 +148,9 @@ def test_counters_in_parts_stay_exact_while_processes_are_killed(place: Scene, h
                 first = mine_draw.randrange(8)
                 last = min(7, first + mine_draw.randrange(3))
                 if mine_draw.random() < 0.1:
-                    view = own.acquire("write", timeout=SECONDS_MAX)
+                    view = own.acquire("write", timeout=MAX_SECONDS)
                 else:
-                    view = own.acquire("write", offset=8 * first, length=8 * (last - first + 1), timeout=SECONDS_MAX)
+                    view = own.acquire("write", offset=8 * first, length=8 * (last - first + 1), timeout=MAX_SECONDS)
                 for at in range(0, len(view), 8):
                     view[at : at + 8] = (int.from_bytes(view[at : at + 8], "little") + 1).to_bytes(8, "little")
                 cells = len(view) // 8
@@ -176,7 +176,7 @@ def test_counters_in_parts_stay_exact_while_processes_are_killed(place: Scene, h
             said += _said_until_killed(children[killed])
             children[killed] = start(killed)
         said += sum(_said_until_killed(child) for child in children)
-        view = handle.acquire(timeout=SECONDS_MAX)
+        view = handle.acquire(timeout=MAX_SECONDS)
         counted = sum(int.from_bytes(view[at : at + 8], "little") for at in range(0, 64, 8))
         # Who is killed may have released what it could not say any more.
         assert said <= counted <= said + 12 * 8

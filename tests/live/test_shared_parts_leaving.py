@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.live.shared_processes import SECONDS_MAX, Scene, scene
+from tests.live.shared_processes import MAX_SECONDS, Scene, scene
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,14 +27,14 @@ def _place() -> Iterator[Scene]:
 
 def _count(handle: BlockingHandle, offset: int) -> None:
     """Count in a part."""
-    view = handle.acquire(offset=offset, length=8, timeout=SECONDS_MAX)
+    view = handle.acquire(offset=offset, length=8, timeout=MAX_SECONDS)
     view[:] = (int.from_bytes(view, "little") + 1).to_bytes(8, "little")
     handle.release()
 
 
 def _counted(handle: BlockingHandle, *offsets: int) -> list[int]:
     """Tell how far it was counted in some parts."""
-    view = handle.acquire(timeout=SECONDS_MAX)
+    view = handle.acquire(timeout=MAX_SECONDS)
     found = [int.from_bytes(view[offset : offset + 8], "little") for offset in offsets]
     handle.release()
     return found
@@ -59,7 +59,7 @@ def _other(place: Scene, host: str, address: str, mode: Mode) -> Child:
     def work(say: Callable[[str], None]) -> None:
         with place.space(host, join=address) as space, space.handle("d") as handle:
             say("claims")
-            while not handle.acquire(mode, timeout=SECONDS_MAX)[-1]:
+            while not handle.acquire(mode, timeout=MAX_SECONDS)[-1]:
                 handle.release()
                 time.sleep(0.002)
         say("done")
@@ -71,7 +71,7 @@ def _other(place: Scene, host: str, address: str, mode: Mode) -> Child:
 
 def _end(handle: BlockingHandle) -> None:
     """Let it be enough."""
-    handle.acquire(timeout=SECONDS_MAX)[-1] = 1
+    handle.acquire(timeout=MAX_SECONDS)[-1] = 1
     handle.release()
 
 

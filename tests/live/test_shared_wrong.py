@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from solvent.errors import Misuse, SolventError
-from tests.live.shared_processes import PATIENCE, SECONDS_MAX, Scene, scene, until
+from tests.live.shared_processes import MAX_SECONDS, PATIENCE, Scene, scene, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -61,13 +61,13 @@ def test_process_whose_part_has_ended_holds_up_nobody(place: Scene) -> None:
                 handle.release()
             except SolventError as error:
                 say(error.code)
-            time.sleep(10 * SECONDS_MAX)
+            time.sleep(10 * MAX_SECONDS)
 
     with place.space() as space, space.handle("counter", size=8) as handle:
         child = place.start(broken)
         assert child.hear() == "has it"
         assert child.hear() == "S206"
-        assert len(handle.acquire(timeout=SECONDS_MAX)) == 8
+        assert len(handle.acquire(timeout=MAX_SECONDS)) == 8
         handle.release()
         child.kill()
 
@@ -160,7 +160,7 @@ def test_coroutine_that_waits_for_locked_memory_can_be_cancelled(place: Scene, c
                 acquiring = asyncio.create_task(handle.acquire(**claim))
                 await asyncio.wait([acquiring], timeout=0.1)
                 acquiring.cancel()
-                done, _ = await asyncio.wait([acquiring], timeout=SECONDS_MAX)
+                done, _ = await asyncio.wait([acquiring], timeout=MAX_SECONDS)
                 assert done
                 assert acquiring.cancelled()
 
@@ -225,7 +225,7 @@ def test_error_while_others_wait_is_raised_in_no_thread_of_the_space(
     assert isinstance(caught.value.__cause__, Odd)
     for thread in threading.enumerate():
         if thread.name.startswith("solvent-leave"):
-            thread.join(SECONDS_MAX)
+            thread.join(MAX_SECONDS)
     assert not unheard
 
 
@@ -268,7 +268,7 @@ def test_data_that_is_lost_with_the_writer_of_a_part_says_how(place: Scene) -> N
         with place.space() as space, space.handle("m", keep_last=False) as handle:
             handle.acquire(offset=10, length=10)[0] = 1
             say("writes")
-            time.sleep(SECONDS_MAX)
+            time.sleep(MAX_SECONDS)
 
     with place.space() as space, space.handle("m", size=100, keep_last=False) as handle:
         handle.acquire()
@@ -277,7 +277,7 @@ def test_data_that_is_lost_with_the_writer_of_a_part_says_how(place: Scene) -> N
         assert child.hear() == "writes"
         child.kill()
         with pytest.raises(SolventError) as caught:
-            handle.acquire(timeout=SECONDS_MAX)
+            handle.acquire(timeout=MAX_SECONDS)
         assert caught.value.code == "S205"
         assert "died while it wrote bytes 10 to 19 of 100, and with `keep_last=False`" in caught.value.message
         assert caught.value.hint is not None

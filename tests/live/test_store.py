@@ -237,7 +237,7 @@ def test_names_that_mean_nothing_below_them(store: Store, name: str) -> None:
 
 def test_what_is_too_large_is_refused(fresh: Fresh, part: str) -> None:
     """A record, a value or a blob beyond the limit raises E405, which names it."""
-    with fresh.open(record_bytes_max=1000, blob_bytes_max=5000) as store:
+    with fresh.open(max_record_bytes=1000, max_blob_bytes=5000) as store:
         store.append(part, bytes(1000))
         for work in (lambda: store.append(part, bytes(1001)), lambda: store.put(part, bytes(1001))):
             with pytest.raises(StoreError, match=r"E405.*1,000"):

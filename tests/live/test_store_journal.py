@@ -125,7 +125,7 @@ def test_large_bursts_and_large_records_are_kept(fresh: Fresh, log: str) -> None
     """What is larger than a record of the store may be comes back all the same, in order."""
     records = [Kept(number, ("x" * 700,)) for number in range(20)]
     records[7:7] = [Kept(100, ("y" * 50_000,)), Kept(101, ("z" * 9_000,))]
-    _written(fresh, log, *records, record_bytes_max=4096)
+    _written(fresh, log, *records, max_record_bytes=4096)
     assert _written(fresh, log).saved == tuple(records)
 
 

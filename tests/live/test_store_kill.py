@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from solvent.store import Append, Conflict, Store
-from tests.live.fresh_stores import SECONDS_MAX, Fresh, fresh_part
+from tests.live.fresh_stores import MAX_SECONDS, Fresh, fresh_part
 from tests.live.store_backends import BACK_ENDS, fresh_store
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def test_who_was_stopped_finds_out_at_its_next_append(fresh: Fresh) -> None:
 
     def work(store: Store, say: Callable[[str], None]) -> None:
         last = 0
-        until = time.monotonic() + SECONDS_MAX
+        until = time.monotonic() + MAX_SECONDS
         while time.monotonic() < until:
             try:
                 last = store.append(part, b"old", expected=last)

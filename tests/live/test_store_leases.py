@@ -22,7 +22,7 @@ from solvent.store.leases import (
     heartbeat_from_value,
     holder_from_entry,
 )
-from tests.live.fresh_stores import SECONDS_MAX, Fresh, fresh_part
+from tests.live.fresh_stores import MAX_SECONDS, Fresh, fresh_part
 from tests.live.store_backends import BACK_ENDS, fresh_store
 
 if TYPE_CHECKING:
@@ -215,7 +215,7 @@ def test_a_heartbeat_outlives_trouble(store: Store, fresh: Fresh) -> None:
     own = fresh.open()
     heartbeat = Heartbeat(own, agent, ttl=0.2).start()
     own.close()
-    until = time.monotonic() + SECONDS_MAX
+    until = time.monotonic() + MAX_SECONDS
     while (heartbeat.error is None or heartbeat.is_fresh()) and time.monotonic() < until:
         time.sleep(0.02)
     assert heartbeat.error is not None
@@ -229,7 +229,7 @@ def _agent(name: str, part: str, ttl: float) -> Callable[[Store, Callable[[str],
 
     def work(store: Store, say: Callable[[str], None]) -> None:
         heartbeats, lease = Heartbeats(store, ttl=ttl), Lease(store, f"{part}/lease", name)
-        until = time.monotonic() + SECONDS_MAX
+        until = time.monotonic() + MAX_SECONDS
         with Heartbeat(store, name, ttl=ttl):
             while time.monotonic() < until:
                 time.sleep(ttl / HEARTBEATS_PER_TTL / 2)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from solvent.store import Store
     from solvent.store.server import Cluster, Server
 
-SECONDS_MAX = 200.0
+MAX_SECONDS = 200.0
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def _info(store: Any) -> Any:
 
 def _leader(store: Store, three: Cluster) -> Server:
     """Give the server that leads the stream of records."""
-    until = time.monotonic() + SECONDS_MAX
+    until = time.monotonic() + MAX_SECONDS
     while True:
         name = _info(store).get("cluster", {}).get("leader")
         if name:
@@ -51,7 +51,7 @@ def _leader(store: Store, three: Cluster) -> Server:
 
 def _until_whole(store: Store) -> None:
     """Wait until all three have everything."""
-    until = time.monotonic() + SECONDS_MAX
+    until = time.monotonic() + MAX_SECONDS
     while True:
         found = _info(store).get("cluster", {})
         if found.get("leader") and all(one["current"] for one in found["replicas"]):
@@ -84,7 +84,7 @@ class _Writers:
 
     def go_on(self) -> None:
         """Wait until each has got on."""
-        before, until = [len(own) for own in self.acknowledged], time.monotonic() + SECONDS_MAX
+        before, until = [len(own) for own in self.acknowledged], time.monotonic() + MAX_SECONDS
         while any(len(own) < count + 3 for own, count in zip(self.acknowledged, before, strict=True)):
             assert time.monotonic() < until
             time.sleep(0.01)
@@ -93,7 +93,7 @@ class _Writers:
         """Stop, and compare what is there with what was acknowledged."""
         self._is_over = True
         for thread in self._threads:
-            thread.join(SECONDS_MAX)
+            thread.join(MAX_SECONDS)
         for number, own in enumerate(self.acknowledged):
             records = self._store.read(f"{self._part}/{number}", limit=1_000_000)
             assert [record.position for record in records] == own
@@ -122,7 +122,7 @@ def test_the_leader_is_killed_and_then_another(three: Cluster, part: str) -> Non
         while watch.wait(0.2):
             pass
         store.put(f"{part}/key", b"")
-        assert watch.wait(SECONDS_MAX)
+        assert watch.wait(MAX_SECONDS)
 
 
 def test_without_a_majority_nothing_is_acknowledged(three: Cluster, part: str) -> None:
@@ -140,7 +140,7 @@ def test_without_a_majority_nothing_is_acknowledged(three: Cluster, part: str) -
         assert said == []
         for victim in victims:
             victim.start()
-        thread.join(SECONDS_MAX)
+        thread.join(MAX_SECONDS)
         assert [record.data for record in store.read(part)] == [b"first", b"second"]
         assert said == [store.last(part)]
         _until_whole(store)
@@ -182,7 +182,7 @@ def test_a_server_that_lags_hides_nothing(three: Cluster, part: str) -> None:
                     time.sleep(0.05)
                 finally:
                     follower.send(signal.SIGCONT)
-                thread.join(SECONDS_MAX)
+                thread.join(MAX_SECONDS)
                 assert said == [positions]
 
 

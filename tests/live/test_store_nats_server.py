@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-SECONDS_MAX = 200.0
+MAX_SECONDS = 200.0
 
 
 @pytest.fixture(scope="module")
@@ -51,14 +51,14 @@ class _Writer:
 
     def goes_on(self) -> None:
         """Wait until more is acknowledged."""
-        before, until = len(self.acknowledged), time.monotonic() + SECONDS_MAX
+        before, until = len(self.acknowledged), time.monotonic() + MAX_SECONDS
         while len(self.acknowledged) < before + 5:
             assert time.monotonic() < until
             time.sleep(0.01)
 
     def stop(self) -> list[int]:
         self._is_over = True
-        self._thread.join(SECONDS_MAX)
+        self._thread.join(MAX_SECONDS)
         return self.acknowledged
 
 
@@ -83,7 +83,7 @@ def test_a_server_is_killed_and_started_again(one: Server) -> None:
         while watch.wait(0.2):
             pass
         store.append("killed/more", b"")
-        assert watch.wait(SECONDS_MAX)
+        assert watch.wait(MAX_SECONDS)
 
 
 def test_a_server_that_is_stopped_is_waited_for(one: Server) -> None:
@@ -118,7 +118,7 @@ def test_time_in_which_a_process_does_not_run_does_not_count(one: Server) -> Non
         store._link._loop.call_soon_threadsafe(time.sleep, 2.5)  # type: ignore[attr-defined]
         time.sleep(2.4)
         one.send(signal.SIGCONT)
-        thread.join(SECONDS_MAX)
+        thread.join(MAX_SECONDS)
         assert said == [store.last("halted")]
 
 
@@ -144,21 +144,21 @@ def test_whether_it_is_on_disk_is_chosen(tmp_path: Path, *, is_durable: bool) ->
 
 def test_a_record_beyond_what_the_server_takes_is_refused() -> None:
     """The limit is the server's, as it is told; blobs are divided."""
-    with server(payload_bytes_max=10_000) as small, open_store(small.url) as store:
-        assert store.record_bytes_max == 10_000 - 1024
-        store.append("log", bytes(store.record_bytes_max))
+    with server(max_payload_bytes=10_000) as small, open_store(small.url) as store:
+        assert store.max_record_bytes == 10_000 - 1024
+        store.append("log", bytes(store.max_record_bytes))
         for work in (lambda: store.append("log", bytes(9_000)), lambda: store.put("key", bytes(9_000))):
             with pytest.raises(StoreError, match=r"E405.*8,976"):
                 work()
         assert store.get_blob(store.put_blob(bytes(50_000))) == bytes(50_000)
-        assert [len(record.data) for record in store.read("log")] == [store.record_bytes_max]
+        assert [len(record.data) for record in store.read("log")] == [store.max_record_bytes]
 
 
 def test_a_server_whose_limit_has_shrunk_says_so(tmp_path: Path) -> None:
     """A record that fitted before the server was started again is refused, not sent for ever."""
     with Server(Plan(folder=tmp_path)) as large, open_store(large.url, patience=20) as store:
         large.stop()
-        shrunk = Server(Plan(folder=tmp_path, port=large.plan.port, payload_bytes_max=5_000))
+        shrunk = Server(Plan(folder=tmp_path, port=large.plan.port, max_payload_bytes=5_000))
         with shrunk:
             store.append("log", b"small")
             with pytest.raises(StoreError, match="E405"):
@@ -172,7 +172,7 @@ def _fill(store: Store) -> None:
 
 def test_a_full_server_says_so() -> None:
     """Where there is no more room, E403; what was there stays."""
-    with server(store_bytes_max=1 << 20) as small, open_store(small.url) as store:
+    with server(max_store_bytes=1 << 20) as small, open_store(small.url) as store:
         kept = store.append("log", b"kept")
         with pytest.raises(StoreError, match="E403"):
             _fill(store)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from solvent.store.server import Server
 
-SECONDS_MAX = 200.0
+MAX_SECONDS = 200.0
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +95,7 @@ def _forgetting(store: Any) -> Iterator[None]:
 
 
 def _until(condition: Callable[[], bool]) -> None:
-    until = time.monotonic() + SECONDS_MAX
+    until = time.monotonic() + MAX_SECONDS
     while not condition():
         assert time.monotonic() < until
         time.sleep(0.01)
@@ -118,7 +118,7 @@ def test_an_append_whose_answer_is_lost_is_known_again(
         time.sleep(0.3 if is_forgotten else 0)
         proxy.swallows_answers = False
         proxy.cut()
-        thread.join(SECONDS_MAX)
+        thread.join(MAX_SECONDS)
     assert said == [second]
     assert [record.data for record in near.read(part)] == [b"first", b"second", b"third"][: 3 if is_overtaken else 2]
 
@@ -134,7 +134,7 @@ def test_a_late_append_is_refused_although_its_answer_was_lost(
     time.sleep(0.1)
     proxy.swallows_answers = False
     proxy.cut()
-    thread.join(SECONDS_MAX)
+    thread.join(MAX_SECONDS)
     assert isinstance(said[0], Conflict)
     assert said[0].last == second
     assert [record.data for record in near.read(part)] == [b"first", b"second"]
@@ -168,7 +168,7 @@ def test_a_batch_whose_answer_is_lost_is_known_again(
     proxy: Proxy, far: Store, near: Store, part: str, monkeypatch: pytest.MonkeyPatch, *, fences: bool
 ) -> None:
     """A batch that is sent twice is appended once, and its positions are those of the first time."""
-    monkeypatch.setattr(nats_streams, "_ALONE_MIN", 2)
+    monkeypatch.setattr(nats_streams, "_MIN_ALONE", 2)
     far.append(f"{part}/a", b"before")
     appends = [Append(f"{part}/b", b"0", 0 if fences else None), Append(f"{part}/a", b"1"), Append(f"{part}/c", b"2")]
     proxy.swallows_answers = True
@@ -176,7 +176,7 @@ def test_a_batch_whose_answer_is_lost_is_known_again(
     _until(lambda: near.last(f"{part}/c") > 0)
     proxy.swallows_answers = False
     proxy.cut()
-    thread.join(SECONDS_MAX)
+    thread.join(MAX_SECONDS)
     records = near.read(f"{part}/")
     assert [record.data for record in records] == [b"before", b"0", b"1", b"2"]
     assert said == [[record.position for record in records[1:]]]
@@ -185,7 +185,7 @@ def test_a_batch_whose_answer_is_lost_is_known_again(
 
 def test_a_batch_is_all_or_nothing(near: Store, part: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where one of a batch is late, nothing is appended."""
-    monkeypatch.setattr(nats_streams, "_ALONE_MIN", 2)
+    monkeypatch.setattr(nats_streams, "_MIN_ALONE", 2)
     last = near.append(f"{part}/b", b"before")
     with pytest.raises(Conflict) as caught:
         near.append_all([Append(f"{part}/a", b"0"), Append(f"{part}/b", b"1", last + 1), Append(f"{part}/c", b"2")])
@@ -232,7 +232,7 @@ def test_a_read_does_not_wait_for_answers_that_never_come(
     thread, said = _meanwhile(lambda: far.read(part))
     time.sleep(0.2)
     proxy.swallows_answers = False
-    thread.join(SECONDS_MAX)
+    thread.join(MAX_SECONDS)
     assert [record.data for record in said[0]] == [b"here"]
 
 
@@ -246,9 +246,9 @@ def test_a_watch_goes_on_after_connections_are_lost(
             while watch.wait(0.02):
                 pass
             proxy.cut()
-            assert watch.wait(SECONDS_MAX)
+            assert watch.wait(MAX_SECONDS)
             near.append(f"{part}/log", b"")
-            assert watch.wait(SECONDS_MAX)
+            assert watch.wait(MAX_SECONDS)
 
 
 def test_a_notice_that_is_lost_is_made_up_for(
@@ -261,7 +261,7 @@ def test_a_notice_that_is_lost_is_made_up_for(
         near.append(f"{part}/log", b"")
         time.sleep(0.05)
         proxy.swallows_answers = False
-        assert watch.wait(SECONDS_MAX)
+        assert watch.wait(MAX_SECONDS)
 
 
 def test_nobody_to_connect_to(one: Server) -> None:

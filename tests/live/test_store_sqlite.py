@@ -84,7 +84,7 @@ def test_places_where_no_store_can_be(path: Path) -> None:
         with pytest.raises(StoreError, match="E401") as caught:
             open_store(url)
         assert caught.value.exit_code == 2
-    for options in ({"patience": 0}, {"patience": float("nan")}, {"record_bytes_max": 0}, {"blob_bytes_max": 1 << 40}):
+    for options in ({"patience": 0}, {"patience": float("nan")}, {"max_record_bytes": 0}, {"max_blob_bytes": 1 << 40}):
         with pytest.raises(StoreError, match="E401"):
             open_store(str(path), **options)
     assert not path.exists()

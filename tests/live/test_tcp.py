@@ -140,7 +140,7 @@ def test_nodes_with_different_secrets_do_not_talk() -> None:
 
 def test_a_silent_stranger_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """A connection without a handshake is closed after a while."""
-    monkeypatch.setattr(incoming, "HANDSHAKE_SECONDS_MAX", 0.01)
+    monkeypatch.setattr(incoming, "MAX_HANDSHAKE_SECONDS", 0.01)
 
     async def test() -> None:
         listener = Listener()
@@ -157,7 +157,7 @@ def test_a_silent_stranger_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_many_strangers_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond a number of connections without a handshake, further ones are closed at once."""
-    monkeypatch.setattr(incoming, "STRANGERS_MAX", 2)
+    monkeypatch.setattr(incoming, "MAX_STRANGERS", 2)
 
     async def test() -> None:
         listener = Listener()
@@ -304,8 +304,8 @@ def test_a_message_too_large_is_reported_and_the_others_go() -> None:
 
     async def test() -> None:
         complaints = list[PeerFault]()
-        one = TcpTransport(identity(0), Codec(str, frame_bytes_max=1000))
-        two = TcpTransport(identity(1), Codec(str, frame_bytes_max=1000))
+        one = TcpTransport(identity(0), Codec(str, max_frame_bytes=1000))
+        two = TcpTransport(identity(1), Codec(str, max_frame_bytes=1000))
         got = list[Any]()
         await one.open(lambda *_: None, complaints.append)
         await two.open(lambda _, messages: got.extend(messages), complaints.append)

@@ -120,7 +120,7 @@ def test_nothing_is_said_in_the_clear(made: Certificates) -> None:
 
 def test_a_silent_stranger_is_not_kept(made: Certificates, monkeypatch: pytest.MonkeyPatch) -> None:
     """A connection on which TLS does not begin is closed after a while."""
-    monkeypatch.setattr("solvent.net.tls.HANDSHAKE_SECONDS_MAX", 0.05)
+    monkeypatch.setattr("solvent.net.tls.MAX_HANDSHAKE_SECONDS", 0.05)
 
     async def test() -> None:
         way = TcpTransport(identity(0), Codec(str), tls=made.tls("one"))

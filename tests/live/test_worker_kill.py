@@ -18,7 +18,7 @@ from tests.cli.command import environment
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SECONDS_MAX = 200
+MAX_SECONDS = 200
 KILLS = 12
 FLOW = """\
 import os
@@ -93,13 +93,13 @@ def processes_of(name: str) -> set[int]:
 
 def wait_for_mark(folder: Path) -> None:
     """Wait until a call has begun."""
-    deadline = time.monotonic() + SECONDS_MAX
+    deadline = time.monotonic() + MAX_SECONDS
     while not (folder / "mark").exists():
         assert time.monotonic() < deadline, "no call has begun"
         time.sleep(0.005)
 
 
-def ends(name: str, max_seconds: float = SECONDS_MAX) -> bool:
+def ends(name: str, max_seconds: float = MAX_SECONDS) -> bool:
     """Wait until no process of this name is left; false if some stay."""
     deadline = time.monotonic() + max_seconds
     while processes_of(name):

@@ -37,7 +37,7 @@ COUNTS = {
     "found-directed": (126, 4_416, 1_483),
 }
 #: Rings with more states than this are left to the long tests; each variant has others.
-QUICK_MAX = 10_000
+MAX_QUICK = 10_000
 VIOLATED = {
     "strides-from-whole": "nobody waits for a token that rests",
     "trap-is-token": "there is one token",
@@ -53,7 +53,7 @@ VIOLATED = {
 def _rings() -> Iterator[ParameterSet]:
     for name, counts in COUNTS.items():
         for size, states in zip((2, 3, 4), counts, strict=True):
-            marks = [pytest.mark.soak] if states > QUICK_MAX else []
+            marks = [pytest.mark.soak] if states > MAX_QUICK else []
             yield pytest.param(name, size, states, id=f"{name}-{size}", marks=marks)
 
 

@@ -7,10 +7,10 @@ from typing import Any
 from hypothesis import settings
 
 _HUNDRED = 100
-_TIMES_MAX = 20
+_MAX_TIMES = 20
 
 
 def examples(count: int, **more: Any) -> settings:
     """Draw so many examples for each hundred that the profile draws of others, but at most 20 times as many."""
-    drawn = min(_TIMES_MAX * _HUNDRED, settings.default.max_examples)
+    drawn = min(_MAX_TIMES * _HUNDRED, settings.default.max_examples)
     return settings(max_examples=max(1, count * drawn // _HUNDRED), **more)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from solvent.runs.report import Report
     from solvent.workflows.model import Workflow
 
-SECONDS_MAX = 200
+MAX_SECONDS = 200
 
 
 @contextmanager
@@ -38,4 +38,4 @@ def changed_rules(file: str, old: str, new: str) -> Iterator[None]:
 def run_changed(workflow: Workflow, file: str, old: str, new: str, **options: Any) -> Report:
     """Run a workflow by changed rules."""
     with changed_rules(file, old, new):
-        return run_workflow(workflow, max_seconds=SECONDS_MAX, **options)
+        return run_workflow(workflow, max_seconds=MAX_SECONDS, **options)

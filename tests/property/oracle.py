@@ -47,7 +47,7 @@ OPERATORS = {
 }
 
 
-MOLECULES_MAX = 14
+MAX_MOLECULES = 14
 """How many molecules one solution may hold; permutations of more take too long."""
 
 
@@ -130,7 +130,7 @@ class _Oracle:
         if key not in self._known:
             after: dict[Key, Solution] = {}
             fails = False
-            if len(solution) > MOLECULES_MAX:
+            if len(solution) > MAX_MOLECULES:
                 raise TooMany
             for made in self._all_reactions(list(solution)):
                 self.work += 1

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from solvent.workflows.model import Workflow
     from tests.property.pattern_blocks import Block
 
-SECONDS_MAX = 200
-CALLS_MAX = 150
+MAX_SECONDS = 200
+MAX_CALLS = 150
 SMALL = 8
 """Nestings of no more tasks are kept small in every way."""
 LEFT_OUT = {
@@ -244,7 +244,7 @@ class Nesting:
     def run(self) -> list[str]:
         """Run it, and say what differs from what it means."""
         LOG.clear()
-        report = run_workflow(self.workflow, max_seconds=SECONDS_MAX)
+        report = run_workflow(self.workflow, max_seconds=MAX_SECONDS)
         return self.differences(report, [*LOG])
 
     def disorders(self, orders: Orders) -> list[str]:
@@ -321,31 +321,31 @@ class Nesting:
         return f"replay: NESTING_SEEDS={self.seed} .venv/bin/python -m pytest {where} -k nesting\n{self.block}"
 
 
-def nesting(seed: str, tasks_max: int = 30, *, depth: int = 4, sleeps: float = 0.2, kinds: frozenset[str] = frozenset(),
+def nesting(seed: str, max_tasks: int = 30, *, depth: int = 4, sleeps: float = 0.2, kinds: frozenset[str] = frozenset(),
             ) -> Nesting:  # fmt: skip
     """Give the nesting of a seed; those that would call far too much are drawn again."""
     for attempt in range(100):
         chance = random.Random(f"{seed} {attempt}")
-        found = nested(seed, chance, tasks_max, depth=depth, sleeps=sleeps, kinds=kinds)
+        found = nested(seed, chance, max_tasks, depth=depth, sleeps=sleeps, kinds=kinds)
         if found is not None:
             return found
     raise AssertionError(seed)
 
 
 def nested(
-    seed: str, chance: random.Random, tasks_max: int, *, depth: int, sleeps: float, kinds: frozenset[str]
+    seed: str, chance: random.Random, max_tasks: int, *, depth: int, sleeps: float, kinds: frozenset[str]
 ) -> Nesting | None:
     """Draw a nesting; none where it would be too large."""
-    generator = Generator(chance, tasks_max, kinds)
-    draw = generator.row if tasks_max > SMALL else generator.block
+    generator = Generator(chance, max_tasks, kinds)
+    draw = generator.row if max_tasks > SMALL else generator.block
     block = Row([Step(), draw(Place(depth, is_open=True))])
     builder = Builder(seed, chance, sleeps)
     block.wire(builder, ())
-    if builder.numbers[0] > tasks_max * 1.2:
+    if builder.numbers[0] > max_tasks * 1.2:
         return None
     meaning = Meaning()
     block.mean(meaning, None)
-    if sum(meaning.calls.values()) > CALLS_MAX:
+    if sum(meaning.calls.values()) > MAX_CALLS:
         return None
     return Nesting(seed, block, builder, builder.workflow(), meaning)
 

@@ -19,17 +19,17 @@ from tests.property.oracle import TooMany, search, state_key
 from tests.property.strategies import programs
 
 MAX_STATES = 120
-SECONDS_MAX = 200.0
+MAX_SECONDS = 200.0
 
 
 @pytest.fixture(autouse=True, params=["eager", "as it is"])
 def eager(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the fast paths begin at once, or leave them as they are."""
     if request.param == "eager":
-        monkeypatch.setattr(sweep, "SIZE_MIN", 2)
+        monkeypatch.setattr(sweep, "MIN_SIZE", 2)
         monkeypatch.setattr(sweep, "_SETTLED_SHARE", 10**9)
-        monkeypatch.setattr(reactor, "VISITS_MIN", 0)
-        monkeypatch.setattr(reactor, "_QUEUED_MIN", 0)
+        monkeypatch.setattr(reactor, "MIN_VISITS", 0)
+        monkeypatch.setattr(reactor, "_MIN_QUEUED", 0)
         monkeypatch.setattr(reactor, "_PORTION", 2)
         monkeypatch.setattr(reactor, "_FEW", 0)
 
@@ -48,7 +48,7 @@ def check_unwatched(text: str) -> None:
     assume(outcomes.always_ends())
     solution = solvent.hocl.parse(text).solution()
     try:
-        outcome = solvent.hocl.react(solution, max_seconds=SECONDS_MAX)
+        outcome = solvent.hocl.react(solution, max_seconds=MAX_SECONDS)
     except solvent.ReactionFailed:
         assert state_key(solution) in outcomes.failures, solvent.hocl.show(solution)
     else:
@@ -126,7 +126,7 @@ RIGHTS = [
 
 
 @st.composite
-def chained_programs(draw: st.DrawFn, size_max: int = 6) -> str:
+def chained_programs(draw: st.DrawFn, max_size: int = 6) -> str:
     """Give programs whose products other rules take at once, or that count something down in place."""
     rules = []
     for at in range(draw(st.integers(1, 3))):
@@ -147,7 +147,7 @@ def chained_programs(draw: st.DrawFn, size_max: int = 6) -> str:
         part.map(lambda number: f"Q:{number}"),
         st.just("Q:true"),
     )
-    molecules = draw(st.lists(molecule, min_size=2, max_size=size_max))
+    molecules = draw(st.lists(molecule, min_size=2, max_size=max_size))
     return f"{''.join(rules)}<{', '.join([*molecules, *(f'r{at}' for at in range(len(rules)))])}>"
 
 
@@ -193,7 +193,7 @@ def test_products_that_others_take_at_once_end_where_the_oracle_can(text: str) -
 
 
 @LOWERED
-@given(chained_programs(size_max=40))
+@given(chained_programs(max_size=40))
 def test_what_visits_leave_is_inert(text: str) -> None:
     """Among dozens of molecules no reaction is missed: what a run leaves does not react, tried one by one."""
     note(text)

@@ -7,9 +7,9 @@ from tests.property.pattern_parts import step
 from tests.property.pattern_random import Nesting, nesting, seeds_from
 
 SEEDS = range(12)
-TASKS_MAX = 6
+MAX_TASKS = 6
 MAX_STATES = 60
-COMPLETE_MIN = 7
+MIN_COMPLETE = 7
 KINDS = frozenset(
     "row choice loop replaced all some merged open threads apart locked cancel first deferred instances".split()  # noqa: SIM905
 )
@@ -17,7 +17,7 @@ KINDS = frozenset(
 
 def small(seed: str) -> Nesting:
     """Give a small nesting; none has a workflow inside, which cannot be explored."""
-    return nesting(seed, TASKS_MAX, depth=2, sleeps=0.0, kinds=KINDS)
+    return nesting(seed, MAX_TASKS, depth=2, sleeps=0.0, kinds=KINDS)
 
 
 def test_nestings_mean_the_same_in_every_order() -> None:
@@ -31,4 +31,4 @@ def test_nestings_mean_the_same_in_every_order() -> None:
         complete += orders.is_complete
         assert one.disorders(orders) == [], one.told()
         assert not orders.is_complete or orders.finals, one.told()
-    assert complete >= COMPLETE_MIN or len(seeds) < len(SEEDS)
+    assert complete >= MIN_COMPLETE or len(seeds) < len(SEEDS)

@@ -71,7 +71,7 @@ def test_broken_rules_are_found_out(name: str) -> None:
 # --- What is said never to happen does not happen.
 
 MAX_STATES = 30
-SECONDS_MAX = 0.3
+MAX_SECONDS = 0.3
 """How much is looked at of one workflow; one that never ends has more states than any number."""
 
 
@@ -178,7 +178,7 @@ def test_what_is_refused_never_happens(workflow: Workflow) -> None:
     """A task that is said never to start does not start in any order; a loop that is never left lets nothing end."""
     said = claims(workflow)
     if said["never"] or said["endless"]:
-        until = time.monotonic() + SECONDS_MAX
+        until = time.monotonic() + MAX_SECONDS
         orders = explore_workflow(workflow, max_states=MAX_STATES, should_stop=lambda: time.monotonic() > until)
         assert wrong_claims(said, orders) == []
 
@@ -246,6 +246,6 @@ def test_what_is_sound_is_not_refused(workflow: Workflow) -> None:
 @given(sound().filter(lambda workflow: len(workflow.tasks) <= 8))
 def test_what_is_sound_ends(workflow: Workflow) -> None:
     """The blocks are what they are said to be: in every order that is looked at the workflow ends well."""
-    until = time.monotonic() + SECONDS_MAX
+    until = time.monotonic() + MAX_SECONDS
     orders = explore_workflow(workflow, max_states=MAX_STATES, should_stop=lambda: time.monotonic() > until)
     assert {state.end for state in orders.finals} <= {"done"}

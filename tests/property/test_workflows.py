@@ -16,7 +16,7 @@ from tests.property.workflows import Scenario, scenarios
 if TYPE_CHECKING:
     from solvent.runs.report import Event
 
-SECONDS_MAX = 200
+MAX_SECONDS = 200
 # No shrinking: what threads do differs from run to run, and hypothesis would search for minutes.
 PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
 
@@ -36,10 +36,10 @@ def complaints(scenario: Scenario, *, jobs: int = 2) -> list[str]:
 
     note(describe(scenario))
     threads = set(threading.enumerate())
-    report = run_workflow(workflow, jobs=jobs, max_seconds=SECONDS_MAX, watch=watch)
+    report = run_workflow(workflow, jobs=jobs, max_seconds=MAX_SECONDS, watch=watch)
     # A call that was given up may not have been noted yet.
     for thread in set(threading.enumerate()) - threads:
-        thread.join(SECONDS_MAX)
+        thread.join(MAX_SECONDS)
     return [*found, *disagreements(scenario, report, calls)]
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from solvent.workflows.model import Argument
 
 TIMEOUT_SECONDS = 0.02
-CALL_SECONDS_MAX = 200.0
+MAX_CALL_SECONDS = 200.0
 """Seconds that no call should ever take in full."""
 BAD = 1
 CONDITION = "nth(2, result) == 1"
@@ -94,7 +94,7 @@ def _service(name: str, fate: Fate, calls: list[tuple[str, list[Any]]]) -> Servi
         try:
             return behave(name, fate, given)
         except TooSlow:
-            end = time.monotonic() + CALL_SECONDS_MAX
+            end = time.monotonic() + MAX_CALL_SECONDS
             while not cancelled() and time.monotonic() < end:
                 time.sleep(0.001)
             return None

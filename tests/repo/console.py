@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-_SECONDS_MAX = 200
+_MAX_SECONDS = 200
 _MARK = "==== end of command ===="
 _COPIED = ("examples", "docs", "bench", "README.md")
 
@@ -119,7 +119,7 @@ def run_commands(commands: Sequence[str], folder: Path, *, programs: Path | None
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        timeout=_SECONDS_MAX,
+        timeout=_MAX_SECONDS,
         check=False,
         encoding="utf-8",
     )

@@ -89,7 +89,7 @@ def test_links_of_the_page_lead_to_files(page: Path) -> None:
     assert [target for target in inside if not (page.parent / target).exists()] == []
 
 
-@pytest.mark.parametrize("name,lines_max", [("README.md", 150), ("CONTRIBUTING.md", 150)])
-def test_first_pages_are_short(name: str, lines_max: int) -> None:
+@pytest.mark.parametrize("name,max_lines", [("README.md", 150), ("CONTRIBUTING.md", 150)])
+def test_first_pages_are_short(name: str, max_lines: int) -> None:
     """The pages a newcomer reads first are short."""
-    assert len((ROOT / name).read_text(encoding="utf-8").splitlines()) <= lines_max
+    assert len((ROOT / name).read_text(encoding="utf-8").splitlines()) <= max_lines

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PAGES = sorted((ROOT / "docs" / "tutorial").glob("*.md"))
-_SECONDS_MAX = 400
+_MAX_SECONDS = 400
 _NAME = re.compile(r"[\w.-]+")
 
 
-@pytest.mark.timeout(_SECONDS_MAX + 200)
+@pytest.mark.timeout(_MAX_SECONDS + 200)
 def test_the_tutorial_works_in_a_fresh_environment(tmp_path: Path) -> None:
     """From the first page to the last, every command prints what is shown, with nothing there but Solvent."""
     programs = _installed(tmp_path / "environment")
@@ -65,11 +65,11 @@ def _installed(environment: Path) -> Path:
     plain = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     packed = environment / "packed"
     build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(packed)]
-    subprocess.run(build, cwd=ROOT, env=plain, check=True, capture_output=True, timeout=_SECONDS_MAX)
+    subprocess.run(build, cwd=ROOT, env=plain, check=True, capture_output=True, timeout=_MAX_SECONDS)
     install = [sys.executable, "-m", "pip", "--python", str(programs / "python"), "install", "--quiet", "--no-index"]
     # What is imported is compiled then, and most is not.
     install += ["--no-compile", *map(str, packed.iterdir())]
-    done = subprocess.run(install, capture_output=True, check=False, encoding="utf-8", env=plain, timeout=_SECONDS_MAX)
+    done = subprocess.run(install, capture_output=True, check=False, encoding="utf-8", env=plain, timeout=_MAX_SECONDS)
     assert done.returncode == 0, done.stderr
     return programs
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 Version: TypeAlias = tuple[int, int]
 
 WORKFLOW = ROOT / "examples" / "workflows" / "first" / "morning.py"
-SECONDS_MAX = 600
+MAX_SECONDS = 600
 _NAME = re.compile(r"python3\.\d+")
 _CLASSIFIER = re.compile(r"Programming Language :: Python :: (\d+)\.(\d+)")
 _WHICH = "import sys, venv; print(*sys.version_info[:2], sys.version_info.releaselevel, sys.implementation.name)"
@@ -215,7 +215,7 @@ def _paths() -> Iterator[str]:
 def _version_of(path: str) -> Version | None:
     """Return the version of a Python, or nothing if it is none that can be used."""
     try:
-        said = subprocess.run([path, "-c", _WHICH], capture_output=True, text=True, check=True, timeout=SECONDS_MAX)
+        said = subprocess.run([path, "-c", _WHICH], capture_output=True, text=True, check=True, timeout=MAX_SECONDS)
     except (OSError, subprocess.SubprocessError):
         return None
     major, minor, level, kind = said.stdout.split()
@@ -228,7 +228,7 @@ def _run(command: Sequence[str], *, cwd: Path, code: int = 0) -> str:
     plain["PYTHONUTF8"] = "1"
     done = subprocess.run(
         command, cwd=cwd, env=plain, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8",
-        timeout=SECONDS_MAX,
+        timeout=MAX_SECONDS,
     )  # fmt: skip
     assert done.returncode == code, f"$ {' '.join(command)}\n{done.stdout}\nexit code {done.returncode}"
     return done.stdout

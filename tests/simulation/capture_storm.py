@@ -52,7 +52,7 @@ def config(node: NodeId, kind: str) -> Any:
         protocol=protocol,
         waiting=True,
         dormant=kind == "dormant",
-        aborts_max=3,
+        max_aborts=3,
         look_again=20,
         retry_after=1 + node,
         confirm=True,
@@ -142,15 +142,15 @@ def _invariant(check: Callable[[Scene], str | None]) -> Callable[[Any], str | No
 def weather(seed: int) -> Faults:
     """Draw the weather: all kinds of faults, more or less of each."""
     return Faults(
-        latency_ms_max=5.0 + seed % 7 * 5.0,
+        max_latency_ms=5.0 + seed % 7 * 5.0,
         may_reorder=seed % 2 == 0,
         loss=0.02 * (seed % 5),
         duplication=0.02 * (seed % 4),
         partitions_every_ms=500.0,
-        partition_ms_max=300.0,
+        max_partition_ms=300.0,
         crashes_every_ms=80.0 + 80.0 * (seed % 3),
-        downtime_ms_min=5.0,
-        downtime_ms_max=200.0,
+        min_downtime_ms=5.0,
+        max_downtime_ms=200.0,
         until_ms=6_000.0,
     )
 
@@ -174,7 +174,7 @@ def storm(seed: int, kind: str, *, check_every: int = 20) -> TimedRun:
         replay=f"python -m tests.simulation.capture_storm {seed} {kind}",
     )
     environment.run = run
-    ending = run.run(ms_max=200_000, events_max=2_000_000)
+    ending = run.run(max_ms=200_000, max_events=2_000_000)
     assert ending is Ending.OVER, f"{ending}: python -m tests.simulation.capture_storm {seed} {kind}"
     return run
 

@@ -248,7 +248,7 @@ def counted(seed: int, count: int = 14, *, during_ms: float = 4_000, desk: type[
         [Mortal(machine, me=machine.node, peers=()) for machine in machines],
         world,
         seed=seed,
-        faults=Faults(latency_ms_min=1, latency_ms_max=10, may_reorder=True, loss=0.02, answer_ms_max=3),
+        faults=Faults(min_latency_ms=1, max_latency_ms=10, may_reorder=True, loss=0.02, max_answer_ms=3),
         invariants=(world.is_well,),
         replay=f"python -m tests.simulation.handover_parts {seed}",
     )
@@ -264,14 +264,14 @@ def counted(seed: int, count: int = 14, *, during_ms: float = 4_000, desk: type[
     at_ms = 0.0
     while at_ms < 1.5 * during_ms or (world.unfinished() and at_ms < 10 * during_ms):
         at_ms += LOOK_EVERY_MS * chance.random()
-        run.run(ms_max=at_ms)
+        run.run(max_ms=at_ms)
         for node in [node for node, end in ends.items() if end < at_ms]:
             del ends[node]
             world.kill(node)
         world.look_round()
     for node in keepers:
         world.demand(node, replace(WHOLE, is_shared=True), 0)
-        run.run(ms_max=run.now + 2_000)
+        run.run(max_ms=run.now + 2_000)
     wrong = world.is_well(None) or world.unfinished()
     assert not wrong, f"{wrong}\nto see it again: {run.replay}"
     return world

@@ -329,17 +329,17 @@ def storm(seed: int, count: int = 10, *, during_ms: float = 15_000, check_every:
     chance = Random(seed)
     config = SpaceConfig(weather.locks)
     faults = Faults(
-        latency_ms_min=1,
-        latency_ms_max=20,
+        min_latency_ms=1,
+        max_latency_ms=20,
         may_reorder=True,
         loss=0.05,
         duplication=0.05,
         crashes_every_ms=during_ms / 5,
-        crashes_max=count // 3,
-        downtime_ms_min=during_ms * 2,
-        downtime_ms_max=during_ms * 2.5,
+        max_crashes=count // 3,
+        min_downtime_ms=during_ms * 2,
+        max_downtime_ms=during_ms * 2.5,
         partitions_every_ms=during_ms / 4 if seed % 2 else FOREVER,
-        partition_ms_max=during_ms / 8,
+        max_partition_ms=during_ms / 8,
         until_ms=during_ms,
     )
     nodes = [NodeId(node) for node in range(count)]
@@ -353,7 +353,7 @@ def storm(seed: int, count: int = 10, *, during_ms: float = 15_000, check_every:
         faults=faults,
         invariants=(weather.is_well,),
         check_every=check_every,
-        history_max=40,
+        max_history=40,
         replay=f"python -m tests.simulation.handover_storm {seed} {count}",
     )
     for node in nodes[1:]:
@@ -365,7 +365,7 @@ def storm(seed: int, count: int = 10, *, during_ms: float = 15_000, check_every:
     at_ms = 0.0
     while at_ms < during_ms or (weather.unfinished() and at_ms < during_ms * 10):
         at_ms += LOOK_EVERY_MS
-        run.run(ms_max=at_ms)
+        run.run(max_ms=at_ms)
         weather.look_round()
     wrong = weather.is_well(None) or weather.unfinished()
     assert not wrong, f"{wrong}\nto see it again: {run.replay}"

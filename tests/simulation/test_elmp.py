@@ -82,7 +82,7 @@ def test_tree_of_those_who_stay_is_low() -> None:
 
 # ------------------------------------------------------------------------------------------------------ bad weather
 
-STORM = Faults(latency_ms_min=1, latency_ms_max=30, may_reorder=True, loss=0.1, duplication=0.1, until_ms=20_000)
+STORM = Faults(min_latency_ms=1, max_latency_ms=30, may_reorder=True, loss=0.1, duplication=0.1, until_ms=20_000)
 
 
 class Guests(Environment):
@@ -139,7 +139,7 @@ def test_company_in_bad_weather(seed: int) -> None:
         # The first stays, so that whoever wants to join has somebody to turn to.
         node = NodeId(chance.randrange(1, 9))
         run.request(node, wish, after_ms=chance.uniform(0, 15_000))
-    assert run.run(ms_max=100_000) is Ending.QUIET
+    assert run.run(max_ms=100_000) is Ending.QUIET
     states = [state.inner for state in run.world.states]
     assert all(type(state.phase) in (Idle, Out) and not state.seat.queue and not state.early for state in states)
     assert guests.granted == sorted(guests.granted)

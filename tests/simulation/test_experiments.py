@@ -29,8 +29,8 @@ TINY = Scale("tiny", 15, 600, 1, (10, 15), (10, 15, 30))
 class Listener:
     """Hears how far it is, and stops after so many figures."""
 
-    def __init__(self, figures_max: int | None = None) -> None:
-        self.figures_max = figures_max
+    def __init__(self, max_figures: int | None = None) -> None:
+        self.max_figures = max_figures
         self.weight = 0.0
         self.done = 0.0
         self.new: list[int] = []
@@ -50,7 +50,7 @@ class Listener:
 
     def should_stop(self) -> bool:
         """Stop when there are enough figures."""
-        return self.figures_max is not None and len(self.new) >= self.figures_max
+        return self.max_figures is not None and len(self.new) >= self.max_figures
 
 
 def reproduction(folder: Path, *figures: int, again: bool = False, seed: int = 1) -> Reproduction:
@@ -136,7 +136,7 @@ def test_another_seed_or_again_runs_anew(tmp_path: Path) -> None:
 def test_an_interrupted_reproduction_goes_on(tmp_path: Path) -> None:
     """What is complete is kept, with its table; the next call does only the rest."""
     first = reproduction(tmp_path, 8, 9, 15)
-    claims = first.run(Listener(figures_max=1))
+    claims = first.run(Listener(max_figures=1))
     assert (first.is_complete, list(first.written)) == (False, [8])
     assert {claim.figure for claim in claims} == {8, 3}
     listener, second = Listener(), reproduction(tmp_path, 8, 9, 15)

@@ -28,25 +28,25 @@ if TYPE_CHECKING:
 
 NODES = 5
 KINDS = {
-    "latency": Faults(latency_ms_min=2.0, latency_ms_max=30.0),
+    "latency": Faults(min_latency_ms=2.0, max_latency_ms=30.0),
     "bandwidth": Faults(bandwidth_bytes_per_ms=12.0),
-    "reordering": Faults(latency_ms_min=0.0, latency_ms_max=30.0, may_reorder=True),
+    "reordering": Faults(min_latency_ms=0.0, max_latency_ms=30.0, may_reorder=True),
     "loss": Faults(loss=0.2),
     "duplication": Faults(duplication=0.2),
-    "partitions": Faults(partitions_every_ms=50.0, partition_ms_max=40.0, until_ms=1_000.0),
-    "kept partitions": Faults(partitions_every_ms=50.0, partition_ms_max=40.0, partitions_lose=False, until_ms=1_000.0),
-    "crashes": Faults(crashes_every_ms=60.0, downtime_ms_max=40.0, until_ms=1_000.0),
+    "partitions": Faults(partitions_every_ms=50.0, max_partition_ms=40.0, until_ms=1_000.0),
+    "kept partitions": Faults(partitions_every_ms=50.0, max_partition_ms=40.0, partitions_lose=False, until_ms=1_000.0),
+    "crashes": Faults(crashes_every_ms=60.0, max_downtime_ms=40.0, until_ms=1_000.0),
     "everything": Faults(
-        latency_ms_min=1.0,
-        latency_ms_max=30.0,
+        min_latency_ms=1.0,
+        max_latency_ms=30.0,
         bandwidth_bytes_per_ms=100.0,
         may_reorder=True,
         loss=0.1,
         duplication=0.1,
         partitions_every_ms=100.0,
-        partition_ms_max=50.0,
+        max_partition_ms=50.0,
         crashes_every_ms=100.0,
-        downtime_ms_max=50.0,
+        max_downtime_ms=50.0,
         until_ms=1_000.0,
     ),
 }
@@ -55,8 +55,8 @@ KINDS = {
 def senders(faults: Faults, seed: int = 1, **options: Any) -> TimedRun:
     """Run nodes that send each other parcels for a while."""
     machine = Sender(NODES, 100, size=2, load=b"x" * 50, every=10)
-    run = TimedRun([machine] * NODES, Environment(), seed=seed, faults=faults, history_max=None, **options)
-    assert run.run(ms_max=5_000.0) is Ending.QUIET
+    run = TimedRun([machine] * NODES, Environment(), seed=seed, faults=faults, max_history=None, **options)
+    assert run.run(max_ms=5_000.0) is Ending.QUIET
     return run
 
 
@@ -155,8 +155,8 @@ def test_crashes_come_and_every_node_comes_back() -> None:
 
 
 def test_no_more_crashes_than_allowed() -> None:
-    """`crashes_max` is kept."""
-    assert senders(Faults(crashes_every_ms=20.0, crashes_max=3)).counts.crashes == 3
+    """`max_crashes` is kept."""
+    assert senders(Faults(crashes_every_ms=20.0, max_crashes=3)).counts.crashes == 3
 
 
 # --- A machine that copes.
@@ -222,7 +222,7 @@ def test_a_machine_that_copes_gets_there(seed: int) -> None:
     machines = [Herald(node, NODES) for node in range(NODES)]
     invariants = [whoever_was_thanked_has_told]
     run = TimedRun(machines, Environment(), seed=seed, faults=KINDS["everything"], invariants=invariants)
-    assert run.run(ms_max=5_000.0) is Ending.QUIET
+    assert run.run(max_ms=5_000.0) is Ending.QUIET
     assert all(len(node.state) == 2 * (NODES - 1) for node in run.nodes)
 
 
@@ -240,12 +240,12 @@ def test_saying_before_saving_is_found() -> None:
     from solvent_lab.simulator.violation import InvariantBroken
 
     def errors(seed: int) -> str:
-        faults = Faults(latency_ms_max=5.0, crashes_every_ms=5.0, downtime_ms_max=30.0, until_ms=200.0)
+        faults = Faults(max_latency_ms=5.0, crashes_every_ms=5.0, max_downtime_ms=30.0, until_ms=200.0)
         machines = [Careless(node, 3) for node in range(3)]
         invariants = [whoever_was_thanked_has_told]
         run = TimedRun(machines, Environment(), seed=seed, faults=faults, invariants=invariants)
         try:
-            run.run(ms_max=1_000.0)
+            run.run(max_ms=1_000.0)
         except InvariantBroken as error:
             return error.show()
         return ""

@@ -36,8 +36,8 @@ TINY = Scale(
     cycles_leaving=3,
     pause_of_dropping=5.0,
     processes=(8, 32, 96),
-    operations_min=10,
-    operations_max=30,
+    min_operations=10,
+    max_operations=30,
     turns_in_crowd=1,
     cycles_beside=3,
 )

@@ -13,7 +13,7 @@ from tests.simulation.handover_parts import counted
 if TYPE_CHECKING:
     from solvent.protocols.handover.machine import Process
 
-SEEDS_MAX = 40
+MAX_SEEDS = 40
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -37,7 +37,7 @@ def test_tokens_are_lost_in_some_runs() -> None:
 def test_what_is_wrong_about_parts_is_caught(name: str, first: int) -> None:
     """Each broken one loses a count, or what a claim needs, in one run or another."""
     desk = getattr(broken_parts, name)
-    assert any(_is_caught(seed, desk) for seed in (first, *range(SEEDS_MAX)))
+    assert any(_is_caught(seed, desk) for seed in (first, *range(MAX_SEEDS)))
 
 
 def test_every_broken_one_is_tried() -> None:

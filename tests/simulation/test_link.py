@@ -16,18 +16,18 @@ from solvent_lab.simulator.faults import Faults
 from solvent_lab.simulator.timed import TimedRun
 
 STORM = Faults(
-    latency_ms_min=1,
-    latency_ms_max=40,
+    min_latency_ms=1,
+    max_latency_ms=40,
     may_reorder=True,
     loss=0.2,
     duplication=0.2,
     partitions_every_ms=700,
-    partition_ms_max=600,
+    max_partition_ms=600,
     crashes_every_ms=500,
-    downtime_ms_max=400,
+    max_downtime_ms=400,
     until_ms=5_000,
 )
-CALM = Faults(latency_ms_min=1, latency_ms_max=40, may_reorder=True)
+CALM = Faults(min_latency_ms=1, max_latency_ms=40, may_reorder=True)
 
 
 def _run(seed: int, faults: Faults, *, nodes_count: int = 4, words_count: int = 200) -> TimedRun:
@@ -45,7 +45,7 @@ def _run(seed: int, faults: Faults, *, nodes_count: int = 4, words_count: int = 
 def test_words_come_through_every_fault(seed: int) -> None:
     """After a storm everything that was said since the last restart is heard, and the links fall silent."""
     run = _run(seed, STORM)
-    assert run.run(ms_max=60_000) is Ending.QUIET
+    assert run.run(max_ms=60_000) is Ending.QUIET
     assert run.counts.crashes > 0
     assert everything_is_heard(run.world)
 
@@ -53,7 +53,7 @@ def test_words_come_through_every_fault(seed: int) -> None:
 def test_nothing_is_sent_again_where_nothing_is_lost() -> None:
     """Messages that overtake each other are put in order and never sent again."""
     run = _run(1, CALM)
-    assert run.run(ms_max=60_000) is Ending.QUIET
+    assert run.run(max_ms=60_000) is Ending.QUIET
     heard = [record for node in run.nodes for record in node.saved if isinstance(record, Heard)]
     numbered = sum(line.next for state in run.world.states for line in state.lines.values())
     own = sum(record.speaker == number for number, node in enumerate(run.nodes) for record in node.saved)
@@ -67,5 +67,5 @@ def test_words_come_through_every_fault_for_many_seeds() -> None:
     """The same for three hundred seeds."""
     for seed in range(100, 400):
         run = _run(seed, STORM)
-        assert run.run(ms_max=60_000) is Ending.QUIET, seed
+        assert run.run(max_ms=60_000) is Ending.QUIET, seed
         assert everything_is_heard(run.world), seed

@@ -82,9 +82,9 @@ def values_at(node: Any) -> list[int]:
 class Adding(Environment):
     """The program of every node: which numbers it has itself, and which it sees elsewhere."""
 
-    def __init__(self, seed: int, thinking_ms_max: float) -> None:
+    def __init__(self, seed: int, max_thinking_ms: float) -> None:
         self.chance = Random(seed)
-        self.thinking_ms_max = thinking_ms_max
+        self.max_thinking_ms = max_thinking_ms
         self.own: list[dict[int, int]] = [{} for _ in NODES]
         self.view: list[dict[Any, int]] = [{} for _ in NODES]
         self.has_begun = [False for _ in NODES]
@@ -136,7 +136,7 @@ class Adding(Environment):
     def _think(self, node: NodeId, told: int) -> None:
         assert self.run is not None
         now = self.run.now
-        until = max(self.thinks_until[node], now + self.chance.uniform(0.0, self.thinking_ms_max))
+        until = max(self.thinks_until[node], now + self.chance.uniform(0.0, self.max_thinking_ms))
         self.thinks_until[node] = until
         if not self.has_begun[node]:
             self.has_begun[node] = True
@@ -161,30 +161,30 @@ class Adding(Environment):
         return self.is_settled and self.run.now > self.run.faults.until_ms
 
 
-CALM = Faults(latency_ms_min=1, latency_ms_max=10, until_ms=0)
+CALM = Faults(min_latency_ms=1, max_latency_ms=10, until_ms=0)
 ROUGH = Faults(
-    latency_ms_min=0.1, latency_ms_max=3, may_reorder=True, loss=0.2, duplication=0.1, answer_ms_max=3, until_ms=1_000
+    min_latency_ms=0.1, max_latency_ms=3, may_reorder=True, loss=0.2, duplication=0.1, max_answer_ms=3, until_ms=1_000
 )
 CRASHES = Faults(
-    latency_ms_min=0.1,
-    latency_ms_max=3,
+    min_latency_ms=0.1,
+    max_latency_ms=3,
     may_reorder=True,
     loss=0.2,
     duplication=0.1,
     partitions_every_ms=500,
-    partition_ms_max=100,
+    max_partition_ms=100,
     crashes_every_ms=100,
-    downtime_ms_max=100,
+    max_downtime_ms=100,
     until_ms=1_000,
 )
 
 
 def check_run(seed: int, faults: Faults) -> TimedRun:
     """Run until inertia is announced in peace, and see that it was never announced too early."""
-    environment = Adding(seed, thinking_ms_max=100 if seed % 2 else 0)
+    environment = Adding(seed, max_thinking_ms=100 if seed % 2 else 0)
     run = TimedRun([machine(node) for node in NODES], environment, seed=seed, faults=faults)
     environment.run = run
-    ending = run.run(ms_max=60_000)
+    ending = run.run(max_ms=60_000)
     assert environment.false_alarms == []
     assert ending is not Ending.LIMIT
     assert environment.is_settled

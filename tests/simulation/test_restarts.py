@@ -53,16 +53,16 @@ def test_lives_do_not_mix(may_reorder: bool, loses: bool) -> None:  # noqa: FBT0
     crashes = 0
     for seed in range(15):
         faults = Faults(
-            latency_ms_min=0.0,
-            latency_ms_max=20.0,
+            min_latency_ms=0.0,
+            max_latency_ms=20.0,
             may_reorder=may_reorder,
             loss=0.1,
             duplication=0.1,
             partitions_every_ms=60.0,
-            partition_ms_max=40.0,
+            max_partition_ms=40.0,
             partitions_lose=loses,
             crashes_every_ms=30.0,
-            downtime_ms_max=60.0,
+            max_downtime_ms=60.0,
             until_ms=400.0,
         )
         invariants = [every_new_life_is_announced]
@@ -70,6 +70,6 @@ def test_lives_do_not_mix(may_reorder: bool, loses: bool) -> None:  # noqa: FBT0
         run = TimedRun(
             machines, Environment(), seed=seed, faults=faults, invariants=invariants, tells_restarts=True, check_every=5
         )
-        assert run.run(ms_max=5_000.0) is Ending.QUIET
+        assert run.run(max_ms=5_000.0) is Ending.QUIET
         crashes += run.counts.crashes
     assert crashes > 50

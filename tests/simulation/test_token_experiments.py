@@ -25,7 +25,7 @@ TINY = Scale(
     name="tiny",
     runs=2,
     rounds=30,
-    requests_min=60,
+    min_requests=60,
     max_steps=2_000,
     gap=10,
     sizes=(8, 16, 64),
@@ -42,8 +42,8 @@ TINY = Scale(
 class Listener:
     """Hears how far it is, and stops after so many figures."""
 
-    def __init__(self, figures_max: int | None = None) -> None:
-        self.figures_max = figures_max
+    def __init__(self, max_figures: int | None = None) -> None:
+        self.max_figures = max_figures
         self.weight = self.done = 0.0
         self.new: list[int | str] = []
         self.old: list[int | str] = []
@@ -62,7 +62,7 @@ class Listener:
 
     def should_stop(self) -> bool:
         """Stop when there are enough figures."""
-        return self.figures_max is not None and len(self.new) >= self.figures_max
+        return self.max_figures is not None and len(self.new) >= self.max_figures
 
 
 def reproduction(folder: Path, *figures: int | str, seed: int = 1) -> Reproduction:
@@ -156,7 +156,7 @@ def test_a_part_is_not_run_again(everything: tuple[Path, Listener, Reproduction]
     assert (listener.weight, listener.new, listener.old) == (0, [], [10])
     assert len(claims) == len(statements(TINY))
     stopped = reproduction(tmp_path, "full", 9, seed=2)
-    claims = stopped.run(Listener(figures_max=1))
+    claims = stopped.run(Listener(max_figures=1))
     assert (stopped.is_complete, list(stopped.written)) == (False, ["full"])
     assert [claim.where for claim in claims] == ["wanted"]
 

@@ -164,15 +164,15 @@ def all_hear_the_same(world: Any) -> str | None:
 def weather(seed: int, during_ms: int, nodes: int) -> Faults:
     """Draw the weather: all kinds of faults, more or less of each."""
     return Faults(
-        latency_ms_max=2.0 + seed % 5 * 2.0,
+        max_latency_ms=2.0 + seed % 5 * 2.0,
         may_reorder=seed % 2 == 0,
         loss=0.01 * (seed % 4),
         duplication=0.01 * (seed % 3),
         partitions_every_ms=during_ms / (1 + seed % 2),
-        partition_ms_max=during_ms / 8,
+        max_partition_ms=during_ms / 8,
         crashes_every_ms=during_ms / (4 + seed % 3 * (2 if nodes > 50 else 6)),
-        downtime_ms_min=50.0,
-        downtime_ms_max=during_ms / 4,
+        min_downtime_ms=50.0,
+        max_downtime_ms=during_ms / 4,
         until_ms=float(during_ms),
     )
 
@@ -183,7 +183,7 @@ def storm(seed: int, nodes: int, *, wishes: int = 40, during_ms: int = 20_000, c
     users = Users(nodes, wishes=wishes, seed=seed, during_ms=during_ms)
     first = names[: nodes - max(1, nodes // 50)]
     # Now and then lines are forgotten at once, or sent in small pieces.
-    usual = GroupConfig(NodeId(0), kept=1 + seed % 8, bytes_max=100 if seed % 3 == 0 else 1_000_000)
+    usual = GroupConfig(NodeId(0), kept=1 + seed % 8, max_bytes=100 if seed % 3 == 0 else 1_000_000)
     configs = [replace(usual, node=node, members=first) for node in first]
     configs += [replace(usual, node=node, contacts=first[:3]) for node in names[len(first) :]]
     machines = [Linked(Group(config), me=config.node, peers=names, resend_after=60, ack_after=2) for config in configs]
@@ -198,7 +198,7 @@ def storm(seed: int, nodes: int, *, wishes: int = 40, during_ms: int = 20_000, c
         replay=replay,
     )
     users.begin()
-    ending = run.run(ms_max=during_ms * 20, events_max=20_000_000)
+    ending = run.run(max_ms=during_ms * 20, max_events=20_000_000)
     assert ending is Ending.OVER, f"{ending}: {replay}"
     return run
 

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 NODES = tuple(NodeId(number) for number in range(5))
 TURNS = 100
 STORM = Faults(
-    latency_ms_max=20,
+    max_latency_ms=20,
     may_reorder=True,
-    answer_ms_min=1,
-    answer_ms_max=10,
+    min_answer_ms=1,
+    max_answer_ms=10,
     loss=0.1,
     duplication=0.1,
     crashes_every_ms=100,
-    downtime_ms_max=200,
+    max_downtime_ms=200,
 )
 
 
@@ -50,8 +50,8 @@ class Workers(Environment):
 def run(seed: int, machine: type[Turns]) -> TimedRun:
     """Run a ring to its end, or to where two nodes work at a time."""
     machines = [Linked(machine(me, len(NODES), TURNS), me=me, peers=NODES) for me in NODES]
-    one = TimedRun(machines, Workers(), seed=seed, faults=STORM, invariants=(at_most_one_node_works,), history_max=6)
-    one.run(ms_max=600_000)
+    one = TimedRun(machines, Workers(), seed=seed, faults=STORM, invariants=(at_most_one_node_works,), max_history=6)
+    one.run(max_ms=600_000)
     return one
 
 

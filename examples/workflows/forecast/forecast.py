@@ -16,8 +16,8 @@ import numpy as np
 from solvent import attempt, http, repeat, service, shell, workflow
 
 HERE = Path(__file__).parent
-ERROR_MAX = 5.0  # percent
-GAIN_MIN = 0.1  # a tuning step must remove this share of the error
+MAX_ERROR = 5.0  # percent
+MIN_GAIN = 0.1  # a tuning step must remove this share of the error
 
 
 class Chosen(TypedDict):
@@ -83,7 +83,7 @@ def validate(table: str, model: str, knots: int = 0) -> Chosen:
 def tune(before: Chosen) -> Chosen:
     """Try twice as many bends, if the model has any; keep what was there if that gains little."""
     after = validate(before["table"], before["model"], before["knots"] * 2)
-    return after if after["error"] < before["error"] * (1 - GAIN_MIN) else {**before, "improves": False}
+    return after if after["error"] < before["error"] * (1 - MIN_GAIN) else {**before, "improves": False}
 
 
 @service
@@ -106,7 +106,7 @@ def evaluate(chosen: Chosen, naive: float, out: str) -> str:
 
 def is_poor(chosen: Chosen) -> bool:
     """Tell whether the error of a model is too large."""
-    return chosen["error"] > ERROR_MAX
+    return chosen["error"] > MAX_ERROR
 
 
 def may_improve(chosen: Chosen) -> bool:

@@ -15,7 +15,7 @@ Fit = Callable[[np.ndarray], Predict]
 HOURS_PER_WEEK = 168
 FOLDS = 5
 PENALTY = 1e-3
-ITERATIONS_MAX, CHANGE_MIN = 50, 1e-6
+MAX_ITERATIONS, MIN_CHANGE = 50, 1e-6
 
 
 def split(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -46,7 +46,7 @@ def fit_balance_points(table: np.ndarray) -> Predict:
     """Fit load = a + b·max(0, h - t) + c·max(0, t - k) by Gauss-Newton steps, starting from the textbook's 18 °C."""
     degrees, load = table[:, 1], table[:, 2]
     base, heat, cool, low, high = load.mean(), 1.0, 1.0, 18.0, 18.0
-    for _ in range(ITERATIONS_MAX):
+    for _ in range(MAX_ITERATIONS):
         below, above = degrees < low, degrees > high
         predicted = base + heat * (low - degrees) * below + cool * (degrees - high) * above
         slopes = np.column_stack(
@@ -56,7 +56,7 @@ def fit_balance_points(table: np.ndarray) -> Predict:
         base, heat, cool, low, high = np.array([base, heat, cool, low, high]) + step
         if not degrees.min() < low < high < degrees.max():
             break
-        if np.abs(step).max() < CHANGE_MIN:
+        if np.abs(step).max() < MIN_CHANGE:
             return lambda rows: base + heat * np.maximum(0, low - rows[:, 1]) + cool * np.maximum(0, rows[:, 1] - high)
     raise ArithmeticError("the Gauss-Newton steps do not converge")
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from solvent import attempt, service, workflow
 
 HERE = Path(__file__).parent
-FIELDS, READING_MAX = 4, 1000.0
+FIELDS, MAX_READING = 4, 1000.0
 
 
 def write_whole(path: Path, text: str) -> str:
@@ -26,7 +26,7 @@ def write_whole(path: Path, text: str) -> str:
 def checked(line: str) -> str:
     """Return time and reading of a row, or raise `ValueError`."""
     fields = line.rstrip("\n").split(",")
-    if len(fields) != FIELDS or not 0 <= float(fields[1]) <= READING_MAX:
+    if len(fields) != FIELDS or not 0 <= float(fields[1]) <= MAX_READING:
         raise ValueError(f"not a reading: {line.strip()!r}")
     return f"{fields[0]},{fields[1]}\n"
 

@@ -14,7 +14,7 @@ from argparse import ArgumentTypeError
 from typing import IO, TYPE_CHECKING
 
 from solvent.cli.finding import any_file
-from solvent.cli.loading import PORT_MAX, add_log, add_otel, at_least, parser_for, seconds
+from solvent.cli.loading import MAX_PORT, add_log, add_otel, at_least, parser_for, seconds
 from solvent.cli.log import Log
 from solvent.cli.observed import Observed
 from solvent.cli.recording import NOWHERE, open_patiently
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from solvent.runs.agents.offers import Offers
     from solvent.workflows.places import Loaded
 
-TTL_MIN = 0.5
+MIN_TTL = 0.5
 _SAYS = (
     "Run tasks of workflows that were submitted to a store, together with other agents; Ctrl-C ends it, and others go "
     "on.\nAn agent calls only the services of the files that it was started with, whatever somebody submits."
@@ -61,7 +61,7 @@ def _run(options: Namespace) -> int:
 
     url = _store(options)
     # Before anything else: services and their modules may start threads.
-    pulse = split_off(url, is_durable=not options.no_sync)
+    heartbeat = split_off(url, is_durable=not options.no_sync)
     from solvent.hocl.process_settings import few_collections
     from solvent.runs.agents.agent import Agent
     from solvent.runs.agents.stopping import Stopper
@@ -82,7 +82,7 @@ def _run(options: Namespace) -> int:
             jobs=options.jobs,
             tell=observed.hear,
             observe=observed.observe,
-            pulse=pulse,
+            heartbeat=heartbeat,
         )
         observed.watch(agent)
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -126,19 +126,19 @@ def parser() -> ArgumentParser:
 def _address(text: str) -> tuple[str, int]:
     """Read where metrics are offered."""
     host, _, port = text.rpartition(":")
-    if not port.isdecimal() or int(port) > PORT_MAX:
+    if not port.isdecimal() or int(port) > MAX_PORT:
         raise ArgumentTypeError(f"`{text}` is not HOST:PORT, or a port")
     return host.strip("[]"), int(port)
 
 
 def check_ttl(options: Namespace) -> None:
     """Refuse a lease that is too short, or longer than others wait, before anything is begun."""
-    from solvent.store.leases import TTL_MAX
+    from solvent.store.leases import MAX_TTL
 
-    if options.ttl < TTL_MIN:
-        raise Misuse("H313", f"`--ttl` is at least {TTL_MIN} seconds")
-    if options.ttl > TTL_MAX:
-        raise Misuse("H313", f"`--ttl` is at most {TTL_MAX:.0f} seconds")
+    if options.ttl < MIN_TTL:
+        raise Misuse("H313", f"`--ttl` is at least {MIN_TTL} seconds")
+    if options.ttl > MAX_TTL:
+        raise Misuse("H313", f"`--ttl` is at most {MAX_TTL:.0f} seconds")
 
 
 def offers_from(files: list[str], *, trusts_all: bool = False, scale: float | None = None) -> Offers:

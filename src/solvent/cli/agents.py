@@ -109,7 +109,7 @@ def _tell_up(answers: list[Answer], fresh: list[AgentSeen], missing: dict[str, i
         elif not is_json:
             write(f"{one.host.address}: {counted(one.host.count, 'agent')}")
     if is_json:
-        # Their pulses have begun while this was looking.
+        # Their heartbeats have begun while this was looking.
         alive = [agent_as_json(one) | {"alive": True} for one in fresh]
         write_json({"hosts": found, "agents": alive})
     return 0 if is_well else 1
@@ -176,7 +176,7 @@ def _wait_for_end(store: Store, names: set[str], wait: float) -> set[str]:
 
 
 def _forget(store: Store, name: str) -> None:
-    """Take away the pulse of a silent agent: should it be alive, it writes it again, and reads that it is to end."""
+    """Remove the heartbeat of a silent agent: one that is alive writes it again and reads that it is to end."""
     from solvent.store.leases import AGENTS
 
     store.delete(AGENTS + name)

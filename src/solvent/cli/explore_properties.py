@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from solvent.engine.trace import Record
     from solvent.lang.functions import Functions
 
-_TEXT_MAX = 1000
-_REASON_MAX = 4000
+_MAX_TEXT = 1000
+_MAX_REASON = 4000
 
 
 def read_never(text: str, functions: Functions | None = None) -> list[Never]:
@@ -70,12 +70,12 @@ def write_violation(found: Exploration) -> None:
     violation = found.violation
     assert violation is not None
     write(("wrong", "bold red"), "       ", (violation.property.name, "bold red"))
-    write("  start  ", shortened(describe_state(found.states[0]), _TEXT_MAX))
+    write("  start  ", shortened(describe_state(found.states[0]), _MAX_TEXT))
     write_records(found.run_to_violation())
     if violation.rule is None:
-        write("  state  ", (shortened(describe_state(found.states[violation.state]), _TEXT_MAX), "red"))
+        write("  state  ", (shortened(describe_state(found.states[violation.state]), _MAX_TEXT), "red"))
     if violation.property.name.startswith("refines "):
-        write("  ", shortened(violation.reason, _REASON_MAX))
+        write("  ", shortened(violation.reason, _MAX_REASON))
 
 
 def properties_as_json(found: Exploration, properties: Sequence[Never | Refines]) -> dict[str, Any]:

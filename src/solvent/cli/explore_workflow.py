@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
 _RUNS_SHOWN = 10
-_WAY_MAX = 4_000
+_MAX_WAY = 4_000
 _ENDS = ("done", "cancelled", "failed", "stuck")
 
 
@@ -100,7 +100,7 @@ def _write(found: Orders, statements: list[str], wrong: list[str]) -> None:
             write(("holds", "bold"), "   ", (statement, "green"), "" if found.is_complete else " so far")
             continue
         write(("wrong", "bold red"), "   ", (statement, "bold red"))
-        write(f"  {shortened(ways[0], _WAY_MAX)}")
+        write(f"  {shortened(ways[0], _MAX_WAY)}")
 
 
 def _write_ways(found: Orders, end: str) -> None:
@@ -108,7 +108,7 @@ def _write_ways(found: Orders, end: str) -> None:
     others = " or ".join(one for one in _ENDS if one != end)
     (way,) = violations(found, [f"ends {others}"])
     write("\n", (f"an order that ends {end}", "bold"))
-    write(f"  {shortened(way.partition(': ')[2], _WAY_MAX)}")
+    write(f"  {shortened(way.partition(': ')[2], _MAX_WAY)}")
 
 
 __all__ = ["explore_orders"]

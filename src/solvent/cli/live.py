@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from solvent.runs.report import Event, Report
     from solvent.workflows.model import Workflow
 
-_TASKS_MAX = 40
-_RUNNING_MAX = 8
-_FAILURES_MAX = 20
-_LINES_MAX = 400
+_MAX_TASKS = 40
+_MAX_RUNNING = 8
+_MAX_FAILURES = 20
+_MAX_LINES = 400
 _LINE_SECONDS = 1.0
-_TEXT_MAX = 160
-_NAME_MAX = 40
+_MAX_TEXT = 160
+_MAX_NAME = 40
 
 
 class View:
@@ -34,7 +34,7 @@ class View:
 
     def __init__(self, workflow: Workflow) -> None:
         self.board = Board(workflow)
-        self.width = min(_NAME_MAX, max((len(task.name) for task in workflow.tasks), default=0))
+        self.width = min(_MAX_NAME, max((len(task.name) for task in workflow.tasks), default=0))
         self.is_controlled = workflow.is_controlled
         self._failures = 0
 
@@ -67,7 +67,7 @@ class View:
     def may_tell(self) -> bool:
         """Say whether one more failure, or one more change in a loop, is worth a line."""
         self._failures += 1
-        return self._failures <= _FAILURES_MAX
+        return self._failures <= _MAX_FAILURES
 
 
 class Lines(View):
@@ -75,7 +75,7 @@ class Lines(View):
 
     def __init__(self, workflow: Workflow) -> None:
         super().__init__(workflow)
-        self.is_small = len(workflow.tasks) <= _TASKS_MAX
+        self.is_small = len(workflow.tasks) <= _MAX_TASKS
         self._told = 0.0
         self._lines = 0
 
@@ -87,10 +87,10 @@ class Lines(View):
                 self._write(event.seconds, f"↻ {self.explained(event)}")
         elif event.kind == "failed":
             if self.is_small or self.may_tell():
-                self._write(event.seconds, f"✗ {event.task:<{self.width}}  failed: {shortened(event.text, _TEXT_MAX)}")
+                self._write(event.seconds, f"✗ {event.task:<{self.width}}  failed: {shortened(event.text, _MAX_TEXT)}")
         elif changed and self.is_small:
             self._write(event.seconds, self._line(event))
-        if self.is_small and self._lines > _LINES_MAX:
+        if self.is_small and self._lines > _MAX_LINES:
             # A loop that goes round for long would fill the screen.
             self.is_small = False
             self._write(event.seconds, "… from here on in numbers")
@@ -135,7 +135,7 @@ class Picture(View):
         super().__init__(workflow)
         self._console = Console(stderr=True, highlight=False)
         rows = self._console.size.height
-        self._is_small = len(workflow.tasks) <= min(_TASKS_MAX, max(rows - 6, 4))
+        self._is_small = len(workflow.tasks) <= min(_MAX_TASKS, max(rows - 6, 4))
         self._live = Live(get_renderable=self.draw, console=self._console, refresh_per_second=10, transient=True)
 
     def __enter__(self) -> Self:
@@ -152,7 +152,7 @@ class Picture(View):
         if event.kind == "adapted" and (not self.is_controlled or self.may_tell()):
             self._say(f"↻ {self.explained(event)}", "yellow")
         elif event.kind == "failed" and self.may_tell():
-            self._say(f"✗ {event.task} failed: {shortened(event.text, _TEXT_MAX)}", "red")
+            self._say(f"✗ {event.task} failed: {shortened(event.text, _MAX_TEXT)}", "red")
         elif event.kind == "signal":
             self._say(f"⚑ the signal `{event.task}` came", "cyan")
 
@@ -199,13 +199,13 @@ class Picture(View):
             yield self._row(name, state)
 
     def _longest(self) -> Iterator[Any]:
-        running = list(islice(self.board.running, _RUNNING_MAX + 1))
-        for name in running[:_RUNNING_MAX]:
+        running = list(islice(self.board.running, _MAX_RUNNING + 1))
+        for name in running[:_MAX_RUNNING]:
             yield self._row(name, "running")
-        if len(running) > _RUNNING_MAX:
+        if len(running) > _MAX_RUNNING:
             from rich.text import Text
 
-            yield Text(f"  … and {len(self.board.running) - _RUNNING_MAX:,} more", "dim")
+            yield Text(f"  … and {len(self.board.running) - _MAX_RUNNING:,} more", "dim")
 
     def _row(self, name: str, state: str) -> Any:
         from rich.text import Text
@@ -214,7 +214,7 @@ class Picture(View):
         style = STYLES.get(state, "dim")
         row = Text(no_wrap=True, overflow="ellipsis")
         row.append(f"  {MARKS[state]} ", style)
-        row.append(f"{harmless(shortened(name, _NAME_MAX)):<{self.width}}  ", "" if state != "unused" else "dim")
+        row.append(f"{harmless(shortened(name, _MAX_NAME)):<{self.width}}  ", "" if state != "unused" else "dim")
         row.append(f"{state:<9}", style)
         if (since := board.running.get(name)) is not None:
             row.append(f"{board.seconds - since:6.1f} s", "cyan")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from solvent.lang.functions import Functions
 
 _WIDTH = 100
-PORT_MAX = 65_535
+MAX_PORT = 65_535
 _AFTER_UNKNOWN = ("unrecognized arguments", "the following arguments are required")
 """How argparse begins the errors that an option which it does not know leads to."""
 LEVELS = ("debug", "info", "warning", "error")
@@ -145,8 +145,8 @@ def at_least(least: int) -> Callable[[str], int]:
 
 def port(text: str) -> int:
     """Read a port; 0 is one that is free."""
-    if not (text.isascii() and text.isdecimal() and int(text) <= PORT_MAX):
-        raise ArgumentTypeError(f"`{text}` is not a port from 0 to {PORT_MAX}")
+    if not (text.isascii() and text.isdecimal() and int(text) <= MAX_PORT):
+        raise ArgumentTypeError(f"`{text}` is not a port from 0 to {MAX_PORT}")
     return int(text)
 
 

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 FOLDER = ".solvent"
 FILE = "store.db"
 NOWHERE = "none"
-OPENING_SECONDS_MAX = 60.0
-_NAMES_MAX = 3
+MAX_OPENING_SECONDS = 60.0
+_MAX_NAMES = 3
 _LOOKING = "status|logs|resume|replay|cancel|timeline|agents list|run --attach"
 _COMMAND = re.compile(rf"`(solvent (?:{_LOOKING})\b(?![^`]* --store )[^`]*)`")
 """One that looks into a store, in a hint that does not say which."""
@@ -156,7 +156,7 @@ def open_patiently(url: str, *, is_durable: bool) -> Store:
 
     from solvent.store import open_store
 
-    until, is_told = time.monotonic() + OPENING_SECONDS_MAX, False
+    until, is_told = time.monotonic() + MAX_OPENING_SECONDS, False
     while True:
         try:
             return open_store(url, is_durable=is_durable)
@@ -164,7 +164,7 @@ def open_patiently(url: str, *, is_durable: bool) -> Store:
             if error.code != "E402" or time.monotonic() >= until:
                 raise
             if not is_told:
-                complain(f"{shown(error.message)}; trying for {OPENING_SECONDS_MAX:g} s")
+                complain(f"{shown(error.message)}; trying for {MAX_OPENING_SECONDS:g} s")
             is_told = True
 
 
@@ -209,8 +209,8 @@ def tell_of_record(held: HeldRun, run: Any, options: Namespace) -> None:
     """Say, once, which answers are no data and were not kept; and how to go on, if there is more to do."""
     names = list(run.unkept)
     if names:
-        more = ", ..." if len(names) > _NAMES_MAX else ""
-        said = f"{counted(len(names), 'answer')} not kept: no data ({', '.join(names[:_NAMES_MAX])}{more}); "
+        more = ", ..." if len(names) > _MAX_NAMES else ""
+        said = f"{counted(len(names), 'answer')} not kept: no data ({', '.join(names[:_MAX_NAMES])}{more}); "
         write(said + "should the run be resumed, these calls are made again", to=sys.stderr)
     if not held.card.has_ended:
         tell_how_to_resume(held, options)

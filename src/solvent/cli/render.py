@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from solvent.lang.doubts import Doubt
 
 Piece: TypeAlias = str | tuple[str, str]
-_TEXT_MAX = 300
-_RULE_MAX = 32
-_COLOURED_MAX = 100_000
+_MAX_TEXT = 300
+_MAX_RULE = 32
+_MAX_COLOURED = 100_000
 """Longer texts are written as they are: nobody reads them, and colouring takes time."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n|\Z)")
 """Signs that would change a terminal: all but tabs and ends of lines."""
@@ -54,7 +54,7 @@ def write_program(text: str) -> None:
         sys.stdout.write(text)
         return
     text = harmless(text)
-    if len(text) > _COLOURED_MAX:
+    if len(text) > _MAX_COLOURED:
         sys.stdout.write(text)
         return
     from solvent.cli.colouring import coloured
@@ -154,11 +154,11 @@ def write_doubt(doubt: Doubt, *, to: TextIO | None = None) -> None:
 # --- Reactions.
 
 
-def shortened(text: str, length_max: int = _TEXT_MAX) -> str:
+def shortened(text: str, max_length: int = _MAX_TEXT) -> str:
     """Cut a long text in its middle."""
-    if len(text) <= length_max:
+    if len(text) <= max_length:
         return text
-    return f"{text[: length_max - length_max // 4]} … {text[-length_max // 4 :]}"
+    return f"{text[: max_length - max_length // 4]} … {text[-max_length // 4 :]}"
 
 
 def write_reaction(record: Record, *, width: int = 4, to: TextIO | None = None) -> None:
@@ -167,7 +167,7 @@ def write_reaction(record: Record, *, width: int = 4, to: TextIO | None = None) 
     number: Piece = (f"{record.number:>{width}}  ", "dim")
     change = reaction_pieces(record)
     place: list[Piece] = [(f"   in {record.place}", "dim")] if record.place else []
-    if len(record.rule) <= _RULE_MAX:
+    if len(record.rule) <= _MAX_RULE:
         write(number, margin, (record.rule, "bold cyan"), ": ", *change, *place, to=to)
         return
     write(number, margin, (shortened(record.rule), "bold cyan"), to=to)

@@ -61,19 +61,19 @@ def main(arguments: list[str]) -> int:
     with open_patiently(url_of(options), is_durable=not options.no_sync) as store:
         run = options.name or new_name(workflow.name)
         with hints_with_store(options):
-            give_to_agents(store, run, workflow, inputs_of(options), places_max=options.places)
+            give_to_agents(store, run, workflow, inputs_of(options), max_places=options.places)
         return watch_with_agents(store, run, options)
 
 
 def parser() -> ArgumentParser:
     """Return the parser of the command's arguments."""
-    from solvent.runs.agents.partition import PLACES_MAX
+    from solvent.runs.agents.partition import MAX_PLACES
 
     parser = parser_for("run", _SAYS, example="solvent run pipeline.yaml --agents 4 --store runs.db --input n=3")
     add_workflow(parser)
     add_agents(parser)
     add_inputs(parser)
-    add_place(parser, PLACES_MAX)
+    add_place(parser, MAX_PLACES)
     add_otel(parser)
     add_log(parser)
     add_format(parser)

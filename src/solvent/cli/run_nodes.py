@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from solvent.cli.run_shared import AnyRun
     from solvent.lang.solution import Solution
 
-NODES_MAX = 1000
+MAX_NODES = 1000
 _PROTOCOLS = ("better", "adaptive", "optimistic", "pessimistic")
 _ELSEWHERE = {
     "seed": "the order of reactions over nodes cannot be repeated",
@@ -142,8 +142,8 @@ def _prepared(options: Namespace) -> AnyRun:
     refuse_workflow(options)
     peers = _peers(options)
     nodes = len(peers) or options.nodes
-    if nodes > NODES_MAX:
-        raise Misuse("H344", f"at most {NODES_MAX:,} nodes can be processes of one machine")
+    if nodes > MAX_NODES:
+        raise Misuse("H344", f"at most {MAX_NODES:,} nodes can be processes of one machine")
     return deal_out(
         load_to_run(options),
         nodes,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     AnyRun: TypeAlias = NodesRun | SharedNodes
 
 TTL = 5.0
-_TTL_MIN = 0.5
+_MIN_TTL = 0.5
 _ELSEWHERE = ("peers", "state", "resume", "secret_file")
 
 
@@ -112,8 +112,8 @@ def shared(options: Namespace) -> SharedNodes:
         hint = "`solvent store serve` starts one; then --store nats://127.0.0.1:4222"
         raise Misuse("H344", "`--transport nats` needs a store that is kept by NATS servers", hint=hint)
     ttl = options.ttl or TTL
-    if ttl < _TTL_MIN:
-        raise Misuse("H344", f"`--ttl` must be at least {_TTL_MIN:g}")
+    if ttl < _MIN_TTL:
+        raise Misuse("H344", f"`--ttl` must be at least {_MIN_TTL:g}")
     run = share_out(
         load_to_run(options),
         options.nodes,

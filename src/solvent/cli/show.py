@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _FORMATS = ("text", "svg", "png", "dot")
 _FOR_STATES = ("max_states", "max_seconds", "input", "signal")
-_STATES_MAX = 100
+_MAX_STATES = 100
 """As many states as people can still read."""
 
 
@@ -55,7 +55,7 @@ def parser() -> ArgumentParser:
     add_scale(parser)
     group = parser.add_argument_group("states")
     group.add_argument("--states", action="store_true", help="draw the states of a workflow, not its tasks")
-    says = f"draw so many states at most, those first that are reached soonest (default: {_STATES_MAX})"
+    says = f"draw so many states at most, those first that are reached soonest (default: {_MAX_STATES})"
     group.add_argument("--max-states", type=at_least(1), metavar="N", help=says)
     group.add_argument("--max-seconds", type=seconds, metavar="S", help="stop after so many seconds")
     add_inputs(group)
@@ -80,7 +80,7 @@ def _states(options: Namespace) -> tuple[Graph, int]:
     from solvent.engine.picturing import graph_of_states
 
     solution = load_program(options).solution()
-    options.max_states = options.max_states or _STATES_MAX
+    options.max_states = options.max_states or _MAX_STATES
     found = Exploration()
     with Watch(lambda: len(found.states), noun="states") as watch:
         stop = stopper(watch, options.max_seconds)
@@ -97,7 +97,7 @@ def _orders(options: Namespace) -> tuple[Graph, int]:
     from solvent.runs.picturing import graph_of_orders
 
     workflow, folder = load_workflow(options.file, scale=options.scale)
-    options.max_states = options.max_states or _STATES_MAX
+    options.max_states = options.max_states or _MAX_STATES
     found = Orders()
     with Watch(lambda: len(found.states), noun="states") as watch, prints_to_standard_error():
         explore_workflow(

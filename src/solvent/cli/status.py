@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from solvent.runs.records.cards import RunCard
     from solvent.store import Store
 
-_TASKS_MAX = 200
-_RUNS_MAX = 50
+_MAX_TASKS = 200
+_MAX_RUNS = 50
 _STYLES = {**STYLES, "interrupted": "bold yellow", "stopped": "bold yellow"}
 _MARKS = {**MARKS, "interrupted": "!"}
 _HINTS = {"stopped", "interrupted"}
@@ -69,9 +69,9 @@ def _list(
         broken = [{"run": run, "state": "damaged", "text": why} for run, why in damaged.items()]
         write_json({"runs": [*(card_as_json(card) for card in cards), *others, *programs, *broken]})
         return
-    if len(cards) > _RUNS_MAX:
-        write((f"… and {counted(len(cards) - _RUNS_MAX, 'earlier run')}; --format json lists all", "dim"))
-    shown = cards[-_RUNS_MAX:]
+    if len(cards) > _MAX_RUNS:
+        write((f"… and {counted(len(cards) - _MAX_RUNS, 'earlier run')}; --format json lists all", "dim"))
+    shown = cards[-_MAX_RUNS:]
     width = max((len(card.run) for card in shown), default=0)
     for card in shown:
         state = state_of(card)
@@ -81,8 +81,8 @@ def _list(
             (f"{state:<11}", _STYLES.get(state, "")),
             f"  {local_time(card.created)}  {counted(len(card.tasks), 'task')}  {card.file}",
         )
-    write_runs(others[-_RUNS_MAX:])
-    write_programs(programs[-_RUNS_MAX:])
+    write_runs(others[-_MAX_RUNS:])
+    write_programs(programs[-_MAX_RUNS:])
     for run, why in damaged.items():
         write((run, "bold"), "  ", ("damaged", "bold red"), f"  {safe(why)}")
     if not cards and not others and not programs and not damaged:
@@ -116,7 +116,7 @@ def _show(store: Store, card: RunCard, options: Namespace) -> None:
 
 
 def _write_tasks(states: dict[str, str]) -> None:
-    if len(states) > _TASKS_MAX:
+    if len(states) > _MAX_TASKS:
         counts = Counter(states.values())
         write("  " + ", ".join(f"{count:,} {state}" for state, count in counts.items()))
         return

@@ -27,32 +27,32 @@ def main(arguments: list[str]) -> int:
     workflow = load_to_run(options.file, scale=options.scale).workflow
     with store_for(options) as store, hints_with_store(options):
         run = options.name or new_name(workflow.name)
-        plan = give_to_agents(store, run, workflow, inputs_of(options), places_max=options.places)
+        plan = give_to_agents(store, run, workflow, inputs_of(options), max_places=options.places)
     tell_submitted(run, plan, is_json=options.format == "json")
     return 0
 
 
 def parser() -> ArgumentParser:
     """Return the parser of the command's arguments."""
-    from solvent.runs.agents.partition import PLACES_MAX
+    from solvent.runs.agents.partition import MAX_PLACES
 
     example = "solvent submit pipeline.yaml --store nats://10.0.0.1:4222 --input n=3"
     parser = parser_for("submit", _SAYS, example=example)
     add_workflow(parser)
     add_inputs(parser)
-    add_place(parser, PLACES_MAX)
+    add_place(parser, MAX_PLACES)
     add_format(parser)
     return parser
 
 
-def add_place(parser: ArgumentParser, places_max: int) -> None:
+def add_place(parser: ArgumentParser, max_places: int) -> None:
     """Add --store, --name, --places and --no-sync."""
     from solvent.cli.recording import add_store
 
     add_store(parser)
     add = parser.add_argument
     add("--name", metavar="RUN", help="what the run is called (default: a new name)")
-    says = f"into how many places, with one agent each, it is divided (default: by its size; most {places_max})"
+    says = f"into how many places, with one agent each, it is divided (default: by its size; most {max_places})"
     add("--places", type=at_least(1), metavar="N", help=says)
     add("--no-sync", action="store_true", help="do not wait for the disk: a power cut may lose seconds")
 

@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from solvent.runs.report import Failed, Report
     from solvent.workflows.model import Workflow
 
-_TASKS_MAX = 40
-_FAILURES_MAX = 10
-_ADAPTATIONS_MAX = 20
-_NAMES_MAX = 10
-_VALUE_MAX = 4_000
-_CAUSE_MAX = 500
-_MOLECULES_MAX = 400
-_NAME_MAX = 40
-_DEPTH_MAX = 100
-_WAITING_MAX = 20
+_MAX_TASKS = 40
+_MAX_FAILURES = 10
+_MAX_ADAPTATIONS = 20
+_MAX_NAMES = 10
+_MAX_VALUE = 4_000
+_MAX_CAUSE = 500
+_MAX_MOLECULES = 400
+_MAX_NAME = 40
+_MAX_DEPTH = 100
+_MAX_WAITING = 20
 _STATE_WIDTH = 8
 _ENDS = ("done", "failed", "cancelled")
 
@@ -89,8 +89,8 @@ class Stuck(WorkflowFailed):
 
     def details(self) -> list[str]:
         """Say who waits for what."""
-        more = len(self.waiting) - _WAITING_MAX
-        return [*self.waiting[:_WAITING_MAX], *([f"… and {more:,} more"] if more > 0 else [])]
+        more = len(self.waiting) - _MAX_WAITING
+        return [*self.waiting[:_MAX_WAITING], *([f"… and {more:,} more"] if more > 0 else [])]
 
 
 def plain(value: Any, depth: int = 0) -> tuple[Any, bool]:
@@ -98,7 +98,7 @@ def plain(value: Any, depth: int = 0) -> tuple[Any, bool]:
     kind = type(value)
     if value is None or kind in (bool, int, str) or (kind is float and math.isfinite(value)):
         return value, True
-    if depth < _DEPTH_MAX:
+    if depth < _MAX_DEPTH:
         if kind in (list, tuple):
             items = [plain(one, depth + 1) for one in value]
             return [one for one, _ in items], all(is_exact for _, is_exact in items)
@@ -123,8 +123,8 @@ def write_results(report: Report) -> None:
     """Write the results to standard output."""
     for name, value in report.results.items():
         text = value if isinstance(value, str) else form_of(value)
-        rest = f" … ({len(text):,} characters; --format json prints all)" if len(text) > _VALUE_MAX else ""
-        first, *others = (text[:_VALUE_MAX] + rest).split("\n")
+        rest = f" … ({len(text):,} characters; --format json prints all)" if len(text) > _MAX_VALUE else ""
+        first, *others = (text[:_MAX_VALUE] + rest).split("\n")
         if others:
             write((f"{name}:", "bold"))
             for line in (first, *others):
@@ -138,10 +138,10 @@ def write_summary(workflow: Workflow, report: Report) -> None:
     """Write the account of a run to standard error."""
     _write_tasks(workflow, report)
     _write_adaptations(workflow, report.adaptations)
-    for failed in report.failures[:_FAILURES_MAX]:
+    for failed in report.failures[:_MAX_FAILURES]:
         _write_failure(failed)
-    if len(report.failures) > _FAILURES_MAX:
-        _say(f"… and {len(report.failures) - _FAILURES_MAX:,} more failed; --format json lists them all")
+    if len(report.failures) > _MAX_FAILURES:
+        _say(f"… and {len(report.failures) - _MAX_FAILURES:,} more failed; --format json lists them all")
     if report.error is not None:
         show_error(report.error)
     if report.stuck:
@@ -155,8 +155,8 @@ def write_summary(workflow: Workflow, report: Report) -> None:
 def _write_end(workflow: Workflow, report: Report) -> None:
     waiting = [task.name for task in workflow.tasks if report.states.get(task.name) in ("waiting", None)]
     if waiting and not report.succeeded:
-        more = f" and {len(waiting) - _NAMES_MAX:,} more" if len(waiting) > _NAMES_MAX else ""
-        _say(f"not done: {', '.join(waiting[:_NAMES_MAX])}{more}")
+        more = f" and {len(waiting) - _MAX_NAMES:,} more" if len(waiting) > _MAX_NAMES else ""
+        _say(f"not done: {', '.join(waiting[:_MAX_NAMES])}{more}")
     calls = counted(sum(report.calls.values()), "call")
     if again := sum(report.called_again.values()):
         calls += f" and {again:,} made again"
@@ -169,11 +169,11 @@ def _write_end(workflow: Workflow, report: Report) -> None:
 
 
 def _write_tasks(workflow: Workflow, report: Report) -> None:
-    if len(workflow.tasks) > _TASKS_MAX:
+    if len(workflow.tasks) > _MAX_TASKS:
         states = Counter(report.states.values())
         _say("  " + ", ".join(f"{states[state]:,} {state}" for state in STATES if states[state]))
         return
-    width = min(_NAME_MAX, max((len(task.name) for task in workflow.tasks), default=0))
+    width = min(_MAX_NAME, max((len(task.name) for task in workflow.tasks), default=0))
     room = max((_STATE_WIDTH, *map(len, report.states.values())))
     took = _seconds(report)
     repeated = {name for name in repeatable(workflow) if report.calls.get(name, 0) > 1}
@@ -214,11 +214,11 @@ def _write_adaptations(workflow: Workflow, adaptations: list[dict[str, Any]]) ->
 
     alternatives = {one.name: one for one in workflow.alternatives}
     times = Counter((one["alternative"], one["because"], one["cause"]) for one in adaptations)
-    for name, because, cause in [*times][:_ADAPTATIONS_MAX]:
+    for name, because, cause in [*times][:_MAX_ADAPTATIONS]:
         instead = explained(alternatives[name]).partition(", ")[0] if name in alternatives else ""
         often = f", {times[name, because, cause]:,} times" if times[name, because, cause] > 1 else ""
-        _say(("  ↻ ", "yellow"), f"{name}: {instead}, because of {because} ({shortened(cause, _CAUSE_MAX)}){often}")
-    rest = sum([*times.values()][_ADAPTATIONS_MAX:])
+        _say(("  ↻ ", "yellow"), f"{name}: {instead}, because of {because} ({shortened(cause, _MAX_CAUSE)}){often}")
+    rest = sum([*times.values()][_MAX_ADAPTATIONS:])
     if rest:
         _say(f"  … and {counted(rest, 'more adaptation')}")
 
@@ -226,13 +226,13 @@ def _write_adaptations(workflow: Workflow, adaptations: list[dict[str, Any]]) ->
 def _write_failure(failed: Failed) -> None:
     attempts = f" at attempt {failed.attempts}" if failed.attempts > 1 else ""
     what = {"TIMEOUT": "took too long", "LOST": "was lost", "CONDITION": "was rejected"}.get(failed.kind, "failed")
-    _say((f"task `{failed.task}` {what}{attempts}: ", "bold red"), shortened(failed.cause, _CAUSE_MAX))
+    _say((f"task `{failed.task}` {what}{attempts}: ", "bold red"), shortened(failed.cause, _MAX_CAUSE))
     if failed.output:
         _say("  the service's output ends with:")
-        for line in failed.output.splitlines()[-_NAMES_MAX:]:
+        for line in failed.output.splitlines()[-_MAX_NAMES:]:
             _say(f"  │ {shortened(line)}")
     if failed.molecules:
-        _say(f"  it holds: {shortened(failed.molecules, _MOLECULES_MAX)}")
+        _say(f"  it holds: {shortened(failed.molecules, _MAX_MOLECULES)}")
 
 
 def _say(*pieces: Piece) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from solvent.runs.nodes.looking import Nodes
 
 _COLUMNS = ("node", "state", "mode", "rule", "molecules", "known", "reactions", "messages/s", "life")
-_RULE_MAX = 24
+_MAX_RULE = 24
 
 
 def main(arguments: list[str]) -> int:
@@ -87,7 +87,7 @@ def _rows(nodes: Nodes, statuses: dict[int, Status]) -> list[list[str]]:
                 str(node),
                 status.phase,
                 status.mode,
-                status.rule[:_RULE_MAX],
+                status.rule[:_MAX_RULE],
                 f"{status.molecules:,}",
                 f"{status.known:,}",
                 f"{status.reactions:,}",

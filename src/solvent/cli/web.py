@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
 PORT = 8765
-SECRET_CHARACTERS_MIN = 16
-SECRET_CHARACTERS_MAX = 1000
+MIN_SECRET_CHARACTERS = 16
+MAX_SECRET_CHARACTERS = 1000
 
 
 def main(arguments: list[str]) -> int:
@@ -82,7 +82,7 @@ def parser() -> ArgumentParser:
     parser.add_argument("--board", metavar="DIR", help=says)
     says = "let who knows the secret cancel runs from the page"
     parser.add_argument("--control", action="store_true", help=says)
-    says = f"the secret: a file that only you can read, of {SECRET_CHARACTERS_MIN} characters at least"
+    says = f"the secret: a file that only you can read, of {MIN_SECRET_CHARACTERS} characters at least"
     parser.add_argument("--secret-file", metavar="FILE", help=says)
     return parser
 
@@ -112,8 +112,8 @@ def _secret(options: Namespace) -> str:
         raise Misuse("H352", f"the secret cannot be read from {file}: {said}") from None
     if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
         raise Misuse("H352", f"others can read the secret in {file}", hint=f"chmod 600 {file}")
-    if not SECRET_CHARACTERS_MIN <= len(text) <= SECRET_CHARACTERS_MAX or not text.isprintable() or not text.isascii():
-        said = f"the secret in {file} is not one line of {SECRET_CHARACTERS_MIN} ASCII characters or more"
+    if not MIN_SECRET_CHARACTERS <= len(text) <= MAX_SECRET_CHARACTERS or not text.isprintable() or not text.isascii():
+        said = f"the secret in {file} is not one line of {MIN_SECRET_CHARACTERS} ASCII characters or more"
         hint = 'python -c "import secrets; print(secrets.token_urlsafe())"'
         raise Misuse("H352", said, hint=hint)
     return text

@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from solvent.lang.solution import Solution
 
 DEPTH = 30
-_MOLECULE_MAX = 80
-_WHY_MAX = 600
+_MAX_MOLECULE = 80
+_MAX_WHY = 600
 
 
 def main(arguments: list[str]) -> int:
@@ -67,7 +67,7 @@ def main(arguments: list[str]) -> int:
     if options.format == "json":
         write_json(tree_as_json(recorder, made))
     else:
-        write_tree(recorder, made, depth_max=options.depth or DEPTH)
+        write_tree(recorder, made, max_depth=options.depth or DEPTH)
     return error.exit_code if error is not None else 0
 
 
@@ -112,7 +112,7 @@ def complain_unmade(recorder: Recorder, text: str) -> None:
     complain(f"`{text}` was never in the solution", hint=hint)
 
 
-def write_tree(recorder: Recorder, made: Made, *, depth_max: int = DEPTH) -> None:
+def write_tree(recorder: Recorder, made: Made, *, max_depth: int = DEPTH) -> None:
     """Write the tree of reactions that made a molecule."""
     told: set[tuple[int, int]] = set()
     # Without recursion, since a chain of reactions can be longer than Python recurses.
@@ -125,8 +125,8 @@ def write_tree(recorder: Recorder, made: Made, *, depth_max: int = DEPTH) -> Non
             continue
         told.add(_told(one))
         children = children_of(one, record)
-        if len(margin) >= 3 * depth_max:
-            write((f"{margin}└─ …", "dim"), f" {len(children)} more, deeper than --depth {depth_max}")
+        if len(margin) >= 3 * max_depth:
+            write((f"{margin}└─ …", "dim"), f" {len(children)} more, deeper than --depth {max_depth}")
             continue
         branches = [(child, margin + ("└─ " if child is children[-1] else "├─ ")) for child in children]
         work += [
@@ -193,7 +193,7 @@ def write_report(report: Report) -> None:
         write(f"  pattern {at}  ", (pattern.pattern, style), f"  {fits}")
         reasons = {one.molecule: one.sentence(_molecule_text) for one in pattern.misfits}
         for molecule in pattern.nearest:
-            why = shortened(reasons.get(molecule, "too many ways to say why"), _WHY_MAX)
+            why = shortened(reasons.get(molecule, "too many ways to say why"), _MAX_WHY)
             write("    nearest  ", (_molecule_text(molecule), "bold"), f"  {why}")
     for condition in report.conditions:
         if condition.failures:
@@ -211,7 +211,7 @@ def write_report(report: Report) -> None:
 
 
 def _molecule_text(text: str) -> str:
-    return shortened(text, _MOLECULE_MAX)
+    return shortened(text, _MAX_MOLECULE)
 
 
 def _complain_unknown(solution: Solution, recorder: Recorder, name: str) -> None:

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from solvent.workflows.places import Loaded
 
 _SUFFIXES = (".yaml", ".yml", ".json", ".py")
-_PROBLEMS_SHOWN_MAX = 50
-_SCALE_MAX = 1_000_000
+_MAX_PROBLEMS_SHOWN = 50
+_MAX_SCALE = 1_000_000
 
 
 def is_workflow(file: str) -> bool:
@@ -48,14 +48,14 @@ def is_workflow(file: str) -> bool:
 
 def _is_text(text: str, name: str) -> bool:
     from solvent.hocl.process_settings import deep_stack
-    from solvent.hocl.program import CHARACTERS_MAX
+    from solvent.hocl.program import MAX_CHARACTERS
     from solvent.source import Source
     from solvent.workflows.formats.chws import is_chws
     from solvent.workflows.formats.hoclflow import is_hoclflow
 
     source = Source(text, name)
     with deep_stack():
-        return len(text) <= CHARACTERS_MAX and (is_hoclflow(source) or is_chws(source))
+        return len(text) <= MAX_CHARACTERS and (is_hoclflow(source) or is_chws(source))
 
 
 def add_workflow(parser: ArgumentParser) -> None:
@@ -104,8 +104,8 @@ def _scale(text: str) -> float:
         value = float(text)
     except ValueError:
         value = -1.0
-    if not 0 <= value <= _SCALE_MAX:
-        raise ArgumentTypeError(f"`{text}` is no factor from 0 to {_SCALE_MAX:,}")
+    if not 0 <= value <= _MAX_SCALE:
+        raise ArgumentTypeError(f"`{text}` is no factor from 0 to {_MAX_SCALE:,}")
     return value
 
 
@@ -203,10 +203,10 @@ def show_problems(problems: Sequence[SolventError]) -> None:
     """Write problems to standard error, the first ones in full."""
     from solvent.cli.render import complain, counted, show_error
 
-    for problem in problems[:_PROBLEMS_SHOWN_MAX]:
+    for problem in problems[:_MAX_PROBLEMS_SHOWN]:
         show_error(problem)
-    if len(problems) > _PROBLEMS_SHOWN_MAX:
-        complain(f"and {counted(len(problems) - _PROBLEMS_SHOWN_MAX, 'more problem')}")
+    if len(problems) > _MAX_PROBLEMS_SHOWN:
+        complain(f"and {counted(len(problems) - _MAX_PROBLEMS_SHOWN, 'more problem')}")
     sys.stderr.flush()
 
 

@@ -14,7 +14,7 @@ from solvent.lang.rule import Rule
 if TYPE_CHECKING:
     from solvent.lang.solution import Solution
 
-LEVELS_MAX = 200
+MAX_LEVELS = 200
 _FIRST = frozenset({Rule, Endless})
 
 
@@ -57,8 +57,8 @@ def note_height(solution: Solution, inner: Solution) -> None:
     height = inner.height + 1
     if height > solution.height:
         solution.height = height
-        if height > LEVELS_MAX:
-            raise LimitReached("H503", f"solutions are nested more than {LEVELS_MAX} levels deep")
+        if height > MAX_LEVELS:
+            raise LimitReached("H503", f"solutions are nested more than {MAX_LEVELS} levels deep")
 
 
 def reopen(solution: Solution) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from solvent.engine.batches import LEVELS_MAX, go_out, note_height, reopen
+from solvent.engine.batches import MAX_LEVELS, go_out, note_height, reopen
 from solvent.engine.compile import Entry, entries_of
 from solvent.engine.failure import reaction_failed
 from solvent.engine.reactor import Reactor
@@ -54,8 +54,8 @@ class Stepper(Reactor):
 
     def settle(self, solution: Solution, level: int) -> None:
         """Settle what is fresh in a solution and in those inside it, without trying anything."""
-        if level > LEVELS_MAX:
-            raise LimitReached("H503", f"solutions are nested more than {LEVELS_MAX} levels deep")
+        if level > MAX_LEVELS:
+            raise LimitReached("H503", f"solutions are nested more than {MAX_LEVELS} levels deep")
         if solution.inert:
             return
         store = store_of(solution)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from solvent.engine import support
 from solvent.engine.index import in_order, trim
 from solvent.lang import operators
-from solvent.lang.molecule import ATOMS, INTEGER_BITS_MAX, Endless, List, Symbol, equal
+from solvent.lang.molecule import ATOMS, MAX_INTEGER_BITS, Endless, List, Symbol, equal
 from solvent.lang.rule import Rule
 from solvent.lang.solution import Solution
 
@@ -27,7 +27,7 @@ _GLOBALS: dict[str, Any] = {
     "_List": List,
     "_Rule": Rule,
     "_Solution": Solution,
-    "_BIG": 1 << INTEGER_BITS_MAX,
+    "_BIG": 1 << MAX_INTEGER_BITS,
     "_add": operators.add,
     "_copied": support.own_copy,
     "_copies": support.copies,

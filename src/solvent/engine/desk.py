@@ -180,7 +180,7 @@ class Desks:
             return None
         rules = tuple([number for number in key if number in numbers.rules])
         if rules not in self._desks:
-            if len(self._desks) >= _DESKS_MAX:
+            if len(self._desks) >= _MAX_DESKS:
                 self._desks.clear()
             codes = [code_of(rule.node) for rule in (numbers.first[number] for number in rules) if rule is not None]
             is_simple = not any(code.is_late or code.is_async for code in codes)
@@ -191,7 +191,7 @@ class Desks:
         return desk
 
 
-_DESKS_MAX = 64
+_MAX_DESKS = 64
 _UNKNOWN: Any = object()
 
 __all__ = ["Desk", "Desks", "Unsaid"]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 MAX_REACTIONS = 50
 MAX_STATES = 40
 """With more states than this a picture shows nothing; then it is a table of the final ones."""
-_FINALS_MAX = 20
+_MAX_FINALS = 20
 _KNOWN = {True: "yes", False: "no", None: "not known"}
 
 
@@ -42,8 +42,8 @@ def exploration_bundle(found: Exploration) -> dict[str, Any]:
 
         return {"image/svg+xml": svg(drawn(graph_of_states(found, repr(found))))}
     finals = found.finals
-    rows = [(state, describe_state(found.states[state])) for state in finals[:_FINALS_MAX]]
-    more = f"and {len(finals) - _FINALS_MAX:,} more final states" if len(finals) > _FINALS_MAX else ""
+    rows = [(state, describe_state(found.states[state])) for state in finals[:_MAX_FINALS]]
+    more = f"and {len(finals) - _MAX_FINALS:,} more final states" if len(finals) > _MAX_FINALS else ""
     says = f"{len(found.states):,} states{'' if found.is_complete else ' so far'}, {len(finals):,} of them final"
     says += f"; confluent: {_KNOWN[found.confluent]}; every run ends: {_KNOWN[found.terminates]}"
     return {"text/html": table(("state", "final"), rows, says=says, below=more)}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.engine.expressions import conjuncts
 from solvent.engine.fitting import Bindings, SearchCut, Tries, fits, is_fitting, plain
-from solvent.engine.misfit import WAYS_MAX, Misfit, Way, alike, nearest_misfits
+from solvent.engine.misfit import MAX_WAYS, Misfit, Way, alike, nearest_misfits
 from solvent.lang.evaluate import Spread, evaluate
 from solvent.lang.molecule import Endless, Molecule, sub_solutions
 from solvent.lang.operators import Incomputable, truth
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     from solvent.lang.solution import Solution
 
-TRIES_MAX = 200_000
-INNER_TRIES_MAX = 1_000_000
-MISFIT_TRIES_MAX = 100_000
+MAX_TRIES = 200_000
+MAX_INNER_TRIES = 1_000_000
+MAX_MISFIT_TRIES = 100_000
 _CANDIDATES_SHOWN = 3
 
 
@@ -122,8 +122,8 @@ class _Search:
         self.reached = 0
         # Some of the ways that lead to the furthest pattern, with what they leave for it.
         self.ways: list[Way] = []
-        self.tries = Tries(TRIES_MAX)
-        self.inner_tries = Tries(INNER_TRIES_MAX)
+        self.tries = Tries(MAX_TRIES)
+        self.inner_tries = Tries(MAX_INNER_TRIES)
         self.is_complete = True
         self.combinations = 0
         # A pattern that nothing fits is where every search ends.
@@ -175,7 +175,7 @@ class _Search:
             ways = [({}, self.molecules)]
         elif at == self.reached:
             ways = self.ways
-        report.misfits = nearest_misfits(pattern, ways, Tries(MISFIT_TRIES_MAX), shown_max=_CANDIDATES_SHOWN)
+        report.misfits = nearest_misfits(pattern, ways, Tries(MAX_MISFIT_TRIES), max_shown=_CANDIDATES_SHOWN)
         report.nearest = [one.molecule for one in report.misfits]
         if not report.nearest and not count:
             # The tries were used up by the first molecule: then it is named without a reason.
@@ -192,7 +192,7 @@ class _Search:
         if at == len(self.patterns):
             self._combine(taken, bindings)
             return
-        if at == self.reached and len(self.ways) < WAYS_MAX:
+        if at == self.reached and len(self.ways) < MAX_WAYS:
             self.ways.append((bindings, self._free(taken)))
         for index, molecule in enumerate(self.molecules):
             if index not in taken:

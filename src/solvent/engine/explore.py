@@ -183,7 +183,7 @@ class _Explorer:
 
     def __init__(self, found: Exploration, max_states: int, properties: Sequence[Property]) -> None:
         self.found = found
-        self._states_max = max_states
+        self._max_states = max_states
         self._properties = properties
         self._opener = Opener()
         self._known: dict[Key, int] = {}
@@ -229,7 +229,7 @@ class _Explorer:
     def _number_of(self, key: Key, state: Solution | None, came_from: tuple[int, Rule] | None) -> int | None:
         """Give the number of a state, perhaps a new one; none where there may be no more states."""
         number = self._known.get(key)
-        if number is None and len(self._known) < self._states_max:
+        if number is None and len(self._known) < self._max_states:
             number = self._known[key] = len(self.found.states)
             numbers = self._opener.numbers
             self.found.states.append(numbers.solution(key) if state is None else numbers.shared(state))

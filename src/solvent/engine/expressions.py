@@ -198,7 +198,7 @@ class ExpressionWriter:
         assert function is not None, f"{node.function} passed the check of names"
         # A rest is as many arguments as it holds for a function that takes any number, and a list for the others.
         texts = [self._argument(one).text for one in node.arguments]
-        if function.arity_max is not None:
+        if function.max_arity is not None:
             texts = [f"_List({text[1:]})" if text.startswith("*") else text for text in texts]
         arguments = ", ".join(texts)
         if function.is_raw and not function.is_async:

@@ -39,8 +39,8 @@ class Tries:
 
     __slots__ = ("left",)
 
-    def __init__(self, tries_max: int) -> None:
-        self.left = tries_max
+    def __init__(self, max_tries: int) -> None:
+        self.left = max_tries
 
     def spend(self) -> None:
         """Count one try, or end the search."""

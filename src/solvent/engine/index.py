@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 
-_DEAD_MIN = 64
+_MIN_DEAD = 64
 # Never written to.
 _NONE: dict[Any, Any] = {}
 WHOLE = ()
@@ -68,7 +68,7 @@ def trim(row: Row) -> None:
         if cell.alive:
             break
         dead += 1
-    if dead > _DEAD_MIN or dead == len(row):
+    if dead > _MIN_DEAD or dead == len(row):
         bury(row[:dead])
         del row[:dead]
 
@@ -113,7 +113,7 @@ class Store(Registry):
     """All settled molecules of one solution, and the rules among them."""
 
     __slots__ = (
-        "_buckets", "_deaths_in_tables", "births", "deaths", "deaths_max", "queues", "reactions", "untried",
+        "_buckets", "_deaths_in_tables", "births", "deaths", "max_deaths", "queues", "reactions", "untried",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -124,7 +124,7 @@ class Store(Registry):
         self.deaths = 0
         self._deaths_in_tables = 0
         # How many deaths make the rows be tidied next.
-        self.deaths_max = _DEAD_MIN
+        self.max_deaths = _MIN_DEAD
         # Reactions made to happen by attempts, until the reactor counts them.
         self.reactions = 0
         # Flat molecules that reactions made, by their key, which have not been tried yet.
@@ -164,7 +164,7 @@ class Store(Registry):
                 row[-1].molecule = None
                 row[-1] = cell
         self.births += 1
-        if self.deaths > self.deaths_max:
+        if self.deaths > self.max_deaths:
             self.tidy()
         return cell
 
@@ -177,7 +177,7 @@ class Store(Registry):
         """Drop dead cells from the rows; only when no search is under way."""
         for bucket in self._buckets.values():
             bucket.tidy()
-        self.deaths_max = self.deaths + self.size + _DEAD_MIN
+        self.max_deaths = self.deaths + self.size + _MIN_DEAD
         # In an index a new cell takes the place of a dead one, so little gathers there.
         if self.deaths - self._deaths_in_tables > 8 * self.size:
             for bucket in self._buckets.values():

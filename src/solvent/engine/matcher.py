@@ -36,7 +36,7 @@ from solvent.lang.syntax import (
 if TYPE_CHECKING:
     from solvent.engine.plan import Element, Site
 
-_BLOCKS_MAX = 15
+_MAX_BLOCKS = 15
 AGAIN = 2
 """What an attempt gives if its reaction has put the molecule in hand back with less in it, and nothing in it reacts."""
 
@@ -224,7 +224,7 @@ class Matcher(Taker):
 
     def _loop(self, goal: Element) -> None:
         code, pattern, store = self.code, goal.pattern, goal.site.store
-        if self.blocks >= _BLOCKS_MAX:
+        if self.blocks >= _MAX_BLOCKS:
             self._go_on_in_inner()
         known: frozenset[int] = frozenset()
         # A molecule found by its value has only Python's word for it, and that does not tell `1` from `True`.

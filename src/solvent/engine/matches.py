@@ -240,9 +240,9 @@ class Matches:
             except Exception as error:
                 raise reaction_failed(error, entry, (), None, [] if in_hand is None else [in_hand]) from error
 
-    def prepare(self, rules_max: int) -> None:
+    def prepare(self, max_rules: int) -> None:
         """Compile the searches of some rules before they are needed."""
-        for cell in list(self._numbers)[:rules_max]:
+        for cell in list(self._numbers)[:max_rules]:
             for entry in self._all.rules[cell]:
                 self._search(entry, None, self._own)
                 for mine in (None, *entry.code.elements):
@@ -308,7 +308,7 @@ class _Part(Store):
         for key_of, table in bucket.keyed:
             table.setdefault(key_of(molecule), []).append(cell)
         self.births += 1
-        if self.deaths > self.deaths_max:
+        if self.deaths > self.max_deaths:
             self.tidy()
 
     def drop(self, cell: Cell) -> None:

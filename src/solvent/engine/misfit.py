@@ -44,8 +44,8 @@ from solvent.lang.syntax import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-WAYS_MAX = 20
-CANDIDATES_MAX = 200
+MAX_WAYS = 20
+MAX_CANDIDATES = 200
 INSIDE = "inside"
 _NAMES = {types[0]: word for word, types in reversed(KINDS.items()) if len(types) == 1}
 Way: TypeAlias = tuple[Bindings, list[Molecule]]
@@ -93,7 +93,7 @@ def _where(places: list[str], whole: str) -> str:
     return f"in {' of '.join(words)}, " if words else ""
 
 
-def nearest_misfits(pattern: Pattern, ways: Iterable[Way], tries: Tries, *, shown_max: int) -> list[Misfit]:
+def nearest_misfits(pattern: Pattern, ways: Iterable[Way], tries: Tries, *, max_shown: int) -> list[Misfit]:
     """Say what stops the molecules that come nearest to a pattern, each along the way where it comes nearest."""
     best: dict[int, tuple[Molecule, _Fault]] = {}
     try:
@@ -107,8 +107,8 @@ def nearest_misfits(pattern: Pattern, ways: Iterable[Way], tries: Tries, *, show
         # What has been found so far is true all the same.
         pass
     shown: dict[str, Misfit] = {}
-    for molecule, fault in sorted(best.values(), key=lambda one: -one[1].share)[:CANDIDATES_MAX]:
-        if len(shown) == shown_max:
+    for molecule, fault in sorted(best.values(), key=lambda one: -one[1].share)[:MAX_CANDIDATES]:
+        if len(shown) == max_shown:
             break
         text = print_molecule(molecule)
         if text not in shown:
@@ -147,7 +147,7 @@ def _text(found: Molecule) -> str | None:
 
 def alike(pattern: Pattern, molecules: list[Molecule]) -> list[Molecule]:
     """Give molecules that a reader would compare with a pattern; not too many."""
-    return list(islice((one for one in map(plain, molecules) if _is_alike(pattern, one)), CANDIDATES_MAX))
+    return list(islice((one for one in map(plain, molecules) if _is_alike(pattern, one)), MAX_CANDIDATES))
 
 
 def _is_alike(pattern: Pattern, molecule: Molecule) -> bool:
@@ -197,7 +197,7 @@ def _fault_in_order(parts: list[tuple[str, Pattern, Molecule]], bindings: Bindin
     fitting = sum(is_fitting(pattern, molecule, bindings, tries) for _, pattern, molecule in parts)
     ways = [bindings]
     for place, pattern, molecule in parts:
-        onward = list(islice((one for way in ways for one in fits(pattern, molecule, way, tries)), WAYS_MAX))
+        onward = list(islice((one for way in ways for one in fits(pattern, molecule, way, tries)), MAX_WAYS))
         if not onward:
             fault = max((_fault(pattern, molecule, way, tries) for way in ways), key=_share)
             return replace(fault.within(place, pattern, molecule), share=(fitting + fault.share) / len(parts))
@@ -213,7 +213,7 @@ def _fault_inside(pattern: SolutionPattern, solution: Solution, bindings: Bindin
     ways: list[Way] = [(bindings, molecules)]
     # A pattern without any partner says more than one whose partner another pattern has taken.
     for element in lonely[:1] or elements:
-        onward = list(islice((one for way in ways for one in choices(element, way[1], way[0], tries)), WAYS_MAX))
+        onward = list(islice((one for way in ways for one in choices(element, way[1], way[0], tries)), MAX_WAYS))
         if not onward:
             fault = max((_fault_of_partners(element, molecules, way, tries) for way in ways), key=_share)
             return replace(fault, share=(len(elements) - len(lonely) + fault.share) / (len(elements) + 1))

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from solvent.lang.functions import Functions
     from solvent.lang.syntax import Expression
 
-_DEPTH_MAX = 3
-_BRANCHES_MAX = 3
+_MAX_DEPTH = 3
+_MAX_BRANCHES = 3
 
 
 class Product:
@@ -119,7 +119,7 @@ class Onward:
     def _answer(self, entry: Entry, product: Product) -> tuple[list[str], list[list[Text]] | None] | None:
         """Give what a rule asks of a product and what it makes of it (None: it never takes it), or None if unknown."""
         pattern = _lone_pattern(entry)
-        if pattern is None or product.depth >= _DEPTH_MAX or self._branches >= _BRANCHES_MAX:
+        if pattern is None or product.depth >= _MAX_DEPTH or self._branches >= _MAX_BRANCHES:
             return None
         plan = entry.code.plan
         tests: list[str] = []

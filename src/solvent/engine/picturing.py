@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from solvent.pictures.graph import Link
 
 _LETTERS = 28
-_LINES_MAX = 4
+_MAX_LINES = 4
 LABEL_LETTERS = 24
-_TIP_MAX = 1_000
-_WAY_MAX = 12
+_MAX_TIP = 1_000
+_MAX_WAY = 12
 
 
 def graph_of_states(found: Exploration, name: str) -> Graph:
@@ -80,19 +80,19 @@ def _rules(found: Exploration) -> tuple[dict[Link, list[str]], list[int]]:
 def told(way: Sequence[int]) -> str:
     """Tell through which states a way leads, of a long one the ends."""
     names = [f"#{state}" for state in way]
-    if len(names) > _WAY_MAX:
-        names = [*names[: _WAY_MAX // 2], "…", *names[-_WAY_MAX // 2 :]]
+    if len(names) > _MAX_WAY:
+        names = [*names[: _MAX_WAY // 2], "…", *names[-_MAX_WAY // 2 :]]
     return " → ".join(names)
 
 
 def node_of(number: int, what: Sequence[str], text: str, state: str, more: str = "", *, is_open: bool = False) -> Node:
     """Give the box of a state: what it is, its text in a few lines, and what else is said of it."""
     shown = wrap(text, _LETTERS, break_on_hyphens=False) or [""]
-    if len(shown) > _LINES_MAX:
-        shown = [*shown[: _LINES_MAX - 1], cut(" ".join(shown[_LINES_MAX - 1 :]), _LETTERS)]
+    if len(shown) > _MAX_LINES:
+        shown = [*shown[: _MAX_LINES - 1], cut(" ".join(shown[_MAX_LINES - 1 :]), _LETTERS)]
     lines = [("", " · ".join(what)), *(("code", line) for line in shown)]
-    lines += [("service", line) for line in wrap(more, _LETTERS)[:_LINES_MAX]]
-    tip = " · ".join([*what, text[:_TIP_MAX]])
+    lines += [("service", line) for line in wrap(more, _LETTERS)[:_MAX_LINES]]
+    tip = " · ".join([*what, text[:_MAX_TIP]])
     return Node(f"#{number}", tuple(lines), state, is_dashed=is_open, tip=tip)
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from solvent.engine.numbers import Key
     from solvent.lang.molecule import Molecule
 
-_MAPPING_MAX = 100_000
+_MAX_MAPPING = 100_000
 Run: TypeAlias = tuple[str, ...]
 """A run by its rules."""
 
@@ -120,7 +120,7 @@ class Refines:
             begin = Solution(one for one in state if type(one) is not Rule)
             begin.extend(self._mapping)
             try:
-                image = self._mapper.run(begin, _MAPPING_MAX)
+                image = self._mapper.run(begin, _MAX_MAPPING)
             except LimitReached as error:
                 message = f"the mapping to {self.coarser} does not end: {error.message}"
                 raise LimitReached(error.code, message, hint="its rules must use up what they react with") from None

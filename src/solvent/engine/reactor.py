@@ -15,12 +15,12 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from solvent.engine.batches import LEVELS_MAX, are_flat, go_out, note_height, reopen, rules_apart
+from solvent.engine.batches import MAX_LEVELS, are_flat, go_out, note_height, reopen, rules_apart
 from solvent.engine.compile import Entry, entries_of
 from solvent.engine.failure import reaction_failed
 from solvent.engine.index import Store
 from solvent.engine.reaction import Flight, Reacting, Stopped, took_any
-from solvent.engine.registry import VISITS_MIN
+from solvent.engine.registry import MIN_VISITS
 from solvent.engine.support import store_of
 from solvent.engine.sweep import sweep
 from solvent.engine.visit import make_visit
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _PLACED = object()
 MOLECULES = ATOMS | {tuple, List, Opaque, Solution}
 _POLL_EVERY = 256
-_QUEUED_MIN = 256
+_MIN_QUEUED = 256
 _PORTION = 128
 _FEW = 16
 _IN_A_ROW = range(64)
@@ -64,8 +64,8 @@ class Reactor(Reacting):
     def _run(self, solution: Solution, level: int) -> None:
         if solution.inert:
             return
-        if level > LEVELS_MAX:
-            raise LimitReached("H503", f"solutions are nested more than {LEVELS_MAX} levels deep")
+        if level > MAX_LEVELS:
+            raise LimitReached("H503", f"solutions are nested more than {MAX_LEVELS} levels deep")
         store: Any = solution.settled
         if store is None:
             store = store_of(solution)
@@ -119,7 +119,7 @@ class Reactor(Reacting):
             is_placed = active is _PLACED or self._placed == self._turn
             solution.fresh = [*([] if is_placed else [active]), *left, *others, *solution.fresh]
             raise
-        if len(others) > _QUEUED_MIN and not self._is_watched:
+        if len(others) > _MIN_QUEUED and not self._is_watched:
             others = store.enqueue(others)
             self._is_first = True
         if others:
@@ -187,7 +187,7 @@ class Reactor(Reacting):
                     solution.fresh.append(active)
                 if type(active) is tuple and not is_watched:
                     store.visits += 1
-                    if store.visits >= VISITS_MIN:
+                    if store.visits >= MIN_VISITS:
                         store.note_fast(active, entries, solution, make_visit)
                         fast = store.fast.get
         except BaseException as error:

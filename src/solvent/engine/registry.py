@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from solvent.lang.solution import Solution
 
 _HEADS = frozenset({Symbol, str, int})
-VISITS_MIN = 100
+MIN_VISITS = 100
 """How many tuples must have been tried in a store before it pays to write a function that visits one."""
 # Never written to.
 _NONE: dict[Any, Any] = {}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.engine.index import Store, in_order, trim
 from solvent.lang.functions import Function, molecule_from_python, python_from_molecule
-from solvent.lang.molecule import PARTS_MAX, Endless, Molecule, copied, too_large
+from solvent.lang.molecule import MAX_PARTS, Endless, Molecule, copied, too_large
 from solvent.lang.operators import Incomputable, brief, kind_name
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from solvent.engine.index import Cell, Row
     from solvent.lang.solution import Solution
 
-MULTIPLET_MAX = 10_000_000
+MAX_MULTIPLET = 10_000_000
 
 
 def rest(store: Store, taken: tuple[Cell | None, ...]) -> list[Molecule]:
@@ -43,27 +43,27 @@ def count(value: Molecule) -> int:
     """Check the count of a multiplet."""
     if type(value) is not int:
         raise Incomputable(f"a multiplet's count is an int, not {kind_name(value)}")
-    if not 0 <= value <= MULTIPLET_MAX:
-        raise Incomputable(f"a multiplet of {brief(value)} molecules: allowed are 0 to {MULTIPLET_MAX}")
+    if not 0 <= value <= MAX_MULTIPLET:
+        raise Incomputable(f"a multiplet of {brief(value)} molecules: allowed are 0 to {MAX_MULTIPLET}")
     return value
 
 
 def copies(molecules: Collection[Molecule]) -> list[Molecule]:
     """Give copies of the molecules of a rest."""
-    if len(molecules) > PARTS_MAX:
-        raise too_large(f"a rest of {len(molecules):,} molecules", PARTS_MAX)
-    room = [PARTS_MAX]
+    if len(molecules) > MAX_PARTS:
+        raise too_large(f"a rest of {len(molecules):,} molecules", MAX_PARTS)
+    room = [MAX_PARTS]
     return [copied(one, room) for one in molecules]
 
 
 def own_copy(molecule: Molecule) -> Molecule:
     """Give a copy of a molecule that a product holds once more."""
-    return copied(molecule, [PARTS_MAX])
+    return copied(molecule, [MAX_PARTS])
 
 
 def times(molecule: Molecule, number: int) -> list[Molecule]:
     """Give a molecule several times."""
-    room = [PARTS_MAX]
+    room = [MAX_PARTS]
     return [molecule, *(copied(molecule, room) for _ in range(number - 1))] if number else []
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from solvent.lang.rule import Rule
     from solvent.lang.solution import Solution
 
-SIZE_MIN = 24
+MIN_SIZE = 24
 _SETTLED_SHARE = 4
 
 
@@ -41,7 +41,7 @@ def sweep(
     reactor: Reactor, solution: Solution, store: Store, fresh: list[Molecule], kinds: frozenset[type]
 ) -> list[Molecule]:
     """React what can be swept among fresh molecules, settle the survivors, and give the molecules not dealt with."""
-    if len(fresh) < SIZE_MIN or not store.rules or store.has_endless or reactor.max_reactions is not None:
+    if len(fresh) < MIN_SIZE or not store.rules or store.has_endless or reactor.max_reactions is not None:
         return fresh
     for kind in kinds & _SWEPT:
         if kind is tuple:
@@ -69,7 +69,7 @@ def _sweep_shape(
     # The sweep empties the list it works on; the caller's must stay whole until it is known that there is one.
     mine = fresh if alone else [one for one in fresh if _shape(one) == shape]
     row = store.row(shape)
-    if len(mine) < max(SIZE_MIN, len(row) // _SETTLED_SHARE):
+    if len(mine) < max(MIN_SIZE, len(row) // _SETTLED_SHARE):
         return fresh
     settled = [cell.molecule for cell in row if cell.alive]
     code = _code(rule, shape, mine + settled if settled else mine)

@@ -135,7 +135,7 @@ def _write_settling(code: Code, positions: tuple[tuple[Any, ...], ...]) -> None:
         code.line("row[-1] = cell")
         code.close()
     code.line("s0.births += 1")
-    code.line("if s0.deaths > s0.deaths_max: s0.tidy()")
+    code.line("if s0.deaths > s0.max_deaths: s0.tidy()")
 
 
 def _key_text(places: tuple[int, ...]) -> str:

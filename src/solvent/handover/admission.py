@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from solvent.handover.node import SpaceNode
     from solvent.protocols.machine import NodeId
 
-ENTER_SECONDS_MAX = 60.0
+MAX_ENTER_SECONDS = 60.0
 _LOOK_SECONDS = 0.25
 _ASK_SECONDS = 0.05
 
@@ -55,7 +55,7 @@ class Admission:
 
     def enter(self, roll: Roll) -> None:
         """Try until this process is in."""
-        node, end = self._node, time.monotonic() + ENTER_SECONDS_MAX
+        node, end = self._node, time.monotonic() + MAX_ENTER_SECONDS
         while time.monotonic() < end:
             self._go_on()
             contacts = self._present_here(roll)
@@ -120,7 +120,7 @@ class Admission:
         self._is_astray = self._is_refused = False
         self._asked = contact.node
         node.request(Enter(contact.node))
-        end = time.monotonic() + ENTER_SECONDS_MAX
+        end = time.monotonic() + MAX_ENTER_SECONDS
         while not node.host.wait(self._is_answered, _LOOK_SECONDS):
             if time.monotonic() > end or (is_here and roll.is_dead(contact.node)):
                 break
@@ -139,4 +139,4 @@ class Admission:
         return self.is_in or self._is_astray or self._is_refused or self._stopped.is_set()
 
 
-__all__ = ["ENTER_SECONDS_MAX", "Admission"]
+__all__ = ["MAX_ENTER_SECONDS", "Admission"]

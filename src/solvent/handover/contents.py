@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from solvent.handover.data.card import Sheet
 
 
-COPIES_MAX = 16
+MAX_COPIES = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +125,8 @@ def with_copies(contents: Contents, given: Any, *, keep_last: Any) -> Contents:
     if not isinstance(keep_last, bool):
         raise Misuse("S102", f"{keep_last!r} does not say whether to keep the last version", hint="give True or False")
     copies = _number(given)
-    if copies is None or not 1 <= copies <= COPIES_MAX:
-        raise Misuse("S102", f"{given!r} is no number of copies", hint=f"say on how many hosts: 1 to {COPIES_MAX}")
+    if copies is None or not 1 <= copies <= MAX_COPIES:
+        raise Misuse("S102", f"{given!r} is no number of copies", hint=f"say on how many hosts: 1 to {MAX_COPIES}")
     if copies > 1 and (contents.path is not None or not keep_last):
         hint = "a file stays where it is; and who does not keep the last version has none to copy"
         raise Misuse("S102", "copies are made of data in memory, with `keep_last`", hint=hint)
@@ -244,7 +244,7 @@ def seconds_from(timeout: Any) -> float | None:
 
 
 __all__ = [
-    "COPIES_MAX",
+    "MAX_COPIES",
     "NOTHING",
     "Contents",
     "bytes_from",

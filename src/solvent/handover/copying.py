@@ -15,7 +15,7 @@ import time
 from typing import TYPE_CHECKING
 
 from solvent.errors import DataProblem, SpaceProblem
-from solvent.handover.data.offering import RUNS_MAX
+from solvent.handover.data.offering import MAX_RUNS
 from solvent.handover.data.wire import Offer
 from solvent.handover.trouble import LOG
 from solvent.handover.words import Home
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from solvent.handover.node import SpaceNode
 
 _PAUSE_SECONDS = 0.02
-_ANSWER_SECONDS_MIN = 5.0
+_MIN_ANSWER_SECONDS = 5.0
 """How long a host may take to answer, at least: one that is dead is known to be sooner, and one that is busy lives."""
 
 
@@ -86,7 +86,7 @@ class Copying:
         assert writing is not None
         assert region is not None
         sheet, changes = region.sheet, writing.changes
-        is_known = writing.is_whole and access.over >= 0 and changes is not None and len(changes) <= RUNS_MAX
+        is_known = writing.is_whole and access.over >= 0 and changes is not None and len(changes) <= MAX_RUNS
         return Offer(
             resource=self._name,
             version=writing.version,
@@ -98,7 +98,7 @@ class Copying:
             origin=writing.origin,
             base=access.over,
             runs=tuple(changes) if is_known and changes is not None else None,
-            max_seconds=max(_ANSWER_SECONDS_MIN, self._node.place.patience),
+            max_seconds=max(_MIN_ANSWER_SECONDS, self._node.place.patience),
         )
 
     def _given(self, offer: Offer, homes: list[Home]) -> str:

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from solvent.handover.node import SpaceNode
     from solvent.handover.resource import Resource
 
-PIECES_MAX = 16
+MAX_PIECES = 16
 """So many cost less than a claim."""
-_SECONDS_MAX = 0.1
+_MAX_SECONDS = 0.1
 
 
 class Joining:
@@ -49,7 +49,7 @@ class Joining:
         with suppress(SolventError):
             try:
                 resource.begin(cycle)
-                node.host.wait(cycle.has_settled, _SECONDS_MAX)
+                node.host.wait(cycle.has_settled, _MAX_SECONDS)
                 with self._guard:
                     is_over = cycle.is_over or self._is_over
                     is_others = cycle.grant is None and not is_over
@@ -63,4 +63,4 @@ class Joining:
         return is_others
 
 
-__all__ = ["PIECES_MAX", "Joining"]
+__all__ = ["MAX_PIECES", "Joining"]

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from solvent.errors import SpaceProblem
 from solvent.net import handshake, text_from_address
 from solvent.net.codec import Frames, Nonsense
-from solvent.net.handshake import ANYBODY, HANDSHAKE_BYTES_MAX, Challenge, Refused
+from solvent.net.handshake import ANYBODY, MAX_HANDSHAKE_BYTES, Challenge, Refused
 from solvent.protocols.machine import NodeId
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from solvent.net import Address
     from solvent.net.handshake import Identity
 
-ANSWER_SECONDS_MAX = 5.0
+MAX_ANSWER_SECONDS = 5.0
 PAUSE_SECONDS = 0.01
 
 
@@ -79,10 +79,10 @@ def contacts_at(me: Identity, addresses: Sequence[Address], end: float) -> list[
 def _who_is_at(me: Identity, address: Address) -> NodeId:
     """Shake hands with whoever is at an address, and tell who it is; raise `OSError` or `Nonsense`."""
     hello = handshake.hello(me, ANYBODY)
-    frames = Frames(HANDSHAKE_BYTES_MAX)
-    with socket.create_connection(address, timeout=ANSWER_SECONDS_MAX) as line:
+    frames = Frames(MAX_HANDSHAKE_BYTES)
+    with socket.create_connection(address, timeout=MAX_ANSWER_SECONDS) as line:
         line.sendall(handshake.encode(hello))
-        while data := line.recv(HANDSHAKE_BYTES_MAX):
+        while data := line.recv(MAX_HANDSHAKE_BYTES):
             for body in frames.feed(data):
                 answer = handshake.decode(body)
                 if isinstance(answer, Refused):

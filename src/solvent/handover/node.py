@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from solvent.net import Address
 
 PROTOCOL = "handover"
-LEAVE_SECONDS_MAX = 60.0
+MAX_LEAVE_SECONDS = 60.0
 _LOOK_SECONDS = 0.2
 _CODEC = Codec(HandoverMessage)
 _CONFIG = SpaceConfig(locks=ElmpConfig(order=64, exchange_every=16_384))
@@ -94,7 +94,7 @@ class SpaceNode:
         #: The last epoch in which this process released a change.
         self.changed_epoch = -1
         self.resources = dict[str, Resource]()
-        self.peers = Peers(leave_seconds_max=LEAVE_SECONDS_MAX)
+        self.peers = Peers(max_leave_seconds=MAX_LEAVE_SECONDS)
         self.home_of = self.peers.home_of
         self._watched: tuple[NodeId, ...] = ()
         self.admission = Admission(self)
@@ -230,7 +230,7 @@ class SpaceNode:
 
     def _wait_to_go(self, host: DirectHost[Any]) -> None:
         """Wait until nobody needs this process any more; but not for others that will not answer."""
-        end = time.monotonic() + LEAVE_SECONDS_MAX
+        end = time.monotonic() + MAX_LEAVE_SECONDS
         while not host.wait(lambda: self._departed or self.fault is not None, _LOOK_SECONDS):
             if time.monotonic() > end or self.trouble.is_hopeless():
                 return

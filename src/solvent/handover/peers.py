@@ -19,8 +19,8 @@ _GONE_SECONDS = 5.0
 class Peers:
     """All that were ever met, and those of them that take part now."""
 
-    def __init__(self, *, leave_seconds_max: float) -> None:
-        self._leave_seconds_max = leave_seconds_max
+    def __init__(self, *, max_leave_seconds: float) -> None:
+        self._max_leave_seconds = max_leave_seconds
         self._homes = dict[NodeId, Home]()
         self._present = set[NodeId]()
         #: Those that took part, and when they were last known to.
@@ -68,7 +68,7 @@ class Peers:
             if home is not None and home.host == here:
                 is_away = since < now - _GONE_SECONDS and is_dead(one)
             else:
-                is_away = since < now - 2 * self._leave_seconds_max
+                is_away = since < now - 2 * self._max_leave_seconds
             if is_away:
                 del self._gone[one]
                 away.append(one)

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 _ANY = ("127.0.0.1", 0)
 _EVERYWHERE = ("", "0.0.0.0", "::")  # noqa: S104 - told apart, not listened at
-NAME_CHARACTERS_MAX = 200
-PATIENCE_MIN = 0.02
+MAX_NAME_CHARACTERS = 200
+MIN_PATIENCE = 0.02
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,10 +52,10 @@ def place_from(
     keep: bool,
 ) -> SpacePlace:
     """Read and check what is given."""
-    if not is_name(name, NAME_CHARACTERS_MAX):
-        raise Misuse("S101", f"the name of a space is text of 1 to {NAME_CHARACTERS_MAX} characters, not {name!r:.50}")
-    if not isinstance(patience, (int, float)) or not math.isfinite(patience) or patience < PATIENCE_MIN:
-        raise Misuse("S101", f"{patience!r} is no patience", hint=f"give seconds, at least {PATIENCE_MIN}")
+    if not is_name(name, MAX_NAME_CHARACTERS):
+        raise Misuse("S101", f"the name of a space is text of 1 to {MAX_NAME_CHARACTERS} characters, not {name!r:.50}")
+    if not isinstance(patience, (int, float)) or not math.isfinite(patience) or patience < MIN_PATIENCE:
+        raise Misuse("S101", f"{patience!r} is no patience", hint=f"give seconds, at least {MIN_PATIENCE}")
     if folder is not None and not isinstance(folder, (str, os.PathLike)):
         raise Misuse("S101", f"{folder!r} is no folder", hint="give a path")
     if address is not None and (not isinstance(address, str) or not _is_text(address) or len(address.split()) > 1):
@@ -78,9 +78,9 @@ def place_from(
     )
 
 
-def is_name(given: Any, characters_max: int) -> bool:
+def is_name(given: Any, max_characters: int) -> bool:
     """Tell whether something can be a name that others are told."""
-    return isinstance(given, str) and 0 < len(given) <= characters_max and _is_text(given)
+    return isinstance(given, str) and 0 < len(given) <= max_characters and _is_text(given)
 
 
 def _is_text(given: str | bytes) -> bool:

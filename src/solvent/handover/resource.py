@@ -18,7 +18,7 @@ from solvent.errors import DataLost, DataProblem, SolventError, SpaceProblem
 from solvent.handover.copying import Copying
 from solvent.handover.cycle import Cycle
 from solvent.handover.filling import Job, Row, rows_of
-from solvent.handover.joining import PIECES_MAX, Joining
+from solvent.handover.joining import MAX_PIECES, Joining
 from solvent.handover.keeping import Keeping
 from solvent.handover.words import LOST, details_from_text, is_part
 from solvent.protocols.elmp.vocabulary import (
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from solvent.handover.trouble import Setback
 
 _PAUSE_SECONDS = 0.05
-_PAUSE_SECONDS_MAX = 1.0
+_MAX_PAUSE_SECONDS = 1.0
 _GONE_SECONDS = 1.0
 """How long to ask for what its holder says it has not: a repair may be about to name another."""
 
@@ -312,7 +312,7 @@ class Resource:
                 last = gone_end if isinstance(problem, DataLost) else end
                 if time.monotonic() > last or job.stopped.wait(pause):
                     raise
-                pause = min(2 * pause, _PAUSE_SECONDS_MAX)
+                pause = min(2 * pause, _MAX_PAUSE_SECONDS)
 
     # ------------------------------------------------------------------------------------------------- the others
 
@@ -341,7 +341,7 @@ class Resource:
                 # Whoever wants to leave keeps it, and somebody is told again if it dies.
                 return
         self._node.request_quietly(In(self.name, Fetched(data.version, text, told.use)))
-        if len(rows) > PIECES_MAX and text != LOST:
+        if len(rows) > MAX_PIECES and text != LOST:
             self._joining.join(self._node, self)
 
     def copy_again(self) -> None:
@@ -357,7 +357,7 @@ class Resource:
             while self._joining.join(self._node, self, is_keeper=True):
                 # Perhaps somebody only reads it, and no release will see to it.
                 time.sleep(pause)
-                pause = min(2 * pause, _PAUSE_SECONDS_MAX)
+                pause = min(2 * pause, _MAX_PAUSE_SECONDS)
 
     def inventory(self, *, until: float, is_released: bool) -> tuple[Data, ...]:
         """Tell what data there is on this host; wait until some moment if no files can be opened."""

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from solvent.net import Address, Counters
     from solvent.net.secrecy import Secret
 
-RESOURCE_CHARACTERS_MAX = 500
-STOP_SECONDS_MAX = 0.8
+MAX_RESOURCE_CHARACTERS = 500
+MAX_STOP_SECONDS = 0.8
 """How long who is cancelled on its way in waits until nothing is left of it; a silent network may take longer."""
 
 
@@ -83,8 +83,8 @@ class _Inside:
 
 
 def _check_name(resource: Any) -> None:
-    if not is_name(resource, RESOURCE_CHARACTERS_MAX):
-        message = f"the name of a resource is text of 1 to {RESOURCE_CHARACTERS_MAX} characters, not {resource!r:.50}"
+    if not is_name(resource, MAX_RESOURCE_CHARACTERS):
+        message = f"the name of a resource is text of 1 to {MAX_RESOURCE_CHARACTERS} characters, not {resource!r:.50}"
         raise Misuse("S102", message)
 
 
@@ -177,7 +177,7 @@ class Opening:
             await asyncio.shield(entering)
         except asyncio.CancelledError:
             node.admission.stop()
-            await asyncio.wait([entering], timeout=STOP_SECONDS_MAX)
+            await asyncio.wait([entering], timeout=MAX_STOP_SECONDS)
             if entering.done() and entering.exception() is None:
                 in_background(partial(node.depart, is_released=False), f"solvent-leave-{node.place.name}")
             raise

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from solvent.lang.molecule import Molecule
     from solvent.lang.solution import Solution
 
-_NEAR_MAX = 5
-_COMPARED_MAX = 1_000
+_MAX_NEAR = 5
+_MAX_COMPARED = 1_000
 
 
 def read_molecule(text: str, functions: Functions, rules: dict[str, Rule]) -> Molecule | None:
@@ -54,11 +54,11 @@ def near_texts(recorder: Recorder, text: str) -> list[str]:
     from difflib import get_close_matches
 
     known = list(dict.fromkeys(made.text for made in recorder.molecules))
-    if len(text) > _COMPARED_MAX:
+    if len(text) > _MAX_COMPARED:
         # Comparing takes quadratic time.
-        return known[-_NEAR_MAX:]
-    short = [one for one in known if len(one) <= _COMPARED_MAX]
-    return get_close_matches(text, short, n=_NEAR_MAX, cutoff=0.5) or known[-_NEAR_MAX:]
+        return known[-_MAX_NEAR:]
+    short = [one for one in known if len(one) <= _MAX_COMPARED]
+    return get_close_matches(text, short, n=_MAX_NEAR, cutoff=0.5) or known[-_MAX_NEAR:]
 
 
 def children_of(made: Made, record: Record) -> list[Made]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from solvent.lang.syntax import Expression, ProgramNode
 
 
-CHARACTERS_MAX = 32_000_000
+MAX_CHARACTERS = 32_000_000
 """The longest text of a program. Add larger data from Python: `solution.extend(values)`."""
 # What may be missing at a prompt after lets that only name rules: `let max = ...`, `let max = ... in`.
 _ENDINGS = (" in 0", " 0")
@@ -54,8 +54,8 @@ class Program:
 
 def check_length(text: str, name: str) -> None:
     """Raise an error if a text is too long."""
-    if len(text) > CHARACTERS_MAX:
-        message = f"{name} has {len(text):,} characters; a program may have {CHARACTERS_MAX:,}"
+    if len(text) > MAX_CHARACTERS:
+        message = f"{name} has {len(text):,} characters; a program may have {MAX_CHARACTERS:,}"
         raise SyntaxProblem("H100", message, hint="put large data in from Python: solution.extend(values)")
 
 
@@ -79,7 +79,7 @@ def read_text(path: str | Path) -> str:
     """Return the text of a file; raise `Misuse` if it cannot be read."""
     try:
         with open(path, "rb") as file:  # noqa: PTH123 - spares the import of pathlib at every start
-            data = file.read(CHARACTERS_MAX * 4 + 1)
+            data = file.read(MAX_CHARACTERS * 4 + 1)
     except OSError as error:
         raise Misuse("H304", f"cannot read {path}: {error.strerror or error}") from None
     except ValueError as error:

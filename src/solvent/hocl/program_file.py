@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from solvent.lang.syntax import RuleNode
 
 
-_ROUNDS_MAX = 4
-_FORMATTED_MAX = 200_000
+_MAX_ROUNDS = 4
+_MAX_FORMATTED = 200_000
 """The longest program of a solution that is laid out; a longer one has a line for each molecule."""
 
 
@@ -39,7 +39,7 @@ def format_text(text: str, name: str = "<text>") -> str:
         tree = parse_program(source)
         formatted = format_program(tree, source)
         # A comment in an odd place may settle only in the next round.
-        for _ in range(_ROUNDS_MAX):
+        for _ in range(_MAX_ROUNDS):
             again = Source(formatted, name)
             parsed = parse_program(again)
             # A bug in the layout must not cost a user a program or a comment.
@@ -57,7 +57,7 @@ def program_text(solution: Solution) -> str:
         check_printable(solution)
         lets = _Lets(solution)
         lines, items = lets.lines(), lets.items(solution)
-        if sum(map(len, lines)) + sum(map(len, items)) > _FORMATTED_MAX:
+        if sum(map(len, lines)) + sum(map(len, items)) > _MAX_FORMATTED:
             return "".join(lines) + "<\n" + ",\n".join(f"  {one}" for one in items) + "\n>\n"
         source = Source(f"{''.join(lines)}<{', '.join(items)}>")
         return format_program(parse_program(source), source)

@@ -14,9 +14,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from solvent.lang.molecule import (
-    INTEGER_BITS_MAX,
-    ITEMS_MAX,
-    TEXT_CHARACTERS_MAX,
+    MAX_INTEGER_BITS,
+    MAX_ITEMS,
+    MAX_TEXT_CHARACTERS,
     List,
     Molecule,
     Symbol,
@@ -141,7 +141,7 @@ JAVA_CONSTANTS: dict[str, Any] = {
 
 
 _DIGITS_AT_ONCE = 4000
-_DIGITS_MAX = int(INTEGER_BITS_MAX * math.log10(2)) + 1
+_MAX_DIGITS = int(MAX_INTEGER_BITS * math.log10(2)) + 1
 
 
 def _need(value: Molecule, kinds: type | tuple[type, ...], what: str) -> Any:
@@ -243,8 +243,8 @@ def range_of(start: Molecule, end: Molecule) -> List:
     size = _integer(end) + 1 - _integer(start)
     # Long integers count for their length.
     digits = 1 + max(start.bit_length(), end.bit_length()) // 64
-    if size * digits > ITEMS_MAX:
-        raise too_large(f"a list of {_amount(size)} items", ITEMS_MAX // digits)
+    if size * digits > MAX_ITEMS:
+        raise too_large(f"a list of {_amount(size)} items", MAX_ITEMS // digits)
     return List(range(start, end + 1))
 
 
@@ -294,7 +294,7 @@ def index_of(text: Molecule, part: Molecule) -> int:
 
 def split(text: Molecule, separator: Molecule) -> List:
     """`split(s, separator)`: a list of strings; by white space for an empty separator."""
-    return measured(List(_text(text).split(_text(separator) or None, ITEMS_MAX)))
+    return measured(List(_text(text).split(_text(separator) or None, MAX_ITEMS)))
 
 
 def join(items: Molecule, separator: Molecule) -> str:
@@ -303,8 +303,8 @@ def join(items: Molecule, separator: Molecule) -> str:
     for item in _list(items):
         texts.append(shown(item))
         size += len(texts[-1]) + len(between)
-        if size > TEXT_CHARACTERS_MAX + len(between):
-            raise too_large(f"a text of more than {TEXT_CHARACTERS_MAX:,} characters", TEXT_CHARACTERS_MAX)
+        if size > MAX_TEXT_CHARACTERS + len(between):
+            raise too_large(f"a text of more than {MAX_TEXT_CHARACTERS:,} characters", MAX_TEXT_CHARACTERS)
     return between.join(texts)
 
 
@@ -338,8 +338,8 @@ def to_integer(value: Molecule) -> int:
 
 def _long_integer(digits: str) -> int:
     """Read more digits than Python reads at once."""
-    if len(digits) > _DIGITS_MAX:
-        raise too_large(f"an integer of {len(digits):,} digits", _DIGITS_MAX)
+    if len(digits) > _MAX_DIGITS:
+        raise too_large(f"an integer of {len(digits):,} digits", _MAX_DIGITS)
     found = 0
     for at in range(0, len(digits), _DIGITS_AT_ONCE):
         piece = digits[at : at + _DIGITS_AT_ONCE]
@@ -387,8 +387,8 @@ def power(base: Molecule, exponent: Molecule) -> Molecule:
     if type(exponent) is int and type(base) is int and exponent >= 0:
         # This many bits it has at least, and at most twice as many.
         bits = (base.bit_length() - 1) * exponent + 1
-        if bits > INTEGER_BITS_MAX:
-            raise too_large(f"an integer of {_amount(bits)} bits or more", INTEGER_BITS_MAX)
+        if bits > MAX_INTEGER_BITS:
+            raise too_large(f"an integer of {_amount(bits)} bits or more", MAX_INTEGER_BITS)
         return whole(base**exponent)
     try:
         return math.pow(_number(base), _number(exponent))

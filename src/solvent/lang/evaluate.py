@@ -98,7 +98,7 @@ def evaluate(
             if function.is_async:
                 raise Incomputable(f"`{node.function}` is asynchronous and can be called only in a rule's product")
             values = list(map(value_of, node.arguments))
-            if function.arity_max is not None:
+            if function.max_arity is not None:
                 values = [List(value) if type(value) is Spread else value for value in values]
             arguments = _arguments(values)
             return function.call(*arguments) if function.is_raw else function(*arguments)
@@ -117,7 +117,7 @@ def _arguments(values: Iterable[Molecule]) -> list[Molecule]:
     return found
 
 
-MULTIPLET_MAX = 10_000_000
+MAX_MULTIPLET = 10_000_000
 
 
 def lower_program(program: ProgramNode, source: Source, functions: Functions) -> Solution:
@@ -164,8 +164,8 @@ class _Lowering:
         if node.count is None:
             return [Endless(molecule)]
         count = self._molecule(node.count, names)
-        if type(count) is not int or not 0 <= count <= MULTIPLET_MAX:
-            self._fail(node, f"a multiplet's count is an int from 0 to {MULTIPLET_MAX}")
+        if type(count) is not int or not 0 <= count <= MAX_MULTIPLET:
+            self._fail(node, f"a multiplet's count is an int from 0 to {MAX_MULTIPLET}")
         return [molecule, *(copied(molecule) for _ in range(count - 1))] if count else []
 
     def _molecule(self, node: Expression, names: dict[str, Rule]) -> Molecule:

@@ -25,7 +25,7 @@ _VARIADIC_CODE = 0x04  # CO_VARARGS
 class Function:
     """A function by its name in programs."""
 
-    __slots__ = ("arity_max", "arity_min", "call", "is_async", "is_raw", "name")
+    __slots__ = ("call", "is_async", "is_raw", "max_arity", "min_arity", "name")
 
     def __init__(self, name: str, call: Callable[..., Any], *, is_raw: bool = False) -> None:
         self.name = name
@@ -33,20 +33,20 @@ class Function:
         self.is_raw = is_raw
         code = _code_of(call)
         self.is_async = code is not None and bool(code.co_flags & _ASYNC_CODE)
-        self.arity_min, self.arity_max = _arity(call, code)
+        self.min_arity, self.max_arity = _arity(call, code)
 
     def takes(self, count: int) -> bool:
         """Return whether it can be called with that many arguments."""
-        return self.arity_min <= count and (self.arity_max is None or count <= self.arity_max)
+        return self.min_arity <= count and (self.max_arity is None or count <= self.max_arity)
 
     @property
     def arity_text(self) -> str:
         """How many arguments it takes, in words."""
-        if self.arity_max is None:
-            return f"{self.arity_min} arguments or more"
-        if self.arity_min == self.arity_max:
-            return f"{self.arity_min} argument{'s' if self.arity_min != 1 else ''}"
-        return f"{self.arity_min} to {self.arity_max} arguments"
+        if self.max_arity is None:
+            return f"{self.min_arity} arguments or more"
+        if self.min_arity == self.max_arity:
+            return f"{self.min_arity} argument{'s' if self.min_arity != 1 else ''}"
+        return f"{self.min_arity} to {self.max_arity} arguments"
 
     def __call__(self, *arguments: Molecule) -> Molecule:
         """Call it with molecules and return a molecule."""

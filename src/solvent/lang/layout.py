@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 WIDTH = 88
 _STEP = 2
 _CLOSERS = " \t,;>)⟩"
-_SHARED_MAX = 40
+_MAX_SHARED = 40
 """The longest molecule that shares its line with others."""
 _SUM = 5
 
@@ -317,7 +317,7 @@ class _Layout:
             and not pen.has_comment(item.start)
             and _is_plain(before)
             and _is_plain(item)
-            and max(len(text), len(previous)) <= _SHARED_MAX
+            and max(len(text), len(previous)) <= _MAX_SHARED
             and pen.column + len(text) + 2 <= WIDTH
         )
 

@@ -21,7 +21,7 @@ from solvent.source import Source, Span
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-PROBLEMS_MAX = 100
+MAX_PROBLEMS = 100
 Read = TypeVar("Read")
 _CLOSING = {"<": ">", "(": ")"}
 
@@ -44,7 +44,7 @@ def read_leniently(source: Source) -> Reading:
             break
         except SyntaxProblem as problem:
             problems.append(problem)
-            text = _without(text, problem) if len(problems) <= PROBLEMS_MAX else ""
+            text = _without(text, problem) if len(problems) <= MAX_PROBLEMS else ""
     tree = parser.read()
     problems += parser.problems
     for one in problems:
@@ -140,7 +140,7 @@ class _RecoveringParser(Parser):
 
     def _note(self, problem: SyntaxProblem) -> None:
         assert problem.span is not None
-        if problem.span.start > self._anew_at and len(self.problems) < PROBLEMS_MAX:
+        if problem.span.start > self._anew_at and len(self.problems) < MAX_PROBLEMS:
             self.problems.append(problem)
 
     def _skip(self, until: tuple[str, ...]) -> None:

@@ -40,7 +40,7 @@ _ASCII = {
 }  # fmt: skip
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "0": "\0"}
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))")
-INTEGER_DIGITS_MAX = 100_000
+MAX_INTEGER_DIGITS = 100_000
 _DIGITS_AT_ONCE = 4000
 """Python refuses to convert longer integers at once, so they are read in pieces."""
 
@@ -139,10 +139,10 @@ def string_value(lexeme: Lexeme, source: Source) -> str:
 def integer_value(lexeme: Lexeme, source: Source) -> int:
     """Return the integer that an `int` lexeme stands for; the `L` of Java's long integers changes nothing."""
     digits = lexeme.text.rstrip("lL")
-    if len(digits) > INTEGER_DIGITS_MAX:
+    if len(digits) > MAX_INTEGER_DIGITS:
         span = Span(source, lexeme.start, lexeme.end)
         message = f"an integer of {len(digits)} digits is too long to read"
-        raise SyntaxProblem("H105", message, span=span, hint=f"at most {INTEGER_DIGITS_MAX} digits")
+        raise SyntaxProblem("H105", message, span=span, hint=f"at most {MAX_INTEGER_DIGITS} digits")
     value = 0
     for at in range(0, len(digits), _DIGITS_AT_ONCE):
         piece = digits[at : at + _DIGITS_AT_ONCE]

@@ -118,10 +118,10 @@ def equal(one: Molecule, other: Molecule) -> bool:
     return bool(one == other)
 
 
-INTEGER_BITS_MAX = 1 << 20
-TEXT_CHARACTERS_MAX = 1 << 24
-ITEMS_MAX = 1 << 20
-PARTS_MAX = 1 << 19
+MAX_INTEGER_BITS = 1 << 20
+MAX_TEXT_CHARACTERS = 1 << 24
+MAX_ITEMS = 1 << 20
+MAX_PARTS = 1 << 19
 """How large a product may be: the bits of an integer that `*` or `pow` gives, the characters of a text, the items of a
 list with all that is inside, and the parts of a molecule, or of a rest, that a product holds twice. The items of its
 lists are not among these parts.
@@ -130,7 +130,7 @@ A rule that squares, doubles or nests what it takes reaches any size within a fe
 minutes between two of them: no limit on the reactions or on the time would end it. These do. The largest value of each
 kind is computed and printed within a few seconds.
 """
-PRINTED_MAX = 1 << 21
+MAX_PRINTED = 1 << 21
 """How many parts the large molecules of a solution may have together when it is printed. Parts may be shared, so the
 text can be far larger than the solution in memory."""
 SOLUTION_PARTS = 8
@@ -174,15 +174,15 @@ def take_room(room: list[int], parts: int) -> None:
     """Take parts off the room for a copy; raise `TooLarge` if it is used up."""
     room[0] -= parts
     if room[0] < 0:
-        raise too_large("a molecule of so many parts", PARTS_MAX)
+        raise too_large("a molecule of so many parts", MAX_PARTS)
 
 
 def measured(items: List) -> List:
     """Return the list; raise `TooLarge` if it is too large."""
-    if len(items) > ITEMS_MAX:
-        raise too_large(f"a list of {len(items):,} items", ITEMS_MAX)
+    if len(items) > MAX_ITEMS:
+        raise too_large(f"a list of {len(items):,} items", MAX_ITEMS)
     if not ATOMS.issuperset(map(type, items)):
-        _measure(items, ITEMS_MAX)
+        _measure(items, MAX_ITEMS)
     return items
 
 
@@ -190,7 +190,7 @@ def _measure(molecule: Molecule, room: int) -> int:
     """Return the room left after a tuple or list; the contents of a solution are counted when it is copied."""
     room -= len(molecule)
     if room < 0:
-        raise too_large("a list of so many parts", ITEMS_MAX)
+        raise too_large("a list of so many parts", MAX_ITEMS)
     for part in molecule:
         if type(part) is tuple or type(part) is List:
             room = _measure(part, room)
@@ -199,7 +199,7 @@ def _measure(molecule: Molecule, room: int) -> int:
 
 def check_printable(molecules: Iterable[Molecule]) -> None:
     """Raise `TooLarge` if the text of these molecules would be too long; small ones do not count."""
-    room = PRINTED_MAX
+    room = MAX_PRINTED
     for molecule in molecules:
         kind = type(molecule)
         if kind in ATOMS and (kind is not str or len(molecule) < _SMALL) and kind is not int:
@@ -220,7 +220,7 @@ def _weigh(molecule: Molecule, room: int) -> int:
     elif kind is str:
         room -= len(molecule) // _CHARACTERS_A_PART
     if room < 0:
-        message = f"the solution is too large to print: at most {PRINTED_MAX:,} parts are printed"
+        message = f"the solution is too large to print: at most {MAX_PRINTED:,} parts are printed"
         raise TooLarge("H323", message, hint="let a rule take what you want to see out of it")
     if kind in ATOMS:
         return room

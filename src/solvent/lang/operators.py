@@ -12,8 +12,8 @@ import math
 from typing import TYPE_CHECKING
 
 from solvent.lang.molecule import (
-    INTEGER_BITS_MAX,
-    TEXT_CHARACTERS_MAX,
+    MAX_INTEGER_BITS,
+    MAX_TEXT_CHARACTERS,
     List,
     Molecule,
     Opaque,
@@ -118,22 +118,22 @@ def add(left: Molecule, right: Molecule) -> Molecule:
 
 def joined(left: str, right: str) -> str:
     """`left + right` of two texts; raise `TooLarge` if that is too long."""
-    if len(left) + len(right) > TEXT_CHARACTERS_MAX:
-        raise too_large(f"a text of {len(left) + len(right):,} characters", TEXT_CHARACTERS_MAX)
+    if len(left) + len(right) > MAX_TEXT_CHARACTERS:
+        raise too_large(f"a text of {len(left) + len(right):,} characters", MAX_TEXT_CHARACTERS)
     return left + right
 
 
 def bounded(text: str) -> str:
     """Return the text; raise `TooLarge` if it is too long."""
-    if len(text) > TEXT_CHARACTERS_MAX:
-        raise too_large(f"a text of {len(text):,} characters", TEXT_CHARACTERS_MAX)
+    if len(text) > MAX_TEXT_CHARACTERS:
+        raise too_large(f"a text of {len(text):,} characters", MAX_TEXT_CHARACTERS)
     return text
 
 
 def whole(product: int) -> int:
     """Return the integer; raise `TooLarge` if it is too large."""
-    if product.bit_length() > INTEGER_BITS_MAX:
-        raise too_large(f"an integer of {product.bit_length():,} bits", INTEGER_BITS_MAX)
+    if product.bit_length() > MAX_INTEGER_BITS:
+        raise too_large(f"an integer of {product.bit_length():,} bits", MAX_INTEGER_BITS)
     return product
 
 

@@ -63,9 +63,9 @@ _POWER = {
 }  # fmt: skip
 _NOT, _COMPARISON, _SUM, _SIGN = 3, 4, 5, 7
 _PRODUCT_ENDS = frozenset({"if", "in", "with", ")", ">", "", ";"})
-CHAIN_MAX = 500
+MAX_CHAIN = 500
 """The most operators in a row without parentheses."""
-LEVELS_MAX = 200
+MAX_LEVELS = 200
 """The deepest nesting of brackets, rules and signs."""
 
 
@@ -109,8 +109,8 @@ class LexemeReader:
     def deeper(self) -> None:
         """Enter a level of nesting."""
         self._levels += 1
-        if self._levels > LEVELS_MAX:
-            self.fail("H110", f"nested more than {LEVELS_MAX} levels deep", hint="build deep structures by rules")
+        if self._levels > MAX_LEVELS:
+            self.fail("H110", f"nested more than {MAX_LEVELS} levels deep", hint="build deep structures by rules")
 
     def shallower(self) -> None:
         """Leave a level of nesting."""
@@ -552,8 +552,8 @@ class Parser(PatternReader):
             if word == "in" and self._in_body:
                 self.fail("H115", "`in` without a `let`", hint="membership beside a `let` is written `(x in l)`")
             chain += 1
-            if chain > CHAIN_MAX:
-                self.fail("H110", f"more than {CHAIN_MAX} operators in a row", hint="use parentheses or a list")
+            if chain > MAX_CHAIN:
+                self.fail("H110", f"more than {MAX_CHAIN} operators in a row", hint="use parentheses or a list")
             self.take()
             right = self._operators(self._operand(), power + 1)
             left = self._binary(word, left, right)

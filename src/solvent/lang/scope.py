@@ -165,7 +165,7 @@ class _Resolver:
             hint = hint or "functions of your own come from Python: `--functions MODULE.py`"
             self._fail("H204", f"there is no function `{node.function}`", node, hint=hint)
         # A rest among the arguments is as many arguments as it holds, so only the run can count them.
-        spreads = function.arity_max is None and any(
+        spreads = function.max_arity is None and any(
             isinstance(one, Name) and self._meaning(one.text, frame) == "rest" for one in node.arguments
         )
         if not spreads and not function.takes(len(node.arguments)):

@@ -122,14 +122,14 @@ class Solution:
         return _solution_html(self)
 
 
-MOLECULES_MAX = 300
+MAX_MOLECULES = 300
 """The most molecules shown in all."""
-SHOWN_MAX = 100
+MAX_SHOWN = 100
 """The most molecules shown of one solution or list."""
-_SORTED_MAX = 5_000
+_MAX_SORTED = 5_000
 """A larger solution, counting all that is inside, is shown unsorted."""
-_LETTERS_MAX = 200
-_DIGITS_MAX = 600
+_MAX_LETTERS = 200
+_MAX_DIGITS = 600
 _BOX = "display:inline-block;border:1px solid rgba(128,128,128,.45);border-radius:6px;padding:1px 6px;margin:1px"
 _RULE = "background:rgba(125,90,200,.16);border-radius:4px;padding:0 4px"
 _SOFT = "opacity:.65"
@@ -148,7 +148,7 @@ class _Writer:
     """Writes molecules until the limit is reached."""
 
     def __init__(self) -> None:
-        self._left = MOLECULES_MAX
+        self._left = MAX_MOLECULES
 
     def solution(self, solution: Solution) -> str:
         """Write a solution as a box."""
@@ -158,7 +158,7 @@ class _Writer:
     def _members(self, members: Iterable[Molecule], count: int, *, is_sorted: bool = False) -> str:
         if is_sorted:
             members = sorted(members, key=order_key)
-        shown = [self._molecule(one) for one in islice(members, max(0, min(SHOWN_MAX, self._left)))]
+        shown = [self._molecule(one) for one in islice(members, max(0, min(MAX_SHOWN, self._left)))]
         if count > len(shown):
             shown.append(f'<span style="{_SOFT}">… {count - len(shown):,} more</span>')
         return ", ".join(shown)
@@ -177,13 +177,13 @@ class _Writer:
             return f'<span style="{_RULE}" title="{_cut(print_rule(molecule))}">{_cut(short_rule(molecule))}</span>'
         if getattr(molecule, "is_solution", False):
             return self.solution(molecule)
-        if kind is int and molecule.bit_length() > _DIGITS_MAX:
+        if kind is int and molecule.bit_length() > _MAX_DIGITS:
             # To write a long integer in full takes long.
             return f'<span style="{_SOFT}">an integer of {molecule.bit_length():,} bits</span>'
-        return _cut(print_molecule(molecule if kind is not str else molecule[: 2 * _LETTERS_MAX]))
+        return _cut(print_molecule(molecule if kind is not str else molecule[: 2 * _MAX_LETTERS]))
 
     def _parts(self, molecule: tuple[Molecule, ...]) -> list[tuple[Molecule, str]]:
-        return [(part, self._molecule(part)) for part in molecule[:SHOWN_MAX]]
+        return [(part, self._molecule(part)) for part in molecule[:MAX_SHOWN]]
 
 
 def _is_small(solution: Solution) -> bool:
@@ -192,7 +192,7 @@ def _is_small(solution: Solution) -> bool:
     while work:
         for molecule in work[-1]:
             count += 1
-            if count > _SORTED_MAX or (type(molecule) is str and len(molecule) > _SORTED_MAX):
+            if count > _MAX_SORTED or (type(molecule) is str and len(molecule) > _MAX_SORTED):
                 return False
             if isinstance(molecule, tuple) or getattr(molecule, "is_solution", False):
                 work.append(iter(molecule))
@@ -205,4 +205,4 @@ def _is_small(solution: Solution) -> bool:
 def _cut(text: str) -> str:
     from html import escape  # spares the import at every start
 
-    return escape(text if len(text) <= _LETTERS_MAX else f"{text[:_LETTERS_MAX]}…")
+    return escape(text if len(text) <= _MAX_LETTERS else f"{text[:_MAX_LETTERS]}…")

@@ -17,7 +17,7 @@ from urllib.parse import unquote, urlsplit
 from solvent.errors import SolventError
 from solvent.hocl.diagnostics import Findings, check_text
 from solvent.hocl.process_settings import deep_stack
-from solvent.hocl.program import CHARACTERS_MAX
+from solvent.hocl.program import MAX_CHARACTERS
 from solvent.lang.lenient_parser import Reading, read_leniently
 from solvent.lsp.occurrences import Occurrences
 from solvent.source import Source
@@ -113,7 +113,7 @@ class Document:
     def reading(self) -> Reading:
         """Its tree, as far as it could be parsed."""
         # A text that is too long gets a diagnostic and is not parsed.
-        source = self.source if len(self.text) <= CHARACTERS_MAX else Source("", self.source.name)
+        source = self.source if len(self.text) <= MAX_CHARACTERS else Source("", self.source.name)
         with deep_stack():
             return read_leniently(source)
 

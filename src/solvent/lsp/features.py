@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # Kinds of completions and of symbols, as the protocol counts them.
 _TEXT, _FUNCTION, _VARIABLE, _CLASS, _KEYWORD, _CONSTANT = 1, 3, 6, 7, 14, 21
 _SYMBOL_FUNCTION, _SYMBOL_OBJECT = 12, 19
-_LINES_MAX = 20
+_MAX_LINES = 20
 
 FUNCTIONS: dict[str, tuple[str, str]] = {
     "list": ("list(a, b, ...)", "The list of its arguments."),
@@ -198,7 +198,7 @@ def _part(document: Document, start: int, end: int) -> str:
     # The first line begins in the middle of its own; the others keep their layout among each other.
     cut = max(0, min(margins, default=0) - 2)
     shown = [lines[0], *(line[cut:] for line in lines[1:])] if lines else []
-    return "\n".join([*shown[:_LINES_MAX], *(["..."] if len(shown) > _LINES_MAX else [])])
+    return "\n".join([*shown[:_MAX_LINES], *(["..."] if len(shown) > _MAX_LINES else [])])
 
 
 def _code(text: str) -> str:

@@ -20,7 +20,7 @@ from solvent.hocl.program_file import format_text
 from solvent.lang.functions import Functions
 from solvent.lsp.document import Document
 from solvent.lsp.features import completions_at, hover_at, symbols_of
-from solvent.values.limits import DEPTH_MAX, UNREADABLE, is_nested_too_deeply
+from solvent.values.limits import MAX_DEPTH, UNREADABLE, is_nested_too_deeply
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     Message: TypeAlias = dict[str, Any]
 
 
-BYTES_MAX = 256 * 1024 * 1024
-_HEADER_BYTES_MAX = 8192
+MAX_BYTES = 256 * 1024 * 1024
+_MAX_HEADER_BYTES = 8192
 
 
 class BadMessage(Exception):
@@ -45,7 +45,7 @@ def read_message(stream: IO[bytes]) -> Any:
     """Return the next message, or `None` at the end of the stream; raise `BadMessage` if the input is no message."""
     length: int | None = None
     while True:
-        line = stream.readline(_HEADER_BYTES_MAX)
+        line = stream.readline(_MAX_HEADER_BYTES)
         if not line:
             return None
         if not line.strip():
@@ -53,7 +53,7 @@ def read_message(stream: IO[bytes]) -> Any:
         name, _, value = line.partition(b":")
         if name.strip().lower() == b"content-length" and value.strip().isdigit():
             length = int(value)
-    if length is None or length > BYTES_MAX:
+    if length is None or length > MAX_BYTES:
         raise BadMessage("a message begins with `Content-Length: BYTES` and an empty line", is_fatal=True)
     data = stream.read(length)
     if len(data) < length:
@@ -63,7 +63,7 @@ def read_message(stream: IO[bytes]) -> Any:
     except UNREADABLE as error:
         raise BadMessage(f"a message is no JSON: {error}") from None
     if is_nested_too_deeply(found):
-        raise BadMessage(f"a message is nested more than {DEPTH_MAX} deep")
+        raise BadMessage(f"a message is nested more than {MAX_DEPTH} deep")
     if not isinstance(found, dict):
         raise BadMessage("a message is a JSON object")
     return found

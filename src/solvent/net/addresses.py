@@ -9,7 +9,7 @@ from solvent.protocols.machine import NodeId
 
 Address: TypeAlias = tuple[str, int]
 _HINT = "write HOST:PORT, as in 127.0.0.1:7000 or [::1]:7000"
-_PORT_MAX = 65_535
+_MAX_PORT = 65_535
 
 
 def address_from_text(text: str) -> Address:
@@ -19,7 +19,7 @@ def address_from_text(text: str) -> Address:
         host = host[1:-1]
     elif ":" in host:
         host = ""
-    if not (colon and host and port.isascii() and port.isdigit() and int(port) <= _PORT_MAX):
+    if not (colon and host and port.isascii() and port.isdigit() and int(port) <= _MAX_PORT):
         raise NodeProblem("N104", f"`{text}` is no address", hint=_HINT)
     return host, int(port)
 
@@ -29,7 +29,7 @@ def address_from(given: Any) -> Address:
     if isinstance(given, str):
         return address_from_text(given)
     match given:
-        case (str(host), int(port)) if 0 <= port <= _PORT_MAX:
+        case (str(host), int(port)) if 0 <= port <= _MAX_PORT:
             return host, port
     raise NodeProblem("N104", f"{given!r} is no address", hint=_HINT)
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 _LENGTH = struct.Struct("!I")
-FRAME_BYTES_MAX = 16 * 1024 * 1024
+MAX_FRAME_BYTES = 16 * 1024 * 1024
 _NUMBERS = dict[NodeId, int]
 
 
@@ -38,15 +38,15 @@ class Codec:
     `message_type` is the union of all messages: for a linked machine `wire_type(Ask | Grant)` of `protocols.link`.
     """
 
-    def __init__(self, message_type: Any, *, frame_bytes_max: int = FRAME_BYTES_MAX) -> None:
+    def __init__(self, message_type: Any, *, max_frame_bytes: int = MAX_FRAME_BYTES) -> None:
         self._encode = encoder(enc_hook=_plain)
         self._decode = msgspec.msgpack.Decoder(list[message_type], dec_hook=_persistent).decode
-        self.frame_bytes_max = frame_bytes_max
+        self.max_frame_bytes = max_frame_bytes
 
     def encode(self, messages: Sequence[Any], too_large: Callable[[Any], None]) -> bytes:
         """Make frames of messages; one that fits no frame is left out and passed to `too_large`."""
         body = self._encode(messages)
-        if len(body) <= self.frame_bytes_max:
+        if len(body) <= self.max_frame_bytes:
             return _LENGTH.pack(len(body)) + body
         if len(messages) == 1:
             too_large(messages[0])
@@ -94,10 +94,10 @@ def framed(body: bytes) -> bytes:
 
 
 class Frames:
-    """Cuts a stream of bytes into the bodies of frames; `bytes_max` may be changed as trust grows."""
+    """Cuts a stream of bytes into the bodies of frames; `max_bytes` may be changed as trust grows."""
 
-    def __init__(self, bytes_max: int) -> None:
-        self.bytes_max = bytes_max
+    def __init__(self, max_bytes: int) -> None:
+        self.max_bytes = max_bytes
         #: What has come of a frame whose rest has not.
         self.kept = bytearray()
         self._needed = _LENGTH.size
@@ -117,8 +117,8 @@ class Frames:
         self._needed = _LENGTH.size
         while end - start >= _LENGTH.size:
             (length,) = _LENGTH.unpack_from(data, start)
-            if length > self.bytes_max:
-                raise Nonsense(f"a frame of {length} bytes, and at most {self.bytes_max} are allowed")
+            if length > self.max_bytes:
+                raise Nonsense(f"a frame of {length} bytes, and at most {self.max_bytes} are allowed")
             stop = start + _LENGTH.size + length
             if stop > end:
                 self._needed = stop - start
@@ -128,4 +128,4 @@ class Frames:
         kept += view[start:]
 
 
-__all__ = ["FRAME_BYTES_MAX", "Codec", "Frames", "Nonsense", "framed"]
+__all__ = ["MAX_FRAME_BYTES", "Codec", "Frames", "Nonsense", "framed"]

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 VERSION = 1
 """Grows when nodes of the older version could not understand the newer."""
-HANDSHAKE_BYTES_MAX = 1024
+MAX_HANDSHAKE_BYTES = 1024
 """What a stranger may send at most before it has proved that it is none."""
 ANYBODY = NodeId(-1)
 """Whom a dialler wants that knows an address and not who is there."""
@@ -180,7 +180,7 @@ def _proof(me: Identity, role: str, said: Hello, nonce: bytes, birth: str) -> by
 __all__ = [
     "ANYBODY",
     "FORGETFUL",
-    "HANDSHAKE_BYTES_MAX",
+    "MAX_HANDSHAKE_BYTES",
     "VERSION",
     "Births",
     "Challenge",

@@ -55,11 +55,11 @@ if TYPE_CHECKING:
     from solvent.net.journal import Keeps
     from solvent.net.transport import Counters, PeerFault, Transport
 
-STEPS_PER_TURN_MAX = 512
+MAX_STEPS_PER_TURN = 512
 """Enough that a turn's fixed cost does not count, few enough that peers do not wait long for what it says."""
-TURN_SECONDS_MAX = 0.002
+MAX_TURN_SECONDS = 0.002
 """A turn ends after this time too, for the same reason."""
-INBOX_MAX = 65_536
+MAX_INBOX = 65_536
 """Events that may wait; beyond, the transport is asked to receive no more until half of them are done."""
 
 
@@ -226,7 +226,7 @@ class Host(Generic[State]):
             self._is_in_turn = False
         if self._next or self._inbox:
             self._set_turn()
-        if self._is_paused and len(self._inbox) < INBOX_MAX // 2:
+        if self._is_paused and len(self._inbox) < MAX_INBOX // 2:
             self._is_paused = False
             self._transport.resume()
 
@@ -235,8 +235,8 @@ class Host(Generic[State]):
         state = self.state
         assert self._loop is not None
         time = self._loop.time
-        self._turn_ends_at = end = time() + TURN_SECONDS_MAX
-        for _ in range(STEPS_PER_TURN_MAX):
+        self._turn_ends_at = end = time() + MAX_TURN_SECONDS
+        for _ in range(MAX_STEPS_PER_TURN):
             if first:
                 event = first.popleft()
             elif inbox:
@@ -325,7 +325,7 @@ class Host(Generic[State]):
             self._act()
         elif not self._is_turn_set:
             self._set_turn()
-        if len(self._inbox) > INBOX_MAX and not self._is_paused:
+        if len(self._inbox) > MAX_INBOX and not self._is_paused:
             self._is_paused = True
             self._transport.pause()
 
@@ -397,4 +397,4 @@ async def _awaited(answer: Awaitable[Any]) -> Any:
     return await answer
 
 
-__all__ = ["INBOX_MAX", "STEPS_PER_TURN_MAX", "Application", "Host", "Silent"]
+__all__ = ["MAX_INBOX", "MAX_STEPS_PER_TURN", "Application", "Host", "Silent"]

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 
 from solvent.net import handshake
 from solvent.net.codec import Codec, Frames, Nonsense
-from solvent.net.handshake import FORGETFUL, HANDSHAKE_BYTES_MAX, Births, Challenge, Hello, Identity, Proof, Refused
+from solvent.net.handshake import FORGETFUL, MAX_HANDSHAKE_BYTES, Births, Challenge, Hello, Identity, Proof, Refused
 from solvent.net.transport import Complain, Counters, Deliver, PeerFault
 from solvent.protocols.machine import NodeId
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-HANDSHAKE_SECONDS_MAX = 5.0
-STRANGERS_MAX = 64
+MAX_HANDSHAKE_SECONDS = 5.0
+MAX_STRANGERS = 64
 """Connections that have not proved who they are; further ones are closed at once."""
 
 
@@ -77,7 +77,7 @@ class Incoming(asyncio.Protocol):
 
     def __init__(self, hall: Hall) -> None:
         self._hall = hall
-        self._frames = Frames(HANDSHAKE_BYTES_MAX)
+        self._frames = Frames(MAX_HANDSHAKE_BYTES)
         self._transport: asyncio.Transport | None = None
         self._patience: asyncio.TimerHandle | None = None
         self._hello: Hello | None = None
@@ -95,12 +95,12 @@ class Incoming(asyncio.Protocol):
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         address = transport.get_extra_info("peername")
         self._from = f"{address[0]}:{address[1]}" if isinstance(address, tuple) else "somebody"
-        if len(self._hall.strangers) >= STRANGERS_MAX:
+        if len(self._hall.strangers) >= MAX_STRANGERS:
             self._refuse("too many connections that do not say who they are")
             return
         self._hall.strangers.add(self)
         loop = asyncio.get_running_loop()
-        self._patience = loop.call_later(HANDSHAKE_SECONDS_MAX, self._refuse, "no handshake in time")
+        self._patience = loop.call_later(MAX_HANDSHAKE_SECONDS, self._refuse, "no handshake in time")
 
     def data_received(self, data: bytes) -> None:
         """Take what arrived; nothing that is in it may hurt this node."""
@@ -174,7 +174,7 @@ class Incoming(asyncio.Protocol):
         hall.known[node] = self
         self._node = node
         self._from = f"node {node}"
-        self._frames.bytes_max = hall.codec.frame_bytes_max
+        self._frames.max_bytes = hall.codec.max_frame_bytes
         if self._patience is not None:
             self._patience.cancel()
         if hall.is_paused:
@@ -194,4 +194,4 @@ class Incoming(asyncio.Protocol):
         self._transport = None
 
 
-__all__ = ["HANDSHAKE_SECONDS_MAX", "STRANGERS_MAX", "Hall", "Incoming"]
+__all__ = ["MAX_HANDSHAKE_SECONDS", "MAX_STRANGERS", "Hall", "Incoming"]

@@ -12,7 +12,7 @@ from typing import Any
 from solvent.net.transport import Complain, Counters, Deliver
 from solvent.protocols.machine import NodeId
 
-HELD_MAX = 1024
+MAX_HELD = 1024
 """Deliveries that a paused node keeps; further ones are lost."""
 
 
@@ -82,7 +82,7 @@ class InProcess:
             receiver._take(self._node, messages)  # noqa: SLF001 - another of the same kind
 
     def _take(self, sender: NodeId, messages: list[Any]) -> None:
-        if self._is_paused and len(self._held) >= HELD_MAX:
+        if self._is_paused and len(self._held) >= MAX_HELD:
             self.counters.messages_dropped += len(messages)
         elif self._is_paused:
             self._held.append((sender, messages))
@@ -91,4 +91,4 @@ class InProcess:
             self._deliver(sender, messages)
 
 
-__all__ = ["HELD_MAX", "Hub", "InProcess"]
+__all__ = ["MAX_HELD", "Hub", "InProcess"]

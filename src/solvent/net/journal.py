@@ -34,7 +34,7 @@ MARK = b"SOLVENT\x01"
 _HEAD = struct.Struct("!IIB")
 # Never zero: blocks of zeros, which a loss of power may leave, must not look like frames.
 _LIFE, _RECORD = 1, 2
-RECORD_BYTES_MAX = 64 * 1024 * 1024
+MAX_RECORD_BYTES = 64 * 1024 * 1024
 
 
 class Keeps(Protocol):
@@ -195,7 +195,7 @@ class Journal:
 
 
 def _frame(kind: int, body: bytes) -> bytes:
-    if len(body) > RECORD_BYTES_MAX:
+    if len(body) > MAX_RECORD_BYTES:
         raise NodeProblem("N116", f"a record of {len(body)} bytes is too large to be saved")
     return _HEAD.pack(len(body), zlib.crc32(body, kind), kind) + body
 
@@ -223,4 +223,4 @@ def _is_followed(data: bytes, bad: int) -> bool:
     return any(_frames(data, bad + _HEAD.size + length))
 
 
-__all__ = ["MARK", "RECORD_BYTES_MAX", "Journal", "Keeps"]
+__all__ = ["MARK", "MAX_RECORD_BYTES", "Journal", "Keeps"]

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 from solvent.net import handshake
 from solvent.net.codec import Frames, Nonsense
-from solvent.net.handshake import ANYBODY, HANDSHAKE_BYTES_MAX, Challenge, Refused
+from solvent.net.handshake import ANYBODY, MAX_HANDSHAKE_BYTES, Challenge, Refused
 
 if TYPE_CHECKING:
     from solvent.net.addresses import Address
     from solvent.net.handshake import Identity
     from solvent.protocols.machine import NodeId
 
-SECONDS_MAX = 5.0
+MAX_SECONDS = 5.0
 
 
 class Unwelcome(Exception):
@@ -30,7 +30,7 @@ async def meet(me: Identity, address: Address, wants: NodeId = ANYBODY) -> NodeI
 
     Raises `OSError` (or `TimeoutError`) where nobody answers, and `Unwelcome` where somebody does not want this node.
     """
-    async with asyncio.timeout(SECONDS_MAX):
+    async with asyncio.timeout(MAX_SECONDS):
         reader, writer = await asyncio.open_connection(*address)
         try:
             hello = handshake.hello(me, wants)
@@ -50,13 +50,13 @@ async def meet(me: Identity, address: Address, wants: NodeId = ANYBODY) -> NodeI
 
 
 async def _answer(reader: asyncio.StreamReader) -> handshake.Handshake:
-    frames = Frames(HANDSHAKE_BYTES_MAX)
+    frames = Frames(MAX_HANDSHAKE_BYTES)
     while True:
-        data = await reader.read(HANDSHAKE_BYTES_MAX)
+        data = await reader.read(MAX_HANDSHAKE_BYTES)
         if not data:
             raise ConnectionResetError("it hung up")
         for body in frames.feed(data):
             return handshake.decode(body)
 
 
-__all__ = ["SECONDS_MAX", "Unwelcome", "meet"]
+__all__ = ["MAX_SECONDS", "Unwelcome", "meet"]

@@ -1,6 +1,6 @@
 """The way to one other node: a connection opened when there is something to say, and again when it is lost.
 
-Messages wait while there is no connection or the other side reads too slowly, but not more than `WAITING_MAX`: then
+Messages wait while there is no connection or the other side reads too slowly, but not more than `MAX_WAITING`: then
 new ones are dropped, as any network may. What was written to a connection that broke is lost too.
 """
 
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.net import handshake
 from solvent.net.codec import Codec, Frames, Nonsense
-from solvent.net.handshake import FORGETFUL, HANDSHAKE_BYTES_MAX, Births, Challenge, Hello, Identity, Refused
+from solvent.net.handshake import FORGETFUL, MAX_HANDSHAKE_BYTES, Births, Challenge, Hello, Identity, Refused
 from solvent.net.transport import Complain, Counters, PeerFault
 
 if TYPE_CHECKING:
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from solvent.net.tls import Tls
     from solvent.protocols.machine import NodeId
 
-WAITING_MAX = 65_536
+MAX_WAITING = 65_536
 """Messages that may wait for one node."""
-BATCH_MAX = 1024
+MAX_BATCH = 1024
 """Messages in one frame: enough that the frame costs little, few enough that the reader can begin early."""
-REDIAL_SECONDS_MIN = 0.02
-REDIAL_SECONDS_MAX = 2.0
-HANDSHAKE_SECONDS_MAX = 5.0
-UNANSWERED_MS_MAX = 10_000
+MIN_REDIAL_SECONDS = 0.02
+MAX_REDIAL_SECONDS = 2.0
+MAX_HANDSHAKE_SECONDS = 5.0
+MAX_UNANSWERED_MS = 10_000
 """How long what was written may remain without a sign from the other machine."""
 
 
@@ -52,7 +52,7 @@ class Outgoing(asyncio.Protocol):
         self._births = births
         self._ready = ready
         self._lost = lost
-        self._frames = Frames(HANDSHAKE_BYTES_MAX)
+        self._frames = Frames(MAX_HANDSHAKE_BYTES)
         self._hello: Hello | None = None
         self._transport: asyncio.Transport | None = None
         self._reason = ""
@@ -69,7 +69,7 @@ class Outgoing(asyncio.Protocol):
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if hasattr(socket, "TCP_USER_TIMEOUT"):
                 # A machine that vanished says nothing; else the system would believe in it for a quarter of an hour.
-                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, UNANSWERED_MS_MAX)
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, MAX_UNANSWERED_MS)
         self._hello = handshake.hello(self._identity, self._peer)
         transport.write(handshake.encode(self._hello))
 
@@ -163,7 +163,7 @@ class Way:
 
     def send(self, message: Any) -> None:
         """Take a message."""
-        if len(self._waiting) >= WAITING_MAX:
+        if len(self._waiting) >= MAX_WAITING:
             self._counters.messages_dropped += 1
         else:
             self._waiting.append(message)
@@ -185,7 +185,7 @@ class Way:
             if not connection.is_writable():
                 self._waiting = waiting[written:] + self._waiting
                 return
-            batch = waiting[written : written + BATCH_MAX] if len(waiting) > BATCH_MAX else waiting
+            batch = waiting[written : written + MAX_BATCH] if len(waiting) > MAX_BATCH else waiting
             data = encode(batch, self._too_large)
             counters.messages_sent += len(batch)
             counters.bytes_sent += len(data)
@@ -213,12 +213,12 @@ class Way:
             if self._redial_seconds:
                 # Not all at the same moment, after a node came back that all others had lost.
                 await self._pause(self._redial_seconds * random.uniform(0.5, 1.0))
-            self._redial_seconds = min(REDIAL_SECONDS_MAX, self._redial_seconds * 2 or REDIAL_SECONDS_MIN)
+            self._redial_seconds = min(MAX_REDIAL_SECONDS, self._redial_seconds * 2 or MIN_REDIAL_SECONDS)
             address = self._address(self._peer)
             if address is None:
                 continue
             try:
-                async with asyncio.timeout(HANDSHAKE_SECONDS_MAX):
+                async with asyncio.timeout(MAX_HANDSHAKE_SECONDS):
                     _, connection = await loop.create_connection(self._make, *address, **protected)
             except ssl.SSLError as error:
                 self._complain_once(f"no TLS with it: {error.reason or error}")
@@ -226,7 +226,7 @@ class Way:
             except OSError:
                 continue
             self._dialling = None
-            loop.call_later(HANDSHAKE_SECONDS_MAX, self._give_up, connection)
+            loop.call_later(MAX_HANDSHAKE_SECONDS, self._give_up, connection)
             # It may have been lost already.
             self.flush()
             return
@@ -261,7 +261,7 @@ class Way:
         self._connection = None
         if reason:
             self._complain_once(reason)
-        self._redial_seconds = self._redial_seconds or REDIAL_SECONDS_MIN
+        self._redial_seconds = self._redial_seconds or MIN_REDIAL_SECONDS
         self.flush()
 
     def _complain_once(self, reason: str) -> None:
@@ -277,4 +277,4 @@ class Way:
         self._complain(PeerFault(f"node {self._identity.node}", f"a message `{kind}` too large for a frame: not sent"))
 
 
-__all__ = ["BATCH_MAX", "REDIAL_SECONDS_MAX", "REDIAL_SECONDS_MIN", "WAITING_MAX", "Outgoing", "Way"]
+__all__ = ["MAX_BATCH", "MAX_REDIAL_SECONDS", "MAX_WAITING", "MIN_REDIAL_SECONDS", "Outgoing", "Way"]

@@ -16,7 +16,7 @@ from typing import Any
 
 from solvent.errors import NodeProblem
 
-HANDSHAKE_SECONDS_MAX = 5.0
+MAX_HANDSHAKE_SECONDS = 5.0
 VARIABLES = ("SOLVENT_TLS_CA", "SOLVENT_TLS_CERT", "SOLVENT_TLS_KEY")
 
 
@@ -41,7 +41,7 @@ class Tls:
     @property
     def listening(self) -> dict[str, Any]:
         """Give what a loop's server is told: a stranger that says nothing is not kept for long."""
-        return {"ssl": self.server, "ssl_handshake_timeout": HANDSHAKE_SECONDS_MAX}
+        return {"ssl": self.server, "ssl_handshake_timeout": MAX_HANDSHAKE_SECONDS}
 
     @property
     def dialling(self) -> dict[str, Any]:

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 MARGIN = 20
 LINE = 18
-_WIDTH_MIN = 56.0
-_HEIGHT_MIN = 40
+_MIN_WIDTH = 56.0
+_MIN_HEIGHT = 40
 _CHANNEL = 48
 _CHANNEL_AT_LABELS = 28
 _LABEL = 16
@@ -102,7 +102,7 @@ def size_of(node: Node) -> tuple[float, float]:
     """Return the width and the height of a node's box."""
     lines = node.written
     width = max(width_of(line, is_small=bool(kind)) for kind, line in lines) + 20
-    return max(_WIDTH_MIN, width), max(_HEIGHT_MIN, sum(line_height(kind) for kind, _ in lines) + 8)
+    return max(_MIN_WIDTH, width), max(_MIN_HEIGHT, sum(line_height(kind) for kind, _ in lines) + 8)
 
 
 def place(graph: Graph) -> Places:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from solvent.pictures.graph import EdgeKind
 
-NODES_MAX = 150
+MAX_NODES = 150
 """The largest number of boxes a person can still read."""
 _WORST = ("failed", "running", "replaced", "waiting")
 """If the states in a box differ, it shows the first of these that occurs."""
@@ -44,7 +44,7 @@ class Grouped(msgspec.Struct, frozen=True):
         return any(len(some) > 1 for some in self.members)
 
 
-def group(graph: Graph, limit: int = NODES_MAX, *, opened: Container[str] = ()) -> Grouped:
+def group(graph: Graph, limit: int = MAX_NODES, *, opened: Container[str] = ()) -> Grouped:
     """Merge nodes until at most `limit` are left, if possible; groups named in `opened` are not merged."""
     count = len(graph.nodes)
     if count <= limit:
@@ -138,4 +138,4 @@ def _edges(graph: Graph, members: Sequence[Sequence[int]]) -> tuple[Edge, ...]:
     )
 
 
-__all__ = ["NODES_MAX", "Grouped", "group"]
+__all__ = ["MAX_NODES", "Grouped", "group"]

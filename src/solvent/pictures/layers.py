@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 _SWEEPS = 4
-_COUNTED_MAX = 20_000
+_MAX_COUNTED = 20_000
 """With more lines than this, crossings are not counted and the last order is taken: no one could see the difference."""
 
 
@@ -43,7 +43,7 @@ def ordered(layers: list[list[int]], joined: Sequence[tuple[int, int]]) -> list[
     for upper, lower in joined:
         above[lower].append(upper)
         below[upper].append(lower)
-    is_counted = len(joined) <= _COUNTED_MAX
+    is_counted = len(joined) <= _MAX_COUNTED
     best = current = layers
     fewest = crossings(best, below) if is_counted else 0
     for _ in range(_SWEEPS):
@@ -111,7 +111,7 @@ def _inversions(ends: Sequence[int], size: int) -> int:
     return found
 
 
-_WAYPOINTS_MAX = 50_000
+_MAX_WAYPOINTS = 50_000
 
 
 class Layout(msgspec.Struct, frozen=True):
@@ -266,7 +266,7 @@ class _Way:
         total, longest = 0, 0
         for passed in sorted(wanted.values()):
             total += passed
-            if total > _WAYPOINTS_MAX:
+            if total > _MAX_WAYPOINTS:
                 return longest
             longest = passed
         return longest

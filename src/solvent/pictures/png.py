@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
     from solvent.pictures.shapes import Shape, Sheet
 
-SIDE_MAX = 16_000
+MAX_SIDE = 16_000
 """The largest width or height in pixels."""
 _SCALE = 2.0
-_SCALE_MIN = 0.5
+_MIN_SCALE = 0.5
 _POINTS = 72
 _LETTERS = 0.9
 """Matplotlib's own font is wider than the font the boxes are sized for."""
@@ -39,8 +39,8 @@ def png(sheet: Sheet) -> bytes:
     if find_spec("matplotlib") is None:
         hint = f"{install_hint('figures')}; SVG needs nothing: -o FILE.svg"
         raise Misuse("H360", "a picture as PNG is drawn by matplotlib, which is not installed", hint=hint)
-    scale = min(_SCALE, SIDE_MAX / max(sheet.width, sheet.height, 1))
-    if scale < _SCALE_MIN:
+    scale = min(_SCALE, MAX_SIDE / max(sheet.width, sheet.height, 1))
+    if scale < _MIN_SCALE:
         size = f"{sheet.width:,.0f} by {sheet.height:,.0f}"
         raise Misuse(
             "H361", f"this picture of {size} pixels is too large for PNG", hint="SVG has no limit: -o FILE.svg"
@@ -153,4 +153,4 @@ def _points(path: str) -> tuple[list[Point], list[str]]:
     return points, codes
 
 
-__all__ = ["SIDE_MAX", "png"]
+__all__ = ["MAX_SIDE", "png"]

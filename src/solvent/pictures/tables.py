@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-CELL_MAX = 300
+MAX_CELL = 300
 """The longest text of a cell; the rest is cut."""
 _TABLE = "border-collapse:collapse;font-size:small"
 _CELL = "text-align:left;vertical-align:top;padding:2px 10px 2px 0;border-bottom:1px solid rgba(128,128,128,.3)"
@@ -29,7 +29,7 @@ def line(text: str) -> str:
 
 def _cell(value: object) -> str:
     text = str(value)
-    return f'<td style="{_CELL}">{escape(text if len(text) <= CELL_MAX else f"{text[:CELL_MAX]}…")}</td>'
+    return f'<td style="{_CELL}">{escape(text if len(text) <= MAX_CELL else f"{text[:MAX_CELL]}…")}</td>'
 
 
 __all__ = ["line", "table"]

@@ -202,10 +202,10 @@ def _may_share(one: _Track, other: _Track) -> bool:
 
 
 MARKS = {"done": "✓", "failed": "✗", "running": "▸", "waiting": "·", "replaced": "⊘", "unused": "·"}
-LETTERS_MAX = 32
+MAX_LETTERS = 32
 """Longer lines of a box are cut or split in two."""
-_NODES_MAX = 80
-_NAMES_MAX = 3
+_MAX_NODES = 80
+_MAX_NAMES = 3
 _LABEL_LETTERS = (26, 12)
 """The limits tried for the length of labels, in order."""
 
@@ -214,7 +214,7 @@ def text(graph: Graph, *, width: int = 100) -> str:
     """Draw a graph in at most `width` columns, with marks for the states of nodes, and its legend."""
     layout = arrange(graph, has_back=False)
     lines = None
-    if len(graph.nodes) <= _NODES_MAX:
+    if len(graph.nodes) <= _MAX_NODES:
         for letters in _LABEL_LETTERS if layout.labels else _LABEL_LETTERS[:1]:
             lines = lines or _boxes(graph, layout, width, letters)
     if lines is None:
@@ -235,7 +235,7 @@ def _told(graph: Graph, layout: Layout) -> dict[int, list[str]]:
         elif not route and edge.source != edge.target and edge.kind != "dashed":
             found.setdefault(edge.source, []).extend(way_back(graph.nodes[edge.target].name, edge.label, graph.when))
     for node, names in cancelled.items():
-        found[node] = [cut(f"✗ cancels {', '.join(names)}", LETTERS_MAX), *found.get(node, ())]
+        found[node] = [cut(f"✗ cancels {', '.join(names)}", MAX_LETTERS), *found.get(node, ())]
     return found
 
 
@@ -245,8 +245,8 @@ def way_back(name: str, label: str, word: str = "if") -> list[str]:
     when = f"{word} {label}" if label and not label.startswith(("while ", "again", "otherwise")) else label
     where = f"↺ back to {name}" if name else "↺ again"
     line = f"{where} {when}".strip() if when != "again" else where
-    both = [line] if len(line) <= LETTERS_MAX or not when else [where, f"  {when}"]
-    return [cut(one, LETTERS_MAX) for one in both]
+    both = [line] if len(line) <= MAX_LETTERS or not when else [where, f"  {when}"]
+    return [cut(one, MAX_LETTERS) for one in both]
 
 
 def _inside(node: Node, told: Sequence[str]) -> list[str]:
@@ -254,7 +254,7 @@ def _inside(node: Node, told: Sequence[str]) -> list[str]:
     mark = MARKS.get(node.state)
     lines = [
         f"{mark} {line}" if mark and not kind else line
-        for kind, line in ((kind, cut(line, LETTERS_MAX)) for kind, line in node.written if kind != "service")
+        for kind, line in ((kind, cut(line, MAX_LETTERS)) for kind, line in node.written if kind != "service")
     ]
     return [*lines, *told]
 
@@ -377,8 +377,8 @@ def _besides(node: Node) -> list[str]:
 def _group(does: str, members: list[str]) -> str:
     if len(members) == 1:
         return members[0] if members[0] == does else f"{members[0]} ({does})"
-    shown = ", ".join(members[:_NAMES_MAX])
-    return f"{does} × {len(members):,}: {shown}{', …' if len(members) > _NAMES_MAX else ''}"
+    shown = ", ".join(members[:_MAX_NAMES])
+    return f"{does} × {len(members):,}: {shown}{', …' if len(members) > _MAX_NAMES else ''}"
 
 
 def _count(count: int, what: str) -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from solvent.pictures.shapes import Shape
 
-ROWS_MAX = 2_000
+MAX_ROWS = 2_000
 """The largest number of rows drawn; a note counts the rest."""
 _WIDTH = 720
 _ROW = 26
@@ -104,9 +104,9 @@ Piece = tuple[str, str]
 _SIGNS = {"done": "✓", "failed": "✗", "cancelled": "⊗", "running": "▸", "interrupted": "!", "withdrawn": "⊘"}
 
 
-def lines(timeline: Timeline, *, width: int = 100, rows_max: int = 200) -> Iterator[list[Piece]]:
+def lines(timeline: Timeline, *, width: int = 100, max_rows: int = 200) -> Iterator[list[Piece]]:
     """Draw a timeline in at most `width` columns, line by line."""
-    shown = timeline.rows[:rows_max]
+    shown = timeline.rows[:max_rows]
     names = min(_NAME_LETTERS, max((columns(row.name) for row in shown), default=0), width // 3)
     notes = min(max((columns(row.note) for row in shown), default=0), width // 3, 40)
     room = max(10, width - names - notes - 4)
@@ -115,10 +115,10 @@ def lines(timeline: Timeline, *, width: int = 100, rows_max: int = 200) -> Itera
         name = cut(row.name, names)
         pieces = [(name + " " * (names - columns(name) + 2), ""), *_drawn_row(row, timeline.seconds, room)]
         yield [*pieces, (f"  {cut(row.note, notes)}", "note")] if row.note else pieces
-    if len(timeline.rows) > rows_max:
-        yield [(f"… and {len(timeline.rows) - rows_max:,} more rows", "note")]
+    if len(timeline.rows) > max_rows:
+        yield [(f"… and {len(timeline.rows) - max_rows:,} more rows", "note")]
     yield [(" " * (names + 2) + _scale(timeline.seconds, room), "note")]
-    for moment in timeline.moments[:rows_max]:
+    for moment in timeline.moments[:max_rows]:
         yield [(cut(f"{moment.sign} {written_time(moment.at)}  {moment.text}", width), "moment")]
 
 
@@ -157,7 +157,7 @@ def _scale(seconds: float, room: int) -> str:
 
 def timeline_drawn(timeline: Timeline) -> Sheet:
     """Draw a timeline as shapes."""
-    shown = timeline.rows[:ROWS_MAX]
+    shown = timeline.rows[:MAX_ROWS]
     left = _MARGIN + max([40.0, *(width_of(cut(row.name, _NAME_LETTERS)) for row in shown)]) + 12
     top = _MARGIN + _AXIS
     bottom = top + _ROW * len(shown)
@@ -167,16 +167,16 @@ def timeline_drawn(timeline: Timeline) -> Sheet:
         x = left + tick * scale
         shapes.append(Line(f"M{x:.1f} {top - 4:g} L{x:.1f} {bottom:g}", "grid"))
         shapes.append(Text(x, top - 8, written_time(tick), "note"))
-    for moment in timeline.moments[:ROWS_MAX]:
+    for moment in timeline.moments[:MAX_ROWS]:
         x = left + moment.at * scale
         shapes.append(Group((Line(f"M{x:.1f} {top:g} L{x:.1f} {bottom:g}", "adapted"),), tip=moment.text))
     edge = left + _WIDTH
     for number, row in enumerate(shown):
         shapes += _row_drawn(row, top + number * _ROW, left, scale)
         edge = max(edge, left + _WIDTH + 12 + width_of(cut(row.note, _NOTE_LETTERS), is_small=True))
-    below = [f"{one.sign} {written_time(one.at)}  {one.text}" for one in timeline.moments[:ROWS_MAX]]
-    if len(timeline.rows) > ROWS_MAX:
-        below.append(f"… and {len(timeline.rows) - ROWS_MAX:,} more rows")
+    below = [f"{one.sign} {written_time(one.at)}  {one.text}" for one in timeline.moments[:MAX_ROWS]]
+    if len(timeline.rows) > MAX_ROWS:
+        below.append(f"… and {len(timeline.rows) - MAX_ROWS:,} more rows")
     shapes += [Text(_MARGIN, bottom + 22 + 18 * at, line, "legend", "start") for at, line in enumerate(below)]
     edge = max([edge, *(_MARGIN + width_of(line) for line in (*below, timeline.title))])
     return Sheet(edge + _MARGIN, bottom + 18 * len(below) + _MARGIN, timeline.title, tuple(shapes))

@@ -14,9 +14,9 @@ from solvent.errors import Misuse
 from solvent.values.encoding import encoder
 from solvent.values.limits import UNREADABLE, is_nested_too_deeply
 
-BYTES_MAX = 1024 * 1024
+MAX_BYTES = 1024 * 1024
 """How large a broadcast may be: many of them must fit into one frame, when a node catches up."""
-_DEPTH_MAX = 64
+_MAX_DEPTH = 64
 _PLAIN = (str, int, float, bytes)
 _HINT = "it carries None, true and false, numbers, text, bytes, and lists and mappings of these"
 
@@ -31,8 +31,8 @@ def packed(data: Any) -> bytes:
         body = _encode(data)
     except (msgspec.MsgspecError, ValueError, OverflowError) as error:
         raise Misuse("P341", f"this cannot be broadcast: {error}", hint=_HINT) from error
-    if len(body) > BYTES_MAX:
-        message = f"a broadcast of {len(body):,} bytes is too large; at most {BYTES_MAX:,} are allowed"
+    if len(body) > MAX_BYTES:
+        message = f"a broadcast of {len(body):,} bytes is too large; at most {MAX_BYTES:,} are allowed"
         raise Misuse("P342", message, hint="keep the data elsewhere and broadcast where it is")
     return body
 
@@ -45,8 +45,8 @@ def unpacked(body: Any) -> Any:
         data = _decode(body)
     except UNREADABLE as error:
         raise ValueError(str(error)) from None
-    if is_nested_too_deeply(data, _DEPTH_MAX):
-        raise ValueError(f"it is nested more than {_DEPTH_MAX} deep")
+    if is_nested_too_deeply(data, _MAX_DEPTH):
+        raise ValueError(f"it is nested more than {_MAX_DEPTH} deep")
     return data
 
 
@@ -54,8 +54,8 @@ def _check(data: Any, depth: int) -> None:
     """See that data comes back as it is given: an encoder would quietly make lists of sets and text of dates."""
     if data is None or isinstance(data, _PLAIN):
         return
-    if depth == _DEPTH_MAX:
-        raise Misuse("P341", f"this cannot be broadcast: it is nested more than {_DEPTH_MAX} deep")
+    if depth == _MAX_DEPTH:
+        raise Misuse("P341", f"this cannot be broadcast: it is nested more than {_MAX_DEPTH} deep")
     if isinstance(data, (list, tuple)):
         for part in data:
             _check(part, depth + 1)
@@ -70,4 +70,4 @@ def _check(data: Any, depth: int) -> None:
         raise Misuse("P341", message, hint=_HINT)
 
 
-__all__ = ["BYTES_MAX", "packed", "unpacked"]
+__all__ = ["MAX_BYTES", "packed", "unpacked"]

@@ -39,11 +39,11 @@ class _Link:
 
 
 class Heard:
-    """What has been heard; `kept_max` messages are kept for those that begin to listen later."""
+    """What has been heard; `max_kept` messages are kept for those that begin to listen later."""
 
-    def __init__(self, kept_max: int) -> None:
+    def __init__(self, max_kept: int) -> None:
         self._last = _Link(None)
-        self._kept = deque[_Link]((self._last,), maxlen=kept_max + 1)
+        self._kept = deque[_Link]((self._last,), maxlen=max_kept + 1)
         self._news = asyncio.Event()
         self._is_over = False
         self._fault: BaseException | None = None

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 ACK_AFTER_MS = 50
 """A token's acknowledgement may wait for what goes back anyway; the link sends again after `RESEND_AFTER_MS`."""
 RESEND_AFTER_MS = 200
-ROW_MAX = 64
+MAX_ROW = 64
 _POLL_SECONDS = 0.005
 _MEMBERS_NEVER_LOST = 2
 """Of so few members no node can be left behind: the others are not most."""
@@ -137,7 +137,7 @@ class RingNode:
             patience=patience,
             wait=max(1, patience // 5),
             ring=TokenConfig(
-                NodeId(0), 1, is_instant=False, rest_max=patience, row_max=ROW_MAX, again=max(1, patience // 2)
+                NodeId(0), 1, is_instant=False, max_rest=patience, max_row=MAX_ROW, again=max(1, patience // 2)
             ),
         )
 
@@ -315,4 +315,4 @@ def _left() -> RingProblem:
     return RingProblem("N202", "the ring was left")
 
 
-__all__ = ["ACK_AFTER_MS", "RESEND_AFTER_MS", "ROW_MAX", "RingNode"]
+__all__ = ["ACK_AFTER_MS", "MAX_ROW", "RESEND_AFTER_MS", "RingNode"]

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from solvent.ring.place import RingPlace
 
 PROTOCOL = "ring"
-_PAUSE_SECONDS_MIN = 0.02
-_PAUSE_SECONDS_MAX = 0.5
+_MIN_PAUSE_SECONDS = 0.02
+_MAX_PAUSE_SECONDS = 0.5
 
 
 class Born(Value, frozen=True, gc=False, tag=True):
@@ -95,7 +95,7 @@ async def meet_most(me: Identity, members: dict[NodeId, Address], complain: Call
     met = asyncio.Semaphore(0)
 
     async def keep_trying(node: NodeId, address: Address) -> None:
-        pause = _PAUSE_SECONDS_MIN
+        pause = _MIN_PAUSE_SECONDS
         while True:
             try:
                 await meet(me, address, node)
@@ -103,13 +103,13 @@ async def meet_most(me: Identity, members: dict[NodeId, Address], complain: Call
             except OSError:
                 # It may not have been started yet.
                 await asyncio.sleep(pause)
-                pause = min(2 * pause, _PAUSE_SECONDS_MAX)
+                pause = min(2 * pause, _MAX_PAUSE_SECONDS)
             except Unwelcome as unwelcome:
                 problem = _unwelcome(address, str(unwelcome))
                 if isinstance(problem, RingProblem):
                     raise problem from unwelcome
                 complain(PeerFault(f"node {node}", str(unwelcome)))
-                await asyncio.sleep(_PAUSE_SECONDS_MAX)
+                await asyncio.sleep(_MAX_PAUSE_SECONDS)
         met.release()
 
     async def wait() -> None:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 _ANY = ("127.0.0.1", 0)
 _EVERYWHERE = ("", "0.0.0.0", "::")  # noqa: S104 - told apart, not listened at
-_NODES_MAX = 2**31
-PATIENCE_MIN = 0.02
+_MAX_NODES = 2**31
+MIN_PATIENCE = 0.02
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +68,7 @@ def place_from(
         raise Misuse("P340", "a node is one of the first members, or joins", hint=hint)
     if node is None:
         # A newcomer need not know which numbers are taken.
-        node = secrets.randbelow(_NODES_MAX - 1_000) + 1_000 if contacts else 0
+        node = secrets.randbelow(_MAX_NODES - 1_000) + 1_000 if contacts else 0
     me = _number(node)
     own = known.get(me)
     if known and own is None:
@@ -99,8 +99,8 @@ def place_from(
 
 
 def _check(*, patience: Any, kept: Any, name: Any) -> None:
-    if not isinstance(patience, (int, float)) or not math.isfinite(patience) or patience < PATIENCE_MIN:
-        raise Misuse("P340", f"{patience!r} is no patience", hint=f"give seconds, at least {PATIENCE_MIN}")
+    if not isinstance(patience, (int, float)) or not math.isfinite(patience) or patience < MIN_PATIENCE:
+        raise Misuse("P340", f"{patience!r} is no patience", hint=f"give seconds, at least {MIN_PATIENCE}")
     if not isinstance(kept, int) or isinstance(kept, bool) or kept < 0:
         raise Misuse("P340", f"{kept!r} is no number of messages to keep")
     if not isinstance(name, str):
@@ -121,7 +121,7 @@ def _peers(given: Any) -> dict[NodeId, Address]:
 
 
 def _number(given: Any) -> NodeId:
-    if not isinstance(given, int) or isinstance(given, bool) or not 0 <= given < _NODES_MAX:
+    if not isinstance(given, int) or isinstance(given, bool) or not 0 <= given < _MAX_NODES:
         raise Misuse("P340", f"{given!r} is no number of a node", hint="nodes are numbered from 0")
     return NodeId(given)
 
@@ -133,4 +133,4 @@ def _journal(given: str | Path | None, node: NodeId) -> Path | None:
     return path / f"ring-{node}.journal" if path.is_dir() or str(given).endswith("/") else path
 
 
-__all__ = ["PATIENCE_MIN", "RingPlace", "place_from"]
+__all__ = ["MIN_PATIENCE", "RingPlace", "place_from"]

@@ -14,8 +14,8 @@ from solvent.protocols.token.group.vocabulary import Broadcast
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-COUNT_MAX = 256
-BYTES_MAX = 1024 * 1024
+MAX_COUNT = 256
+MAX_BYTES = 1024 * 1024
 """What the node has at once; one broadcast at least, however large it is."""
 
 
@@ -69,7 +69,7 @@ class Said:
         _fail(waiting, fault)
 
     def _give(self) -> None:
-        while self._waiting and len(self._given) < COUNT_MAX and (not self._given or self._given_bytes < BYTES_MAX):
+        while self._waiting and len(self._given) < MAX_COUNT and (not self._given or self._given_bytes < MAX_BYTES):
             body, safe = self._waiting.popleft()
             self._given[self._given_count] = len(body), safe
             self._given_count += 1
@@ -85,4 +85,4 @@ def _fail(waiting: list[asyncio.Future[int]], fault: BaseException) -> None:
             safe.exception()
 
 
-__all__ = ["BYTES_MAX", "COUNT_MAX", "Said"]
+__all__ = ["MAX_BYTES", "MAX_COUNT", "Said"]

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 # The workflows that are being prepared, by their files or functions: one of them inside itself would never end.
 _OPEN: ContextVar[tuple[object, ...]] = ContextVar("solvent_open_workflows", default=())
-DEPTH_MAX = 400
+MAX_DEPTH = 400
 """How deep workflows may call each other."""
 
 
@@ -83,8 +83,8 @@ def make_workflow(service: Service, caller: Caller, *, depth: int = 0) -> Callab
     names = list(inner.inputs)
 
     def call(*arguments: Any, **keywords: Any) -> Any:
-        if depth >= DEPTH_MAX:
-            raise WorkflowFailed("W204", f"`{inner.name}` is called more than {DEPTH_MAX} deep")
+        if depth >= MAX_DEPTH:
+            raise WorkflowFailed("W204", f"`{inner.name}` is called more than {MAX_DEPTH} deep")
         if len(arguments) > len(names):
             raise WorkflowProblem("W131", f"`{inner.name}` has {len(names)} inputs, not {len(arguments)}")
         inputs = {**dict(zip(names, arguments, strict=False)), **keywords}

@@ -17,7 +17,7 @@ from solvent.lang.solution import Solution
 if TYPE_CHECKING:
     from solvent.lang.molecule import Molecule
 
-AWAKE_MAX = 1_000
+MAX_AWAKE = 1_000
 _DST = Symbol("DST")
 
 
@@ -38,7 +38,7 @@ class Lean:
     def wake(self, task: Molecule) -> None:
         """Let a task in that something is sent to, or note that it wants to come in."""
         if task in self._asleep:
-            if self._awake < AWAKE_MAX:
+            if self._awake < MAX_AWAKE:
                 self._let_in(task)
             else:
                 self._called.append(task)
@@ -80,4 +80,4 @@ class Lean:
         self._awake += 1
 
 
-__all__ = ["AWAKE_MAX", "Lean"]
+__all__ = ["MAX_AWAKE", "Lean"]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from solvent.lang.solution import Solution
     from solvent.workflows.model import Workflow
 
-TEXT_MAX = 2_000
+MAX_TEXT = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,12 +151,12 @@ def problem_of(report: Report) -> str:
 def held_text(inside: Solution) -> str:
     """Return what a failed task holds, cut short; nothing where there is no memory to write it."""
     try:
-        return print_molecule(inside)[:TEXT_MAX]
+        return print_molecule(inside)[:MAX_TEXT]
     except MemoryError:
         return ""
 
 
 __all__ = [
-    "TEXT_MAX", "Event", "Failed", "Report", "Timing", "concluded", "held_text", "problem_of", "standing_for",
+    "MAX_TEXT", "Event", "Failed", "Report", "Timing", "concluded", "held_text", "problem_of", "standing_for",
     "state_of",
 ]  # fmt: skip

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from solvent.runs.report import Report
 
-TASKS_MAX = 100
+MAX_TASKS = 100
 _FIRST = {"failed": 0, "running": 1, "replaced": 2, "cancelled": 3}
 """Of many tasks, those that people look for are shown first."""
 
@@ -20,10 +20,10 @@ _FIRST = {"failed": 0, "running": 1, "replaced": 2, "cancelled": 3}
 def report_html(report: Report) -> str:
     """Give a report as a table of its tasks."""
     names = list(report.states)
-    if len(names) > TASKS_MAX:
+    if len(names) > MAX_TASKS:
         names.sort(key=lambda name: _FIRST.get(report.states[name], len(_FIRST)))
-    rows = [_row(report, name) for name in islice(names, TASKS_MAX)]
-    more = f"and {len(names) - TASKS_MAX:,} more tasks" if len(names) > TASKS_MAX else ""
+    rows = [_row(report, name) for name in islice(names, MAX_TASKS)]
+    more = f"and {len(names) - MAX_TASKS:,} more tasks" if len(names) > MAX_TASKS else ""
     says = f"{report.workflow} {'succeeded' if report.succeeded else 'did not succeed'} after {report.seconds:.2f} s"
     below = " · ".join(filter(None, [more, *_notes(report)]))
     return table(("task", "state", "seconds", "attempts", "result"), rows, says=says, below=below)

@@ -23,9 +23,9 @@ from solvent.lang.solution import Solution
 from solvent.runs.invoking import HOST, Call, NotMade, current
 from solvent.runs.judging import cause, judge_of
 from solvent.runs.kinds import makers_at
-from solvent.runs.lean import AWAKE_MAX, Lean
+from solvent.runs.lean import MAX_AWAKE, Lean
 from solvent.runs.mailbox import Mailbox
-from solvent.runs.report import TEXT_MAX, Event, Failed, Report, Timing, concluded, held_text
+from solvent.runs.report import MAX_TEXT, Event, Failed, Report, Timing, concluded, held_text
 from solvent.runs.resources import claimed, lender_of, while_lending
 from solvent.services import Caller, Failure
 from solvent.workflows.formats.python.import_guard import refuse_run_while_importing
@@ -89,7 +89,7 @@ class WorkflowRun:
         self._caller = partial(callers, workflow.services, makers=makers_at(depth), lender=self._lender)
         self._watch = watch
         self._should_stop = should_stop
-        self._seconds_max = max_seconds
+        self._max_seconds = max_seconds
         self._names = self.concrete.names
         self._tasks = workflow.by_name
         if solution is not None:
@@ -192,7 +192,7 @@ class WorkflowRun:
 
     def _lets_more_in(self) -> bool:
         """Let in further tasks if nothing is out: those that are in may wait for them; tell whether there were any."""
-        if self._out or self._lean is None or not self._lean.let_more_in(AWAKE_MAX):
+        if self._out or self._lean is None or not self._lean.let_more_in(MAX_AWAKE):
             return False
         self.reactor.go_on(self.solution)
         return True
@@ -200,12 +200,12 @@ class WorkflowRun:
     def _must_stop(self) -> bool:
         if self._should_stop is not None and self._should_stop():
             return True
-        return self._seconds_max is not None and time.perf_counter() - self._began > self._seconds_max
+        return self._max_seconds is not None and time.perf_counter() - self._began > self._max_seconds
 
     def _stopped(self) -> LimitReached:
         if self._should_stop is not None and self._should_stop():
             return Interrupted("H504", "interrupted before the workflow was done")
-        return LimitReached("H502", f"not done after {self._seconds_max:g} seconds", hint="allow more: --max-seconds")
+        return LimitReached("H502", f"not done after {self._max_seconds:g} seconds", hint="allow more: --max-seconds")
 
     def _take_off(self, caller: Caller, flight: Flight) -> None:
         call: Call = flight.coroutine.send(None)
@@ -299,7 +299,7 @@ class WorkflowRun:
         if failure is None:
             molecule: Molecule = (_RES, answer) if call.index is None else (_GOT, call.index, answer)
         else:
-            text = failure.text[:TEXT_MAX]
+            text = failure.text[:MAX_TEXT]
             self._faults[name] = Failed(name, failure.kind, text, attempts, failure.output)
             molecule = (_ERR if call.index is None else _FAULT, Symbol(failure.kind), text)
         self._note(Event(self._end_of(failure), name, now, "" if failure is None else failure.text))
@@ -400,4 +400,4 @@ class WorkflowRun:
         self.report.states[name] = state
 
 
-__all__ = ["FUNCTIONS", "LOOK_EVERY", "TEXT_MAX", "WorkflowRun"]
+__all__ = ["FUNCTIONS", "LOOK_EVERY", "MAX_TEXT", "WorkflowRun"]

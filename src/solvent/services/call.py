@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 Kept = TypeVar("Kept")
 
-DOUBLINGS_MAX = 60
+MAX_DOUBLINGS = 60
 
 
 def cancelled_failure() -> Failure:
@@ -318,11 +318,11 @@ class Call:
             self.seen.attempted(failure)
         self._leave()
         policy, allowance = self.service.policy, self._allowance
-        attempts_max = policy.retries + 1 if allowance is None else allowance.attempts
-        if failure is None or failure.kind == "CANCELLED" or self.attempts >= attempts_max:
+        max_attempts = policy.retries + 1 if allowance is None else allowance.attempts
+        if failure is None or failure.kind == "CANCELLED" or self.attempts >= max_attempts:
             self._finish(value, failure)
             return
-        pause = min(policy.max_backoff, policy.backoff * 2 ** min(self.attempts - 1, DOUBLINGS_MAX))
+        pause = min(policy.max_backoff, policy.backoff * 2 ** min(self.attempts - 1, MAX_DOUBLINGS))
         with self.lock:
             self._attempt = None
             is_over = self.over

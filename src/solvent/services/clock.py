@@ -20,7 +20,7 @@ from solvent.services.threads import report_fault
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-SWEEP_MIN = 64
+MIN_SWEEP = 64
 
 
 class Timer:
@@ -67,7 +67,7 @@ class Clock:
         """Count a cancelled timer, and sweep if most of them are."""
         with self._change:
             self._cancelled += 1
-            if self._cancelled > SWEEP_MIN and self._cancelled > len(self._heap) // 2:
+            if self._cancelled > MIN_SWEEP and self._cancelled > len(self._heap) // 2:
                 self._heap = [entry for entry in self._heap if entry[2].function is not None]
                 heapq.heapify(self._heap)
                 self._cancelled = 0

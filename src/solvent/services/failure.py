@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 Kind: TypeAlias = Literal["FAILED", "TIMEOUT", "CANCELLED", "LOST"]
 
-TEXT_MAX = 500
-OUTPUT_MAX = 4_000
-FRAMES_MAX = 20
+MAX_TEXT = 500
+MAX_OUTPUT = 4_000
+MAX_FRAMES = 20
 
 
 class Failure(msgspec.Struct, frozen=True):
@@ -54,13 +54,13 @@ def legible(text: str) -> str:
 
 def one_line(text: str) -> str:
     """Put a text into one line of bounded length."""
-    line = " ".join(text[: 4 * TEXT_MAX].split())
-    return line if len(line) <= TEXT_MAX else line[: TEXT_MAX - 1] + "…"
+    line = " ".join(text[: 4 * MAX_TEXT].split())
+    return line if len(line) <= MAX_TEXT else line[: MAX_TEXT - 1] + "…"
 
 
-def tail(text: str, length_max: int = OUTPUT_MAX) -> str:
+def tail(text: str, max_length: int = MAX_OUTPUT) -> str:
     """Keep the end of a text."""
-    return text if len(text) <= length_max else "…" + text[1 - length_max :]
+    return text if len(text) <= max_length else "…" + text[1 - max_length :]
 
 
 def cause_of(error: BaseException) -> str:
@@ -79,8 +79,8 @@ def frames_of(trace: TracebackType | None) -> str:
     while trace is not None:
         code = trace.tb_frame.f_code
         lines.append(f'  File "{code.co_filename}", line {trace.tb_lineno}, in {code.co_name}')
-        if len(lines) > FRAMES_MAX:
-            del lines[FRAMES_MAX // 2]
+        if len(lines) > MAX_FRAMES:
+            del lines[MAX_FRAMES // 2]
         trace = trace.tb_next
     return "\n".join(lines)
 

@@ -37,7 +37,7 @@ for one in $all; do kill -s KILL -- "-$one"; done
 """
 
 
-SECONDS_MAX = 1.0
+MAX_SECONDS = 1.0
 """How long its end is waited for, which comes at once."""
 
 
@@ -70,7 +70,7 @@ class Guard:
             if pipe is not None and self._process is not None:
                 pipe.close()
                 with suppress(subprocess.TimeoutExpired):
-                    self._process.wait(0 if self._groups else SECONDS_MAX)
+                    self._process.wait(0 if self._groups else MAX_SECONDS)
                 self._process = None
 
     def forget(self) -> None:

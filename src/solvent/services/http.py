@@ -7,7 +7,7 @@ address does not name are added to its query; any other method sends `{"argument
 Options:
 
     headers     further headers
-    output_max  bytes that the answer may have (64 MiB)
+    max_output  bytes that the answer may have (64 MiB)
 
 In a run that is recorded the header `Idempotency-Key` names the call, unless the service has one of its own: the same
 whenever this call is made, also after a crash and a resumption.
@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
 from solvent.errors import WorkflowProblem, install_hint
-from solvent.services.failure import OUTPUT_MAX, Told, one_line
+from solvent.services.failure import MAX_OUTPUT, Told, one_line
 from solvent.services.placeholders import NoArgument, fill, names_in, text_of
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from solvent.workflows.model import Service
 
 BYTES_MAX_DEFAULT = 64 * 1024 * 1024
-_OPTIONS = {"headers", "output_max"}
+_OPTIONS = {"headers", "max_output"}
 _QUERY = re.compile("[?#]")
 _CHARSET = re.compile(r"charset=[\"']?([\w.:-]+)", re.IGNORECASE)
 _WITHOUT_BODY = {"GET", "HEAD", "DELETE", "OPTIONS"}
@@ -51,23 +51,23 @@ def make_http(service: Service, caller: Host) -> Callable[[Attempt], None]:
     """Make the launch of an HTTP call."""
     _check(service)
     try:
-        from solvent.services.http_client import CONNECTIONS_MAX, BadAddress, Client, NoAnswer, Request
+        from solvent.services.http_client import MAX_CONNECTIONS, BadAddress, Client, NoAnswer, Request
     except ModuleNotFoundError as error:
         message = f"service `{service.name}`: HTTP calls need a package that is not installed: {error.name}"
         raise WorkflowProblem("W187", message, hint=install_hint("http")) from None
 
     client = caller.keep("http client", lambda _: Client())
-    threads = caller.keep("http threads", lambda _: caller.open_threads(CONNECTIONS_MAX, client.close))
-    bytes_max = service.options.get("output_max", BYTES_MAX_DEFAULT)
+    threads = caller.keep("http threads", lambda _: caller.open_threads(MAX_CONNECTIONS, client.close))
+    max_bytes = service.options.get("max_output", BYTES_MAX_DEFAULT)
 
     def work(attempt: Attempt, request: Request) -> Any:
         address = service.target
         try:
             what = _request(service, attempt)
             address = what["address"]
-            answer = client.ask(request, **what, bytes_max=bytes_max, on_data=attempt.beat)
+            answer = client.ask(request, **what, max_bytes=max_bytes, on_data=attempt.beat)
             if answer is None:
-                raise Told(f"it answered with more than {bytes_max} bytes (see `output_max`)")
+                raise Told(f"it answered with more than {max_bytes} bytes (see `max_output`)")
             return _result(answer)
         except NoArgument as error:
             raise Told(str(error)) from None
@@ -110,7 +110,7 @@ def _result(answer: Answer) -> Any:
     text = answer.data.decode(_encoding(kind), errors="replace")
     if answer.status >= 400:
         reason = f"status {answer.status} {answer.reason}".rstrip()
-        raise Told(f"{reason}: {one_line(text)}" if text.strip() else reason, text[:OUTPUT_MAX])
+        raise Told(f"{reason}: {one_line(text)}" if text.strip() else reason, text[:MAX_OUTPUT])
     if not answer.data:
         return None
     if "json" not in kind:
@@ -118,7 +118,7 @@ def _result(answer: Answer) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise Told(f"what it answered is no JSON: {error}", text[:OUTPUT_MAX]) from None
+        raise Told(f"what it answered is no JSON: {error}", text[:MAX_OUTPUT]) from None
 
 
 def _encoding(kind: str) -> str:

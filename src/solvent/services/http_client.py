@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from urllib3.util import Url
 
 CONNECT_SECONDS = 30.0
-CONNECTIONS_MAX = 256
-REDIRECTS_MAX = 20
-_HOSTS_MAX = 64
+MAX_CONNECTIONS = 256
+MAX_REDIRECTS = 20
+_MAX_HOSTS = 64
 _CHUNK_BYTES = 64 * 1024
-_CAUSES_MAX = 10
+_MAX_CAUSES = 10
 _PORTS = {"http": 80, "https": 443}
 # Whether a connection serves a request, and whether it was cut, changes under it.
 _lock = threading.Lock()
@@ -146,10 +146,10 @@ class Client:
         *,
         headers: dict[str, str],
         body: bytes | None,
-        bytes_max: int,
+        max_bytes: int,
         on_data: Callable[[], None],
     ) -> Answer | None:
-        """Send a request and read the answer; nothing if it has more than `bytes_max` bytes.
+        """Send a request and read the answer; nothing if it has more than `max_bytes` bytes.
 
         `on_data` is called whenever some of the answer has come.
         """
@@ -158,12 +158,12 @@ class Client:
         headers = {**_usual_headers(), **{name.lower(): value for name, value in headers.items()}}
         if url.auth is not None:
             headers["authorization"] = _basic(url.auth)
-        for _ in range(REDIRECTS_MAX + 1):
+        for _ in range(MAX_REDIRECTS + 1):
             response = self._send(method, url, headers, body)
             try:
                 location = response.get_redirect_location()
                 if not location:
-                    return _read(response, bytes_max, on_data)
+                    return _read(response, max_bytes, on_data)
                 target = _url_of(urljoin(str(url._replace(auth=None)), location))
                 if (response.length_remaining or 0) <= _CHUNK_BYTES:
                     # Read to its end, so that the connection can serve the next request.
@@ -177,7 +177,7 @@ class Client:
                 response.close()
             method, headers, body = _redirected(response.status, url, target, method=method, headers=headers, body=body)
             url = target
-        raise NoAnswer(f"it redirected more than {REDIRECTS_MAX} times")
+        raise NoAnswer(f"it redirected more than {MAX_REDIRECTS} times")
 
     def close(self) -> None:
         """Close the connections that nothing uses."""
@@ -217,7 +217,7 @@ class Client:
 
 
 def _manager(proxy: str) -> urllib3.PoolManager:
-    options: dict[str, Any] = {"num_pools": _HOSTS_MAX, "maxsize": CONNECTIONS_MAX}
+    options: dict[str, Any] = {"num_pools": _MAX_HOSTS, "maxsize": MAX_CONNECTIONS}
     manager: urllib3.PoolManager
     if proxy:
         url = parse_url(proxy)
@@ -282,12 +282,12 @@ def _is_upgrade(url: Url, target: Url) -> bool:
     return _origin(url) == ("http", target.host, 80) and _origin(target) == ("https", url.host, 443)
 
 
-def _read(response: BaseHTTPResponse, bytes_max: int, on_data: Callable[[], None]) -> Answer | None:
+def _read(response: BaseHTTPResponse, max_bytes: int, on_data: Callable[[], None]) -> Answer | None:
     data = bytearray()
     for chunk in _chunks(response):
         on_data()
         data += chunk
-        if len(data) > bytes_max:
+        if len(data) > max_bytes:
             return None
     return Answer(response.status, response.reason or "", response.headers, bytes(data))
 
@@ -302,7 +302,7 @@ def _cause_of(error: BaseException) -> str:
     """Return why a request failed, in the words of the innermost error: those of urllib3 repeat the address."""
     if isinstance(error, DecodeError):
         return "its answer cannot be decompressed"
-    for _ in range(_CAUSES_MAX):
+    for _ in range(_MAX_CAUSES):
         inner = next((one for one in (error.__cause__, *error.args) if isinstance(one, Exception)), None)
         if inner is None:
             break
@@ -315,4 +315,4 @@ def _cause_of(error: BaseException) -> str:
     return type(error).__name__
 
 
-__all__ = ["CONNECTIONS_MAX", "Answer", "BadAddress", "Client", "NoAnswer", "Request"]
+__all__ = ["MAX_CONNECTIONS", "Answer", "BadAddress", "Client", "NoAnswer", "Request"]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Work = Callable[[Attempt], Awaitable[Any]]
 
-CLOSE_SECONDS_MAX = 2.0
+MAX_CLOSE_SECONDS = 2.0
 
 
 class Loop:
@@ -52,7 +52,7 @@ class Loop:
             return
         loop.call_soon_threadsafe(self._end)
         if thread is not threading.current_thread():
-            thread.join(CLOSE_SECONDS_MAX)
+            thread.join(MAX_CLOSE_SECONDS)
 
     def _start(self) -> asyncio.AbstractEventLoop:
         with self._lock:
@@ -96,7 +96,7 @@ class Loop:
         for task in list(self._tasks):
             task.cancel()
         if self._tasks:
-            await asyncio.wait(list(self._tasks), timeout=CLOSE_SECONDS_MAX / 2)
+            await asyncio.wait(list(self._tasks), timeout=MAX_CLOSE_SECONDS / 2)
         asyncio.get_running_loop().stop()
 
 

@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 _START = "import sys; sys.path[:] = sys.argv[4:]; del sys.argv[4:]; from solvent.services.worker import main; main()"
 
 
-CLOSE_SECONDS_MAX = 2.0
+MAX_CLOSE_SECONDS = 2.0
 """How long a worker without calls may take to end."""
 _DEPTH = "SOLVENT_WORKER_DEPTH"
 
@@ -211,7 +211,7 @@ class WorkerProcess:
     def close(self) -> None:
         """Close the pipes and wait for its end: it is dead, or it ends when it finds no more calls."""
         self.hang_up()
-        if not self._has_ended_within(CLOSE_SECONDS_MAX):
+        if not self._has_ended_within(MAX_CLOSE_SECONDS):
             self.kill()
             self._has_ended_within(None)
         GUARD.end(self.process.pid)
@@ -244,12 +244,12 @@ class WorkerProcess:
         return f"worker process {self.process.pid} ended by itself with exit code {code}"
 
 
-AHEAD_MAX = 16
+MAX_AHEAD = 16
 """Calls that a worker is given, with the one that runs."""
-DEPTH_MAX = 2
+MAX_DEPTH = 2
 """How deep worker processes may start worker processes of their own; each level multiplies their number."""
 STUCK_SECONDS = 0.002
-STILLBORN_MAX = 3
+MAX_STILLBORN = 3
 LOOK_SECONDS = 0.5
 """How often to look after the workers where the system does not tell of their end."""
 
@@ -261,9 +261,9 @@ class Processes:
         if os.name != "posix":
             raise WorkflowProblem("W177", "worker processes need a POSIX system", hint="run it with threads")
         refuse_run_while_importing()
-        if depth_here() >= DEPTH_MAX:
+        if depth_here() >= MAX_DEPTH:
             hint = "run the inner workflow without worker processes"
-            raise WorkflowProblem("W191", f"worker processes are {DEPTH_MAX} deep already", hint=hint)
+            raise WorkflowProblem("W191", f"worker processes are {MAX_DEPTH} deep already", hint=hint)
         self._jobs = jobs or os.cpu_count() or 1
         self._functions: list[bytes] = []
         self._function_numbers: dict[bytes, int] = {}
@@ -401,7 +401,7 @@ class Processes:
         ready = [one for one in self._workers if one.is_ready and not one.is_killed]
         while waiting and ready:
             worker = ready[0] if len(ready) == 1 else min(ready, key=_load_of)
-            if len(worker.given) >= AHEAD_MAX:
+            if len(worker.given) >= MAX_AHEAD:
                 break
             parcel = waiting.popleft()
             if not parcel.target.over:
@@ -525,7 +525,7 @@ class Processes:
         self._waiting.extendleft(one for one in reversed(given) if not one.target.over)
         if not worker.is_ready and not was_killed:
             self._stillborn += 1
-            if self._stillborn >= STILLBORN_MAX:
+            if self._stillborn >= MAX_STILLBORN:
                 self._stillborn = 0
                 self._fail_waiting(f"workers die before they are ready: {worker.describe_end()}")
 

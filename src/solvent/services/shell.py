@@ -14,7 +14,7 @@ Options:
     stdin       what it reads: the number of an argument, or a text
     cwd         where it runs, from the workflow's folder
     env         further variables of its environment
-    output_max  bytes that it may print where the print is the result (64 MiB)
+    max_output  bytes that it may print where the print is the result (64 MiB)
 
 In a run that is recorded its environment says which call it is: SOLVENT_RUN, SOLVENT_TASK, SOLVENT_CALL (no other call
 has it) and SOLVENT_REPEATED (1 if the call may have been made before, 0 if not). In a run that is traced TRACEPARENT
@@ -46,7 +46,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from solvent.errors import WorkflowProblem
 from solvent.services.claims import claims_among
-from solvent.services.failure import OUTPUT_MAX, cause_of, one_line, tail
+from solvent.services.failure import MAX_OUTPUT, cause_of, one_line, tail
 from solvent.services.guard import GUARD
 from solvent.services.placeholders import NoArgument, command_of, fill, text_of
 from solvent.services.signs import begun, sealed
@@ -66,9 +66,9 @@ class TooMuch(Exception):
 class Whole:
     """Keeps everything up to a limit."""
 
-    def __init__(self, bytes_max: int) -> None:
+    def __init__(self, max_bytes: int) -> None:
         self._chunks: list[bytes] = []
-        self._room = bytes_max
+        self._room = max_bytes
 
     def add(self, data: bytes) -> None:
         """Take a piece; one too many is an error."""
@@ -87,7 +87,7 @@ class Whole:
         for chunk in reversed(self._chunks):
             kept.append(chunk)
             length += len(chunk)
-            if length >= 4 * OUTPUT_MAX:
+            if length >= 4 * MAX_OUTPUT:
                 break
         return _as_text(b"".join(reversed(kept)))
 
@@ -101,8 +101,8 @@ class End:
     def add(self, data: bytes) -> None:
         """Take a piece."""
         self._data += data
-        if len(self._data) > 8 * OUTPUT_MAX:
-            del self._data[: -4 * OUTPUT_MAX]
+        if len(self._data) > 8 * MAX_OUTPUT:
+            del self._data[: -4 * MAX_OUTPUT]
 
     def data(self) -> bytes:
         """Return what is left."""
@@ -110,7 +110,7 @@ class End:
 
     def end(self) -> str:
         """Return the end of it as text."""
-        return _as_text(bytes(self._data[-4 * OUTPUT_MAX :]))
+        return _as_text(bytes(self._data[-4 * MAX_OUTPUT :]))
 
 
 def _as_text(data: bytes) -> str:
@@ -287,8 +287,8 @@ def _has_ended(process: int) -> bool:
 
 
 OUTPUT_MAX_DEFAULT = 64 * 1024 * 1024
-STOP_SECONDS_MAX = GRACE_SECONDS + 1.0
-_OPTIONS = {"result", "stdin", "cwd", "env", "output_max"}
+MAX_STOP_SECONDS = GRACE_SECONDS + 1.0
+_OPTIONS = {"result", "stdin", "cwd", "env", "max_output"}
 _RESULTS = ("stdout", "json", "lines", "exit")
 
 
@@ -345,7 +345,7 @@ class _Run:
         self._attempt = attempt
         self._threads = caller.threads
         self._wanted: str = options.get("result", "stdout")
-        self._bytes_max: int = options.get("output_max", OUTPUT_MAX_DEFAULT)
+        self._max_bytes: int = options.get("max_output", OUTPUT_MAX_DEFAULT)
         self._cwd = (caller.folder or Path()) / options.get("cwd", "")
         self._env = {**os.environ, **_identity_of(attempt)}
         self._env |= {name: text_of(value) for name, value in options.get("env", {}).items()}
@@ -375,7 +375,7 @@ class _Run:
         try:
             code = command.run()
         except TooMuch:
-            text = f"it printed more than {self._bytes_max} bytes (see `output_max`)"
+            text = f"it printed more than {self._max_bytes} bytes (see `max_output`)"
             return attempt.fail("FAILED", text, command.out.end())
         if self._wanted == "exit":
             return code
@@ -400,7 +400,7 @@ class _Run:
             stdin = stdin if isinstance(stdin, bytes) else text_of(stdin).encode(errors="surrogateescape")
         elif isinstance(stdin, str):
             stdin = stdin.encode()
-        out = End() if self._wanted == "exit" or self._wanted.startswith("file:") else Whole(self._bytes_max)
+        out = End() if self._wanted == "exit" or self._wanted.startswith("file:") else Whole(self._max_bytes)
         return Command(text, parameters, stdin=stdin, cwd=self._cwd, env=self._env, out=out, beat=attempt.beat)
 
     def _stop(self) -> None:
@@ -411,7 +411,7 @@ class _Run:
             command = self._command
         if command is not None:
             command.stop(attempt.clock)
-        attempt.clock.after(STOP_SECONDS_MAX, self._leave)
+        attempt.clock.after(MAX_STOP_SECONDS, self._leave)
 
     def _leave(self) -> None:
         self._threads.give_up(self._attempt)

@@ -8,7 +8,7 @@ thread, and whoever puts a job takes a mark or starts a thread.
 
 A function that runs in a thread cannot be stopped. When its call is cancelled or takes too long, its *seat* is given
 up: the outcome is reported at once, another thread takes its place, and the old one ends when the function does. Not
-more than `GIVEN_UP_MAX` may hang about like that; beyond it every call fails at once and says why.
+more than `MAX_GIVEN_UP` may hang about like that; beyond it every call fails at once and says why.
 
 Exactly one outcome: the callback lies in a list of one, and whoever takes it out (`list.pop` is atomic) may call it.
 """
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from solvent.services.failure import Done
     from solvent.services.signs import CallIdentity
 
-GIVEN_UP_MAX = 1_000
+MAX_GIVEN_UP = 1_000
 LOOK_SECONDS = 0.05
 """How often to look for calls that still are to be cancelled, while the threads end; and whether calls may begin."""
 
@@ -202,7 +202,7 @@ class Threads:
             seat.given_up = True
             self._seats.discard(seat)
             self._given_up += 1
-            if self._given_up > GIVEN_UP_MAX:
+            if self._given_up > MAX_GIVEN_UP:
                 self.refusal = f"{self._given_up} functions that were given up still hold their threads"
         if self.refusal is None:
             self._add_thread()
@@ -292,7 +292,7 @@ class Threads:
     def _leave(self) -> None:
         with self._lock:
             self._given_up -= 1
-            if self.refusal is not None and self._given_up <= GIVEN_UP_MAX // 2:
+            if self.refusal is not None and self._given_up <= MAX_GIVEN_UP // 2:
                 self.refusal = None
         # Whoever gave this thread up beyond the limit did not replace it.
         if len(self._seats) < self.jobs and not self._queue.empty():

@@ -22,8 +22,8 @@ def open_store(url: str, **options: Any) -> Store:
     """Open a store, by where it is.
 
     `path/to/file.db` and `sqlite:///path/to/file.db` are files, made when they are not there; `nats://host:port`, or
-    `tls://`, are servers, several of them joined by commas. Options of all: `is_durable`, `record_bytes_max`,
-    `blob_bytes_max`, `patience` (seconds to wait for others, or for a server that is away), `is_made` (no: one that is
+    `tls://`, are servers, several of them joined by commas. Options of all: `is_durable`, `max_record_bytes`,
+    `max_blob_bytes`, `patience` (seconds to wait for others, or for a server that is away), `is_made` (no: one that is
     not there is `NoStore`, for who only looks); more see the back ends.
     """
     return opener_of(url)(url, **options)

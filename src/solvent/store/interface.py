@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
     from solvent.values.encoding import Pieces
 
-NAME_CHARACTERS_MAX = 250
-READ_MAX = 1000
+MAX_NAME_CHARACTERS = 250
+MAX_READ = 1000
 """Records that one `read` gives unless told otherwise."""
 
 _NAME = re.compile(r"[A-Za-z0-9_.=-]+(?:/[A-Za-z0-9_.=-]+)*")
@@ -102,9 +102,9 @@ class Store(ABC):
 
     url: str
     is_durable: bool
-    record_bytes_max: int
+    max_record_bytes: int
     """Of a record, and of a key's value."""
-    blob_bytes_max: int
+    max_blob_bytes: int
     is_atomic: bool = False
     """Whether `append_all` does all or nothing."""
 
@@ -144,7 +144,7 @@ class Store(ABC):
         return future
 
     @abstractmethod
-    def read(self, logs: Sequence[str] | str, after: int = 0, limit: int = READ_MAX) -> list[Record]:
+    def read(self, logs: Sequence[str] | str, after: int = 0, limit: int = MAX_READ) -> list[Record]:
         """Return the first records of these logs behind a position, in order of position.
 
         A name that ends in `/` means all logs below it, and the empty name all logs. Fewer than `limit` records means
@@ -202,7 +202,7 @@ class Store(ABC):
 
 def check_name(name: str) -> str:
     """Return the name of a log or a key; raise `StoreError` E404 for one that cannot be."""
-    if len(name) > NAME_CHARACTERS_MAX or not _NAME.fullmatch(name):
+    if len(name) > MAX_NAME_CHARACTERS or not _NAME.fullmatch(name):
         raise _name_problem(name)
     return name
 
@@ -210,7 +210,7 @@ def check_name(name: str) -> str:
 def check_below(name: str) -> str:
     """Return a name that means all below it: one that ends in `/`, or the empty one."""
     if name and not (
-        name.endswith("/") and len(name) <= NAME_CHARACTERS_MAX and _NAME.fullmatch(name, 0, len(name) - 1)
+        name.endswith("/") and len(name) <= MAX_NAME_CHARACTERS and _NAME.fullmatch(name, 0, len(name) - 1)
     ):
         raise _name_problem(name, " and ends in `/`")
     return name
@@ -221,12 +221,12 @@ def check_scope(name: str) -> str:
     return check_below(name) if not name or name.endswith("/") else check_name(name)
 
 
-def check_size(data: bytes | memoryview | Pieces, bytes_max: int, what: str) -> None:
+def check_size(data: bytes | memoryview | Pieces, max_bytes: int, what: str) -> None:
     """Raise `StoreError` E405 for what is too large."""
     size = data.nbytes if isinstance(data, memoryview) else len(data)
-    if size > bytes_max:
+    if size > max_bytes:
         hint = "what is large belongs in a blob, or in a file" if what != "blob" else ""
-        raise StoreError("E405", f"a {what} of {size:,} bytes is too large: at most {bytes_max:,}", hint=hint)
+        raise StoreError("E405", f"a {what} of {size:,} bytes is too large: at most {max_bytes:,}", hint=hint)
 
 
 def check_blob_name(name: str) -> str:
@@ -245,7 +245,7 @@ def is_within(name: str, scopes: Sequence[str]) -> bool:
 def _name_problem(name: str, more: str = "") -> StoreError:
     said = f"`{_shown(name)}` cannot be the name of a log or a key"
     hint = (
-        f"a name is parts of letters, digits and _ . = - joined by `/`{more}, at most {NAME_CHARACTERS_MAX} characters"
+        f"a name is parts of letters, digits and _ . = - joined by `/`{more}, at most {MAX_NAME_CHARACTERS} characters"
     )
     return StoreError("E404", said, hint=hint)
 
@@ -255,8 +255,8 @@ def _shown(name: str) -> str:
 
 
 __all__ = [
-    "NAME_CHARACTERS_MAX",
-    "READ_MAX",
+    "MAX_NAME_CHARACTERS",
+    "MAX_READ",
     "Append",
     "Entry",
     "Promise",

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Self
 import msgspec
 
 from solvent.errors import Conflict, NodeProblem, StoreError
-from solvent.store.interface import READ_MAX, check_name
+from solvent.store.interface import MAX_READ, check_name
 from solvent.values.encoding import encoder
 from solvent.values.limits import UNREADABLE
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from solvent.store.interface import Store
 
-_BURST_BYTES_MAX = 1 << 20
+_MAX_BURST_BYTES = 1 << 20
 _ROOM = 64
 """What a burst has besides its records."""
 _ROOM_EACH = 5
@@ -141,13 +141,13 @@ class StoreJournal:
         self._certain_at = began
 
     def _put_together(self, noted: list[bytes]) -> Iterator[_Burst]:
-        bytes_max = min(_BURST_BYTES_MAX, self._store.record_bytes_max) - _ROOM
+        max_bytes = min(_MAX_BURST_BYTES, self._store.max_record_bytes) - _ROOM
         together, size = list[bytes](), 0
         for record in noted:
-            if together and size + len(record) + _ROOM_EACH > bytes_max:
+            if together and size + len(record) + _ROOM_EACH > max_bytes:
                 yield _Burst(self.life, tuple(together))
                 together, size = [], 0
-            if len(record) + _ROOM_EACH > bytes_max:
+            if len(record) + _ROOM_EACH > max_bytes:
                 yield _Burst(self.life, blob=self._store.put_blob(record))
             else:
                 together.append(record)
@@ -160,7 +160,7 @@ class StoreJournal:
     def _bursts(self) -> Iterator[_Burst]:
         self._last = 0
         while True:
-            found = self._store.read(self._log, self._last, READ_MAX)
+            found = self._store.read(self._log, self._last, MAX_READ)
             for record in found:
                 try:
                     burst = self._read_burst(record.data)
@@ -168,7 +168,7 @@ class StoreJournal:
                     raise NodeProblem("N112", f"the log {self._log} is no journal: {error}") from error
                 self._last = record.position
                 yield burst
-            if len(found) < READ_MAX:
+            if len(found) < MAX_READ:
                 return
 
     def _records(self, burst: _Burst) -> Iterator[Any]:

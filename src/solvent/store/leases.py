@@ -39,10 +39,10 @@ if TYPE_CHECKING:
 
 AGENTS = "agents/"
 TTL = 10.0
-TTL_MAX = 3600.0
+MAX_TTL = 3600.0
 """Nobody is waited for longer than that, whatever it says."""
 HEARTBEATS_PER_TTL = 4
-_DEPTH_MAX = 20
+_MAX_DEPTH = 20
 """How deeply what an agent says of itself may be nested."""
 
 
@@ -195,7 +195,7 @@ class Heartbeats:
             self.look()
         entry, since = self._seen.setdefault(agent, (None, self._looked_at))
         still = self._looked_at - since
-        return still > self.ttl and (entry is None or still > min(_ttl_of(entry), TTL_MAX))
+        return still > self.ttl and (entry is None or still > min(_ttl_of(entry), MAX_TTL))
 
     def alive(self) -> dict[str, Entry]:
         """Return the agents that have a heartbeat and are not presumed dead."""
@@ -289,8 +289,8 @@ def heartbeat_from_value(value: bytes) -> dict[str, Any]:
         about = msgspec.msgpack.decode(value, type=dict[str, Any])
     except UNREADABLE as error:
         raise StoreError("E406", f"the value is no heartbeat: {error}") from error
-    if is_nested_too_deeply(about, _DEPTH_MAX):
-        raise StoreError("E406", f"the value is no heartbeat: it is nested more than {_DEPTH_MAX} deep")
+    if is_nested_too_deeply(about, _MAX_DEPTH):
+        raise StoreError("E406", f"the value is no heartbeat: it is nested more than {_MAX_DEPTH} deep")
     return about
 
 
@@ -304,8 +304,8 @@ def _ttl_of(entry: Entry) -> float:
 
 
 def _checked(ttl: float) -> float:
-    if not 0 < ttl <= TTL_MAX:
-        said = f"a lease lasts for more than 0 seconds, and at most {TTL_MAX:,.0f}, and not {ttl}"
+    if not 0 < ttl <= MAX_TTL:
+        said = f"a lease lasts for more than 0 seconds, and at most {MAX_TTL:,.0f}, and not {ttl}"
         raise StoreError("E401", said)
     return ttl
 
@@ -313,8 +313,8 @@ def _checked(ttl: float) -> float:
 __all__ = [
     "AGENTS",
     "HEARTBEATS_PER_TTL",
+    "MAX_TTL",
     "TTL",
-    "TTL_MAX",
     "Heartbeat",
     "Heartbeats",
     "Holder",

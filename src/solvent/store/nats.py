@@ -37,7 +37,7 @@ import msgspec
 
 from solvent.errors import Conflict, StoreError
 from solvent.store.interface import (
-    READ_MAX,
+    MAX_READ,
     Append,
     Entry,
     Promise,
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
 
 _CHUNK_BYTES = 256 << 10
 _AT_ONCE = 16
-_TRIES_MAX = 5
+_MAX_TRIES = 5
 
 
 class _Description(msgspec.Struct, omit_defaults=True):
@@ -95,7 +95,7 @@ class Blobs:
     async def put(self, name: str, data: Pieces) -> None:
         """Keep bytes under the name that their content gives them."""
         subject = self._meta(name)
-        for _ in range(_TRIES_MAX):
+        for _ in range(_MAX_TRIES):
             before = await self._stream.last(subject)
             if before is not None and _is_there(before):
                 return
@@ -134,7 +134,7 @@ class Blobs:
         # An object store's chunks have an id of one level.
         own = self._link.new_id().replace(".", "-")
         subject = self._subjects.chunks + own
-        size = min(_CHUNK_BYTES, self._link.payload_bytes_max)
+        size = min(_CHUNK_BYTES, self._link.max_payload_bytes)
         chunks = (bytes(piece[at : at + size]) for piece in data for at in range(0, len(piece), size))
         positions: list[int] = []
         while some := [Sending(subject, chunk) for chunk in islice(chunks, _AT_ONCE)]:
@@ -256,9 +256,9 @@ class NatsWatch(Watch):
         self._forget(self)
 
 
-BLOB_BYTES_MAX = 1 << 30
+MAX_BLOB_BYTES = 1 << 30
 PATIENCE_S = 30.0
-_PATIENCE_S_MAX = 300.0
+_MAX_PATIENCE_S = 300.0
 """An append must not be sent again when the server has forgotten its id."""
 _MARKER = {"KV-Operation": "DEL", "Nats-TTL": "24h"}
 
@@ -267,8 +267,8 @@ def open_nats(
     url: str,
     *,
     is_durable: bool | None = None,
-    record_bytes_max: int | None = None,
-    blob_bytes_max: int = BLOB_BYTES_MAX,
+    max_record_bytes: int | None = None,
+    max_blob_bytes: int = MAX_BLOB_BYTES,
     patience: float = PATIENCE_S,
     is_made: bool = True,
 ) -> Store:
@@ -278,8 +278,8 @@ def open_nats(
     answer when it is on disk; nothing here can make them do so.
     """
     address = read_address(url)
-    if not 0 < patience <= _PATIENCE_S_MAX:
-        raise StoreError("E401", f"the patience with a server is at most {_PATIENCE_S_MAX:g} s")
+    if not 0 < patience <= _MAX_PATIENCE_S:
+        raise StoreError("E401", f"the patience with a server is at most {_MAX_PATIENCE_S:g} s")
     subjects = Subjects(address.name)
     link = Link(address, patience=patience)
     link.open()
@@ -289,8 +289,8 @@ def open_nats(
     except BaseException:
         link.close()
         raise
-    size = link.payload_bytes_max if record_bytes_max is None else min(record_bytes_max, link.payload_bytes_max)
-    return NatsStore(address, link, streams, subjects, record_bytes_max=size, blob_bytes_max=blob_bytes_max)
+    size = link.max_payload_bytes if max_record_bytes is None else min(max_record_bytes, link.max_payload_bytes)
+    return NatsStore(address, link, streams, subjects, max_record_bytes=size, max_blob_bytes=max_blob_bytes)
 
 
 class NatsStore(Store):
@@ -303,14 +303,14 @@ class NatsStore(Store):
         streams: Streams,
         subjects: Subjects,
         *,
-        record_bytes_max: int,
-        blob_bytes_max: int,
+        max_record_bytes: int,
+        max_blob_bytes: int,
     ) -> None:
         self.url = address.shown
         self.is_durable = streams.is_durable
         self.replicas = streams.replicas
-        self.record_bytes_max = record_bytes_max
-        self.blob_bytes_max = blob_bytes_max
+        self.max_record_bytes = max_record_bytes
+        self.max_blob_bytes = max_blob_bytes
         self._link = link
         self._streams = streams
         self._subjects = subjects
@@ -362,10 +362,10 @@ class NatsStore(Store):
     def _sending(self, append: Append) -> Sending:
         log, data, expected = append
         check_name(log)
-        check_size(data, self.record_bytes_max, "record")
+        check_size(data, self.max_record_bytes, "record")
         return Sending(self._subjects.of_logs(log), bytes(data), expected)
 
-    def read(self, logs: Sequence[str] | str, after: int = 0, limit: int = READ_MAX) -> list[Record]:
+    def read(self, logs: Sequence[str] | str, after: int = 0, limit: int = MAX_READ) -> list[Record]:
         """Return the first records of these logs behind a position, in order of position."""
         scopes = sorted({check_scope(scope) for scope in ([logs] if isinstance(logs, str) else logs)})
         if limit <= 0 or not scopes:
@@ -412,7 +412,7 @@ class NatsStore(Store):
     def put(self, key: str, value: bytes, *, expected: int | None = None) -> int:
         """Set a key and give its new revision."""
         check_name(key)
-        check_size(value, self.record_bytes_max, "value")
+        check_size(value, self.max_record_bytes, "value")
         return self._link.run(self._put(key, bytes(value), expected, None))
 
     def delete(self, key: str, *, expected: int | None = None) -> None:
@@ -457,13 +457,13 @@ class NatsStore(Store):
         at = 0
         while True:
             # A key that changes meanwhile has moved to the end, and is met there.
-            some = await self._streams.keys.read(subject, at, READ_MAX)
+            some = await self._streams.keys.read(subject, at, MAX_READ)
             for one in some:
                 name, entry = self._subjects.key_of(one.subject), _entry(one)
                 found.pop(name, None)
                 if entry is not None:
                     found[name] = entry
-            if len(some) < READ_MAX:
+            if len(some) < MAX_READ:
                 return found
             at = some[-1].position
 
@@ -471,7 +471,7 @@ class NatsStore(Store):
 
     def put_blob(self, data: bytes | memoryview | Pieces) -> str:
         """Keep bytes and give their name."""
-        check_size(data, self.blob_bytes_max, "blob")
+        check_size(data, self.max_blob_bytes, "blob")
         pieces = as_pieces(data)
         name = digest_of(pieces)
         self._link.run(self._blobs.put(name, pieces))

@@ -22,7 +22,7 @@ from solvent.errors import StoreError
 
 PORT = 4222
 NAME = "solvent"
-REPLICAS_MAX = 5
+MAX_REPLICAS = 5
 
 _STORE_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _HOST = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+)(?::(?P<port>[0-9]{1,5}))?")
@@ -133,8 +133,8 @@ def _server(text: str) -> str:
 def _replicas(text: str | None) -> int | None:
     if text is None:
         return None
-    if not text.isdecimal() or not 1 <= int(text) <= REPLICAS_MAX:
-        _wrong(f"`replicas` is a number from 1 to {REPLICAS_MAX}")
+    if not text.isdecimal() or not 1 <= int(text) <= MAX_REPLICAS:
+        _wrong(f"`replicas` is a number from 1 to {MAX_REPLICAS}")
     return int(text)
 
 

@@ -158,10 +158,10 @@ class Wire(asyncio.Protocol):
 
 _CONNECT_S = 2
 _PING_S = 2
-_PINGS_MAX = 2
+_MAX_PINGS = 2
 _LOOK_S = 0.5
 _PAUSE_S = 0.05
-_PAUSE_S_MAX = 1.0
+_MAX_PAUSE_S = 1.0
 _CONNECTION = (NatsError, OSError, TimeoutError)
 # Without a handler Python writes the tracebacks of the library to standard error. A program that logs still gets them.
 logging.getLogger("nats").addHandler(logging.NullHandler())
@@ -268,7 +268,7 @@ class Servers:
         self._tls = address.tls_context()
         self._known = list(address.servers)
         self._why = ""
-        self.payload_bytes_max = 1 << 20
+        self.max_payload_bytes = 1 << 20
         self.keeps_nothing = False
         """Whether the server is alone, and has no JetStream."""
 
@@ -297,7 +297,7 @@ class Servers:
                 if client is not None:
                     return client
             await asyncio.sleep(pause_s * random.uniform(0.5, 1.0))
-            pause_s = min(2 * pause_s, _PAUSE_S_MAX)
+            pause_s = min(2 * pause_s, _MAX_PAUSE_S)
 
     async def drop(self, client: OneClient) -> None:
         """Let go of a client, whatever state it is in."""
@@ -364,7 +364,7 @@ class Servers:
             "reconnect_time_wait": 0,
             "max_reconnect_attempts": 1,
             "ping_interval": _PING_S,
-            "max_outstanding_pings": _PINGS_MAX,
+            "max_outstanding_pings": _MAX_PINGS,
             "pending_size": 64 << 20,
         }
         if self._tls is not None:
@@ -378,7 +378,7 @@ class Servers:
         return options
 
     def _learn(self, client: OneClient) -> None:
-        self.payload_bytes_max = client.max_payload
+        self.max_payload_bytes = client.max_payload
         self.keeps_nothing = not client.offers("jetstream") and not client.offers("cluster")
         for other in client.discovered_servers:
             host = f"[{other.hostname}]" if other.hostname and ":" in other.hostname else other.hostname

@@ -165,12 +165,12 @@ class Share:
 
 T = TypeVar("T")
 
-HEADER_BYTES_MAX = 1024
+MAX_HEADER_BYTES = 1024
 """Room that is left for headers: a server counts them, too."""
 
 _ANSWER_S = 2.0
-_ANSWER_S_MAX = 8.0
-_NOBODY_S_MAX = 0.8
+_MAX_ANSWER_S = 8.0
+_MAX_NOBODY_S = 0.8
 _TICK_S = 0.25
 _OPENING_S = 5.0
 _SAID_BYTES = 1 << 20
@@ -269,9 +269,9 @@ class Link:
             raise StoreError("E408", "the store is closed" if self._is_closed else "the store is of another process")
 
     @property
-    def payload_bytes_max(self) -> int:
+    def max_payload_bytes(self) -> int:
         """Return what a server takes at once, without the room for headers."""
-        return self._servers.payload_bytes_max - HEADER_BYTES_MAX
+        return self._servers.max_payload_bytes - MAX_HEADER_BYTES
 
     # ------------------------------------------------------------------------------------------- in the own loop
 
@@ -344,8 +344,8 @@ class Link:
 
     def _question(self, messages: Sequence[Outgoing], future: AnyFuture, *, is_batch: bool = False) -> Question:
         size = max([len(one.data) for one in messages])
-        if size > self.payload_bytes_max:
-            said = f"a message of {size:,} bytes is too large: the server takes at most {self.payload_bytes_max:,}"
+        if size > self.max_payload_bytes:
+            said = f"a message of {size:,} bytes is too large: the server takes at most {self.max_payload_bytes:,}"
             raise StoreError("E405", said, hint="`max_payload` in the server's configuration sets it")
         question = Question(messages, future, wait_s=_ANSWER_S, is_batch=is_batch)
         question.deadline = self._loop.time() + self.patience
@@ -406,7 +406,7 @@ class Link:
         if status == "503":
             # Nobody is there to answer: a leader is being elected, or the server is still reading its files.
             self._loop.call_later(question.nobody_s, self._again, question)
-            question.nobody_s = min(2 * question.nobody_s, _NOBODY_S_MAX)
+            question.nobody_s = min(2 * question.nobody_s, _MAX_NOBODY_S)
             return
         if question.answers is not None:
             question.answers.append(answer)
@@ -442,7 +442,7 @@ class Link:
                     self._waiting.pop(question.token, None)
                     question.future.set_exception(self.lost())
                 elif now - question.sent_at > question.wait_s and self._client is not None:
-                    question.wait_s = min(2 * question.wait_s, _ANSWER_S_MAX)
+                    question.wait_s = min(2 * question.wait_s, _MAX_ANSWER_S)
                     self._send(question)
 
     def lost(self) -> StoreError:
@@ -520,7 +520,7 @@ class Link:
 
 __all__ = [
     "DUPLICATE_IN_BATCH",
-    "HEADER_BYTES_MAX",
+    "MAX_HEADER_BYTES",
     "NOT_ENABLED",
     "NO_MESSAGE",
     "WRONG_LAST",

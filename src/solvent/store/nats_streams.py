@@ -53,8 +53,8 @@ if TYPE_CHECKING:
     from solvent.store.nats_link import Link
 
 _PAUSE_S = 0.02
-_PAUSE_S_MAX = 0.5
-_BATCH_MAX = 1000
+_MAX_PAUSE_S = 0.5
+_MAX_BATCH = 1000
 """Messages that a server sends, or takes, at once."""
 _BATCH_BYTES = 16 << 20
 
@@ -182,7 +182,7 @@ class Stream:
 
     async def append_batch(self, sendings: Sequence[Sending]) -> list[int]:
         """Append messages, all or none of them, and give their positions."""
-        assert 0 < len(sendings) <= _BATCH_MAX
+        assert 0 < len(sendings) <= _MAX_BATCH
         owns = [self._link.new_id() for _ in sendings]
         marked = [self._marked(sending, own, None) for sending, own in zip(sendings, owns, strict=True)]
         before = self.seen
@@ -284,8 +284,8 @@ class Stream:
         question = {
             "seq": after + 1,
             "next_by_subj": wanted,
-            "batch": min(limit, _BATCH_MAX),
-            "max_bytes": max(_BATCH_BYTES, 2 * self._link.payload_bytes_max),
+            "batch": min(limit, _MAX_BATCH),
+            "max_bytes": max(_BATCH_BYTES, 2 * self._link.max_payload_bytes),
         }
         return f"$JS.API.DIRECT.GET.{self.name}", msgspec.json.encode(question)
 
@@ -360,7 +360,7 @@ class Pause:
             raise self._link.lost()
         await asyncio.sleep(self._pause_s)
         self._left_s -= self._pause_s
-        self._pause_s = min(2 * self._pause_s, _PAUSE_S_MAX)
+        self._pause_s = min(2 * self._pause_s, _MAX_PAUSE_S)
 
 
 def all_of(positions: Sequence[int | StoreError]) -> list[int]:
@@ -552,11 +552,11 @@ def _checked(config: _Config, name: str, address: Address) -> _Config:
     return config
 
 
-_PIECE_MAX = 500
-_PIECE_BYTES_MAX = 8 << 20
-_ALONE_MIN = 200
+_MAX_PIECE = 500
+_MAX_PIECE_BYTES = 8 << 20
+_MIN_ALONE = 200
 """From so many records on a batch is cheaper also on a single server,"""
-_ALONE_DURABLE_MIN = 12
+_MIN_ALONE_DURABLE = 12
 """and from so many if each would have to be brought to the disk by itself."""
 
 
@@ -575,7 +575,7 @@ async def append_all(streams: Streams, sendings: Sequence[Sending]) -> list[int]
 def _fewest(streams: Streams) -> int:
     if streams.replicas > 1:
         return 2
-    return _ALONE_DURABLE_MIN if streams.is_durable else _ALONE_MIN
+    return _MIN_ALONE_DURABLE if streams.is_durable else _MIN_ALONE
 
 
 def _pieces(sendings: Sequence[Sending]) -> Iterator[list[Sending]]:
@@ -583,7 +583,7 @@ def _pieces(sendings: Sequence[Sending]) -> Iterator[list[Sending]]:
     piece: list[Sending] = []
     size = 0
     for sending in sendings:
-        if piece and (len(piece) == _PIECE_MAX or size + len(sending.data) > _PIECE_BYTES_MAX):
+        if piece and (len(piece) == _MAX_PIECE or size + len(sending.data) > _MAX_PIECE_BYTES):
             yield piece
             piece, size = [], 0
         piece.append(sending)

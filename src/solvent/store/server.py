@@ -24,12 +24,12 @@ from solvent.errors import StoreError, install_hint
 from solvent.net import ports
 from solvent.net.ports import LOOPBACK
 
-PAYLOAD_BYTES_MAX = 8 << 20
+MAX_PAYLOAD_BYTES = 8 << 20
 """Of a record; what the makers of NATS advise not to exceed."""
 
 _START_S = 60.0
 _STOP_S = 10.0
-_TRIES_MAX = 5
+_MAX_TRIES = 5
 _SPECIAL = re.compile(r'[\x00-\x1f"\\]')
 
 
@@ -44,7 +44,7 @@ class Plan:
     """0: any that is free."""
     is_durable: bool = False
     """Whether it answers only when what was appended is on disk."""
-    payload_bytes_max: int = PAYLOAD_BYTES_MAX
+    max_payload_bytes: int = MAX_PAYLOAD_BYTES
     user: str = field(default="", repr=False)
     password: str = field(default="", repr=False)
     token: str = field(default="", repr=False)
@@ -56,7 +56,7 @@ class Plan:
     """Where the other servers of a cluster find it; 0: it has no others."""
     routes: tuple[str, ...] = ()
     """`host:port` of all servers of the cluster."""
-    store_bytes_max: int = 0
+    max_store_bytes: int = 0
     """0: as much as the disk has."""
     more: str = field(default="", repr=False)
     """Lines of configuration that are added as they are."""
@@ -66,12 +66,12 @@ class Plan:
         store = [f"store_dir: {_quoted(str(self.folder / 'store'))}"]
         # Without this a server answers at once and brings to the disk what it has every two minutes.
         store += ["sync_interval: always"] if self.is_durable else []
-        store += [f"max_file_store: {self.store_bytes_max}"] if self.store_bytes_max else []
+        store += [f"max_file_store: {self.max_store_bytes}"] if self.max_store_bytes else []
         lines = [
             f"server_name: {_quoted(self.name)}",
             f"host: {_quoted(self.host)}",
             f"port: {self.port}",
-            f"max_payload: {self.payload_bytes_max}",
+            f"max_payload: {self.max_payload_bytes}",
             *_block("jetstream", store),
         ]
         if self.user:
@@ -146,7 +146,7 @@ class Server:
     def start(self) -> Self:
         """Start it and wait until it is ready; raise `StoreError` E401 where that cannot be."""
         is_any = self.plan.port == 0
-        for _ in range(_TRIES_MAX if is_any else 1):
+        for _ in range(_MAX_TRIES if is_any else 1):
             if is_any:
                 self.plan = replace(self.plan, port=free_port(self.plan.host))
             before = self.log.stat().st_size if self.log.exists() else 0

@@ -41,7 +41,7 @@ from typing import TYPE_CHECKING
 
 from solvent.errors import Conflict, NoStore, StoreError
 from solvent.store.interface import (
-    READ_MAX,
+    MAX_READ,
     Append,
     Entry,
     Record,
@@ -64,9 +64,9 @@ if TYPE_CHECKING:
 
     from solvent.values.encoding import Pieces
 
-SMALL_BYTES_MAX = 64 * 1024
+MAX_SMALL_BYTES = 64 * 1024
 _UNFINISHED = "unfinished-"
-_ATTEMPTS_MAX = 10
+_MAX_ATTEMPTS = 10
 
 
 class SqliteBlobs:
@@ -81,7 +81,7 @@ class SqliteBlobs:
         """Keep bytes."""
         pieces = as_pieces(data)
         name = digest_of(pieces)
-        if len(pieces) <= SMALL_BYTES_MAX:
+        if len(pieces) <= MAX_SMALL_BYTES:
             self._put_row(name, b"".join(pieces))
         else:
             try:
@@ -126,7 +126,7 @@ class SqliteBlobs:
             return
         for folder in (self._folder, path.parent):
             _make_private(folder)
-        for _ in range(_ATTEMPTS_MAX):
+        for _ in range(_MAX_ATTEMPTS):
             # Somebody who sweeps may take the new file for a dead process's, before it is locked.
             with suppress(FileNotFoundError):
                 self._write(path, pieces)
@@ -196,9 +196,9 @@ def _is_there(path: Path, pieces: Pieces, *, is_synced: bool) -> bool:
     return False
 
 
-PAUSE_MIN, PAUSE_OF_OTHERS_MAX, PAUSE_MAX = 0.001, 0.004, 0.02
+MIN_PAUSE, MAX_PAUSE_OF_OTHERS, MAX_PAUSE = 0.001, 0.004, 0.02
 PAUSE_GROWTH = 1.25
-LOOKED_AT_MAX = 1000
+MAX_LOOKED_AT = 1000
 """New records that are looked at; when there are more, something is taken to have changed."""
 
 _VERSION = "PRAGMA data_version"
@@ -217,7 +217,7 @@ class SqliteWatch(Watch):
         self._is_closed = threading.Event()
         # Held while the connection is used: `close` gives it back only then.
         self._using = threading.Lock()
-        self._pause = PAUSE_MIN
+        self._pause = MIN_PAUSE
         self._checks_at = 0.0
         self._connection: sqlite3.Connection | None = None
         self._version = -1
@@ -236,7 +236,7 @@ class SqliteWatch(Watch):
             if rest <= 0:
                 return False
             self._is_closed.wait(min(self._pause, rest))
-            self._pause = min(self._pause * PAUSE_GROWTH, PAUSE_MAX)
+            self._pause = min(self._pause * PAUSE_GROWTH, MAX_PAUSE)
         return False
 
     def close(self) -> None:
@@ -261,7 +261,7 @@ class SqliteWatch(Watch):
                     return False
                 self._file.check()
                 is_changed = self._look(self._connection)
-                self._pause = PAUSE_MIN if is_changed else min(self._pause, PAUSE_OF_OTHERS_MAX)
+                self._pause = MIN_PAUSE if is_changed else min(self._pause, MAX_PAUSE_OF_OTHERS)
             except sqlite3.OperationalError as error:
                 if self._file.is_busy(error):
                     # Somebody recovers the file after a crash; the version is asked for again.
@@ -276,17 +276,17 @@ class SqliteWatch(Watch):
         """See, from time to time, that the file is still there: that costs more than to ask for its version."""
         now = time.monotonic()
         if now >= self._checks_at:
-            self._checks_at = now + PAUSE_MAX
+            self._checks_at = now + MAX_PAUSE
             self._file.check()
 
     def _look(self, connection: sqlite3.Connection) -> bool:
-        records = connection.execute(_RECORDS, (self._position, LOOKED_AT_MAX)).fetchall()
-        keys = connection.execute(_KEYS, (self._revision, LOOKED_AT_MAX)).fetchall()
+        records = connection.execute(_RECORDS, (self._position, MAX_LOOKED_AT)).fetchall()
+        keys = connection.execute(_KEYS, (self._revision, MAX_LOOKED_AT)).fetchall()
         if records:
             self._position = records[0][0]
         if keys:
             self._revision = keys[0][0]
-        if max(len(records), len(keys)) >= LOOKED_AT_MAX:
+        if max(len(records), len(keys)) >= MAX_LOOKED_AT:
             return True
         if any(is_within(key, self._scopes) for _, key in keys):
             return True
@@ -307,12 +307,12 @@ def _newest(connection: sqlite3.Connection) -> tuple[int, int]:
     return position or 0, revision or 0
 
 
-RECORD_BYTES_MAX = 16 * 1024 * 1024
-BLOB_BYTES_MAX = 1024 * 1024 * 1024
+MAX_RECORD_BYTES = 16 * 1024 * 1024
+MAX_BLOB_BYTES = 1024 * 1024 * 1024
 PATIENCE = 30.0
-SCANNED_MAX = 4000
+MAX_SCANNED = 4000
 """Up to so many new records are looked through; where there are more, each log's are found by its index."""
-AT_ONCE_MAX = 500
+MAX_AT_ONCE = 500
 """Records that are asked for at a time."""
 
 _LOG = "SELECT number FROM logs WHERE name = ?"
@@ -332,8 +332,8 @@ def open_sqlite(
     *,
     is_durable: bool = True,
     patience: float = PATIENCE,
-    record_bytes_max: int = RECORD_BYTES_MAX,
-    blob_bytes_max: int = BLOB_BYTES_MAX,
+    max_record_bytes: int = MAX_RECORD_BYTES,
+    max_blob_bytes: int = MAX_BLOB_BYTES,
     is_made: bool = True,
 ) -> SqliteStore:
     """Open a store in a file, by its path or as `sqlite:///path`; it is made where it is not there, or `NoStore`.
@@ -341,9 +341,9 @@ def open_sqlite(
     Durable: what is acknowledged is on disk. Otherwise it survives the death of any process, and after a loss of power
     the last records may be missing. `patience`: how long to wait for others that write, in seconds.
     """
-    limits = ((record_bytes_max, RECORD_BYTES_MAX), (blob_bytes_max, BLOB_BYTES_MAX))
+    limits = ((max_record_bytes, MAX_RECORD_BYTES), (max_blob_bytes, MAX_BLOB_BYTES))
     if not (math.isfinite(patience) and patience > 0 and all(0 < limit <= most for limit, most in limits)):
-        said = f"patience is more than 0, records are at most {RECORD_BYTES_MAX:,} bytes, blobs {BLOB_BYTES_MAX:,}"
+        said = f"patience is more than 0, records are at most {MAX_RECORD_BYTES:,} bytes, blobs {MAX_BLOB_BYTES:,}"
         raise StoreError("E401", "an option of the store cannot be", hint=said)
     path = path_from_url(url)
     if not is_made and not path.exists():
@@ -352,7 +352,7 @@ def open_sqlite(
     # Who only looks may have no permission to write.
     is_read_only = not is_made and os.access(path, os.R_OK) and not can_be_written(path)
     file = SqliteFile(path, is_durable=is_durable, patience=patience, is_read_only=is_read_only)
-    return SqliteStore(file, record_bytes_max=record_bytes_max, blob_bytes_max=blob_bytes_max)
+    return SqliteStore(file, max_record_bytes=max_record_bytes, max_blob_bytes=max_blob_bytes)
 
 
 class SqliteStore(Store):
@@ -360,11 +360,11 @@ class SqliteStore(Store):
 
     is_atomic = True
 
-    def __init__(self, file: SqliteFile, *, record_bytes_max: int, blob_bytes_max: int) -> None:
+    def __init__(self, file: SqliteFile, *, max_record_bytes: int, max_blob_bytes: int) -> None:
         self.url = url_from_path(file.path)
         self.is_durable = file.is_durable
-        self.record_bytes_max = record_bytes_max
-        self.blob_bytes_max = blob_bytes_max
+        self.max_record_bytes = max_record_bytes
+        self.max_blob_bytes = max_blob_bytes
         self._file = file
         self._blobs = SqliteBlobs(file)
         self._watches = set[SqliteWatch]()
@@ -384,7 +384,7 @@ class SqliteStore(Store):
         size = 0
         for log, data, _ in appends:
             check_name(log)
-            check_size(data, self.record_bytes_max, "record")
+            check_size(data, self.max_record_bytes, "record")
             size += len(data)
         if not appends:
             return []
@@ -412,7 +412,7 @@ class SqliteStore(Store):
         positions += _insert(connection, rows)
         return positions
 
-    def read(self, logs: Sequence[str] | str, after: int = 0, limit: int = READ_MAX) -> list[Record]:
+    def read(self, logs: Sequence[str] | str, after: int = 0, limit: int = MAX_READ) -> list[Record]:
         """Return the first records of these logs behind a position; see `Store`."""
         scopes = tuple(map(check_scope, (logs,) if isinstance(logs, str) else logs))
         if limit <= 0:
@@ -432,7 +432,7 @@ class SqliteStore(Store):
         (last,) = connection.execute("SELECT max(position) FROM records").fetchone()
         if last is None or last <= after:
             return []
-        if last - after <= SCANNED_MAX:
+        if last - after <= MAX_SCANNED:
             return self._scan(connection, scopes, after, limit)
         numbers = self._find(connection, scopes)
         if not numbers:
@@ -457,8 +457,8 @@ class SqliteStore(Store):
         meant = {number for number in logs if is_within(names[number], scopes)}
         wanted = [position for position, number in heads if number in meant][:limit]
         found = list[tuple[int, int, int, bytes]]()
-        for first in range(0, len(wanted), AT_ONCE_MAX):
-            some = wanted[first : first + AT_ONCE_MAX]
+        for first in range(0, len(wanted), MAX_AT_ONCE):
+            some = wanted[first : first + MAX_AT_ONCE]
             found += connection.execute(_AT.format(",".join("?" * len(some))), some)
         return found
 
@@ -502,7 +502,7 @@ class SqliteStore(Store):
     def put(self, key: str, value: bytes, *, expected: int | None = None) -> int:
         """Set a key and give its new revision; see `Store`."""
         check_name(key)
-        check_size(value, self.record_bytes_max, "value")
+        check_size(value, self.max_record_bytes, "value")
 
         def work(connection: sqlite3.Connection) -> int:
             _compare(connection, key, expected)
@@ -539,7 +539,7 @@ class SqliteStore(Store):
 
     def put_blob(self, data: bytes | memoryview | Pieces) -> str:
         """Keep bytes and give their name."""
-        check_size(data, self.blob_bytes_max, "blob")
+        check_size(data, self.max_blob_bytes, "blob")
         return self._blobs.put(data)
 
     def get_blob(self, name: str) -> bytes:
@@ -609,10 +609,10 @@ def _compare(connection: sqlite3.Connection, key: str, expected: int | None) -> 
 
 
 __all__ = [
-    "BLOB_BYTES_MAX",
+    "MAX_BLOB_BYTES",
+    "MAX_RECORD_BYTES",
+    "MAX_SMALL_BYTES",
     "PATIENCE",
-    "RECORD_BYTES_MAX",
-    "SMALL_BYTES_MAX",
     "SqliteBlobs",
     "SqliteStore",
     "SqliteWatch",

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 # SQLite's lock of writers: one byte of the file of shared memory.
 _WRITERS_BYTE = 120
-_STOPPING_SECONDS_MAX = 0.5
+_MAX_STOPPING_SECONDS = 0.5
 # Of what the system tells of a process behind its name: its group, and that in the foreground of its terminal.
 _GROUP, _FOREGROUND = 2, 5
 
@@ -81,7 +81,7 @@ def stopped_holder_goes_on(path: Path) -> Iterator[bool]:
 
 
 def _wait_until_stopped(process: int) -> None:
-    until = time.monotonic() + _STOPPING_SECONDS_MAX
+    until = time.monotonic() + _MAX_STOPPING_SECONDS
     while not _is_stopped(process) and time.monotonic() < until:
         time.sleep(0.001)
 
@@ -129,7 +129,7 @@ def _status(process: int) -> list[str]:
     return []
 
 
-PAUSE_FIRST, PAUSE_MAX = 0.0002, 0.003
+PAUSE_FIRST, MAX_PAUSE = 0.0002, 0.003
 PASS_BY_FIRST, PASS_BY_NEXT, PASSING = 0.2, 1.0, 0.5
 """After how long somebody who is stopped with the lock is let go on, how often again, and for how long."""
 CHECKPOINT_PAGES = 4000
@@ -269,7 +269,7 @@ class SqliteFile:
             if time.monotonic() > until:
                 raise _Busy
             time.sleep(pause * random.random())
-            pause = min(2 * pause, PAUSE_MAX)
+            pause = min(2 * pause, MAX_PAUSE)
 
     def sync(self) -> None:
         """Bring the log to disk, if that was promised; whoever calls has a connection."""

@@ -25,10 +25,10 @@ from solvent.values.limits import UNREADABLE, is_nested_too_deeply
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-NESTED_MAX = 200
+MAX_NESTED = 200
 _OPENING = bytes((*range(0x80, 0xA0), *range(0xC7, 0xCA), *range(0xD4, 0xD9), *range(0xDC, 0xE0)))
 """First bytes of lists, mappings and extensions in msgpack."""
-_INT_MIN, _INT_MAX = -(1 << 63), (1 << 64) - 1
+_MIN_INT, _MAX_INT = -(1 << 63), (1 << 64) - 1
 _SIMPLE = frozenset((type(None), bool, float, str, bytes))
 _HOLDERS = frozenset((list, tuple, dict, set, frozenset))
 _HALVES = "surrogatepass"
@@ -67,7 +67,7 @@ def pieces(value: Any) -> Pieces:
 def _pieces(value: Any) -> Pieces:
     holders = set[int]()
     try:
-        is_large = find_large(value, holders, NESTED_MAX)
+        is_large = find_large(value, holders, MAX_NESTED)
     except RecursionError:
         is_large = False  # `_plain` says what is wrong with it.
     if not is_large:
@@ -85,10 +85,10 @@ def decode(data: bytes) -> Any:
     # Each level has a byte of these at least, so few values have to be looked through.
     if (
         type(value) in _HOLDERS
-        and len(data) - len(data.translate(None, _OPENING)) > NESTED_MAX
-        and is_nested_too_deeply(value, NESTED_MAX)
+        and len(data) - len(data.translate(None, _OPENING)) > MAX_NESTED
+        and is_nested_too_deeply(value, MAX_NESTED)
     ):
-        raise ValueError(f"not a value: it is nested more than {NESTED_MAX} deep")
+        raise ValueError(f"not a value: it is nested more than {MAX_NESTED} deep")
     return value
 
 
@@ -98,9 +98,9 @@ def _plain(value: Any, depth: int) -> Any:
     if kind in _SIMPLE:
         return value
     if kind is int:
-        return value if _INT_MIN <= value <= _INT_MAX else Ext(_CODES[int], hex(value).encode())
-    if depth >= NESTED_MAX:
-        raise Unrecordable(f"it is nested more than {NESTED_MAX} deep, or in itself")
+        return value if _MIN_INT <= value <= _MAX_INT else Ext(_CODES[int], hex(value).encode())
+    if depth >= MAX_NESTED:
+        raise Unrecordable(f"it is nested more than {MAX_NESTED} deep, or in itself")
     if kind is list:
         return [one if type(one) in _SIMPLE else _plain(one, depth + 1) for one in value]
     if kind is dict:
@@ -123,7 +123,7 @@ def _marked(value: Any, depth: int) -> Any:
     kind = type(value)
     if kind is str:
         return value if value.isascii() or _is_whole(value) else _Odd(value)
-    if kind not in _HOLDERS or depth >= NESTED_MAX:
+    if kind not in _HOLDERS or depth >= MAX_NESTED:
         return value
     if kind is dict:
         return {_marked(key, depth + 1): _marked(one, depth + 1) for key, one in value.items()}
@@ -228,8 +228,8 @@ def _from_ext(code: int, data: memoryview) -> Any:
     if reader is None:
         raise ValueError(f"a value of an unknown kind ({code})")
     # A level of these costs so much stack that Python's own limit of recursion, where it was raised, comes too late.
-    if _inside.levels >= NESTED_MAX:
-        raise ValueError(f"it is nested more than {NESTED_MAX} deep")
+    if _inside.levels >= MAX_NESTED:
+        raise ValueError(f"it is nested more than {MAX_NESTED} deep")
     _inside.levels += 1
     try:
         return reader(data)
@@ -250,4 +250,4 @@ _ENCODE: Callable[[Any], bytes] = encoder()
 _DECODE: Callable[[Any], Any] = msgspec.msgpack.Decoder(ext_hook=_from_ext).decode
 _PLAIN_DECODE: Callable[[Any], Any] = msgspec.msgpack.Decoder().decode
 
-__all__ = ["NESTED_MAX", "Unrecordable", "decode", "encode", "pieces"]
+__all__ = ["MAX_NESTED", "Unrecordable", "decode", "encode", "pieces"]

@@ -16,7 +16,7 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-PIECE_BYTES_MAX = 1 << 20
+MAX_PIECE_BYTES = 1 << 20
 
 
 def encoder(**options: Any) -> Callable[[Any], bytes]:
@@ -50,12 +50,12 @@ class Pieces:
         """Return the bytes, a megabyte or so at a time, none of them empty."""
         for part in self._parts:
             if isinstance(part, str):
-                for at in range(0, len(part), PIECE_BYTES_MAX):
-                    yield part[at : at + PIECE_BYTES_MAX].encode()
+                for at in range(0, len(part), MAX_PIECE_BYTES):
+                    yield part[at : at + MAX_PIECE_BYTES].encode()
             else:
                 view = memoryview(part).cast("B")
-                for at in range(0, len(view), PIECE_BYTES_MAX):
-                    yield view[at : at + PIECE_BYTES_MAX]
+                for at in range(0, len(view), MAX_PIECE_BYTES):
+                    yield view[at : at + MAX_PIECE_BYTES]
 
     @property
     def parts(self) -> tuple[bytes | memoryview | str, ...]:
@@ -67,7 +67,7 @@ def utf8_size(text: str) -> int:
     """Return how many bytes a text has as UTF-8; raise `UnicodeEncodeError` if it has half characters."""
     if text.isascii():
         return len(text)
-    return sum(len(text[at : at + PIECE_BYTES_MAX].encode()) for at in range(0, len(text), PIECE_BYTES_MAX))
+    return sum(len(text[at : at + MAX_PIECE_BYTES].encode()) for at in range(0, len(text), MAX_PIECE_BYTES))
 
 
 def as_pieces(data: bytes | memoryview | Pieces) -> Pieces:
@@ -86,4 +86,4 @@ def digest_of(pieces: Pieces) -> str:
     return digest.hexdigest()
 
 
-__all__ = ["PIECE_BYTES_MAX", "Pieces", "as_pieces", "digest_of", "encode_msgpack", "encoder", "utf8_size"]
+__all__ = ["MAX_PIECE_BYTES", "Pieces", "as_pieces", "digest_of", "encode_msgpack", "encoder", "utf8_size"]

@@ -15,34 +15,34 @@ from solvent.values.encoding import Pieces, utf8_size
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-LARGE_BYTES_MIN = 1 << 16
+MIN_LARGE_BYTES = 1 << 16
 """From this size on the header of a text, of bytes and of an extension has 32 bits for the length."""
-_BYTES_MAX = (1 << 32) - 1
+_MAX_BYTES = (1 << 32) - 1
 _BYTE, _SHORT, _LONG, _EXT = Struct(">B"), Struct(">BH"), Struct(">BI"), Struct(">BIb")
 _BIN32, _STR32, _EXT32 = 0xC6, 0xDB, 0xC9
 _ARRAY, _MAP = (0x90, 0xDC), (0x80, 0xDE)
 
 
-def find_large(value: Any, holders: set[int], depth_max: int) -> bool:
+def find_large(value: Any, holders: set[int], max_depth: int) -> bool:
     """Return whether something large is in a value, and note (by `id`) which lists, tuples and dictionaries hold it.
 
-    Raise `RecursionError` for a value that is nested more deeply than `depth_max`.
+    Raise `RecursionError` for a value that is nested more deeply than `max_depth`.
     """
     kind = type(value)
     if kind is str or kind is bytes or kind is Pieces:
-        return len(value) >= LARGE_BYTES_MIN
+        return len(value) >= MIN_LARGE_BYTES
     if kind is list or kind is tuple:
         inner = value
     elif kind is dict:
         inner = value.values()
     else:
         return False
-    if depth_max == 0:
+    if max_depth == 0:
         raise RecursionError
     is_large = False
     for one in inner:
         # All of them are looked at: each that holds something large has to be noted.
-        is_large = find_large(one, holders, depth_max - 1) or is_large
+        is_large = find_large(one, holders, max_depth - 1) or is_large
     if is_large:
         holders.add(id(value))
     return is_large
@@ -67,9 +67,9 @@ class LargeWriter:
 
     def _write(self, value: Any, depth: int) -> None:
         kind = type(value)
-        if kind is str and len(value) >= LARGE_BYTES_MIN:
+        if kind is str and len(value) >= MIN_LARGE_BYTES:
             self._add_large(_STR32, (value,), utf8_size(value))
-        elif kind is bytes and len(value) >= LARGE_BYTES_MIN:
+        elif kind is bytes and len(value) >= MIN_LARGE_BYTES:
             self._add_large(_BIN32, (value,), len(value))
         elif kind is Pieces:
             self._add_large(_BIN32, value.parts, len(value))
@@ -106,7 +106,7 @@ class LargeWriter:
 
     def _add(self, data: bytes) -> None:
         self._small += data
-        if len(self._small) >= LARGE_BYTES_MIN:
+        if len(self._small) >= MIN_LARGE_BYTES:
             self._flush()
 
     def _add_large(self, code: int, parts: Iterable[bytes | memoryview | str], size: int) -> None:
@@ -124,8 +124,8 @@ class LargeWriter:
 
 
 def _check_size(size: int) -> None:
-    if size > _BYTES_MAX:
-        raise ValueError(f"{size:,} bytes in one piece are too many: at most {_BYTES_MAX:,}")
+    if size > _MAX_BYTES:
+        raise ValueError(f"{size:,} bytes in one piece are too many: at most {_MAX_BYTES:,}")
 
 
 def _count(codes: tuple[int, int], number: int) -> bytes:
@@ -137,4 +137,4 @@ def _count(codes: tuple[int, int], number: int) -> bytes:
     return _LONG.pack(codes[1] + 1, number)
 
 
-__all__ = ["LARGE_BYTES_MIN", "LargeWriter", "find_large"]
+__all__ = ["MIN_LARGE_BYTES", "LargeWriter", "find_large"]

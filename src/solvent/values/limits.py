@@ -14,17 +14,17 @@ import msgspec
 
 UNREADABLE = (msgspec.MsgspecError, ValueError, RecursionError)
 """What decoders of msgpack and JSON raise for bytes that they cannot read."""
-DEPTH_MAX = 200
+MAX_DEPTH = 200
 """How deeply a value from outside may be nested."""
 Time: TypeAlias = Annotated[float, msgspec.Meta(ge=0, lt=253_402_300_800)]
 """A time of an entry, in seconds since 1970: not after the year 9999, which no calendar could show."""
 _CONTAINERS = frozenset({list, tuple, dict, set, frozenset})
 
 
-def is_nested_too_deeply(value: Any, depth_max: int = DEPTH_MAX) -> bool:
+def is_nested_too_deeply(value: Any, max_depth: int = MAX_DEPTH) -> bool:
     """Return whether containers are nested more deeply than this; without recursion."""
     level = [value] if type(value) in _CONTAINERS else []
-    for _ in range(depth_max):
+    for _ in range(max_depth):
         if not level:
             return False
         parts: list[Any] = []
@@ -38,4 +38,4 @@ def is_nested_too_deeply(value: Any, depth_max: int = DEPTH_MAX) -> bool:
     return bool(level)
 
 
-__all__ = ["DEPTH_MAX", "UNREADABLE", "Time", "is_nested_too_deeply"]
+__all__ = ["MAX_DEPTH", "UNREADABLE", "Time", "is_nested_too_deeply"]

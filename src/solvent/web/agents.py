@@ -1,7 +1,7 @@
 """The agents that have a run: who holds which place of it, and who is alive.
 
-Whether an agent is alive cannot be read, only seen: its pulse changes (see `leases`). So each is looked at again and
-again, and what is not known yet is said to be so.
+An agent is alive if its heartbeat changes (see `leases`), which one look cannot tell. So each is looked at again and
+again, and is unknown until then.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from solvent.errors import StoreError
 from solvent.runs.agents.offers import mark_of
 from solvent.runs.agents.plans import key_of
-from solvent.store.leases import AGENTS, TTL, TTL_MAX, heartbeat_from_value, holder_from_entry
+from solvent.store.leases import AGENTS, MAX_TTL, TTL, heartbeat_from_value, holder_from_entry
 
 if TYPE_CHECKING:
     from typing import Any
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from solvent.web.finding import Found
     from solvent.web.story import Message
 
-_SERVICES_MAX = 100
+_MAX_SERVICES = 100
 
 
 class Agents:
@@ -34,7 +34,7 @@ class Agents:
         self._found = found
         self._began = time.monotonic()
         self._seen: dict[str, tuple[Entry, float, bool]] = {}
-        """What each pulse was, since when, and whether it was seen to change."""
+        """What each heartbeat was, since when, and whether it was seen to change."""
         self._told: list[Message] = []
         self._places: list[Message] = []
 
@@ -66,7 +66,7 @@ class Agents:
         entry, since, has_changed = self._seen[name]
         about = _about(entry.value)
         ttl = about.get("ttl")
-        lasts = min(float(ttl), TTL_MAX) if isinstance(ttl, int | float) and ttl > 0 else TTL
+        lasts = min(float(ttl), MAX_TTL) if isinstance(ttl, int | float) and ttl > 0 else TTL
         is_still = now - since > lasts
         services = about.get("services")
         return {
@@ -76,7 +76,7 @@ class Agents:
             "process": about.get("pid") if isinstance(about.get("pid"), int) else 0,
             "ttl": lasts,
             "trusts_all": about.get("trusts_all") is True,
-            "services": sorted(map(str, services))[:_SERVICES_MAX] if isinstance(services, dict) else [],
+            "services": sorted(map(str, services))[:_MAX_SERVICES] if isinstance(services, dict) else [],
         }
 
     def _leases(self) -> list[Message]:

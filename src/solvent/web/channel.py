@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from solvent.store import Store
 
 Message = dict[str, Any]
-KEPT_MAX = 20_000
+MAX_KEPT = 20_000
 """Messages that are kept for viewers to catch up with; who is further behind gets a snapshot."""
-BATCH_MAX = 2_000
+MAX_BATCH = 2_000
 LOOK_SECONDS = 1.0
 """How often is looked at the latest: that a process died is no change of the store."""
 LINGER_SECONDS = 20.0
@@ -129,7 +129,7 @@ class Channel:
                 self._first = 1
             else:
                 self._kept += fresh
-            excess = len(self._kept) - KEPT_MAX
+            excess = len(self._kept) - MAX_KEPT
             if excess > 0:
                 del self._kept[:excess]
                 self._first += excess
@@ -183,7 +183,7 @@ class Channel:
             end = self._first + len(self._kept)
             if position == 0 or not self._first <= position <= end:
                 return self._whole(end), end
-            fresh = self._kept[position - self._first :][:BATCH_MAX]
+            fresh = self._kept[position - self._first :][:MAX_BATCH]
         if not fresh:
             return b"", position
         position += len(fresh)

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from solvent.store import Store
     from solvent.web.site import Site
 
-KEPT_MAX = 6
-AT_ONCE_MAX = 2
+MAX_KEPT = 6
+MAX_AT_ONCE = 2
 _READ_WORD = msgspec.json.Decoder(Word).decode
 
 
@@ -95,7 +95,7 @@ class Films:
         self._films: OrderedDict[Subject, Making] = OrderedDict()
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._count = 0
-        self._turn = threading.Semaphore(AT_ONCE_MAX)
+        self._turn = threading.Semaphore(MAX_AT_ONCE)
         self._guard = threading.Lock()
         site.at_end(self.close)
 
@@ -122,7 +122,7 @@ class Films:
             if found is not None:
                 del self._films[subject]
                 found.end()
-            while len(self._films) >= KEPT_MAX:
+            while len(self._films) >= MAX_KEPT:
                 self._films.popitem(last=False)[1].end()
             if self._folder is None:
                 self._folder = tempfile.TemporaryDirectory(prefix="solvent-films-")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from solvent.store import Store
     from solvent.workflows.model import Workflow
 
-_KEPT_MAX = 16
+_MAX_KEPT = 16
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -60,7 +60,7 @@ class Workflows:
         with self._reading:
             if document not in self._kept:
                 self._kept[document] = _workflow(store, document, title)
-                if len(self._kept) > _KEPT_MAX:
+                if len(self._kept) > _MAX_KEPT:
                     self._kept.popitem(last=False)
             self._kept.move_to_end(document)
             return self._kept[document]

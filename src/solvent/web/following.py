@@ -11,7 +11,7 @@ from solvent.runs.records import entries
 from solvent.runs.records.cards import report_of as report_of_card
 from solvent.runs.records.cards import summary_of
 from solvent.runs.records.holders import is_there
-from solvent.runs.records.journal import READ_MAX
+from solvent.runs.records.journal import MAX_READ
 from solvent.web.agents import Agents
 from solvent.web.finding import card_of
 from solvent.web.story import Story
@@ -74,7 +74,7 @@ class Following:
         messages: list[Message] = []
         below = self.found.logs if self.found.is_of_agents else ""
         while True:
-            records = self._store.read(self.found.logs, self._after, READ_MAX)
+            records = self._store.read(self.found.logs, self._after, MAX_READ)
             for record in records:
                 try:
                     noted = entries.read(record.data, self._store.get_blob)
@@ -85,7 +85,7 @@ class Following:
                 for entry in noted:
                     messages += self.story.take(entry, place)
                 self._after = record.position
-            if len(records) < READ_MAX:
+            if len(records) < MAX_READ:
                 return messages
 
     # ------------------------------------------------------------------------------------------ how it stands

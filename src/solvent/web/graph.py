@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from solvent.pictures import Graph, Node, group, place
-from solvent.pictures.groups import NODES_MAX
+from solvent.pictures.groups import MAX_NODES
 from solvent.pictures.layers import layers_of
 from solvent.workflows.diagram import graph_of
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from solvent.web.story import Message
     from solvent.workflows.model import Workflow
 
-_KEPT_MAX = 24
-_LETTERS_MAX = 34
-_BESIDE_MAX = 20
+_MAX_KEPT = 24
+_MAX_LETTERS = 34
+_MAX_BESIDE = 20
 """Tasks that do alike and stand side by side; a row of more cannot be read at a glance."""
 _ROOM = ("service", "0" * 30)
 """Where the page writes how many tasks of a box are in which state."""
@@ -74,12 +74,12 @@ def _limit(graph: Graph) -> int:
         (layer, node.group or node.name, node.is_dashed)
         for layer, node in zip(layers_of(graph), graph.nodes, strict=True)
     )
-    is_wide = max(alike.values(), default=0) > _BESIDE_MAX
-    return min(NODES_MAX, len(alike)) if is_wide else NODES_MAX
+    is_wide = max(alike.values(), default=0) > _MAX_BESIDE
+    return min(MAX_NODES, len(alike)) if is_wide else MAX_NODES
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= _LETTERS_MAX else f"{text[: _LETTERS_MAX - 1]}…"
+    return text if len(text) <= _MAX_LETTERS else f"{text[: _MAX_LETTERS - 1]}…"
 
 
 class Layouts:
@@ -98,7 +98,7 @@ class Layouts:
                 graph = unlinked(tasks) if workflow is None else graph_of(workflow)
                 # The workflow is kept with it, so that no other has its identity.
                 self._kept[key] = {"of": workflow, "layout": laid_out(graph, opened, is_whole=is_whole)}
-                if len(self._kept) > _KEPT_MAX:
+                if len(self._kept) > _MAX_KEPT:
                     self._kept.popitem(last=False)
             self._kept.move_to_end(key)
             found: Message = self._kept[key]["layout"]

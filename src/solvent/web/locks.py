@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 SHOWN_SECONDS = 30.0
 """How long a process is shown that says nothing any more."""
-PROCESSES_MAX = 500
+MAX_PROCESSES = 500
 _TELLS = {
     "ring": frozenset(
         {
@@ -59,8 +59,8 @@ def seen(notices: list[Notice], now: float) -> dict[str, Any]:
             else:
                 spaces[one.name].append(one)
     return {
-        "rings": [_ring(name, some[:PROCESSES_MAX], now) for (name, _), some in sorted(rings.items())],
-        "spaces": [_space(name, some[:PROCESSES_MAX], now) for name, some in sorted(spaces.items())],
+        "rings": [_ring(name, some[:MAX_PROCESSES], now) for (name, _), some in sorted(rings.items())],
+        "spaces": [_space(name, some[:MAX_PROCESSES], now) for name, some in sorted(spaces.items())],
     }
 
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from solvent.runs.replay_index.viewing import Viewer
     from solvent.web.site import Site
 
-_TEXT_MAX = 200
-_DIGITS_MAX = 15
+_MAX_TEXT = 200
+_MAX_DIGITS = 15
 
 
 def routes(site: Site) -> list[Route]:
@@ -79,13 +79,13 @@ def _inside(film: Viewer, request: Request) -> dict[str, Any]:
 
 def _number(request: Request, name: str) -> int:
     text = request.query_params.get(name, "0")
-    if not text.isdecimal() or len(text) > _DIGITS_MAX:
+    if not text.isdecimal() or len(text) > _MAX_DIGITS:
         raise HTTPException(422, f"`{name}` is a number")
     return int(text)
 
 
 def _text(request: Request, name: str) -> str:
-    return request.query_params.get(name, "")[:_TEXT_MAX]
+    return request.query_params.get(name, "")[:_MAX_TEXT]
 
 
 __all__ = ["routes"]

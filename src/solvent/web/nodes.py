@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from solvent.web.site import Site
 
 LOOK_SECONDS = 0.5
-KEPT_MAX = 8
-_SHARED_MAX = 50
+MAX_KEPT = 8
+_MAX_SHARED = 50
 
 
 class _Watched(NamedTuple):
@@ -66,7 +66,7 @@ class Programs:
         store = self._site.store()
         if store is None:
             return found
-        for run in runs_in(store)[-_SHARED_MAX:]:
+        for run in runs_in(store)[-_MAX_SHARED:]:
             with suppress(SolventError):
                 board = Board(store, run)
                 shared = board.record()
@@ -86,7 +86,7 @@ class Programs:
         with self._guard:
             watched = self._watched.get((where, run))
             if watched is None:
-                while len(self._watched) >= KEPT_MAX:
+                while len(self._watched) >= MAX_KEPT:
                     self._watched.pop(next(iter(self._watched))).nodes.close()
                 watched = self._watched[where, run] = _Watched(self._nodes(where, run), threading.Lock(), [])
         with watched.looking:

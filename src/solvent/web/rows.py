@@ -16,7 +16,7 @@ from solvent.runs.records import entries
 from solvent.runs.records.cards import read_card, summary_of
 from solvent.runs.records.entries import Answered, Called
 from solvent.runs.records.history import task_of
-from solvent.runs.records.journal import READ_MAX
+from solvent.runs.records.journal import MAX_READ
 from solvent.web.finding import find
 from solvent.web.following import state_of
 
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from solvent.web.finding import Found, Workflows
     from solvent.web.story import Message
 
-ROWS_MAX = 2_000
+MAX_ROWS = 2_000
 """Only the newest runs are listed."""
 BUSY_SECONDS = 30.0
-"""After so long without a word a run of agents is said to wait; its own page looks at their pulses."""
+"""After so long without a word a run of agents is said to wait; its own page looks at their heartbeats."""
 
 
 class Progress:
@@ -52,14 +52,14 @@ class Progress:
     def look(self, store: Store) -> Message:
         """Read what was written since, and give the numbers."""
         while True:
-            records = store.read(self.found.logs, self._after, READ_MAX)
+            records = store.read(self.found.logs, self._after, MAX_READ)
             for record in records:
                 self._after = record.position
                 # A record that does not read is told of by the page of its run.
                 with suppress(ValueError):
                     for entry in entries.read(record.data, store.get_blob):
                         self._take(entry)
-            if len(records) < READ_MAX:
+            if len(records) < MAX_READ:
                 break
         total = len(self._tasks) - len(self._asleep - self._woken) - len(self._replaced)
         failed = self._failed - self._done - self._replaced
@@ -120,7 +120,7 @@ class Rows:
     def snapshot(self) -> Message:
         """Give all rows, the newest first."""
         rows = sorted(self._rows.values(), key=lambda row: (row["created"], row["run"]), reverse=True)
-        return {"rows": rows[:ROWS_MAX], "left_out": max(0, len(rows) - ROWS_MAX)}
+        return {"rows": rows[:MAX_ROWS], "left_out": max(0, len(rows) - MAX_ROWS)}
 
     def _row(self, store: Store, run: str, entry: Entry, keys: Mapping[str, Entry], *, is_of_agents: bool) -> Message:
         if run in self._over and run in self._rows:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from solvent.workflows.model import Workflow
 
 Message = dict[str, Any]
-TEXT_CHARACTERS_MAX = 400
+MAX_TEXT_CHARACTERS = 400
 """Of why a call failed, as much as a list needs; a task's own page has all."""
 
 
@@ -200,7 +200,7 @@ class Story:
             return self._over(entry.key, entry.at, "done", "done")
         kind = "cancelled" if failure.kind == "CANCELLED" else "failed"
         said = failure.text if failure.kind in {"FAILED", "CANCELLED"} else f"{failure.kind}: {failure.text}"
-        call.text = said[:TEXT_CHARACTERS_MAX]
+        call.text = said[:MAX_TEXT_CHARACTERS]
         return self._over(entry.key, entry.at, kind, kind)
 
     def _over(self, key: str, at: float, state: str, becomes: str) -> list[Message]:

@@ -15,7 +15,7 @@ from solvent.runs.records import entries
 from solvent.runs.records.cards import summary_of
 from solvent.runs.records.entries import Answered, Called, Retried, Withdrawn
 from solvent.runs.records.history import task_of
-from solvent.runs.records.journal import READ_MAX
+from solvent.runs.records.journal import MAX_READ
 from solvent.values import codec
 from solvent.web.finding import card_of
 from solvent.web.values import cut, shown
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from solvent.web.finding import Found
     from solvent.workflows.model import Argument, Task, Workflow
 
-CALLS_MAX = 200
+MAX_CALLS = 200
 """Calls that are told of in full: the last ones."""
-_VALUE_CHARACTERS_MAX = 1_000
-_BLOB_BYTES_MAX = 4_000_000
-_CONTROLLED_TASKS_MAX = 500
+_MAX_VALUE_CHARACTERS = 1_000
+_MAX_BLOB_BYTES = 4_000_000
+_MAX_CONTROLLED_TASKS = 500
 """The molecules of such a workflow are made together or not at all."""
 
 
@@ -43,7 +43,7 @@ def about_task(store: Store, found: Found, name: str) -> dict[str, Any]:
         hint = nearest(name, list(found.tasks[:10_000])) or "the list of tasks shows which there are"
         raise Misuse("H318", f"the run `{found.run}` has no task `{name[:100]}`", hint=hint)
     calls = _calls(store, found, name)
-    told: dict[str, Any] = {"task": name, "calls": calls[-CALLS_MAX:], "left_out": max(0, len(calls) - CALLS_MAX)}
+    told: dict[str, Any] = {"task": name, "calls": calls[-MAX_CALLS:], "left_out": max(0, len(calls) - MAX_CALLS)}
     workflow = found.workflow
     if workflow is not None:
         task = workflow.task(name)
@@ -90,9 +90,9 @@ def _inputs(found: Found) -> dict[str, Any]:
 def _argument(slot: Argument, given: dict[str, Any], results: dict[str, Any]) -> dict[str, Any]:
     """Say where an argument comes from, and what it is as far as that is known."""
     if isinstance(slot, Value):
-        return {"from": "value", "value": shown(slot.value, _VALUE_CHARACTERS_MAX)}
+        return {"from": "value", "value": shown(slot.value, _MAX_VALUE_CHARACTERS)}
     if isinstance(slot, Input):
-        known = {"value": shown(given[slot.name], _VALUE_CHARACTERS_MAX)} if slot.name in given else {}
+        known = {"value": shown(given[slot.name], _MAX_VALUE_CHARACTERS)} if slot.name in given else {}
         return {"from": "input", "what": slot.name, **known}
     if isinstance(slot, Result):
         item = {} if slot.item is None else {"item": slot.item}
@@ -101,7 +101,7 @@ def _argument(slot: Argument, given: dict[str, Any], results: dict[str, Any]) ->
             value = results[slot.task]
             if slot.item is not None:
                 value = value[slot.item - 1] if isinstance(value, list | tuple) and slot.item <= len(value) else None
-            known = {"value": shown(value, _VALUE_CHARACTERS_MAX)}
+            known = {"value": shown(value, _MAX_VALUE_CHARACTERS)}
         return {"from": "result", "what": slot.task, **item, **known}
     if isinstance(slot, Claim):
         return {"from": "resource", "what": slot.resource, "value": slot.mode}
@@ -129,7 +129,7 @@ def _entries(store: Store, found: Found) -> Iterator[tuple[int, entries.Any]]:
     """Give what the journals of a run say, with the place."""
     after = 0
     while True:
-        records = store.read(found.logs, after, READ_MAX)
+        records = store.read(found.logs, after, MAX_READ)
         for record in records:
             after = record.position
             place = record.log.removeprefix(found.logs)
@@ -140,7 +140,7 @@ def _entries(store: Store, found: Found) -> Iterator[tuple[int, entries.Any]]:
                 continue
             for entry in noted:
                 yield int(place) if place.isdigit() else -1, entry
-        if len(records) < READ_MAX:
+        if len(records) < MAX_READ:
             return
 
 
@@ -187,7 +187,7 @@ def _value(store: Store, entry: Answered) -> tuple[bool, Any]:
     """Give the value of an answer; or why it is not shown."""
     try:
         data = store.get_blob(entry.blob) if entry.blob else entry.value
-        if len(data) > _BLOB_BYTES_MAX:
+        if len(data) > _MAX_BLOB_BYTES:
             return False, f"its answer has {len(data):,} bytes, and is not shown"
         return True, codec.decode(data)
     except (SolventError, ValueError, ImportError) as error:
@@ -207,7 +207,7 @@ def _failure(store: Store, found: Found, name: str) -> dict[str, Any]:
 
 def _molecules(workflow: Workflow, task: Task, given: dict[str, Any]) -> list[str]:
     """Give the molecules with which a task begins."""
-    if workflow.is_controlled and len(workflow.tasks) > _CONTROLLED_TASKS_MAX:
+    if workflow.is_controlled and len(workflow.tasks) > _MAX_CONTROLLED_TASKS:
         return []
     symbol = task_symbol(task.name)
     try:
@@ -215,7 +215,7 @@ def _molecules(workflow: Workflow, task: Task, given: dict[str, Any]) -> list[st
             solution = Concretiser(workflow, given).concrete(frozenset({task.name})).solution
             for one in solution:
                 if type(one) is tuple and one[0] == symbol and type(one[-1]) is Solution:
-                    return sorted(cut(print_molecule(part), _VALUE_CHARACTERS_MAX) for part in one[-1])
+                    return sorted(cut(print_molecule(part), _MAX_VALUE_CHARACTERS) for part in one[-1])
     except (SolventError, OSError):
         # A rule library of the user's own may be gone.
         return []

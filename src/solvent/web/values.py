@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
-CHARACTERS_MAX = 4_000
+MAX_CHARACTERS = 4_000
 _LINE = 60
 
 
-def shown(value: Any, characters_max: int = CHARACTERS_MAX) -> str:
+def shown(value: Any, max_characters: int = MAX_CHARACTERS) -> str:
     """Write a value: a text as it is, data as JSON, short data on one line, all else as Python writes it."""
     if isinstance(value, str):
-        return cut(value, characters_max)
+        return cut(value, max_characters)
     try:
         text = json.dumps(value, ensure_ascii=False)
         if len(text) > _LINE:
@@ -22,14 +22,14 @@ def shown(value: Any, characters_max: int = CHARACTERS_MAX) -> str:
             text = repr(value)
         except Exception as error:  # noqa: BLE001 - a user's `__repr__` may raise anything
             text = f"a {type(value).__name__} that cannot be shown: {error}"
-    return cut(text, characters_max)
+    return cut(text, max_characters)
 
 
-def cut(text: str, characters_max: int = CHARACTERS_MAX) -> str:
+def cut(text: str, max_characters: int = MAX_CHARACTERS) -> str:
     """Shorten a text, and say by how much."""
-    if len(text) <= characters_max:
+    if len(text) <= max_characters:
         return text
-    return f"{text[:characters_max]}\n… and {len(text) - characters_max:,} characters more"
+    return f"{text[:max_characters]}\n… and {len(text) - max_characters:,} characters more"
 
 
-__all__ = ["CHARACTERS_MAX", "cut", "shown"]
+__all__ = ["MAX_CHARACTERS", "cut", "shown"]

@@ -35,7 +35,7 @@ from solvent.workflows.placeholders import check_placeholders
 from solvent.workflows.problems import Report
 from solvent.workflows.resource_checks import check_resources, mistaken
 from solvent.workflows.soundness import check_soundness
-from solvent.workflows.value_checks import LIMIT_MAX, check_values, shown
+from solvent.workflows.value_checks import MAX_LIMIT, check_values, shown
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from solvent.workflows.model import Task
     from solvent.workflows.places import Key, Part
 
-_CYCLE_SHOWN_MAX = 8
+_MAX_CYCLE_SHOWN = 8
 
 _BASICS = frozenset(("W121", "W124", "W128", "W137", "W209"))
 """What must be right before it makes sense to ask where tokens go."""
@@ -98,9 +98,9 @@ def _check_services(workflow: Workflow, report: Report) -> None:
     for service in workflow.services:
         if service.kind == "replay":
             seconds = service.options.get("seconds", 0)
-            if type(seconds) not in (int, float) or not 0 <= seconds <= LIMIT_MAX:
+            if type(seconds) not in (int, float) or not 0 <= seconds <= MAX_LIMIT:
                 message = f"the service `{service.name}` replays no number of seconds: {shown(seconds)}"
-                report.add("W126", message, ("service", service.name), hint=f"a number from 0 to {LIMIT_MAX:,}")
+                report.add("W126", message, ("service", service.name), hint=f"a number from 0 to {MAX_LIMIT:,}")
         elif not service.target and service.function is None:
             message = f"the service `{service.name}` does not say what it calls"
             report.add("W126", message, ("service", service.name), hint=_TARGETS[service.kind])
@@ -184,7 +184,7 @@ def _check_cycles(workflow: Workflow, report: Report) -> None:
         names = [*reversed(cycle)]
         start = names.index(min(names, key=order.__getitem__))
         names = [*names[start:], *names[:start], names[start]]
-        shown = names if len(names) <= _CYCLE_SHOWN_MAX else [*names[: _CYCLE_SHOWN_MAX - 2], "...", names[-1]]
+        shown = names if len(names) <= _MAX_CYCLE_SHOWN else [*names[: _MAX_CYCLE_SHOWN - 2], "...", names[-1]]
         message = f"these tasks wait for each other: {' → '.join(shown)}"
         report.add("W120", message, ("task", names[0]), hint="take one of the arrows out; a way back is `again`")
 

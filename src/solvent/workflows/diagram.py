@@ -15,7 +15,7 @@ import msgspec
 
 from solvent import pictures
 from solvent.pictures.graph import Edge, Graph, Node, ways_back
-from solvent.pictures.terminal import LETTERS_MAX, way_back
+from solvent.pictures.terminal import MAX_LETTERS, way_back
 from solvent.pictures.text_width import cut
 from solvent.workflows.cycles import components_of
 from solvent.workflows.model import Input, Result, Value
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from solvent.pictures.graph import Link
     from solvent.workflows.model import Alternative, Argument, Claim, Control, Many, Task, Test, Workflow
 
-_CONDITION_MAX = 26
+_MAX_CONDITION = 26
 
 
 class Marks(msgspec.Struct, frozen=True):
@@ -65,7 +65,7 @@ def marks_of(control: Control | None, sources_count: int, locks: Mapping[str, in
     return Marks(
         join=_join(control, sources_count),
         times="" if many is None else _times(many),
-        notes=tuple(cut(note, LETTERS_MAX) for note in notes),
+        notes=tuple(cut(note, MAX_LETTERS) for note in notes),
         split=_split(control),
     )
 
@@ -77,7 +77,7 @@ def claimed(marks: Marks, claims: Sequence[Claim]) -> Marks:
         "reads": [one for one in claims if one.mode == "read"],
     }
     notes = [f"{word} {', '.join(map(_stretch, found))}" for word, found in does.items() if found]
-    return msgspec.structs.replace(marks, notes=(*(cut(note, LETTERS_MAX) for note in notes), *marks.notes))
+    return msgspec.structs.replace(marks, notes=(*(cut(note, MAX_LETTERS) for note in notes), *marks.notes))
 
 
 def _stretch(claim: Claim) -> str:
@@ -95,7 +95,7 @@ def _join(control: Control, sources_count: int) -> str:
         words = [f"{control.join} {control.need}"]
     if control.threads > 1:
         words.append(f"{control.threads} threads")
-    return cut(f"▽ {', '.join(words)}", LETTERS_MAX) if words else ""
+    return cut(f"▽ {', '.join(words)}", MAX_LETTERS) if words else ""
 
 
 def _split(control: Control) -> str:
@@ -157,7 +157,7 @@ def ways_of(control: Control, destinations: Sequence[str]) -> dict[str, str]:
         if control.split in ("one", "some"):
             for name in destinations:
                 found.setdefault(name, ["otherwise"])
-    return {name: cut(" or ".join(words), _CONDITION_MAX) for name, words in found.items()}
+    return {name: cut(" or ".join(words), _MAX_CONDITION) for name, words in found.items()}
 
 
 def condition(test: Test | None) -> str:
@@ -165,8 +165,8 @@ def condition(test: Test | None) -> str:
     if test is None:
         return "otherwise"
     if test.when is not None:
-        return cut(" ".join(test.when.split()), _CONDITION_MAX)
-    return cut(predicate(test.predicate), _CONDITION_MAX)
+        return cut(" ".join(test.when.split()), _MAX_CONDITION)
+    return cut(predicate(test.predicate), _MAX_CONDITION)
 
 
 def predicate(function: object, default: str = "its function says so") -> str:
@@ -214,8 +214,8 @@ def _node(task: Task, marks: Marks, repeats: Iterable[str], state: str, *, is_da
     """Return the box of a task: what starts it, its name, its service, what else it does, and whom it passes on to."""
     lines = [
         ("mark", marks.join),
-        ("", f"{cut(task.name, LETTERS_MAX)} {marks.times}".strip()),
-        ("service", "" if task.service == task.name else cut(task.service, LETTERS_MAX)),
+        ("", f"{cut(task.name, MAX_LETTERS)} {marks.times}".strip()),
+        ("service", "" if task.service == task.name else cut(task.service, MAX_LETTERS)),
         *(("mark", note) for note in (*marks.notes, *repeats, marks.split)),
     ]
     return Node(

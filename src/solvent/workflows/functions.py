@@ -77,10 +77,10 @@ def parts(over: Molecule, template: Molecule, *received: Molecule) -> Opaque:
     if over >= 0:
         return Opaque(List(List((*values[:over], one, *values[over + 1 :])) for one in items(values[over])))
     *same, number = values
-    if type(number) is not int or not 0 <= number <= INSTANCES_MAX:
+    if type(number) is not int or not 0 <= number <= MAX_INSTANCES:
         text = f"it is started {number if type(number) is int and number < 0 else _kind(number)} times{_advice(number)}"
         if type(number) is int and number > 0:
-            text = f"it is started more than {INSTANCES_MAX:,} times"
+            text = f"it is started more than {MAX_INSTANCES:,} times"
         if type(number) is Opaque and type(number.value) is Unusable:
             text = number.value
         return Opaque(List((List((*same, Opaque(Unusable(text)))),)))
@@ -154,8 +154,8 @@ def concerns(alternative: Molecule, kind: Molecule, kinds: Molecule) -> bool:
     return kind in kinds
 
 
-NESTED_MAX = 100
-INSTANCES_MAX = 1_000_000
+MAX_NESTED = 100
+MAX_INSTANCES = 1_000_000
 """The most instances of one task that are started at once."""
 
 
@@ -163,7 +163,7 @@ class Unpassable(WorkflowProblem):
     """An argument or a result that cannot be passed on to other tasks."""
 
     def __init__(self) -> None:
-        super().__init__("W208", f"a list in a list, {NESTED_MAX} deep or in itself, cannot be passed on", hint=_FLAT)
+        super().__init__("W208", f"a list in a list, {MAX_NESTED} deep or in itself, cannot be passed on", hint=_FLAT)
 
 
 _FLAT = "keep long data flat"
@@ -259,7 +259,7 @@ def molecule_of(value: Any, depth: int = 0) -> Molecule:
     if kind in (int, float, str, bool, Opaque, Symbol):
         return value
     if kind is list:
-        if depth >= NESTED_MAX:
+        if depth >= MAX_NESTED:
             raise Unpassable
         return List([molecule_of(item, depth + 1) for item in value])
     if kind.__module__ == "numpy" and isinstance(value, Real):

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from solvent.source import Span
     from solvent.workflows.places import Key
 
-_HINTS_MAX = 20
+_MAX_HINTS = 20
 
-_NAMES_MAX = 5_000
+_MAX_NAMES = 5_000
 
 
 class Report:
@@ -42,7 +42,7 @@ class Report:
         """Add a problem about an unknown name, with the one that was probably meant."""
         hint = ""
         # Looking for a similar name takes time for each known one, so it is done for the first few only.
-        if self._hints < _HINTS_MAX and len(known) <= _NAMES_MAX:
+        if self._hints < _MAX_HINTS and len(known) <= _MAX_NAMES:
             self._hints += 1
             hint = nearest(wrong, known)
         self.add(code, message, key, hint=hint)

@@ -37,7 +37,7 @@ ALWAYS = 1 << 30
 
 _PLAIN = Control()
 
-_NAMES_MAX = 6
+_MAX_NAMES = 6
 
 Way = frozenset[str]
 """The tasks that a result is passed to."""
@@ -260,14 +260,14 @@ def _ways(control: Control, destinations: tuple[str, ...]) -> tuple[Way, ...]:
 
 
 def _listed(names: tuple[str, ...]) -> str:
-    shown = [f"`{name}`" for name in names[:_NAMES_MAX]]
-    return ", ".join([*shown, *(["..."] if len(names) > _NAMES_MAX else [])])
+    shown = [f"`{name}`" for name in names[:_MAX_NAMES]]
+    return ", ".join([*shown, *(["..."] if len(names) > _MAX_NAMES else [])])
 
 
-_WORK_MAX = 500_000
+_MAX_WORK = 500_000
 """How many tasks are looked at in all for choices and milestones; what is left then is left to the run."""
 
-_SHOWN_MAX = 8
+_MAX_SHOWN = 8
 
 
 def check_soundness(workflow: Workflow, paths: Paths, report: Report) -> None:
@@ -359,7 +359,7 @@ class _Finder:
         for way in self.tokens.ways[name]:
             self.work += len(behind)
             counts = self.tokens.starts(behind, self.starts, choice=(name, way), barred=self.tokens.rivals(name, way))
-            if counts[name] > 1 or self.work > _WORK_MAX:
+            if counts[name] > 1 or self.work > _MAX_WORK:
                 return None
             alive |= {one for one, count in counts.items() if count}
         return alive
@@ -398,7 +398,7 @@ class _Finder:
         found = {name}
         todo = [name]
         while todo:
-            if self.work > _WORK_MAX:
+            if self.work > _MAX_WORK:
                 return None
             self.work += 1
             for later in self.tokens.after(todo.pop()):
@@ -435,7 +435,7 @@ class _Finder:
 
 
 def _way(names: list[str]) -> str:
-    shown = names if len(names) <= _SHOWN_MAX else [*names[: _SHOWN_MAX - 2], "...", names[-1]]
+    shown = names if len(names) <= _MAX_SHOWN else [*names[: _MAX_SHOWN - 2], "...", names[-1]]
     return " → ".join(shown)
 
 

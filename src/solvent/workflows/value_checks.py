@@ -13,7 +13,7 @@ from __future__ import annotations
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from solvent.workflows.functions import NESTED_MAX
+from solvent.workflows.functions import MAX_NESTED
 from solvent.workflows.model import Policy, Value
 
 if TYPE_CHECKING:
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from solvent.workflows.places import Key
     from solvent.workflows.problems import Report
 
-LIMIT_MAX = 1_000_000_000
+MAX_LIMIT = 1_000_000_000
 """The largest limit of a service: seconds of more than 30 years, or as many calls."""
-COUNT_MAX = 1_000_000
+MAX_COUNT = 1_000_000
 """The most instances, threads or permits: each becomes a molecule."""
-SIZE_MAX = (1 << 63) - 1
+MAX_SIZE = (1 << 63) - 1
 """The most rows or bytes of a resource: what a position in memory can be."""
-ITEMS_MAX = 100_000_000
+MAX_ITEMS = 100_000_000
 """The most items of a constant, each counted as often as it is met: aliases in YAML multiply."""
 _NOWHERE: Key = ("input", "")
-_FORM_MAX = 60
+_MAX_FORM = 60
 _WHOLE = ("retries", "concurrency", "max_lost")
 ABOVE_ZERO = ("timeout", "concurrency", "rate", "heartbeat")
 
@@ -51,9 +51,9 @@ def check_values(workflow: Workflow, report: Report) -> None:
         _check_constant(value, f"the input `{name}`", ("input", name), report)
     for one in workflow.resources:
         for number in (*(one.shape or ()), one.size):
-            if type(number) is int and number > SIZE_MAX:
-                message = f"the resource `{one.name}` has more than {SIZE_MAX:,} rows or bytes"
-                report.add("W209", message, ("resource", one.name), hint=f"at most {SIZE_MAX:,}")
+            if type(number) is int and number > MAX_SIZE:
+                message = f"the resource `{one.name}` has more than {MAX_SIZE:,} rows or bytes"
+                report.add("W209", message, ("resource", one.name), hint=f"at most {MAX_SIZE:,}")
     for task in workflow.tasks:
         _check_task(task, report)
 
@@ -75,7 +75,7 @@ def limit_fault(name: str, value: Any) -> str:
         return f"`{name}` is a {'whole ' * (name in _WHOLE)}number, not {shown(value)}"
     if (type(value) is float and not isfinite(value)) or value < 0 or (value == 0 and name in ABOVE_ZERO):
         return f"`{name}` cannot be {shown(value)}"
-    return f"`{name}` is more than {LIMIT_MAX:,}" if value > LIMIT_MAX else ""
+    return f"`{name}` is more than {MAX_LIMIT:,}" if value > MAX_LIMIT else ""
 
 
 def shown(value: Any) -> str:
@@ -84,7 +84,7 @@ def shown(value: Any) -> str:
         form = repr(value)
     except Exception:  # noqa: BLE001 - a user's `__repr__` may raise anything, and that of a long integer does
         form = ""
-    return form if 0 < len(form) <= _FORM_MAX else f"a value of type {type(value).__name__}"
+    return form if 0 < len(form) <= _MAX_FORM else f"a value of type {type(value).__name__}"
 
 
 def _names(workflow: Workflow) -> Iterator[tuple[Key, str]]:
@@ -147,19 +147,19 @@ def _check_task(task: Task, report: Report) -> None:
 
 
 def _check_count(count: Any, does: str, what: str, key: Key, report: Report) -> None:
-    if type(count) is int and count > COUNT_MAX:
-        report.add("W209", f"{does} more than {COUNT_MAX:,} {what}", key, hint=f"at most {COUNT_MAX:,}")
+    if type(count) is int and count > MAX_COUNT:
+        report.add("W209", f"{does} more than {MAX_COUNT:,} {what}", key, hint=f"at most {MAX_COUNT:,}")
 
 
 def _check_constant(value: Any, what: str, key: Key, report: Report) -> None:
     if type(value) is not list:
         return
-    depth, size = _extent(value, {}, NESTED_MAX)
-    if depth > NESTED_MAX:
-        message = f"{what} has lists more than {NESTED_MAX} deep in each other, or in themselves"
+    depth, size = _extent(value, {}, MAX_NESTED)
+    if depth > MAX_NESTED:
+        message = f"{what} has lists more than {MAX_NESTED} deep in each other, or in themselves"
         report.add("W208", message, key, hint="keep long data flat")
-    elif size > ITEMS_MAX:
-        report.add("W208", f"{what} has more than {ITEMS_MAX:,} items", key, hint="read it from a file in a service")
+    elif size > MAX_ITEMS:
+        report.add("W208", f"{what} has more than {MAX_ITEMS:,} items", key, hint="read it from a file in a service")
 
 
 def _extent(items: list[Any], known: dict[int, tuple[int, int]], levels: int) -> tuple[int, int]:
@@ -167,11 +167,11 @@ def _extent(items: list[Any], known: dict[int, tuple[int, int]], levels: int) ->
     if id(items) in known:
         return known[id(items)]
     if not levels:
-        return NESTED_MAX + 1, 0
+        return MAX_NESTED + 1, 0
     inner = [_extent(one, known, levels - 1) for one in items if type(one) is list]
     found = 1 + max((depth for depth, _ in inner), default=0), len(items) + sum(size for _, size in inner)
     known[id(items)] = found
     return found
 
 
-__all__ = ["ABOVE_ZERO", "LIMIT_MAX", "check_values", "limit_fault", "limit_faults", "shown"]
+__all__ = ["ABOVE_ZERO", "MAX_LIMIT", "check_values", "limit_fault", "limit_faults", "shown"]

@@ -27,20 +27,20 @@ def add_options(parser: ArgumentParser) -> None:
 
 def job(options: Namespace) -> Callable[[int], float]:
     """Give what one run does with its seed."""
-    return partial(match, options.throws, options.ms_max, options.replay)
+    return partial(match, options.throws, options.max_ms, options.replay)
 
 
-def match(throws: int, ms_max: float, replay: str, seed: int) -> float:
+def match(throws: int, max_ms: float, replay: str, seed: int) -> float:
     """Play, and give how long it took."""
 
     def matches_are_short(world: Any) -> bool:
-        return world.now <= ms_max
+        return world.now <= max_ms
 
     run = TimedRun(
         [Player(1, throws), Player()],
         Environment(),
         seed=seed,
-        faults=Faults(latency_ms_max=9.0),
+        faults=Faults(max_latency_ms=9.0),
         invariants=[matches_are_short],
         replay=f"{replay} --seed {seed}",
     )

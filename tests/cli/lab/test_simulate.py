@@ -13,7 +13,7 @@ import pytest
 
 from solvent.cli.main import main
 from solvent_lab.cli import simulate
-from tests.cli.command import SECONDS_MAX, arguments, children_worked, environment, solvent
+from tests.cli.command import MAX_SECONDS, arguments, children_worked, environment, solvent
 
 SMALL = ("--nodes", "10", "--molecules", "200")
 
@@ -118,7 +118,7 @@ def test_ctrl_c_keeps_what_is_done() -> None:
         text=True,
     )
     # Those that simulate have done something: neither is the command about to begin, nor are they.
-    until = time.monotonic() + SECONDS_MAX
+    until = time.monotonic() + MAX_SECONDS
     while children_worked(process.pid) < 0.5:
         assert time.monotonic() < until
         time.sleep(0.02)

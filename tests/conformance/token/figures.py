@@ -11,7 +11,7 @@ from solvent_lab.token_systems import Bounds
 from tests.repo.project import ROOT
 
 PAGE = ROOT / "docs" / "explanation" / "token-systems.md"
-QUICK_MAX = 5_000
+MAX_QUICK = 5_000
 """Explorations of more states are left to `make soak`."""
 _ROW = re.compile(r"^\| `(\w+)` \|((?: *[\d,-]+ *\|){6}) *(.*?) *\|$", re.MULTILINE)
 

@@ -10,7 +10,7 @@ import solvent
 from solvent.engine.properties import Refines
 from solvent_lab.token_systems import SYSTEMS, Bounds, program
 from solvent_lab.token_systems.exploration import explore_system, properties_of
-from tests.conformance.token.figures import QUICK_MAX, Row, missed, rows
+from tests.conformance.token.figures import MAX_QUICK, Row, missed, rows
 from tests.repo.project import ROOT
 
 FOLDER = Path(__file__).parent
@@ -20,7 +20,7 @@ BEGIN = Bounds(2, data=2, searches=1, passes=2)
 
 def marked(row: Row) -> object:
     """Give a row as a case of a test, slow ones for the soak alone."""
-    marks = [pytest.mark.soak, pytest.mark.timeout(600)] if row.states > QUICK_MAX else []
+    marks = [pytest.mark.soak, pytest.mark.timeout(600)] if row.states > MAX_QUICK else []
     bounds = "-".join(map(str, row.bounds))
     return pytest.param(row, id=f"{row.system}-{bounds}", marks=marks)
 

@@ -47,7 +47,7 @@ def test_endless_molecules_are_not_used_up() -> None:
 
 def test_a_search_that_is_cut_short(monkeypatch: pytest.MonkeyPatch) -> None:
     """A verdict after too many tries says that it is about what has been seen."""
-    monkeypatch.setattr(explain, "TRIES_MAX", 4)
+    monkeypatch.setattr(explain, "MAX_TRIES", 4)
     found = report("1, 2, 3", "x, y by DONE if x + y > 10")
     assert not found.is_complete
     assert found.verdict == "as far as the search went, the patterns fit 2 times, but `x + y > 10` is false each time"
@@ -55,6 +55,6 @@ def test_a_search_that_is_cut_short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_nearest_is_named_even_without_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the tries do not suffice for a reason the nearest molecules are named all the same."""
-    monkeypatch.setattr(explain, "MISFIT_TRIES_MAX", 0)
+    monkeypatch.setattr(explain, "MAX_MISFIT_TRIES", 0)
     (pattern,) = report("A : <1>", "A : <2> by DONE").patterns
     assert (pattern.nearest, pattern.misfits) == (["A:<1>"], [])

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from solvent.engine.fitting import Bindings
     from solvent.lang.syntax import Pattern
 
-TRIES_MAX = 10_000
+MAX_TRIES = 10_000
 
 
 def read(molecule: str, pattern: str) -> tuple[Pattern, solvent.hocl.Molecule]:
@@ -27,7 +27,7 @@ def read(molecule: str, pattern: str) -> tuple[Pattern, solvent.hocl.Molecule]:
 
 def ways(molecule: str, pattern: str) -> list[Bindings]:
     """Give all ways in which a molecule fits a pattern."""
-    return list(fits(*read(molecule, pattern), {}, Tries(TRIES_MAX)))
+    return list(fits(*read(molecule, pattern), {}, Tries(MAX_TRIES)))
 
 
 def test_every_way_is_given() -> None:

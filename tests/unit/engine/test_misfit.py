@@ -182,5 +182,5 @@ def test_the_search_is_bounded() -> None:
     solvent.hocl.react(solution)
     (pattern,) = next(one for one in solution if type(one) is Rule).node.patterns
     ways = [({}, list(solution))]
-    assert nearest_misfits(pattern, ways, Tries(0), shown_max=3) == []
-    assert len(nearest_misfits(pattern, ways, Tries(100), shown_max=3)) == 1
+    assert nearest_misfits(pattern, ways, Tries(0), max_shown=3) == []
+    assert len(nearest_misfits(pattern, ways, Tries(100), max_shown=3)) == 1

@@ -14,7 +14,7 @@ HERE, THERE = Home("a:1", "", "here", b""), Home("b:1", "", "there", b"")
 
 @pytest.fixture(name="known")
 def _known() -> Peers:
-    known = Peers(leave_seconds_max=0.0)
+    known = Peers(max_leave_seconds=0.0)
     for number, home in enumerate((HERE, HERE, THERE)):
         known.arrive(NodeId(number), home)
     return known

@@ -6,7 +6,7 @@ import pytest
 
 import solvent
 from solvent.errors import SyntaxProblem
-from solvent.lang.lexer import INTEGER_DIGITS_MAX, integer_value, lexemes, string_value
+from solvent.lang.lexer import MAX_INTEGER_DIGITS, integer_value, lexemes, string_value
 from solvent.source import Source
 from tests.unit.lang.complaint import complaint, error_of
 
@@ -102,7 +102,7 @@ def test_long_integers_are_read_whole() -> None:
 
 def test_too_long_integer() -> None:
     """An integer beyond the limit of digits is refused where it stands."""
-    text = "<" + "9" * (INTEGER_DIGITS_MAX + 1) + ">"
+    text = "<" + "9" * (MAX_INTEGER_DIGITS + 1) + ">"
     assert complaint(text) == ("H105", "1:2", "at most 100000 digits")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import solvent
-from solvent.hocl.program import CHARACTERS_MAX
+from solvent.hocl.program import MAX_CHARACTERS
 from tests.unit.lang.complaint import complaint, error_of
 
 COMMA = "a comma stands between two molecules, not before the end"
@@ -142,7 +142,7 @@ def test_text_over_the_limit() -> None:
     code, place, hint = complaint("<1>" + " " * 40_000_000)
     assert (code, place) == ("H100", "")
     assert hint == "put large data in from Python: solution.extend(values)"
-    assert CHARACTERS_MAX < 40_000_000
+    assert MAX_CHARACTERS < 40_000_000
 
 
 @pytest.mark.parametrize("text, place", [("let X = replace x by in <1>", "1:5"), ("let = replace x by in <1>", "1:5")])

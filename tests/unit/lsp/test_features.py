@@ -22,10 +22,10 @@ def test_signatures_have_as_many_arguments_as_functions_take() -> None:
         assert function is not None
         arguments = form.removeprefix(f"{name}(").removesuffix(")").split(", ")
         if "..." in arguments:
-            assert function.arity_max is None
+            assert function.max_arity is None
         else:
             needed = [one for one in arguments if not one.startswith("[")]
-            assert (function.arity_min, function.arity_max) == (len(needed), len(arguments)), name
+            assert (function.min_arity, function.max_arity) == (len(needed), len(arguments)), name
 
 
 def test_every_keyword_is_in_the_manual() -> None:

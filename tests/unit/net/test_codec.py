@@ -34,8 +34,8 @@ def _never(message: Any) -> None:
     pytest.fail(f"{message} is not too large")
 
 
-def _bodies(data: bytes, *, bytes_max: int = 1000) -> list[bytes]:
-    return [bytes(body) for body in Frames(bytes_max).feed(data)]
+def _bodies(data: bytes, *, max_bytes: int = 1000) -> list[bytes]:
+    return [bytes(body) for body in Frames(max_bytes).feed(data)]
 
 
 def test_a_batch_is_one_frame() -> None:
@@ -47,18 +47,18 @@ def test_a_batch_is_one_frame() -> None:
 
 def test_a_batch_too_large_becomes_several_frames() -> None:
     """What does not fit one frame is spread over several."""
-    codec = Codec(Ping | Pong, frame_bytes_max=100)
+    codec = Codec(Ping | Pong, max_frame_bytes=100)
     messages = [Pong(number, "x" * 20) for number in range(10)]
-    bodies = _bodies(codec.encode(messages, _never), bytes_max=100)
+    bodies = _bodies(codec.encode(messages, _never), max_bytes=100)
     assert len(bodies) > 1
     assert [message for body in bodies for message in codec.decode(body)] == messages
 
 
 def test_a_message_too_large_is_left_out() -> None:
     """A message that fits no frame is passed back, and the others are sent."""
-    codec, left_out = Codec(Ping | Pong, frame_bytes_max=100), list[Any]()
+    codec, left_out = Codec(Ping | Pong, max_frame_bytes=100), list[Any]()
     large = Pong(2, "x" * 200)
-    bodies = _bodies(codec.encode([Ping(1), large, Ping(3)], left_out.append), bytes_max=100)
+    bodies = _bodies(codec.encode([Ping(1), large, Ping(3)], left_out.append), max_bytes=100)
     assert left_out == [large]
     assert [message for body in bodies for message in codec.decode(body)] == [Ping(1), Ping(3)]
 

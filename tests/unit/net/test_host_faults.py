@@ -101,14 +101,14 @@ def test_a_full_inbox_pauses_the_network() -> None:
     """A node that is behind receives no more until it has caught up; nothing is lost meanwhile."""
 
     async def test() -> None:
-        from solvent.net.host import INBOX_MAX
+        from solvent.net.host import MAX_INBOX
 
         hub, listener = Hub(), Listener()
         receiver = Host(Counting(), hub.transport(A), application=listener)
         await receiver.start()
         sender = hub.transport(B)
         await sender.open(lambda *_: None, lambda _: None)
-        for messages in ["x"] * (INBOX_MAX + 1), ["last"]:
+        for messages in ["x"] * (MAX_INBOX + 1), ["last"]:
             for message in messages:
                 sender.send(A, message)
             sender.flush()
@@ -117,7 +117,7 @@ def test_a_full_inbox_pauses_the_network() -> None:
             await asyncio.sleep(0)
             paused = paused or receiver._is_paused
         assert paused
-        assert receiver.state == INBOX_MAX + 2
+        assert receiver.state == MAX_INBOX + 2
         await receiver.stop()
 
     run(test())

@@ -21,12 +21,12 @@ from solvent.net.status_files import SILENT_SECONDS, VARIABLE, Notice, Poster, b
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-SECONDS_MAX = 200.0
+MAX_SECONDS = 200.0
 
 
 def wait_for(folder: Path, is_so: Callable[[list[Notice]], Any]) -> list[Notice]:
     """Look at a board until it says something."""
-    until = time.monotonic() + SECONDS_MAX
+    until = time.monotonic() + MAX_SECONDS
     while not is_so(found := read_board(folder)):
         assert time.monotonic() < until, found
         time.sleep(0.01)

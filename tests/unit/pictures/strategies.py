@@ -11,11 +11,11 @@ _WORDS = st.sampled_from(["", "", "x > 1", "otherwise & <so>"])
 
 
 @st.composite
-def graphs(draw: st.DrawFn, nodes_max: int = 24, edges_max: int = 40) -> Graph:
+def graphs(draw: st.DrawFn, max_nodes: int = 24, max_edges: int = 40) -> Graph:
     """Make a graph, perhaps with cycles, loops, several edges between two nodes, and labels."""
-    count = draw(st.integers(0, nodes_max))
+    count = draw(st.integers(0, max_nodes))
     places = st.integers(0, count - 1) if count else st.nothing()
-    edges = draw(st.lists(st.builds(Edge, places, places, _KINDS, _WORDS), max_size=edges_max if count else 0))
+    edges = draw(st.lists(st.builds(Edge, places, places, _KINDS, _WORDS), max_size=max_edges if count else 0))
     nodes = [
         Node(
             f"t{number}" + "w" * draw(st.integers(0, 9)),

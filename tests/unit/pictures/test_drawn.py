@@ -43,7 +43,7 @@ def test_any_graph_fits_the_terminal_and_graphviz(graph: Graph) -> None:
     assert dot(graph).count(" -> ") == len(graph.edges)
 
 
-@given(graphs(nodes_max=6, edges_max=8))
+@given(graphs(max_nodes=6, max_edges=8))
 @settings(max_examples=5, deadline=None)
 def test_any_graph_is_a_png_of_its_size(graph: Graph) -> None:
     """There are two pixels for each of the picture's own."""

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from solvent.errors import Misuse
-from solvent.ring.data import BYTES_MAX, packed, unpacked
+from solvent.ring.data import MAX_BYTES, packed, unpacked
 
 NUMBERS = st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False)
 PLAIN = st.none() | st.booleans() | NUMBERS | st.text() | st.binary()
@@ -65,8 +65,8 @@ def test_deep_and_endless_data_is_refused() -> None:
 
 def test_large_data_is_refused() -> None:
     """There is a limit, and it is told."""
-    assert packed(b"x" * (BYTES_MAX - 10))
+    assert packed(b"x" * (MAX_BYTES - 10))
     with pytest.raises(Misuse) as refused:
-        packed(b"x" * BYTES_MAX)
+        packed(b"x" * MAX_BYTES)
     assert refused.value.code == "P342"
     assert "1,048,576" in refused.value.message

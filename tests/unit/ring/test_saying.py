@@ -9,7 +9,7 @@ import pytest
 
 from solvent.errors import RingProblem
 from solvent.protocols.token.group.vocabulary import Broadcast
-from solvent.ring.saying import BYTES_MAX, COUNT_MAX, Said
+from solvent.ring.saying import MAX_BYTES, MAX_COUNT, Said
 
 
 def test_a_broadcast_returns_its_place_when_it_is_safe() -> None:
@@ -29,7 +29,7 @@ def test_a_broadcast_returns_its_place_when_it_is_safe() -> None:
     asyncio.run(test())
 
 
-@pytest.mark.parametrize("size,given", [(1, COUNT_MAX), (BYTES_MAX // 4, 4), (BYTES_MAX, 1)])
+@pytest.mark.parametrize("size,given", [(1, MAX_COUNT), (MAX_BYTES // 4, 4), (MAX_BYTES, 1)])
 def test_the_node_has_a_few_at_a_time(size: int, given: int) -> None:
     """What it appends at once stays small; one is always allowed."""
 

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@pytest.mark.parametrize("awake_max", [1, 2, 1_000])
-def test_every_task_is_called_once_however_few_are_awake(awake_max: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("max_awake", [1, 2, 1_000])
+def test_every_task_is_called_once_however_few_are_awake(max_awake: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """With one task let in at a time a random graph gives what plain evaluation gives, and failures wait behind."""
-    monkeypatch.setattr(lean, "AWAKE_MAX", awake_max)
-    monkeypatch.setattr(workflow, "AWAKE_MAX", awake_max)
+    monkeypatch.setattr(lean, "MAX_AWAKE", max_awake)
+    monkeypatch.setattr(workflow, "MAX_AWAKE", max_awake)
     chance = random.Random(7)
     sources = {at: sorted(chance.sample(range(at), min(at, chance.randrange(4)))) for at in range(80)}
     tasks = [Task(f"T{at}", "add", (Value(at), *[Result(f"T{one}") for one in sources[at]])) for at in sources]
@@ -48,8 +48,8 @@ def test_every_task_is_called_once_however_few_are_awake(awake_max: int, monkeyp
 @pytest.fixture
 def crowded(monkeypatch: pytest.MonkeyPatch) -> Workflow:
     """Give a workflow whose first tasks that are let in wait for others, which are let in when nothing is out."""
-    monkeypatch.setattr(lean, "AWAKE_MAX", 2)
-    monkeypatch.setattr(workflow, "AWAKE_MAX", 2)
+    monkeypatch.setattr(lean, "MAX_AWAKE", 2)
+    monkeypatch.setattr(workflow, "MAX_AWAKE", 2)
     tasks = [Task("first", "add", (Value(1),))]
     tasks += [Task(f"join{at}", "add", (Result("first"), Result(f"side{at}"))) for at in range(12)]
     tasks += [Task(f"side{at}", "add", (Result("first"), Value(at))) for at in range(12)]
@@ -72,7 +72,7 @@ def test_what_was_let_in_while_nothing_was_out_is_there_when_a_record_is_done_ag
 def test_places_let_in_the_same_tasks_when_their_journals_are_done_again(crowded: Workflow, tmp_path: Path) -> None:
     """Whoever takes over a place with more tasks waiting than are let in finds every task that was called there."""
     with store_at(tmp_path) as store:
-        plan, offers = submit(store, "r1", crowded, {}, places_max=2), offers_of([crowded])
+        plan, offers = submit(store, "r1", crowded, {}, max_places=2), offers_of([crowded])
         assert run_by_agents(store, "r1", offers).state == "done"
         case = Case(store, "looks", "r1", plan, offers, jobs=None)
         parts = [case.again(number, NoCaller()).part() for number in range(case.plan.places)]

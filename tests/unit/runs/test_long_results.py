@@ -8,9 +8,9 @@ import pytest
 
 import solvent
 from solvent import service, workflow
-from solvent.lang.molecule import ITEMS_MAX, PARTS_MAX
+from solvent.lang.molecule import MAX_ITEMS, MAX_PARTS
 
-LENGTH = PARTS_MAX + 1
+LENGTH = MAX_PARTS + 1
 ROWS = 3
 
 
@@ -29,7 +29,7 @@ def pairs() -> list[list[int]]:
 @service
 def rows() -> list[list[int]]:
     """Return a few long lists."""
-    return [[0] * (ITEMS_MAX // ROWS + 1)] * ROWS
+    return [[0] * (MAX_ITEMS // ROWS + 1)] * ROWS
 
 
 @service
@@ -65,4 +65,4 @@ def test_each_takes_items_that_are_long_together() -> None:
         return size.each(rows())
 
     report = solvent.run(flow)
-    assert (report.succeeded, report.results) == (True, {"size": [ITEMS_MAX // ROWS + 1] * ROWS})
+    assert (report.succeeded, report.results) == (True, {"size": [MAX_ITEMS // ROWS + 1] * ROWS})

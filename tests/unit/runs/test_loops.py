@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from solvent.workflows.formats.python.builder import Step
 
-_SECONDS_MAX = 60.0
+_MAX_SECONDS = 60.0
 
 
 @service
@@ -86,7 +86,7 @@ def test_an_alternative_in_a_loop_is_called_with_what_came_back(draft: str) -> N
         made = body(begin())
         return repeat(judge(made), back_to=made, when="result < 10")
 
-    report = solvent.run(rounds, max_seconds=_SECONDS_MAX)
+    report = solvent.run(rounds, max_seconds=_MAX_SECONDS)
     assert (report.succeeded, report.results) == (True, {"judge": end})
 
 
@@ -102,7 +102,7 @@ def test_an_alternative_named_after_the_way_back_gets_what_came_back() -> None:
         attempt(made, otherwise=big(start), when=lambda found: found % 2 == 0)
         return judged
 
-    report = solvent.run(rounds, max_seconds=_SECONDS_MAX)
+    report = solvent.run(rounds, max_seconds=_MAX_SECONDS)
     assert (report.succeeded, report.results) == (True, {"judge": 12})
 
 
@@ -118,7 +118,7 @@ def test_an_alternative_behind_a_choice_that_leads_back_gets_what_came_back() ->
         choose(judged, ("result < 10", made), otherwise=ended)
         return ended
 
-    report = solvent.run(rounds, max_seconds=_SECONDS_MAX)
+    report = solvent.run(rounds, max_seconds=_MAX_SECONDS)
     assert (report.succeeded, report.results) == (True, {"done": 14})
 
 
@@ -147,5 +147,5 @@ def test_a_number_of_instances_in_a_loop_is_what_came_back() -> None:
         made = judge.many(begin())(5)
         return repeat(count(made), back_to=made, when="result < 4")
 
-    report = solvent.run(rounds, max_seconds=_SECONDS_MAX)
+    report = solvent.run(rounds, max_seconds=_MAX_SECONDS)
     assert (report.succeeded, report.results, report.calls["judge"]) == (True, {"count": 4}, 6)

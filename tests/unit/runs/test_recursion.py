@@ -8,7 +8,7 @@ import pytest
 
 from solvent.errors import WorkflowProblem
 from solvent.runs import kinds
-from solvent.runs.kinds import DEPTH_MAX
+from solvent.runs.kinds import MAX_DEPTH
 from solvent.workflows.formats.files import load
 from solvent.workflows.model import Arrived, Input, Result, Route, Service, Task, Test, Value, Workflow
 from tests.unit.runs.flows import PATIENCE, Held, broken, flow, run, step
@@ -62,7 +62,7 @@ def test_one_job_is_enough_for_recursion(tmp_path: Path) -> None:
 
 def test_recursion_without_an_end_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A workflow that calls itself for ever fails when it is too deep, and that is said once."""
-    monkeypatch.setattr(kinds, "DEPTH_MAX", 100)
+    monkeypatch.setattr(kinds, "MAX_DEPTH", 100)
     report = boxes(tmp_path, "true", 1)
     (failure,) = report.failures
     assert (report.succeeded, failure.task) == (False, "Inner")
@@ -73,12 +73,12 @@ def test_recursion_without_an_end_is_stopped(tmp_path: Path, monkeypatch: pytest
 
 def test_deepest_recursion(tmp_path: Path) -> None:
     """So many cases inside each other as are allowed come to their end."""
-    assert boxes(tmp_path, "result > 0", DEPTH_MAX + 1).results == {"Count": DEPTH_MAX + 1}
+    assert boxes(tmp_path, "result > 0", MAX_DEPTH + 1).results == {"Count": MAX_DEPTH + 1}
 
 
 def test_one_case_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """So many cases inside each other as are allowed come to their end, and one more does not."""
-    monkeypatch.setattr(kinds, "DEPTH_MAX", 20)
+    monkeypatch.setattr(kinds, "MAX_DEPTH", 20)
     assert boxes(tmp_path, "result > 0", 21).succeeded
     assert not boxes(tmp_path, "result > 0", 22).succeeded
 

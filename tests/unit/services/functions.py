@@ -13,7 +13,7 @@ from typing import Any
 
 from solvent.services import heartbeat
 
-SECONDS_MAX = 200.0
+MAX_SECONDS = 200.0
 
 
 def double(number: int) -> int:
@@ -59,7 +59,7 @@ def sleep(seconds: float) -> float:
 
 def wait_for(mark: str) -> str:
     """Give signs of life until a file is there."""
-    end = time.monotonic() + SECONDS_MAX
+    end = time.monotonic() + MAX_SECONDS
     while not Path(mark).exists() and time.monotonic() < end:
         heartbeat()
         time.sleep(0.01)

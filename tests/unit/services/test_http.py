@@ -178,8 +178,8 @@ def test_broken_json_is_a_failure(address: str) -> None:
 
 def test_an_answer_can_be_too_long(address: str) -> None:
     """An answer beyond the limit fails the call."""
-    failure = run(http(f"{address}/big", output_max=10_000)).failure()
-    assert failure.text == "it answered with more than 10000 bytes (see `output_max`)"
+    failure = run(http(f"{address}/big", max_output=10_000)).failure()
+    assert failure.text == "it answered with more than 10000 bytes (see `max_output`)"
 
 
 def test_nobody_there_is_a_failure() -> None:
@@ -283,7 +283,7 @@ def test_a_password_in_the_address_lets_in_but_is_not_handed_on(address: str) ->
 def test_answers_are_unpacked_up_to_the_limit(address: str) -> None:
     """A compressed answer is text, and its limit is that of what it unpacks to."""
     assert run(http(f"{address}/packed", "GET")).value() == "x" * 100_000
-    assert "more than 10000 bytes" in run(http(f"{address}/packed", "GET", output_max=10_000)).failure().text
+    assert "more than 10000 bytes" in run(http(f"{address}/packed", "GET", max_output=10_000)).failure().text
 
 
 def test_the_encoding_of_an_answer_is_minded(address: str) -> None:

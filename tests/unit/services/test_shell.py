@@ -122,8 +122,8 @@ def test_a_command_that_cannot_start(tmp_path: Path) -> None:
 
 def test_a_hundred_megabytes_are_too_many() -> None:
     """A command that prints more than allowed is ended and fails."""
-    failure = run(shell("yes | head -c 100000000", output_max=1_000_000)).failure()
-    assert failure.text == "it printed more than 1000000 bytes (see `output_max`)"
+    failure = run(shell("yes | head -c 100000000", max_output=1_000_000)).failure()
+    assert failure.text == "it printed more than 1000000 bytes (see `max_output`)"
     assert len(failure.output) <= 4_000
 
 

@@ -222,7 +222,7 @@ def test_closing_with_cancel_misses_no_job() -> None:
 
 def test_hanging_functions_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     """When too many functions that were given up hold threads, calls fail and say so; later they work again."""
-    monkeypatch.setattr("solvent.services.threads.GIVEN_UP_MAX", 3)
+    monkeypatch.setattr("solvent.services.threads.MAX_GIVEN_UP", 3)
     go, running = threading.Event(), list[int]()
 
     def block() -> None:

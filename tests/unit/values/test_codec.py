@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from solvent.lang.molecule import Symbol
-from solvent.values.codec import NESTED_MAX, Unrecordable, decode, encode
+from solvent.values.codec import MAX_NESTED, Unrecordable, decode, encode
 from tests.property.amounts import examples
 
 #: Also half characters, as `os.listdir` gives for names that are no UTF-8.
@@ -196,7 +196,7 @@ def test_a_value_within_itself_is_refused() -> None:
     """A list that holds itself has no end."""
     value: list[Any] = []
     value.append(value)
-    with pytest.raises(Unrecordable, match=f"more than {NESTED_MAX} deep"):
+    with pytest.raises(Unrecordable, match=f"more than {MAX_NESTED} deep"):
         encode(value)
 
 

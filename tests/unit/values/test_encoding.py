@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from solvent.values.encoding import PIECE_BYTES_MAX, Pieces, digest_of, utf8_size
+from solvent.values.encoding import MAX_PIECE_BYTES, Pieces, digest_of, utf8_size
 
 CRASHES = """\
 import resource
@@ -31,10 +31,10 @@ def test_a_lack_of_memory_is_an_exception() -> None:
 
 def test_pieces_are_short_and_whole() -> None:
     """Pieces come in short stretches, again and again, and texts as UTF-8."""
-    text = "aä" * PIECE_BYTES_MAX
-    pieces = Pieces((b"", b"x" * (PIECE_BYTES_MAX + 1), text), PIECE_BYTES_MAX + 1 + utf8_size(text))
-    whole = b"x" * (PIECE_BYTES_MAX + 1) + text.encode()
+    text = "aä" * MAX_PIECE_BYTES
+    pieces = Pieces((b"", b"x" * (MAX_PIECE_BYTES + 1), text), MAX_PIECE_BYTES + 1 + utf8_size(text))
+    whole = b"x" * (MAX_PIECE_BYTES + 1) + text.encode()
     for _ in range(2):
         assert b"".join(pieces) == whole
-    assert 0 < min(map(len, pieces)) <= max(map(len, pieces)) <= 2 * PIECE_BYTES_MAX
+    assert 0 < min(map(len, pieces)) <= max(map(len, pieces)) <= 2 * MAX_PIECE_BYTES
     assert (len(pieces), digest_of(pieces)) == (len(whole), hashlib.sha256(whole).hexdigest())

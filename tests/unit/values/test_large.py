@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from solvent.values.codec import Unrecordable, decode, encode, pieces
-from solvent.values.large import LARGE_BYTES_MIN
+from solvent.values.large import MIN_LARGE_BYTES
 
-DATA, TEXT, WIDE = b"x" * LARGE_BYTES_MIN, "x" * LARGE_BYTES_MIN, "ä" * LARGE_BYTES_MIN
+DATA, TEXT, WIDE = b"x" * MIN_LARGE_BYTES, "x" * MIN_LARGE_BYTES, "ä" * MIN_LARGE_BYTES
 PLAIN: list[Any] = [
     DATA,
     TEXT,

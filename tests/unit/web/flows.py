@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-SECONDS_MAX = 200.0
+MAX_SECONDS = 200.0
 
 
 class Gate:
@@ -26,7 +26,7 @@ class Gate:
 
     def wait(self, *_: Any) -> str:
         """Be called, and wait."""
-        assert self.is_open.wait(SECONDS_MAX)
+        assert self.is_open.wait(MAX_SECONDS)
         return "through"
 
 
@@ -80,7 +80,7 @@ def going(folder: Path, name: str = "healing-1", gate: Gate | None = None) -> It
             yield gate
         finally:
             gate.is_open.set()
-            thread.join(SECONDS_MAX)
+            thread.join(MAX_SECONDS)
             assert not thread.is_alive()
 
 

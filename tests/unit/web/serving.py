@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-SECONDS_MAX = 200.0
+MAX_SECONDS = 200.0
 
 
 class Answer:
@@ -40,7 +40,7 @@ class Client:
 
     def __init__(self, base_url: str) -> None:
         self.base_url = base_url
-        self._pool = urllib3.PoolManager(timeout=SECONDS_MAX, retries=False, maxsize=10)
+        self._pool = urllib3.PoolManager(timeout=MAX_SECONDS, retries=False, maxsize=10)
 
     def get(self, path: str, *, params: dict[str, Any] | None = None, headers: dict[str, str] | None = None) -> Answer:
         """Ask for something."""
@@ -87,11 +87,11 @@ def served(store: Path | str, **options: object) -> Iterator[Client]:
         thread = threading.Thread(target=lambda: asyncio.run(serve()), daemon=True)
         thread.start()
         try:
-            assert is_ready.wait(SECONDS_MAX)
+            assert is_ready.wait(MAX_SECONDS)
             with closing(Client(address_of(listening))) as client:
                 yield client
         finally:
             loops[0].call_soon_threadsafe(server.handle_exit, 0, None)
-            thread.join(SECONDS_MAX)
+            thread.join(MAX_SECONDS)
             site.close()
             assert not thread.is_alive()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from solvent.store import Store
 
-SECONDS_MAX = 200.0
+MAX_SECONDS = 200.0
 
 
 class Counter:
@@ -63,7 +63,7 @@ class Viewer:
     async def next(self) -> tuple[str, Any]:
         """Wait for the next event."""
         while True:
-            said = await asyncio.wait_for(anext(self._told), SECONDS_MAX)
+            said = await asyncio.wait_for(anext(self._told), MAX_SECONDS)
             fields = dict(
                 line.split(": ", 1) for line in said.decode().splitlines() if not line.startswith(":") and line
             )
@@ -167,7 +167,7 @@ def test_who_knows_something_else_hears_all(store: Store, last: str) -> None:
 
 def test_a_slow_viewer_holds_up_nobody(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that does not read costs nothing; when it reads again and is far behind it hears all at once."""
-    monkeypatch.setattr(channels, "KEPT_MAX", 50)
+    monkeypatch.setattr(channels, "MAX_KEPT", 50)
 
     async def listen() -> None:
         channel = Channel(lambda: store, lambda: Counter(store))
@@ -210,7 +210,7 @@ def test_nobody_is_followed_for_nobody(store: Store, monkeypatch: pytest.MonkeyP
         await viewer.next()
         monkeypatch.setattr(channels, "LINGER_SECONDS", 0.0)
         await viewer.leave()
-        until = asyncio.get_running_loop().time() + SECONDS_MAX
+        until = asyncio.get_running_loop().time() + MAX_SECONDS
         while not channel.is_over:
             assert asyncio.get_running_loop().time() < until
             await asyncio.sleep(0.01)

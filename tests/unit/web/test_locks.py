@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import solvent
 from solvent.net.status_files import Notice
 from solvent.web.locks import SHOWN_SECONDS, seen
-from tests.unit.web.serving import SECONDS_MAX, served
+from tests.unit.web.serving import MAX_SECONDS, served
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +31,7 @@ def notice(node: int, at: float = NOW, **told: Any) -> Notice:
 
 def wait_for(client: Client, is_so: Callable[[Any], Any]) -> Any:
     """Ask until the answer is so."""
-    until = time.monotonic() + SECONDS_MAX
+    until = time.monotonic() + MAX_SECONDS
     while not is_so(found := client.get("/api/locks").json()):
         assert time.monotonic() < until, found
         time.sleep(0.02)

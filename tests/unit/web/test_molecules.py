@@ -11,7 +11,7 @@ from solvent.runs.agents.plans import submit
 from solvent.workflows.model import Task, Value
 from tests.unit.runs.agents.flows import adaptive, run_by_agents, store_at, workflow
 from tests.unit.runs.replay_index.runs import recorded
-from tests.unit.web.serving import SECONDS_MAX, served
+from tests.unit.web.serving import MAX_SECONDS, served
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +26,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("store")
     with store_at(folder) as store:
         recorded(store, "r1", adaptive())
-        submit(store, "shared", workflow(*(Task(f"t{at}", "add", (Value(at),)) for at in range(4))), None, places_max=2)
+        submit(store, "shared", workflow(*(Task(f"t{at}", "add", (Value(at),)) for at in range(4))), None, max_places=2)
         run_by_agents(store, "shared")
     return folder / "store.db"
 
@@ -42,7 +42,7 @@ def film(client: Client, run: str, query: str = "") -> dict[str, Any]:
     """Have a run replayed, and wait for it."""
     address = f"/api/runs/{run}/film{query}"
     assert client.post(address).status_code == 200
-    until = time.monotonic() + SECONDS_MAX
+    until = time.monotonic() + MAX_SECONDS
     while (found := client.get(address).json())["state"] == "making":
         assert time.monotonic() < until
         time.sleep(0.02)

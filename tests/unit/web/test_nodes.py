@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.unit.web.serving import SECONDS_MAX, served
+from tests.unit.web.serving import MAX_SECONDS, served
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -36,7 +36,7 @@ def state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     ]  # fmt: skip
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as launcher:
         try:
-            until = time.monotonic() + SECONDS_MAX
+            until = time.monotonic() + MAX_SECONDS
             while not (folder / "state" / "run.json").exists():
                 assert time.monotonic() < until
                 assert launcher.poll() is None, launcher.communicate()
@@ -44,7 +44,7 @@ def state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             yield folder / "state"
         finally:
             launcher.send_signal(signal.SIGINT)
-            launcher.communicate(timeout=SECONDS_MAX)
+            launcher.communicate(timeout=MAX_SECONDS)
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def page(state: Path, tmp_path: Path) -> Iterator[Client]:
 
 def address_of(client: Client) -> str:
     """Give where the run is asked about; others of this machine may be known, too."""
-    until = time.monotonic() + SECONDS_MAX
+    until = time.monotonic() + MAX_SECONDS
     while True:
         runs = client.get("/api/programs").json()["runs"]
         run = next((one for one in runs if one["program"].endswith("swap.hocl") and one["nodes"] == NODES), None)
@@ -71,7 +71,7 @@ def address_of(client: Client) -> str:
 def wait_for(client: Client, is_so: Callable[[Any], bool]) -> Any:
     """Ask until the answer is so."""
     address = address_of(client)
-    until = time.monotonic() + SECONDS_MAX
+    until = time.monotonic() + MAX_SECONDS
     while not is_so(found := client.get(address).json()):
         assert time.monotonic() < until, found
         time.sleep(0.05)

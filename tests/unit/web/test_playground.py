@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from solvent.web.playground import Sandbox
-from tests.unit.web.serving import SECONDS_MAX, served
+from tests.unit.web.serving import MAX_SECONDS, served
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -113,7 +113,7 @@ def test_a_program_that_nobody_waits_for_is_ended(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr("solvent.web.playground.routes.Sandbox", Watched)
     with served(tmp_path / "store.db") as client:
         with _asking(client, {"ask": "run", "program": DEAF, "max_seconds": 10}):
-            until = time.monotonic() + SECONDS_MAX
+            until = time.monotonic() + MAX_SECONDS
             while not jobs:
                 assert time.monotonic() < until
                 time.sleep(0.01)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Page
 
-SECONDS_MAX = 200
+MAX_SECONDS = 200
 MAX = "let max = replace x, y by x if x >= y in\n<2, 9, 5, max>"
 _ODD = [
     "", "{", '"open', "a.b(c)", 'é = replace-one "\\u0041\\n" by Ω', "replace-one2 x'' ½ ²a",
@@ -54,7 +54,7 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Page, str
     """Serve the page and open a browser; give its page, its address and what went wrong in it."""
     with browser() as one, served(tmp_path_factory.mktemp("page") / "store.db") as client:
         page = one.new_page(viewport={"width": 1280, "height": 800}, color_scheme="light")
-        page.set_default_timeout(SECONDS_MAX * 1000)
+        page.set_default_timeout(MAX_SECONDS * 1000)
         wrong: list[str] = []
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Page
 
-SECONDS_MAX = 200
+MAX_SECONDS = 200
 MANY = 120
 IS_WITHIN = (
     "document.documentElement.scrollWidth <= innerWidth && document.querySelector('main').scrollWidth <= innerWidth"
@@ -47,13 +47,13 @@ def opened(board: Path) -> Iterator[tuple[Page, str, list[str]]]:
             recorded(store, "adapted", adaptive())
             tasks = [Task(f"t{at}", "add", (Value(at),)) for at in range(MANY)]
             recorded(store, "large", workflow(*tasks, Task("sum", "add", tuple(Result(one.name) for one in tasks))))
-            submit(store, "shared", workflow(*tasks[:4]), None, places_max=2)
+            submit(store, "shared", workflow(*tasks[:4]), None, max_places=2)
             run_by_agents(store, "shared")
         command = [sys.executable, "-m", "solvent", "run", str(folder / "sum.hocl"), "--nodes", "3", "--store"]
-        subprocess.run([*command, str(folder / "store.db")], check=True, timeout=SECONDS_MAX, capture_output=True)
+        subprocess.run([*command, str(folder / "store.db")], check=True, timeout=MAX_SECONDS, capture_output=True)
         with served(folder / "store.db", board=board) as client:
             page = one.new_page(viewport={"width": 1280, "height": 800})
-            page.set_default_timeout(SECONDS_MAX * 1000)
+            page.set_default_timeout(MAX_SECONDS * 1000)
             wrong: list[str] = []
             page.on("pageerror", lambda error: wrong.append(str(error)))
             page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
@@ -77,7 +77,7 @@ def look(opened: tuple[Page, str, list[str]]) -> Iterator[Any]:
 
 def wait_for(is_so: Callable[[], Any]) -> None:
     """Wait until something is so; the page's own rules forbid to have it evaluate texts."""
-    until = time.monotonic() + SECONDS_MAX
+    until = time.monotonic() + MAX_SECONDS
     while not is_so():
         assert time.monotonic() < until
         time.sleep(0.02)
@@ -215,7 +215,7 @@ def test_a_resource_shows_who_has_it(look: Any, board: Path) -> None:
         opening = solvent.shared.join("held", folder=board.parent / "memory", board=board)
         with opening as store, store.handle("grid", size=8) as handle:
             handle.acquire()
-            is_seen.wait(SECONDS_MAX)
+            is_seen.wait(MAX_SECONDS)
 
     thread = threading.Thread(target=hold)
     thread.start()
@@ -224,4 +224,4 @@ def test_a_resource_shows_who_has_it(look: Any, board: Path) -> None:
         assert page.locator(".resource h3").inner_text() == "grid"
     finally:
         is_seen.set()
-        thread.join(SECONDS_MAX)
+        thread.join(MAX_SECONDS)

@@ -36,8 +36,8 @@ _HOST_CHANCE = 0.5
 _HOST_CYCLES = 10
 """How often a host dies where it may; and after how many cycles the next one may: each makes new copies."""
 _OF_LEAVERS = (Order.DIE_LEAVING, Order.DIE_JOINING)
-_PENDING_MAX = 3
-_LIVING_MIN = 2
+_MAX_PENDING = 3
+_MIN_LIVING = 2
 """Of those that stay on a host one may be killed if so many are in, itself among them."""
 
 
@@ -92,7 +92,7 @@ class Deaths:
             self._due += self._next_at is not None
             self._next_at = now + every * self._chance.uniform(0.5, 1.5)
         pending = self._pending()
-        if pending < _PENDING_MAX and self._due > self._tally.killed + pending:
+        if pending < _MAX_PENDING and self._due > self._tally.killed + pending:
             self._kill()
 
     def _pending(self) -> int:
@@ -118,7 +118,7 @@ class Deaths:
         """Tell whether a host can be spared: others have copies of what it has, and are enough to go on."""
         if self._weather.copies == 1 or self._tally.cycles < self._host_at or self._pending():
             return False
-        if any(self._living(one) < _LIVING_MIN for one in range(self._weather.hosts)):
+        if any(self._living(one) < _MIN_LIVING for one in range(self._weather.hosts)):
             return False
         there = [place for place in self._places if place.task.host == host]
         inside = sum(place.is_inside for place in self._places)
@@ -139,7 +139,7 @@ class Deaths:
 
     def _founders(self) -> list[Place]:
         """Give all that may be the founder, if that one can be spared; it knows that it is."""
-        if any(self._living(host) < _LIVING_MIN for host in range(self._weather.hosts)):
+        if any(self._living(host) < _MIN_LIVING for host in range(self._weather.hosts)):
             return []
         return [place for place in self._places if not place.is_done and place.order is Order.NONE]
 
@@ -148,7 +148,7 @@ class Deaths:
             return False
         if place.task.is_leaver:
             return True
-        return way not in _OF_LEAVERS and self._living(place.task.host) >= _LIVING_MIN
+        return way not in _OF_LEAVERS and self._living(place.task.host) >= _MIN_LIVING
 
     def _living(self, host: int) -> int:
         """Tell how many of those that stay on a host are in, and are not to die."""

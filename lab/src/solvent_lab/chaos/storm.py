@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from multiprocessing.process import BaseProcess
 
 _LOOK_SECONDS = 0.05
-_END_SECONDS_MAX = 60.0
+_MAX_END_SECONDS = 60.0
 
 
 class Storm:
@@ -114,7 +114,7 @@ class Storm:
         if not self.tally.wrong:
             self._judge()
         self._deaths.end()
-        end = time.monotonic() + _END_SECONDS_MAX
+        end = time.monotonic() + _MAX_END_SECONDS
         while self._sentinels() and not self.tally.wrong:
             if time.monotonic() > end:
                 self._hang("not all processes get away at the end")
@@ -130,7 +130,7 @@ class Storm:
         task = self._task(0)
         process = self._context.Process(target=judge, args=(task, found), daemon=True)
         process.start()
-        process.join(_END_SECONDS_MAX)
+        process.join(_MAX_END_SECONDS)
         if process.is_alive():
             process.kill()
         if not found.exists():

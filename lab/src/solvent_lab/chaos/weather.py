@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 STALL_SECONDS = 50.0
 """After how long in which a process does nothing it hangs: it waits for the data, to be let in or to be let go."""
-STALL_MIN = 0.001
+MIN_STALL = 0.001
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,4 +101,4 @@ class Place:
         return found
 
 
-__all__ = ["STALL_MIN", "STALL_SECONDS", "Place", "Tally", "Weather"]
+__all__ = ["MIN_STALL", "STALL_SECONDS", "Place", "Tally", "Weather"]

@@ -44,7 +44,7 @@ LEAVE_CHANCE = 0.25
 _AWAY_CHANCE = 0.25
 _WHOLE_CHANCE = 0.1
 _READ_CHANCE = 0.05
-_DOORS_MAX = 4
+_MAX_DOORS = 4
 _LOOK_SECONDS = 0.02
 
 
@@ -280,7 +280,7 @@ class Worker:
             # One that is about to write it has written nothing yet.
             found = [address for address in found if address]
             if found:
-                return tuple(chance.sample(found, min(len(found), _DOORS_MAX)))
+                return tuple(chance.sample(found, min(len(found), _MAX_DOORS)))
             time.sleep(_LOOK_SECONDS)
 
     # ------------------------------------------------------------------------------------------------------ counting

@@ -104,7 +104,7 @@ class _Search:
         self.moves = Moves(model)
         self.graph = Graph()
         self.violations: list[_Found] = []
-        self._states_max = max_states
+        self._max_states = max_states
         self._should_stop = should_stop
         self._known: dict[bytes, int] = {}
         # Rows as they came about, before renaming: renaming costs far more than remembering.
@@ -132,7 +132,7 @@ class _Search:
             is_interrupted = (
                 self._should_stop is not None and not state % _STOP_ASKED_EVERY and self._should_stop(len(self.graph))
             )
-            if is_interrupted or len(self.graph) >= self._states_max:
+            if is_interrupted or len(self.graph) >= self._max_states:
                 return Verdict.LIMIT_REACHED
             self._expand(state)
             state += 1

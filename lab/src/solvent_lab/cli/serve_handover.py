@@ -100,8 +100,8 @@ def _part(text: str) -> float:
 def _weather(options: Namespace) -> Weather:
     import random
 
-    from solvent.handover.place import PATIENCE_MIN
-    from solvent_lab.chaos.weather import STALL_MIN, Weather
+    from solvent.handover.place import MIN_PATIENCE
+    from solvent_lab.chaos.weather import MIN_STALL, Weather
 
     weather = Weather(
         processes=options.processes,
@@ -121,7 +121,7 @@ def _weather(options: Namespace) -> Weather:
         hint = "who stays keeps its host's data: one process of each host, or two where any are killed"
         message = f"{weather.processes} processes are too few: {weather.stayers} must stay"
         raise Misuse("P352", message, hint=hint)
-    for option, given, least in (("patience", weather.patience, PATIENCE_MIN), ("stall", weather.stall, STALL_MIN)):
+    for option, given, least in (("patience", weather.patience, MIN_PATIENCE), ("stall", weather.stall, MIN_STALL)):
         if given < least:
             raise Misuse(
                 "P352", f"`--{option} {given:g}` leaves nobody any time", hint=f"give at least {least:g} seconds"
@@ -225,7 +225,7 @@ def _as_json(weather: Weather, tally: Tally) -> dict[str, Any]:
         "expelled": tally.expelled,
         "join_seconds": round(_mean(tally.joined), 6),
         "wait_seconds": round(_mean(tally.waited), 6),
-        "wait_seconds_max": round(max(tally.waited, default=0.0), 6),
+        "max_wait_seconds": round(max(tally.waited, default=0.0), 6),
         "wrong": tally.wrong,
     }
 

@@ -27,10 +27,10 @@ PROTOCOLS = {
     "token": "solvent_lab.cli.simulate_token",
 }
 _SEED_BITS = 32
-_MESSAGES_MAX = 40
+_MAX_MESSAGES = 40
 _NODE_COLUMNS = 12
 """How wide the column of a node is in a diagram, at least."""
-_NODES_MAX = 40
+_MAX_NODES = 40
 
 
 class Simulated(Protocol):
@@ -103,7 +103,7 @@ def _parser_of(name: str, protocol: Simulated) -> ArgumentParser:
     add_format(parser)
     says = "draw the first messages of a single run, as text (`-`: standard output), .svg or .png"
     parser.add_argument("--diagram", metavar="FILE", help=says)
-    says = f"how many messages to draw (default: {_MESSAGES_MAX})"
+    says = f"how many messages to draw (default: {_MAX_MESSAGES})"
     parser.add_argument("--messages", type=at_least(1), metavar="N", help=says)
     protocol.add_options(parser)
     return parser
@@ -171,10 +171,10 @@ def _drawn(protocol: Simulated, options: Namespace) -> Any:
 
     form = "text" if options.diagram == "-" else form_of_file(options.diagram, ("text", "svg", "png"))
     unit = "s" if options.replay.startswith("solvent lab simulate handover") else "step"
-    heard = Conversation(options.messages or _MESSAGES_MAX, unit=unit)
+    heard = Conversation(options.messages or _MAX_MESSAGES, unit=unit)
     result = protocol.watched(options, heard)
     width = columns()
-    names, records = heard.drawing(max(2, width // _NODE_COLUMNS) if form == "text" else _NODES_MAX)
+    names, records = heard.drawing(max(2, width // _NODE_COLUMNS) if form == "text" else _MAX_NODES)
     write_picture(
         None if options.diagram == "-" else options.diagram,
         form,

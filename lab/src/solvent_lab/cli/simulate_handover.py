@@ -127,8 +127,8 @@ def summary(results: Sequence[Outcome], options: Namespace) -> dict[str, Any]:
     means = {name: fmean(getattr(one, name) for one in results) for name in names}
     return {
         **means,
-        "cycle_min": min(one.cycle_min for one in results),
-        "cycle_max": max(one.cycle_max for one in results),
+        "min_cycle": min(one.min_cycle for one in results),
+        "max_cycle": max(one.max_cycle for one in results),
         "cycles": sum(one.cycles for one in results),
         "uses_of_leavers": sum(one.uses_of_leavers for one in results),
         "departures": sum(one.departures for one in results),
@@ -146,7 +146,7 @@ def lines(summary: dict[str, Any], options: Namespace) -> Iterator[str]:
     yield f"{counted(setup.peers, 'peer')}{leavers}; {_words(setup.bytes)}; {setup.mode}; {where}"
     yield f"{counted(summary['cycles'], 'cycle')} of those who stay, in seconds:"
     for name, says in (
-        ("cycle", f"from {summary['cycle_min']:.3f} to {summary['cycle_max']:.3f}"),
+        ("cycle", f"from {summary['min_cycle']:.3f} to {summary['max_cycle']:.3f}"),
         ("settled", "without each peer's first"),
         ("wait", "from the claim until lock and data are there"),
         ("blocking", "for which a peer can do nothing else"),

@@ -87,7 +87,7 @@ def _setup(options: Namespace) -> Setup:
         is_directed=options.directed,
         has_one_search=options.one_search,
         lends_one_by_one=options.one_by_one,
-        rest_max=options.rest,
+        max_rest=options.rest,
         again=options.again,
         loss=options.loss,
     )
@@ -98,13 +98,13 @@ def summary(results: Sequence[Outcome], options: Namespace) -> dict[str, Any]:
     seen = taken_together(list(results))
     moves = {why: count / seen.requests for why, count in sorted(seen.moves.items())}
     return {
-        "responsiveness": {"mean": seen.responsiveness, "max": seen.responsiveness_max},
+        "responsiveness": {"mean": seen.responsiveness, "max": seen.max_responsiveness},
         "messages_per_request": seen.messages_per_request,
         "requests": seen.requests,
-        "wait": {"mean": seen.wait, "max": seen.wait_max},
+        "wait": {"mean": seen.wait, "max": seen.max_wait},
         "steps_per_grant": seen.steps_per_grant,
         "messages": {"search": seen.searches_per_request, **moves},
-        "fairness": {"one_other_max": seen.one_other_max, "others_mean": seen.others, "others_max": seen.others_max},
+        "fairness": {"max_one_other": seen.max_one_other, "others_mean": seen.others, "max_others": seen.max_others},
         "log2_nodes": log2(options.nodes),
         "runs": len(results),
     }
@@ -119,8 +119,8 @@ def lines(summary: dict[str, Any], options: Namespace) -> Iterator[str]:
         of = summary[name]
         yield f"{name:<16}{of['mean']:>9.2f}{of['max']:>8,}"
     fairness = summary["fairness"]
-    yield f"{'others meanwhile':<16}{fairness['others_mean']:>9.2f}{fairness['others_max']:>8,}"
-    yield f"{'  any one':<16}{'':>9}{fairness['one_other_max']:>8,}"
+    yield f"{'others meanwhile':<16}{fairness['others_mean']:>9.2f}{fairness['max_others']:>8,}"
+    yield f"{'  any one':<16}{'':>9}{fairness['max_one_other']:>8,}"
     parts = ", ".join(f"{name} {count:.2f}" for name, count in summary["messages"].items())
     yield f"messages per request {summary['messages_per_request']:.2f}: {parts}"
     yield f"steps per grant {summary['steps_per_grant']:.3f}; log2 of the nodes {summary['log2_nodes']:.2f}"

@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 from solvent.cli.render import shortened
 
 Event: TypeAlias = dict[str, Any]
-_MESSAGES_MAX = 5
-_TEXT_MAX = 80
+_MAX_MESSAGES = 5
+_MAX_TEXT = 80
 
 
 def event_from(outcome: Any) -> Event | None:
@@ -50,7 +50,7 @@ def said(event: Event) -> str:
         case {"event": "locked", "fence": fence}:
             return f"has the lock, fence {'.'.join(map(str, fence))}"
         case {"event": "heard", "place": place, "origin": origin, "data": data}:
-            return f"hears node {origin} at place {place}: {shortened(str(data), _TEXT_MAX)}"
+            return f"hears node {origin} at place {place}: {shortened(str(data), _MAX_TEXT)}"
         case {"event": "said", "place": place}:
             return f"has said something that is safe at place {place}"
         case {"event": "ring", "epoch": epoch, "ring": ring}:
@@ -87,7 +87,7 @@ class Board:
         self.locks = Counter[int]()
         self.dead = set[int]()
         self.place = -1
-        self.messages = deque[Event](maxlen=_MESSAGES_MAX)
+        self.messages = deque[Event](maxlen=_MAX_MESSAGES)
         self.gaps = list[float]()
         self._recent = deque[float]()
 

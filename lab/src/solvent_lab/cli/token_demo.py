@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _LOCK_EVERY = 0.25
 _RESTART_SECONDS = 1.0
 _END_SECONDS = 10.0
-_LINE_BYTES_MAX = 1 << 22
+_MAX_LINE_BYTES = 1 << 22
 
 
 def run_demo(options: Namespace) -> int:
@@ -92,7 +92,7 @@ class _Demo:
             *words,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
-            limit=_LINE_BYTES_MAX,
+            limit=_MAX_LINE_BYTES,
             # Ctrl-C is for this process; it ends the others in good order.
             start_new_session=True,
         )

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from solvent_lab.cli.token_board import Event
 
 _NEWS = ("ring", "joined", "left", "missed", "lost", "killed", "started", "back", "fault")
-_TEXT_MAX = 60
+_MAX_TEXT = 60
 
 
 class View:
@@ -117,7 +117,7 @@ class Picture(View):
         board = self.board
         rows = [self._row(node) for node in sorted({*board.ring, *board.locks, *board.dead})]
         heard = [
-            Text(f"  #{one['place']} node {one['origin']}: {harmless(shortened(str(one['data']), _TEXT_MAX))}", "dim")
+            Text(f"  #{one['place']} node {one['origin']}: {harmless(shortened(str(one['data']), _MAX_TEXT))}", "dim")
             for one in board.messages
         ]
         return Group(self._head(), *rows, *heard)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 WIDTH = 100
 """How wide a diagram is at most, unless told otherwise."""
 
-_COLUMN_MIN = 12
+_MIN_COLUMN = 12
 _PIECES = re.compile(r"[^ ,]*(?:, *| +|$)")
 
 
@@ -104,7 +104,7 @@ class _Pen:
     def __init__(self, names: Sequence[str], *, margin: int, width: int) -> None:
         self._width = width
         self._margin = margin
-        self._step = max(_COLUMN_MIN, (width - margin) // max(1, len(names)))
+        self._step = max(_MIN_COLUMN, (width - margin) // max(1, len(names)))
         self._columns = [margin + self._step * node for node in range(len(names))]
         self._is_up = [True] * len(names)
         self.lines: list[str] = []
@@ -139,7 +139,7 @@ class _Pen:
     def mark(self, one: Mark) -> None:
         """Write what happens at a node beside its line."""
         column = self._columns[one.node]
-        room = max(_COLUMN_MIN - 3, min(self._step, self._width - column) - 3)
+        room = max(_MIN_COLUMN - 3, min(self._step, self._width - column) - 3)
         sign = one.sign or ("*" if one.number else "|")
         number = one.number
         self._is_up[one.node] = (self._is_up[one.node] or one.begins) and not one.ends

@@ -193,8 +193,8 @@ def paper(
             arities=(layout.takes,),
             protocol=words[mode],
             waiting=waiting,
-            own_max=memory,
-            remote_max=0,
+            max_own=memory,
+            max_remote=0,
             look_again=bool(crashes),
             confirm=bool(crashes),
         )

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _PARTS_KEPT = 2**16
 """How many parts of worlds are remembered: worlds are very many, their parts few."""
-_NUMBERS_MAX = 3
+_MAX_NUMBERS = 3
 """At most two requests of a process are known anywhere."""
 _TURNS: dict[type, str] = {
     **dict.fromkeys((Place, Use, Given, Token, Link, Unlink, Unlinked, Relink, Relinked), "turn"),
@@ -52,8 +52,8 @@ _REFS: dict[type, tuple[str, ...]] = {
     Surrender: ("place",),
 }
 _NUMBERS: dict[type, tuple[str, int]] = {
-    ElmpState: ("asks", _NUMBERS_MAX),
-    **dict.fromkeys((Requesting, Asking, Given, Freed), ("number", _NUMBERS_MAX)),
+    ElmpState: ("asks", _MAX_NUMBERS),
+    **dict.fromkeys((Requesting, Asking, Given, Freed), ("number", _MAX_NUMBERS)),
     Use: ("number", 1),
 }
 
@@ -117,7 +117,7 @@ def _renamed(value: Any, rename: Callable[[int], int]) -> Any:
     if isinstance(value, Data):
         changed["since"] = (rename(value.since[0]), 0)
     if isinstance(value, Busy):
-        changed["requests"] = tuple((requester, number % _NUMBERS_MAX) for requester, number in value.requests)
+        changed["requests"] = tuple((requester, number % _MAX_NUMBERS) for requester, number in value.requests)
     for name in kind.__struct_fields__:
         if name not in changed:
             changed[name] = _renamed(getattr(value, name), rename)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from solvent_lab.checker.model import Model
 
 _SELDOM, _FOURTH = ElmpConfig(order=3, exchange_every=100), ElmpConfig(order=3, exchange_every=4)
-_SHORT = ElmpConfig(order=3, exchange_every=100, trail_max=1)
+_SHORT = ElmpConfig(order=3, exchange_every=100, max_trail=1)
 _THREE, _STAR = (None, 0, 0), (None, 0, 0, 0)
 _ONCE = [(node, Request()) for node in range(3)]
 _ALL = [*_ONCE, (3, Request())]

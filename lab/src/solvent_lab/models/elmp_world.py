@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from solvent_lab.checker.world import World
 
 USUAL = ElmpConfig()
-_TURNS_MAX = 3
+_MAX_TURNS = 3
 """Who leaves may need the token first, and its places are given up when there are others behind them."""
 
 
@@ -247,7 +247,7 @@ def elmp(
         invariants=(
             *_invariants(config),
             *([turns_come_in_order] if is_in_order else []),
-            *([] if is_endless else [nobody_asks_again_and_again(1 + _TURNS_MAX * len(requests))]),
+            *([] if is_endless else [nobody_asks_again_and_again(1 + _MAX_TURNS * len(requests))]),
         ),
         goal=lambda world: is_settled(world) and (is_endless or is_satisfied(world.ghost, requests)),
         canonical=standard if is_endless else None,

@@ -45,7 +45,7 @@ def _model(
     Link.desk = desk
     nodes = tuple(NodeId(number) for number in range(nodes_count))
     machines = tuple(
-        Link(Talker(echoes=echoes), me=me, peers=nodes, ack_after=ack_after, patience_max=0, tells_all_taken=True)
+        Link(Talker(echoes=echoes), me=me, peers=nodes, ack_after=ack_after, max_patience=0, tells_all_taken=True)
         for me in nodes
     )
     return Model(

@@ -180,12 +180,12 @@ def token(
     )
 
 
-_QUIETLY = {"rest_max": 1, "rests_until_quiet": True}
+_QUIETLY = {"max_rest": 1, "rests_until_quiet": True}
 _ADAPTIVE = {"finding": "both", "crowd": 1, "rests_until_quiet": True}
 # Of these a message that is not the token may get lost.
 _VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "binary": ("search by halving", {}),
-    "one-by-one": ("lent to one at a time", {"row_max": 0}),
+    "one-by-one": ("lent to one at a time", {"max_row": 0}),
     "inverse": ("lent back along the path", {"clean_up": "inverse", "is_lent_in_vain": True}),
     "no-clean-up": ("served traps stay", {"clean_up": "none", "is_lent_in_vain": True}),
     "directed": ("who searches asks one by one", {"is_directed": True}),
@@ -193,19 +193,19 @@ _VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "uses": ("using the token takes time", {"machine": TakesTime, "is_instant": False}),
     "uses-again": (
         "released and wanted again",
-        {"machine": WantsItAgain, "is_instant": False, "rest_max": 1, "times": 2},
+        {"machine": WantsItAgain, "is_instant": False, "max_rest": 1, "times": 2},
     ),
-    "rests": ("the token rests for any time", {"rest_max": 1}),
-    "one-search-rests": ("one search, the token rests", {"has_one_search": True, "rest_max": 1}),
+    "rests": ("the token rests for any time", {"max_rest": 1}),
+    "one-search-rests": ("one search, the token rests", {"has_one_search": True, "max_rest": 1}),
     "again": ("lost searches are repeated", {"again": 1, **_QUIETLY}),
     "push": ("who has the token asks round", {"finding": "push", **_QUIETLY}),
-    "both": ("searching and asking round", {**_ADAPTIVE, "rest_max": 1}),
+    "both": ("searching and asking round", {**_ADAPTIVE, "max_rest": 1}),
     "both-moves": ("both, never resting", _ADAPTIVE),
 }
 # Of these nothing gets lost, and whoever searches must have found a token that rests when nothing is under way.
 _FOUND: dict[str, tuple[str, dict[str, Any]]] = {
     "found": ("a token that rests is found", {}),
-    "found-one-by-one": ("found, lent to one at a time", {"row_max": 0}),
+    "found-one-by-one": ("found, lent to one at a time", {"max_row": 0}),
     "found-inverse": ("found, lent back along the path", {"clean_up": "inverse", "is_lent_in_vain": True}),
     "found-directed": ("found, asking one by one", {"is_directed": True}),
 }

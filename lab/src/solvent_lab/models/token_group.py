@@ -47,10 +47,10 @@ if TYPE_CHECKING:
 class Small(Group):
     """A node without a link under it, in a world that ends, and a user that has the lock for a while."""
 
-    def __init__(self, config: GroupConfig, *, epochs_max: int, are_hints_lost: bool) -> None:
+    def __init__(self, config: GroupConfig, *, max_epochs: int, are_hints_lost: bool) -> None:
         super().__init__(config)
         #: The greatest number of an epoch.
-        self.epochs_max = epochs_max
+        self.max_epochs = max_epochs
         self.are_hints_lost = are_hints_lost
 
     def start(self, saved: tuple[Any, ...] = (), life: int = 0) -> GroupStep:
@@ -72,7 +72,7 @@ class Small(Group):
         if desk.me not in state.log.members:
             if self.config.contacts:
                 say_hello(desk, self.config.contacts[0])
-        elif max(state.heard, state.promised).number < self.epochs_max:
+        elif max(state.heard, state.promised).number < self.max_epochs:
             start_election(desk)
 
     def _carried(self, effects: Effects) -> Effects:
@@ -163,9 +163,9 @@ def _invariant(check: Callable[..., str | None]) -> Callable[[World], str | None
     return holds
 
 
-def _is_done(epochs_max: int, world: World) -> bool:
+def _is_done(max_epochs: int, world: World) -> bool:
     """Everybody is up, nobody wants anything, and all have heard all; or the numbers of epochs are used up."""
-    if any(state is not None and state.promised.number >= epochs_max for state in world.states):
+    if any(state is not None and state.promised.number >= max_epochs for state in world.states):
         return True
     if world.requests or not all(local.is_up for local in world.nodes):
         return False
@@ -247,7 +247,7 @@ def group(
     joins: bool = False,
     crashes: int = 0,
     crashing: tuple[int, ...] | None = None,
-    epochs_max: int = 3,
+    max_epochs: int = 3,
     is_hasty: bool = False,
     impatient: tuple[int, ...] | None = None,
     has_hints: bool = False,
@@ -270,7 +270,7 @@ def group(
         machines=tuple(
             machine(
                 config,
-                epochs_max=epochs_max if impatient is None or config.node in impatient else 0,
+                max_epochs=max_epochs if impatient is None or config.node in impatient else 0,
                 are_hints_lost=not has_hints,
             )
             for config in configs
@@ -285,7 +285,7 @@ def group(
         observe=_observe,
         observe_crash=_crashed,
         invariants=tuple(invariants),
-        goal=None if is_hasty else partial(_is_done, epochs_max),
+        goal=None if is_hasty else partial(_is_done, max_epochs),
         canonical=_standard,
     )
 
@@ -303,14 +303,14 @@ MODELS: dict[str, Callable[[], Model]] = {
     "crash-2": lambda: group(2, locks=(0,), says=(1,), crashes=1, title="a crash, both are needed for a new token"),
     "crash-3": lambda: group(3, locks=(2,), crashes=1, title="a crash, two make a new token"),
     "order-3": lambda: group(3, says=(1,), crashes=1, crashing=(0,), title="a broadcast while a holder crashes"),
-    "crash-4": lambda: group(4, locks=(3,), crashes=1, crashing=(0,), epochs_max=1, title="the first of four crashes"),
+    "crash-4": lambda: group(4, locks=(3,), crashes=1, crashing=(0,), max_epochs=1, title="the first of four crashes"),
     "join-3": lambda: group(3, says=(0,), joins=True, title="a third node comes"),
     "leave-3": lambda: group(3, locks=(0,), leaves=(1,), title="a node leaves"),
     "leave-all": lambda: group(2, leaves=(0, 1), title="everybody leaves"),
     "hasty-2": lambda: group(
-        2, locks=(0,), says=(1,), is_hasty=True, epochs_max=2, title="two nodes that take it for lost at any time"
+        2, locks=(0,), says=(1,), is_hasty=True, max_epochs=2, title="two nodes that take it for lost at any time"
     ),
-    "hasty-3": lambda: group(3, locks=(2,), is_hasty=True, epochs_max=1, title="three nodes that do"),
+    "hasty-3": lambda: group(3, locks=(2,), is_hasty=True, max_epochs=1, title="three nodes that do"),
 }
 
 BROKEN: dict[str, Callable[[], Model]] = {
@@ -319,7 +319,7 @@ BROKEN: dict[str, Callable[[], Model]] = {
         says=(0,),
         crashes=1,
         crashing=(0,),
-        epochs_max=2,
+        max_epochs=2,
         machine=_broken(broken.TakesOwnLog),
         title="who makes a new token goes on with its own log",
     ),
@@ -328,7 +328,7 @@ BROKEN: dict[str, Callable[[], Model]] = {
         says=(0, 1),
         crashes=1,
         crashing=(0,),
-        epochs_max=2,
+        max_epochs=2,
         machine=_broken(broken.DeliversTooEarly),
         title="what is written is taken for safe at once",
     ),
@@ -338,7 +338,7 @@ BROKEN: dict[str, Callable[[], Model]] = {
         crashes=1,
         crashing=(1,),
         impatient=(2,),
-        epochs_max=1,
+        max_epochs=1,
         is_hasty=True,
         machine=_broken(broken.ForgetsPromises),
         title="promises are not saved",
@@ -346,7 +346,7 @@ BROKEN: dict[str, Callable[[], Model]] = {
     "heeds-old-tokens": lambda: group(
         3,
         says=(2,),
-        epochs_max=1,
+        max_epochs=1,
         is_hasty=True,
         machine=_broken(broken.HeedsOldTokens),
         title="an old token is taken after all",
@@ -354,7 +354,7 @@ BROKEN: dict[str, Callable[[], Model]] = {
     "silence-is-assent": lambda: group(
         3,
         says=(0, 1),
-        epochs_max=1,
+        max_epochs=1,
         is_hasty=True,
         impatient=(2,),
         machine=_broken(broken.TakesSilenceForAssent),
@@ -364,7 +364,7 @@ BROKEN: dict[str, Callable[[], Model]] = {
 
 SOAK: dict[str, Callable[[], Model]] = {
     "group-4-full": lambda: group(4, locks=(1, 3), says=(2,), title="four nodes, two locks and a broadcast"),
-    "crash-3-again": lambda: group(3, locks=(2,), crashes=1, epochs_max=4, title="a crash, and up to four epochs"),
+    "crash-3-again": lambda: group(3, locks=(2,), crashes=1, max_epochs=4, title="a crash, and up to four epochs"),
     "search-3-full": lambda: group(3, locks=(0, 1), says=(2,), has_hints=True, title="searches, hints, two locks"),
 }
 """Larger worlds, for those who can wait."""

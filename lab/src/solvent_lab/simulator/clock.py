@@ -44,15 +44,15 @@ class Clock:
         tickets = [ticket for ticket, item in self._items.items() if is_cancelled(item)]
         return [self._items.pop(ticket) for ticket in tickets]
 
-    def take(self, time_max: float) -> tuple[int, Any] | None:
-        """Go on to what happens next and give it with its ticket; None if that is not until after `time_max`."""
+    def take(self, max_time: float) -> tuple[int, Any] | None:
+        """Go on to what happens next and give it with its ticket; None if that is not until after `max_time`."""
         times, items = self._times, self._items
         while times:
             time, ticket = times[0]
             if ticket not in items:
                 heappop(times)
                 continue
-            if time > time_max:
+            if time > max_time:
                 break
             heappop(times)
             self.now = time

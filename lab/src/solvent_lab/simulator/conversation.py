@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from solvent.protocols.machine import NodeId
 
 _MAP = re.compile(r"immutables\.Map\((\{.*?\})\)")
-MESSAGES_MAX = 40
+MAX_MESSAGES = 40
 """How many messages are drawn unless the caller says otherwise."""
 
 
 class Conversation:
     """Listens to a run, and keeps what is said first."""
 
-    def __init__(self, messages_max: int = MESSAGES_MAX, *, unit: str = "step") -> None:
+    def __init__(self, max_messages: int = MAX_MESSAGES, *, unit: str = "step") -> None:
         """`unit` is how time is told: by the `step` in which a message is sent, or by `s`, seconds."""
-        self._max = messages_max
+        self._max = max_messages
         self._unit = unit
         self._kept: list[tuple[float, NodeId, NodeId, str]] = []
         self.count = 0
@@ -46,11 +46,11 @@ class Conversation:
         """Those who take part in what is kept."""
         return sorted({node for _, sender, to, _ in self._kept for node in (sender, to)})
 
-    def drawing(self, nodes_max: int) -> tuple[list[str], list[Record]]:
+    def drawing(self, max_nodes: int) -> tuple[list[str], list[Record]]:
         """Give the names and the records of a diagram; refuse more nodes than can be drawn."""
         nodes = self.nodes
-        if len(nodes) > nodes_max:
-            said = f"the first {len(self._kept)} messages are among {len(nodes)} nodes, and {nodes_max} can be drawn"
+        if len(nodes) > max_nodes:
+            said = f"the first {len(self._kept)} messages are among {len(nodes)} nodes, and {max_nodes} can be drawn"
             raise Misuse("P317", said, hint="take fewer nodes, or fewer messages: --messages N")
         return [f"n{node}" for node in nodes], list(self._records({node: at for at, node in enumerate(nodes)}))
 
@@ -80,4 +80,4 @@ def _text(message: Any) -> str:
     return f"{type(message).__name__}({', '.join(told)})".replace("\n", " ")
 
 
-__all__ = ["MESSAGES_MAX", "Conversation"]
+__all__ = ["MAX_MESSAGES", "Conversation"]

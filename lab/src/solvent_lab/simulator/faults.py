@@ -22,15 +22,15 @@ FOREVER = float("inf")
 class Faults(msgspec.Struct, frozen=True, kw_only=True):
     """What messages and nodes suffer; by default nothing, and a message takes one millisecond."""
 
-    latency_ms_min: float = 1.0
-    latency_ms_max: float = 1.0
+    min_latency_ms: float = 1.0
+    max_latency_ms: float = 1.0
     """A message's way takes between so long and so long, evenly spread."""
     bandwidth_bytes_per_ms: float = FOREVER
     """What a node can send: its messages leave one after the other, and large ones hold up those behind them."""
     may_reorder: bool = False
     """Whether a message may overtake another of the same channel, as latency has it; otherwise first in, first out."""
-    answer_ms_min: float = 0.0
-    answer_ms_max: float = 0.0
+    min_answer_ms: float = 0.0
+    max_answer_ms: float = 0.0
     """How long an answer to an `Ask` takes. Zero: it comes before the machine sees anything else."""
 
     loss: float = 0.0
@@ -39,37 +39,37 @@ class Faults(msgspec.Struct, frozen=True, kw_only=True):
     """The probability that a message arrives twice."""
     partitions_every_ms: float = FOREVER
     """The mean time between the end of one partition of the nodes in two groups and the next."""
-    partition_ms_max: float = 1_000.0
+    max_partition_ms: float = 1_000.0
     partitions_lose: bool = True
     """Whether a partition loses what would arrive across it, or keeps it until it heals."""
     crashes_every_ms: float = FOREVER
     """The mean time between two crashes of nodes drawn by lot."""
-    crashes_max: int | None = None
-    downtime_ms_min: float = 1.0
-    downtime_ms_max: float = 1_000.0
+    max_crashes: int | None = None
+    min_downtime_ms: float = 1.0
+    max_downtime_ms: float = 1_000.0
     until_ms: float = FOREVER
     """When loss, duplication, partitions and crashes stop; who is down then comes back in time."""
 
     _PROBABILITIES: ClassVar = ("loss", "duplication")
     _RANGES: ClassVar = ("latency_ms", "answer_ms", "downtime_ms")
-    _POSITIVE: ClassVar = ("bandwidth_bytes_per_ms", "partitions_every_ms", "partition_ms_max", "crashes_every_ms")
+    _POSITIVE: ClassVar = ("bandwidth_bytes_per_ms", "partitions_every_ms", "max_partition_ms", "crashes_every_ms")
 
     def __post_init__(self) -> None:
         for name in self._PROBABILITIES:
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise Misuse("P301", f"`{name}` is {getattr(self, name)}, and a probability is between 0 and 1")
         for name in self._RANGES:
-            least, most = getattr(self, f"{name}_min"), getattr(self, f"{name}_max")
+            least, most = getattr(self, f"min_{name}"), getattr(self, f"max_{name}")
             if not 0.0 <= least <= most < FOREVER:
-                hint = f"0 <= {name}_min <= {name}_max"
+                hint = f"0 <= min_{name} <= max_{name}"
                 raise Misuse("P301", f"`{name}` from {least} to {most} is no range of times", hint=hint)
         for name in self._POSITIVE:
             if not getattr(self, name) > 0.0:
                 raise Misuse("P301", f"`{name}` is {getattr(self, name)}, and must be greater than 0")
-        if self.partition_ms_max == FOREVER:
-            raise Misuse("P301", "`partition_ms_max` is infinite, and a partition must heal")
-        if self.crashes_max is not None and self.crashes_max < 0:
-            raise Misuse("P301", f"`crashes_max` is {self.crashes_max}: there cannot be fewer than no crashes")
+        if self.max_partition_ms == FOREVER:
+            raise Misuse("P301", "`max_partition_ms` is infinite, and a partition must heal")
+        if self.max_crashes is not None and self.max_crashes < 0:
+            raise Misuse("P301", f"`max_crashes` is {self.max_crashes}: there cannot be fewer than no crashes")
 
 
 __all__ = ["FOREVER", "Faults"]

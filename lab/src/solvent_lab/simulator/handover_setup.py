@@ -86,8 +86,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     transfers_per_cycle: float
     #: The mean cycle but for each peer's first, which has no full round before it.
     settled: float
-    cycle_min: float
-    cycle_max: float
+    min_cycle: float
+    max_cycle: float
     #: How many cycles those who stay have done, how often the others have used the resource, and left.
     cycles: int
     uses_of_leavers: int

@@ -74,8 +74,8 @@ class Happening(Value, frozen=True, gc=False):
 class History:
     """The last happenings of a run."""
 
-    def __init__(self, length_max: int | None = None) -> None:
-        self._happenings: deque[Happening] = deque(maxlen=length_max)
+    def __init__(self, max_length: int | None = None) -> None:
+        self._happenings: deque[Happening] = deque(maxlen=max_length)
 
     def add(self, number: int, at: float, node: NodeId | None, what: Any, sent_in: int = 0) -> None:
         """Write down one happening."""

@@ -59,9 +59,9 @@ class Network:
     def arrival(self, sender: NodeId, to: NodeId, leaves_at: float) -> float:
         """Give when something that leaves at a time arrives if all goes well."""
         faults = self.faults
-        latency = faults.latency_ms_min
-        if faults.latency_ms_max > latency:
-            latency = self._chance.uniform(latency, faults.latency_ms_max)
+        latency = faults.min_latency_ms
+        if faults.max_latency_ms > latency:
+            latency = self._chance.uniform(latency, faults.max_latency_ms)
         arrives_at = leaves_at + latency
         if not faults.may_reorder:
             arrives_at = max(arrives_at, self._last_at.get((sender, to), 0.0))

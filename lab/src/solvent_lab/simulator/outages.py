@@ -21,7 +21,7 @@ class Outages:
     def __init__(self, faults: Faults, chance: Random) -> None:
         self.faults = faults
         self._chance = chance
-        self._crashes_left = FOREVER if faults.crashes_max is None else faults.crashes_max
+        self._crashes_left = FOREVER if faults.max_crashes is None else faults.max_crashes
 
     def next_crash(self, now: float) -> float | None:
         """Give the time of the next crash; None if there is none any more."""
@@ -47,7 +47,7 @@ class Outages:
 
     def downtime(self) -> float:
         """Draw how long a node stays down."""
-        return self._chance.uniform(self.faults.downtime_ms_min, self.faults.downtime_ms_max)
+        return self._chance.uniform(self.faults.min_downtime_ms, self.faults.max_downtime_ms)
 
     def strikes_within_a_step(self) -> bool:
         """Draw whether a node crashes while it carries out effects, rather than between two events."""
@@ -64,7 +64,7 @@ class Outages:
 
     def healing(self, now: float) -> float:
         """Draw when a partition that begins now heals: at the latest when all faults stop."""
-        return min(now + self._chance.uniform(0.0, self.faults.partition_ms_max), self.faults.until_ms)
+        return min(now + self._chance.uniform(0.0, self.faults.max_partition_ms), self.faults.until_ms)
 
 
 __all__ = ["Outages"]

@@ -1,8 +1,8 @@
 """Machines on a clock in milliseconds, over a network with faults, from one seed.
 
-    faults = Faults(latency_ms_max=30, loss=0.1, crashes_every_ms=500, until_ms=60_000)
+    faults = Faults(max_latency_ms=30, loss=0.1, crashes_every_ms=500, until_ms=60_000)
     run = TimedRun(machines, environment, seed=7, faults=faults, invariants=(each_molecule_has_one_holder,))
-    ending = run.run(ms_max=120_000)        # Ending.OVER, Ending.QUIET or Ending.LIMIT
+    ending = run.run(max_ms=120_000)        # Ending.OVER, Ending.QUIET or Ending.LIMIT
     run.now, run.counts, run.world, run.history
 
 Node n runs `machines[n]`. One thing happens at a time; after it (or after every `check_every`-th) the invariants are
@@ -19,7 +19,7 @@ without one, `tells_restarts=True` does it for them: `PeerRestarted` is the firs
 restarted node, nothing of its former life comes after that, and what a peer sends before it has heard it is lost, since
 it was meant for the former life.
 
-`Choose` and `Ask` are answered at once, unless answers take time (`Faults.answer_ms_max`); the environment is asked
+`Choose` and `Ask` are answered at once, unless answers take time (`Faults.max_answer_ms`); the environment is asked
 at the moment of the question all the same. It may be late news when it arrives.
 """
 
@@ -90,7 +90,7 @@ class TimedRun:
         size: Callable[[Any], int] = encoded_size,
         invariants: Sequence[Invariant] = (),
         check_every: int = 1,
-        history_max: int | None = _HISTORY_LENGTH,
+        max_history: int | None = _HISTORY_LENGTH,
         tells_restarts: bool = False,
         replay: str = "",
     ) -> None:
@@ -102,7 +102,7 @@ class TimedRun:
         self.faults = faults
         self.invariants = tuple(invariants)
         self.check_every = check_every
-        self.history = History(history_max)
+        self.history = History(max_history)
         #: The command that plays this run again.
         self.replay = replay
         self.counts = Counts()
@@ -130,7 +130,7 @@ class TimedRun:
 
     # --- From outside.
 
-    def run(self, *, ms_max: float = FOREVER, events_max: float = FOREVER) -> Ending:
+    def run(self, *, max_ms: float = FOREVER, max_events: float = FOREVER) -> Ending:
         """Run until the environment says it is over, nothing can happen any more, or a limit is reached."""
         is_over = self.environment.is_over
         with collecting_rarely():
@@ -139,9 +139,9 @@ class TimedRun:
             while not is_over():
                 if len(self._clock) <= self._idle_count:
                     return Ending.QUIET
-                if self.counts.events >= events_max:
+                if self.counts.events >= max_events:
                     return Ending.LIMIT
-                taken = self._clock.take(ms_max)
+                taken = self._clock.take(max_ms)
                 if taken is None:
                     return Ending.LIMIT
                 self._happen(*taken)
@@ -349,10 +349,10 @@ class TimedRun:
 
     def _answer_later(self, node: Node, event: Event) -> None:
         faults = self.faults
-        if faults.answer_ms_max == 0.0:
+        if faults.max_answer_ms == 0.0:
             self._answers.append(event)
             return
-        time = self.now + self.chance.uniform(faults.answer_ms_min, faults.answer_ms_max)
+        time = self.now + self.chance.uniform(faults.min_answer_ms, faults.max_answer_ms)
         # Answers keep the order of the questions.
         self._answer_at[node.number] = time = max(time, self._answer_at.get(node.number, 0.0))
         self._clock.put(time, Reply(node.number, event))

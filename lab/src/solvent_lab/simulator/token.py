@@ -1,7 +1,7 @@
 """Sets a simulation of token passing up, runs it, and gives what was seen.
 
     outcome = simulate(Setup(nodes=100, gap=100, protocol="binary", requests=20_000), seed=1)
-    outcome.responsiveness, outcome.messages_per_request, outcome.others_max
+    outcome.responsiveness, outcome.messages_per_request, outcome.max_others
 
 Runs are in discrete steps: what is sent in one step arrives in the next, and all else takes no time. That is the
 model of the paper's section 4. Setup and seed say everything.
@@ -41,7 +41,7 @@ _OF_SEARCHES = (
     "has_one_search",
     "lends_one_by_one",
     "lends_to_newest",
-    "rest_max",
+    "max_rest",
     "again",
     "loss",
 )
@@ -73,7 +73,7 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     has_one_search: bool = False
     #: How long the token may rest at a node where it finds nothing to do; zero: never, or with `push` and `both` as
     #: many steps as there are nodes.
-    rest_max: int = 0
+    max_rest: int = 0
     #: After how many steps a node that still waits searches again; zero: never.
     again: int = 0
     #: The paper taken literally: the token comes back from each borrower before it is lent to the next.
@@ -120,13 +120,13 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     #: How often the token moved, by why: `round`, `lent`, `returned` or `passed`. All other messages look for it.
     moves: dict[str, int]
     responsiveness_sum: int
-    responsiveness_max: int
+    max_responsiveness: int
     wait_sum: int
-    wait_max: int
+    max_wait: int
     #: How often all others together got the token while one waited, in sum and at most; and any single one at most.
     others_sum: int
-    others_max: int
-    one_other_max: int
+    max_others: int
+    max_one_other: int
 
     @property
     def responsiveness(self) -> float:
@@ -167,7 +167,7 @@ def taken_together(outcomes: list[Outcome]) -> Outcome:
         if field == "moves":
             values[field] = {why: sum(moves.get(why, 0) for moves in of_runs) for moves in of_runs for why in moves}
         else:
-            values[field] = max(of_runs) if field.endswith("_max") else sum(of_runs)
+            values[field] = max(of_runs) if field.startswith("max_") else sum(of_runs)
     return Outcome(**values)
 
 
@@ -180,7 +180,7 @@ def simulate(setup: Setup, seed: int, *, observe: Observer | None = None) -> Out
     if setup.loss:
         machines = [Losing(machine, loss) for machine in machines]
     run = users.run = DiscreteRun(machines, users, seed=chance.getrandbits(64), observe=observe)
-    patience = _PATIENCE + (_PATIENCE_PER_NODE + 2 * setup.rest_max) * setup.nodes
+    patience = _PATIENCE + (_PATIENCE_PER_NODE + 2 * setup.max_rest) * setup.nodes
     while True:
         heard, limit = users.heard_next, run.step + patience
         ending = run.run(limit if heard is None else min(heard - 1, limit))
@@ -214,11 +214,11 @@ def machines_of(setup: Setup) -> list[Machine[Any]]:
         is_directed=setup.is_directed,
         finding=setup.finding,
         has_one_search=setup.has_one_search,
-        rest_max=setup.rest_max,
+        max_rest=setup.max_rest,
         again=setup.again,
     )
     if setup.lends_one_by_one or setup.lends_to_newest:
-        usual = replace(usual, row_max=0)
+        usual = replace(usual, max_row=0)
     return [kind(replace(usual, node=node), tells_moves=True) for node in nodes]
 
 
@@ -241,12 +241,12 @@ def _outcome(run: DiscreteRun, users: Users, lost: int) -> Outcome:
         messages=run.sent + lost,
         moves=dict(users.moves),
         responsiveness_sum=users.responsiveness_sum,
-        responsiveness_max=users.responsiveness_max,
+        max_responsiveness=users.max_responsiveness,
         wait_sum=users.wait_sum,
-        wait_max=users.wait_max,
+        max_wait=users.max_wait,
         others_sum=users.fairness.others_sum,
-        others_max=users.fairness.others_max,
-        one_other_max=users.fairness.most,
+        max_others=users.fairness.max_others,
+        max_one_other=users.fairness.most,
     )
 
 

@@ -24,7 +24,7 @@ class Fairness:
         #: The most often any one other node got it during one wait.
         self.most = 0
         #: The most often all others together got it during one wait, and the sum of this over all waits that are over.
-        self.others_max = 0
+        self.max_others = 0
         self.others_sum = 0
         #: How many grants there had been when each wait began.
         self._since: dict[NodeId, int] = {}
@@ -57,7 +57,7 @@ class Fairness:
 
     def _look(self, since: int) -> None:
         others = self.grants - since
-        self.others_max = max(self.others_max, others)
+        self.max_others = max(self.max_others, others)
         latest = self._latest
         while latest[self.most] >= since:
             self.most += 1

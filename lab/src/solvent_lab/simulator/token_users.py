@@ -36,8 +36,8 @@ class Users(Environment):
         self.served = 0
         #: How often the token moved, by why it did.
         self.moves: Counter[str] = Counter()
-        self.responsiveness_sum = self.responsiveness_max = 0
-        self.wait_sum = self.wait_max = 0
+        self.responsiveness_sum = self.max_responsiveness = 0
+        self.wait_sum = self.max_wait = 0
         #: When the last service was, or when the first began to wait.
         self.at = 0
         self._requests, self._visits = requests, visits
@@ -107,9 +107,9 @@ class Users(Environment):
         self.served += 1
         self.at = self._since = at
         self.wait_sum += waited
-        self.wait_max = max(self.wait_max, waited)
+        self.max_wait = max(self.max_wait, waited)
         self.responsiveness_sum += passed
-        self.responsiveness_max = max(self.responsiveness_max, passed)
+        self.max_responsiveness = max(self.max_responsiveness, passed)
         if self._gap:
             self._idle.append(node)
         else:
@@ -122,7 +122,7 @@ class Users(Environment):
     def break_off(self, at: int) -> None:
         """Count also the waits that are not over, as far as they are greater than any other."""
         self.fairness.breaks_off()
-        self.wait_max = max([self.wait_max, *[at - heard for heard in self._waiting.values()]])
+        self.max_wait = max([self.max_wait, *[at - heard for heard in self._waiting.values()]])
 
 
 __all__ = ["Users"]

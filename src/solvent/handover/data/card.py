@@ -49,9 +49,9 @@ ROOM_BYTES = 16 * 1024
 _CARD_BYTES = _ROOM + ROOM_BYTES
 _BODY_BYTES = _SHEET_BYTES - _HEAD.size
 _FAR_BYTES = 16 * 1024 * 1024
-PIECES_MAX = 100_000
+MAX_PIECES = 100_000
 """In how many pieces data may be when somebody begins to write another part of it: then there is always room."""
-_LOOKS_MAX = 200
+_MAX_LOOKS = 200
 #: Locks on stretches of the data are locks on the card, from here on: the data may lie in a file of the user's.
 _STRETCHES = 1 << 61
 #: And from here on, those that are being fetched.
@@ -159,7 +159,7 @@ class Card:
             raise _closed() from error
 
     def _read(self) -> Sheet:
-        for look in range(_LOOKS_MAX):
+        for look in range(_MAX_LOOKS):
             number = self._numbers[1]
             place = _FIRST + (number & 1) * _SHEET_BYTES
             own, length, checksum = _HEAD.unpack_from(self._map, place)
@@ -306,4 +306,4 @@ def _closed() -> Misuse:
     return Misuse("D103", "this memory was let go of")
 
 
-__all__ = ["PIECES_MAX", "ROOM_BYTES", "TO_THE_END", "Card", "Redo", "Sheet", "too_many_pieces"]
+__all__ = ["MAX_PIECES", "ROOM_BYTES", "TO_THE_END", "Card", "Redo", "Sheet", "too_many_pieces"]

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from solvent.handover.data.where import Where
     from solvent.net.addresses import Address
 
-IDLE_SECONDS_MAX = 60.0
+MAX_IDLE_SECONDS = 60.0
 """How long a connection is kept that nobody uses; a server keeps it for longer, so that it is not the first."""
-_IDLE_MAX = 16
+_MAX_IDLE = 16
 _LOOK_UP_SECONDS = 0.05
 _NOBODY = NodeId(0)
 
@@ -139,7 +139,7 @@ class Lines:
     def take(self, where: Where, how: Dialling) -> tuple[Line, bool]:
         """Give a connection, and whether it was used before: then it may have been closed meanwhile."""
         key = (where.address, where.token)
-        old = time.monotonic() - IDLE_SECONDS_MAX
+        old = time.monotonic() - MAX_IDLE_SECONDS
         found: Line | None = None
         with self._guard:
             # Those that were used last are at the end.
@@ -157,7 +157,7 @@ class Lines:
     def put_back(self, where: Where, line: Line) -> None:
         """Keep a connection on which nothing is under way."""
         with self._guard:
-            if len(self._idle) < _IDLE_MAX:
+            if len(self._idle) < _MAX_IDLE:
                 self._idle.append((time.monotonic(), (where.address, where.token), line))
                 return
         line.close()
@@ -170,4 +170,4 @@ class Lines:
             line.close()
 
 
-__all__ = ["IDLE_SECONDS_MAX", "Dialling", "Lines", "Unwelcome", "dial", "identity_for", "welcome"]
+__all__ = ["MAX_IDLE_SECONDS", "Dialling", "Lines", "Unwelcome", "dial", "identity_for", "welcome"]

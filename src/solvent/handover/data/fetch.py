@@ -21,7 +21,7 @@ from solvent.errors import DataLost, DataProblem, Misuse
 from solvent.handover.data.dialling import Dialling, Lines, Unwelcome
 from solvent.handover.data.extents import UNKNOWN, VOID, Origin, part, version_of
 from solvent.handover.data.kept import can_have
-from solvent.handover.data.wire import PIECE_BYTES, PIECE_BYTES_MAX, Broken, Lack, Line, Want
+from solvent.handover.data.wire import MAX_PIECE_BYTES, PIECE_BYTES, Broken, Lack, Line, Want
 from solvent.net.codec import Nonsense
 from solvent.protocols.machine import Value
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 _PAUSE_SECONDS = 0.02
-_PAUSE_SECONDS_MAX = 1.0
+_MAX_PAUSE_SECONDS = 1.0
 
 
 class Options(Value, frozen=True, gc=False):
@@ -46,7 +46,7 @@ class Options(Value, frozen=True, gc=False):
     #: After how long a silence a connection is given up.
     max_seconds: float = 10.0
     #: How often in a row a connection may break before anything has arrived.
-    attempts_max: int = 6
+    max_attempts: int = 6
     #: How many bytes come between two looks at whether all is well: what has come is kept if the rest does not.
     piece: int = PIECE_BYTES
     #: A stretch only; a length of 0 reaches to the end.
@@ -81,8 +81,8 @@ class Fetch:
         for one in sources[1:]:
             if (one.resource, one.version, one.size) != (first.resource, first.version, first.size):
                 raise Misuse("D106", f"the places to fetch `{first.resource}` from do not have the same version of it")
-        if not 0 < options.piece <= PIECE_BYTES_MAX:
-            raise Misuse("D102", f"a piece has 1 to {PIECE_BYTES_MAX:,} bytes")
+        if not 0 < options.piece <= MAX_PIECE_BYTES:
+            raise Misuse("D102", f"a piece has 1 to {MAX_PIECE_BYTES:,} bytes")
         start, length = options.offset, options.length
         #: The two ends of what is wanted.
         self._stretch = start, start + length if length else first.size
@@ -348,13 +348,13 @@ class Fetch:
         self._stop_if_cancelled()
         self._failures += 1
         self.progress = Progress(self.progress.done, self.progress.size, self.progress.breaks + 1)
-        if self._failures >= self._options.attempts_max * len(self._sources):
+        if self._failures >= self._options.max_attempts * len(self._sources):
             message = f"version {self._first.version} of `{self._first.resource}` cannot be fetched: {reason}"
             hint = "whoever has it is gone, or cannot be reached from here"
             raise DataProblem("D204", message, hint=hint)
         self._sources.append(self._sources.pop(0))
         if self._failures >= len(self._sources):
-            self._pause(min(_PAUSE_SECONDS * 2**self._failures, _PAUSE_SECONDS_MAX))
+            self._pause(min(_PAUSE_SECONDS * 2**self._failures, _MAX_PAUSE_SECONDS))
 
     def _pause(self, seconds: float) -> None:
         if self._waking is None:

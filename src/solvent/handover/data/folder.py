@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 SWEEP_SECONDS = 60.0
 """How long the memory of a run is kept after its last sign of life, if no process of it is there."""
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
-_ENTRIES_MAX = 100
+_MAX_ENTRIES = 100
 
 
 class Swept(Value, frozen=True, gc=False):
@@ -96,7 +96,7 @@ class Folder:
             self._alive = -1
 
     def _enter(self) -> int:
-        for attempt in range(_ENTRIES_MAX):
+        for attempt in range(_MAX_ENTRIES):
             private(self.base, is_base=True)
             private(self.path)
             # Whoever sweeps may be at the folder just now. Then it is locked, or gone when the lock is there.

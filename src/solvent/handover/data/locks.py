@@ -19,7 +19,7 @@ CAN_SHARE = hasattr(fcntl, "F_OFD_SETLK")
 _FLOCK = struct.Struct("hhqqi0q")
 _TAKE = _FLOCK.pack(fcntl.F_WRLCK, 0, 0, 1, 0)
 _GIVE = _FLOCK.pack(fcntl.F_UNLCK, 0, 0, 1, 0)
-_SHORT_SECONDS_MAX = 5.0
+_MAX_SHORT_SECONDS = 5.0
 
 
 def try_lock(file: int, start: int, length: int) -> bool:
@@ -49,7 +49,7 @@ def take_first_byte(file: int) -> None:
     pause, end = 0.00002, 0.0
     while not _set(file, _TAKE):
         now = time.monotonic()
-        end = end or now + _SHORT_SECONDS_MAX
+        end = end or now + _MAX_SHORT_SECONDS
         if now > end:
             hint = "it may have been stopped by a debugger or a signal; let it go on, or end it"
             raise DataProblem("D203", "another process keeps this memory's card locked", hint=hint)

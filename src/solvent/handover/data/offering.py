@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from solvent.handover.data.region import Region
     from solvent.handover.data.writing import Writing
 
-RUNS_MAX = 1000
+MAX_RUNS = 1000
 """If more than so many runs of bytes were changed, everything counts as changed."""
 _NOTHING, _CHANGED, _EVERYTHING = 0, 1, 2
 _BYTES_A_SECOND = 100_000_000
 """So much is put into place at least, while the giver waits for it."""
-_TAKE_SECONDS_MAX = 30.0
+_MAX_TAKE_SECONDS = 30.0
 
 
 def give(offer: Offer, region: Region, to: Where, lines: Lines) -> None:
@@ -90,7 +90,7 @@ def _stretch(offer: Offer) -> tuple[int, int]:
 
 def take(line: Line, offer: Offer, room: Callable[[Where], Region]) -> None:
     """Take what is offered, and say so, or why not."""
-    line.wait_at_most(min(offer.max_seconds, _TAKE_SECONDS_MAX))
+    line.wait_at_most(min(offer.max_seconds, _MAX_TAKE_SECONDS))
     try:
         writing, wanted = _begun(offer, room)
     except SolventError as error:
@@ -158,4 +158,4 @@ def _where(offer: Offer) -> Where:
     )
 
 
-__all__ = ["RUNS_MAX", "give", "take"]
+__all__ = ["MAX_RUNS", "give", "take"]

@@ -24,7 +24,7 @@ from msgspec.structs import replace
 
 from solvent.errors import DataLost, DataProblem, Misuse
 from solvent.handover.data.arrays import array_of
-from solvent.handover.data.card import PIECES_MAX, TO_THE_END, Card, Sheet, too_many_pieces
+from solvent.handover.data.card import MAX_PIECES, TO_THE_END, Card, Sheet, too_many_pieces
 from solvent.handover.data.draft import can_draft
 from solvent.handover.data.drafting import Drafting
 from solvent.handover.data.extents import UNDER_WAY, VOID, Extent, first_other, part, version_of
@@ -36,7 +36,7 @@ from solvent.handover.data.writing import Taken, Writing, give_room_back
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_HEAVY_MIN, _HEAVY_LOOK = 3, 16
+_MIN_HEAVY, _HEAVY_LOOK = 3, 16
 _CLOSED = -1
 """The birth of memory that was let go of: that of no other."""
 
@@ -185,7 +185,7 @@ class Region:
             return None
 
     def _begun(self, taken: Taken, version: int, *, is_kept: bool) -> Writing:
-        if not taken.is_whole and len(self.sheet.extents) > PIECES_MAX:
+        if not taken.is_whole and len(self.sheet.extents) > MAX_PIECES:
             # Said now, and not when the work is done.
             raise too_many_pieces(self.sheet)
         if not self._memory.is_own:
@@ -344,7 +344,7 @@ def _is_rewritten(sheet: Sheet) -> bool:
 
     Now and then a draft is made all the same, to see whether it is still so.
     """
-    return sheet.heavy >= _HEAVY_MIN and sheet.heavy % _HEAVY_LOOK != 0
+    return sheet.heavy >= _MIN_HEAVY and sheet.heavy % _HEAVY_LOOK != 0
 
 
 def _is_unmended(sheet: Sheet, taken: Taken) -> bool:

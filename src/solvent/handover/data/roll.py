@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _SUFFIX = ".here"
-_BYTES_MAX = 4096
+_MAX_BYTES = 4096
 
 
 class Presence(NamedTuple):
@@ -72,7 +72,7 @@ class Roll:
     def say(self, state: str, address: str) -> None:
         """Let others know how far this process is; inside a `meeting`."""
         text = f"{state}\n{address}\n".encode()
-        assert len(text) <= _BYTES_MAX
+        assert len(text) <= _MAX_BYTES
         os.ftruncate(self._file, 0)
         os.pwrite(self._file, text, 0)
 

@@ -13,10 +13,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from solvent.errors import DataLost, Misuse, NodeProblem, SolventError
-from solvent.handover.data.dialling import IDLE_SECONDS_MAX, welcome
+from solvent.handover.data.dialling import MAX_IDLE_SECONDS, welcome
 from solvent.handover.data.extents import part, version_of
 from solvent.handover.data.offering import take
-from solvent.handover.data.wire import PIECE_BYTES_MAX, Broken, Lack, Line, Offer, Want
+from solvent.handover.data.wire import MAX_PIECE_BYTES, Broken, Lack, Line, Offer, Want
 from solvent.net.codec import Nonsense
 
 if TYPE_CHECKING:
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from solvent.net.addresses import Address
     from solvent.net.handshake import Identity
 
-CONNECTIONS_MAX = 256
-_HANDSHAKE_SECONDS_MAX = 5.0
-_SEND_SECONDS_MAX = 30.0
-_CLOSE_SECONDS_MAX = 5.0
+MAX_CONNECTIONS = 256
+_MAX_HANDSHAKE_SECONDS = 5.0
+_MAX_SEND_SECONDS = 30.0
+_MAX_CLOSE_SECONDS = 5.0
 
 
 class Server:
@@ -74,7 +74,7 @@ class Server:
             line.shut()
         # The memory must not be closed under their feet.
         for thread in (self._thread, *lines.values()):
-            thread.join(_CLOSE_SECONDS_MAX)
+            thread.join(_MAX_CLOSE_SECONDS)
 
     def abandon(self) -> None:
         """Close what a copy of this process has of it, without a word to those that are connected."""
@@ -91,10 +91,10 @@ class Server:
                     return
                 continue
             with self._guard:
-                is_full = self._is_closed or len(self._lines) >= CONNECTIONS_MAX
+                is_full = self._is_closed or len(self._lines) >= MAX_CONNECTIONS
                 if not is_full:
                     with suppress(OSError):
-                        line = Line(connection, max_seconds=_SEND_SECONDS_MAX)
+                        line = Line(connection, max_seconds=_MAX_SEND_SECONDS)
                         thread = threading.Thread(target=self._talk, args=(line,), name="solvent-data", daemon=True)
                         self._lines[line] = thread
                         thread.start()
@@ -103,10 +103,10 @@ class Server:
 
     def _talk(self, line: Line) -> None:
         try:
-            line.wait_at_most(_HANDSHAKE_SECONDS_MAX)
+            line.wait_at_most(_MAX_HANDSHAKE_SECONDS)
             if welcome(line, self._identity):
                 while True:
-                    line.wait_at_most(2 * IDLE_SECONDS_MAX)
+                    line.wait_at_most(2 * MAX_IDLE_SECONDS)
                     wanted = line.hear_want()
                     if isinstance(wanted, Offer):
                         take(line, wanted, self._room)
@@ -123,7 +123,7 @@ class Server:
     def _serve(self, line: Line, want: Want) -> None:
         piece = want.piece
         try:
-            if not 0 < piece <= PIECE_BYTES_MAX:
+            if not 0 < piece <= MAX_PIECE_BYTES:
                 raise Misuse("D102", f"{piece} bytes are no piece")
             region = self._find(want.resource)
             if region is None:
@@ -162,4 +162,4 @@ def _is_still(region: Region, want: Want, before: Sheet) -> bool:
     )
 
 
-__all__ = ["CONNECTIONS_MAX", "Server"]
+__all__ = ["MAX_CONNECTIONS", "Server"]

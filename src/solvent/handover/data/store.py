@@ -36,8 +36,8 @@ from solvent.handover.data.region import Region, stretch_of
 from solvent.handover.data.segments import make, names_in, opened, owner_of
 from solvent.handover.data.server import Server
 from solvent.handover.data.where import Where
-from solvent.handover.data.wire import NAME_CHARACTERS_MAX, Offer
-from solvent.handover.data.writing import BYTES_MAX, FORM_CHARACTERS_MAX
+from solvent.handover.data.wire import MAX_NAME_CHARACTERS, Offer
+from solvent.handover.data.writing import MAX_BYTES, MAX_FORM_CHARACTERS
 from solvent.net.addresses import text_from_address
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from solvent.net.addresses import Address
 
-_PATH_CHARACTERS_MAX = 2000
+_MAX_PATH_CHARACTERS = 2000
 _DEFAULT = Options()
 
 
@@ -67,9 +67,9 @@ class Store:
         address: Address | None = ("127.0.0.1", 0),
         told: str = "",
         folder: Path | None = None,
-        bytes_max: int = BYTES_MAX,
+        max_bytes: int = MAX_BYTES,
     ) -> None:
-        self._bytes_max = bytes_max
+        self._max_bytes = max_bytes
         self._token = secrets.token_bytes(16)
         self._regions = dict[str, Region]()
         self._guard = threading.RLock()
@@ -292,16 +292,16 @@ class Store:
 
     def _check(self, resource: str, size: int | None, path: Path | None, form: str) -> None:
         """Make sure that all is well with what is asked for."""
-        if not 0 < len(resource) <= NAME_CHARACTERS_MAX:
-            raise Misuse("D102", f"the name of a resource has 1 to {NAME_CHARACTERS_MAX} characters")
+        if not 0 < len(resource) <= MAX_NAME_CHARACTERS:
+            raise Misuse("D102", f"the name of a resource has 1 to {MAX_NAME_CHARACTERS} characters")
         if size is None and path is None:
             raise Misuse("D102", f"how many bytes `{resource}` has must be said, or which file it is")
-        if size is not None and not 0 <= size <= self._bytes_max:
-            raise Misuse("D102", f"`{resource}` cannot have {size:,} bytes: from 0 to {self._bytes_max:,} are allowed")
-        if len(form) > FORM_CHARACTERS_MAX:
-            raise Misuse("D102", f"a form has at most {FORM_CHARACTERS_MAX} characters")
-        if path is not None and len(str(path.absolute())) > _PATH_CHARACTERS_MAX:
-            raise Misuse("D102", f"the path of a file has at most {_PATH_CHARACTERS_MAX} characters")
+        if size is not None and not 0 <= size <= self._max_bytes:
+            raise Misuse("D102", f"`{resource}` cannot have {size:,} bytes: from 0 to {self._max_bytes:,} are allowed")
+        if len(form) > MAX_FORM_CHARACTERS:
+            raise Misuse("D102", f"a form has at most {MAX_FORM_CHARACTERS} characters")
+        if path is not None and len(str(path.absolute())) > _MAX_PATH_CHARACTERS:
+            raise Misuse("D102", f"the path of a file has at most {_MAX_PATH_CHARACTERS} characters")
 
     def _room(self, where: Where, path: Path | None = None) -> Region:
         """Give the memory to fetch into; made now, if this host has none of the resource."""
@@ -369,4 +369,4 @@ def _abandon_all() -> None:
 
 os.register_at_fork(after_in_child=_abandon_all)
 
-__all__ = ["BYTES_MAX", "Store"]
+__all__ = ["MAX_BYTES", "Store"]

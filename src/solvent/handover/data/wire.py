@@ -30,7 +30,7 @@ import msgspec
 
 from solvent.handover.data.extents import Origin
 from solvent.net.codec import Nonsense, framed
-from solvent.net.handshake import HANDSHAKE_BYTES_MAX
+from solvent.net.handshake import MAX_HANDSHAKE_BYTES
 from solvent.protocols.machine import Message
 from solvent.values.encoding import encoder
 from solvent.values.limits import UNREADABLE
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 
 PROTOCOL = "solvent-data"
 PIECE_BYTES = 8 * 1024 * 1024
-PIECE_BYTES_MAX = 256 * 1024 * 1024
-NAME_CHARACTERS_MAX = 500
-_FRAME_BYTES_MAX = 64 * 1024
+MAX_PIECE_BYTES = 256 * 1024 * 1024
+MAX_NAME_CHARACTERS = 500
+_MAX_FRAME_BYTES = 64 * 1024
 _CLOSED = "the other side closed the connection"
 _LENGTH = struct.Struct("!I")
 _HEAD = struct.Struct("!BQ55x")
@@ -52,7 +52,7 @@ _T = TypeVar("_T")
 _MORE = getattr(socket, "MSG_MORE", 0)
 _ALL = socket.MSG_WAITALL
 _LOOK = socket.MSG_DONTWAIT | socket.MSG_PEEK
-_LOOKS_MAX = 100
+_MAX_LOOKS = 100
 _ONE = bytearray(1)
 _LAST_BYTES = 32 * 1024
 _BATCH_BYTES = 128 * 1024
@@ -128,11 +128,11 @@ class Line:
         # Not by `settimeout`: that would make the socket one that never blocks, and of every piece many small ones.
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _time(seconds))
 
-    def hear(self, *, bytes_max: int = HANDSHAKE_BYTES_MAX) -> bytes:
+    def hear(self, *, max_bytes: int = MAX_HANDSHAKE_BYTES) -> bytes:
         """Receive a small message, with its length before it; what comes behind it is for the next time."""
         (length,) = _LENGTH.unpack_from(self._gathered(_LENGTH.size))
-        if length > bytes_max:
-            raise Nonsense(f"a frame of {length} bytes, and at most {bytes_max} are allowed")
+        if length > max_bytes:
+            raise Nonsense(f"a frame of {length} bytes, and at most {max_bytes} are allowed")
         end = _LENGTH.size + length
         data = self._gathered(end)
         self._behind = data[end:]
@@ -141,7 +141,7 @@ class Line:
     def _gathered(self, needed: int) -> bytes:
         while len(self._behind) < needed:
             try:
-                more = self._socket.recv(_FRAME_BYTES_MAX)
+                more = self._socket.recv(_MAX_FRAME_BYTES)
             except OSError as error:
                 raise Broken(_words(error, self._seconds)) from error
             if not more:
@@ -165,7 +165,7 @@ class Line:
         is_there, number = _HEAD.unpack(head)
         if is_there:
             return int(number)
-        if number > _FRAME_BYTES_MAX:
+        if number > _MAX_FRAME_BYTES:
             raise Nonsense(f"a reason of {number} bytes")
         reason = bytearray(number)
         self.fill(reason)
@@ -173,7 +173,7 @@ class Line:
 
     def hear_want(self) -> Want | Offer:
         """Wait for somebody that asks for something, or has something to give."""
-        wanted: Want | Offer = _decoded(_want, self.hear(bytes_max=_FRAME_BYTES_MAX))
+        wanted: Want | Offer = _decoded(_want, self.hear(max_bytes=_MAX_FRAME_BYTES))
         return wanted
 
     def say_size(self, size: int) -> None:
@@ -263,7 +263,7 @@ class Line:
         Who sleeps is woken late, and whoever answers is often put on the processor that has become free, where they
         would then take turns.
         """
-        for _ in range(_LOOKS_MAX):
+        for _ in range(_MAX_LOOKS):
             try:
                 self._socket.recv_into(_ONE, 1, _LOOK)
             except BlockingIOError:
@@ -318,9 +318,9 @@ def _words(error: OSError, seconds: float) -> str:
 
 
 __all__ = [
-    "NAME_CHARACTERS_MAX",
+    "MAX_NAME_CHARACTERS",
+    "MAX_PIECE_BYTES",
     "PIECE_BYTES",
-    "PIECE_BYTES_MAX",
     "PROTOCOL",
     "Broken",
     "Lack",

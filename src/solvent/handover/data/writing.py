@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from solvent.handover.data.card import Card, Sheet
     from solvent.handover.data.memory import Memory
 
-FORM_CHARACTERS_MAX = 400
-BYTES_MAX = 1 << 36
+MAX_FORM_CHARACTERS = 400
+MAX_BYTES = 1 << 36
 """How many bytes a resource may have."""
 
 
@@ -123,8 +123,8 @@ class Writing:
         self._go_on()
         if not self._is_whole:
             raise Misuse("D102", "only who writes all of a resource can change its size")
-        if not 0 <= size <= BYTES_MAX:
-            raise Misuse("D102", f"{size:,} bytes is no size: from 0 to {BYTES_MAX:,} are allowed")
+        if not 0 <= size <= MAX_BYTES:
+            raise Misuse("D102", f"{size:,} bytes is no size: from 0 to {MAX_BYTES:,} are allowed")
         self._withdraw()
         self._begin()
         self._to_size(size)
@@ -133,8 +133,8 @@ class Writing:
     def describe(self, form: str) -> None:
         """Say what the bytes are, for those that read the version that is made here."""
         self._go_on()
-        if len(form) > FORM_CHARACTERS_MAX:
-            raise Misuse("D102", f"a form has at most {FORM_CHARACTERS_MAX} characters")
+        if len(form) > MAX_FORM_CHARACTERS:
+            raise Misuse("D102", f"a form has at most {MAX_FORM_CHARACTERS} characters")
         self._form = form
 
     def commit_until(self, place: int) -> None:
@@ -249,4 +249,4 @@ class Writing:
         self._on_end(self._taken)
 
 
-__all__ = ["BYTES_MAX", "FORM_CHARACTERS_MAX", "Taken", "Writing", "give_room_back"]
+__all__ = ["MAX_BYTES", "MAX_FORM_CHARACTERS", "Taken", "Writing", "give_room_back"]

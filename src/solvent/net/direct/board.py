@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from solvent.net.codec import Codec
     from solvent.net.handshake import Identity
 
-ACCEPTED_MAX = 64
+MAX_ACCEPTED = 64
 """Connections taken at a time, before those that are there are looked at again."""
 ASKS_PER_PATIENCE = 4
-WAITING_MAX = 100_000
+MAX_WAITING = 100_000
 """Messages that may wait for a node before it is told."""
 _WATCH = "watch"
 
@@ -65,7 +65,7 @@ class Door:
         """Let them in."""
         del mask
         board = self._board
-        for _ in range(ACCEPTED_MAX):
+        for _ in range(MAX_ACCEPTED):
             try:
                 line, address = self._listening.accept()
             except OSError:
@@ -148,8 +148,8 @@ class Board:
         self.used[to] = way
         waiting = way.waiting
         waiting.append(message)
-        if len(waiting) == WAITING_MAX:
-            self.complain(PeerFault(f"node {to}", f"{WAITING_MAX} messages wait for it"))
+        if len(waiting) == MAX_WAITING:
+            self.complain(PeerFault(f"node {to}", f"{MAX_WAITING} messages wait for it"))
 
     def flush(self) -> None:
         """Hand over what was taken; to whom something was said last, first.
@@ -302,4 +302,4 @@ class Board:
         self.poll.close()
 
 
-__all__ = ["ACCEPTED_MAX", "ASKS_PER_PATIENCE", "Board", "OnEvent"]
+__all__ = ["ASKS_PER_PATIENCE", "MAX_ACCEPTED", "Board", "OnEvent"]

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 from solvent.net import handshake
 from solvent.net.codec import Frames, Nonsense
 from solvent.net.direct.way import COUNT, NO_MESSAGES, READ_BYTES
-from solvent.net.handshake import FORGETFUL, HANDSHAKE_BYTES_MAX, Challenge, Hello, Proof, Refused
-from solvent.net.incoming import HANDSHAKE_SECONDS_MAX, STRANGERS_MAX
+from solvent.net.handshake import FORGETFUL, MAX_HANDSHAKE_BYTES, Challenge, Hello, Proof, Refused
+from solvent.net.incoming import MAX_HANDSHAKE_SECONDS, MAX_STRANGERS
 from solvent.net.transport import PeerFault
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from solvent.net.direct.board import Board
     from solvent.protocols.machine import NodeId
 
-UNSAID_BYTES_MAX = 1 << 20
-FRAME_BYTES = UNSAID_BYTES_MAX // 64
+MAX_UNSAID_BYTES = 1 << 20
+FRAME_BYTES = MAX_UNSAID_BYTES // 64
 """What may be taken before the other side hears of it: bytes, and each frame counts for so many more."""
 _LENGTH = struct.Struct("!I")
 _LENGTH_BYTES = 4
@@ -42,18 +42,18 @@ class Caller:
         self._decode = board.codec.decode
         self._counters = board.counters
         self._line = line
-        self._frames = Frames(HANDSHAKE_BYTES_MAX)
+        self._frames = Frames(MAX_HANDSHAKE_BYTES)
         self._hello: Hello | None = None
         self._challenge: Challenge | None = None
         self._from = whence
         self._unsaid = 0
         self.node: NodeId | None = None
         self.is_closed = False
-        if len(board.strangers) >= STRANGERS_MAX:
+        if len(board.strangers) >= MAX_STRANGERS:
             self._refuse("too many connections that do not say who they are")
             return
         board.strangers.add(self)
-        board.clock.set(self, board.now + HANDSHAKE_SECONDS_MAX, self._on_impatient)
+        board.clock.set(self, board.now + MAX_HANDSHAKE_SECONDS, self._on_impatient)
 
     def fileno(self) -> int:
         """Give what to wait for."""
@@ -101,7 +101,7 @@ class Caller:
             board.taken[node] += 1
             self._unsaid += len(body) + FRAME_BYTES
             board.deliver(node, messages)
-            if self._unsaid >= UNSAID_BYTES_MAX:
+            if self._unsaid >= MAX_UNSAID_BYTES:
                 self._say_taken(node)
         elif body == NO_MESSAGES:
             self._say_taken(node)
@@ -162,7 +162,7 @@ class Caller:
         board.known[node] = self
         self.node = node
         self._from = f"node {node}"
-        self._frames.bytes_max = board.codec.frame_bytes_max
+        self._frames.max_bytes = board.codec.max_frame_bytes
         board.clock.stop(self)
         board.taken.setdefault(node, 0)
         self._say_taken(node)

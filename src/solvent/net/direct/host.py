@@ -18,7 +18,7 @@ from solvent.errors import Misuse
 from solvent.net.direct.board import Board
 from solvent.net.direct.shield import SHIELD
 from solvent.net.direct.steps import Steps
-from solvent.net.direct.working import EVENTS_MAX, Working
+from solvent.net.direct.working import MAX_EVENTS, Working
 from solvent.protocols.machine import Machine, NodeId, Requested, State
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from solvent.net.transport import Counters
 
 PATIENCE_SECONDS = 5.0
-CLOSE_SECONDS_MAX = 2.0
+MAX_CLOSE_SECONDS = 2.0
 """How long `close` tries to get rid of what was said."""
 _HOSTS = weakref.WeakSet["DirectHost[Any]"]()
 
@@ -149,10 +149,10 @@ class DirectHost(Generic[State]):
         # Whatever has ended it, or ends it meanwhile, has been told to whom it concerns.
         if working.is_running:
             with suppress(Exception):
-                working.wait(self._board.is_flushed, CLOSE_SECONDS_MAX)
+                working.wait(self._board.is_flushed, MAX_CLOSE_SECONDS)
         with working.mutex:
             working.end(None)
-        working.join(CLOSE_SECONDS_MAX)
+        working.join(MAX_CLOSE_SECONDS)
 
     def _take_request(self, request: Any) -> None:
         self._steps.take(Requested(request))
@@ -160,11 +160,11 @@ class DirectHost(Generic[State]):
         if not board.used:
             # Nobody else is to do anything. What has come is taken at once: whoever has a lock in a loop would else
             # never hear that others want it. Who has said something to others is about to listen anyway.
-            board.take(board.poll.poll(0, EVENTS_MAX))
+            board.take(board.poll.poll(0, MAX_EVENTS))
 
     def _take_last(self, request: Any) -> None:
         # Whoever gives turns to others would else be in time for the next one before those that had theirs earlier.
-        self._board.take(self._board.poll.poll(0, EVENTS_MAX))
+        self._board.take(self._board.poll.poll(0, MAX_EVENTS))
         self._steps.take(Requested(request))
 
     def _call(self, what: Callable[[], None]) -> None:
@@ -204,4 +204,4 @@ def _close_all() -> None:
 os.register_at_fork(after_in_child=_abandon_all)
 atexit.register(_close_all)
 
-__all__ = ["CLOSE_SECONDS_MAX", "PATIENCE_SECONDS", "DirectApplication", "DirectHost"]
+__all__ = ["MAX_CLOSE_SECONDS", "PATIENCE_SECONDS", "DirectApplication", "DirectHost"]

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 HAS_NAMES = sys.platform == "linux"
 BACKLOG = 512
-PORT_MAX = 65_535
-UNANSWERED_MS_MAX = 10_000
+MAX_PORT = 65_535
+MAX_UNANSWERED_MS = 10_000
 """How long what was written may remain without a sign from the other machine."""
 Dialled: TypeAlias = tuple[socket.socket, bool]
 """A socket, and whether it is connected already."""
@@ -31,8 +31,8 @@ Dialled: TypeAlias = tuple[socket.socket, bool]
 def listen(address: Address) -> tuple[list[socket.socket], Address]:
     """Listen; give the sockets and the address that has been given; raise `NodeProblem` where that is not possible."""
     host, port = address
-    if not 0 <= port <= PORT_MAX:
-        raise NodeProblem("N101", f"{port} is no port", hint=f"ports go from 1 to {PORT_MAX}; 0 takes any free one")
+    if not 0 <= port <= MAX_PORT:
+        raise NodeProblem("N101", f"{port} is no port", hint=f"ports go from 1 to {MAX_PORT}; 0 takes any free one")
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         listening = socket.create_server((host, port), family=family, backlog=BACKLOG)
@@ -100,7 +100,7 @@ def tune(line: socket.socket) -> None:
         line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         line.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         if hasattr(socket, "TCP_USER_TIMEOUT"):
-            line.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, UNANSWERED_MS_MAX)
+            line.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, MAX_UNANSWERED_MS)
 
 
 def _resolved(address: Address) -> tuple[int, int, int, str, tuple[object, ...]]:

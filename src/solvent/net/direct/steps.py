@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from solvent.net.host import Application
     from solvent.net.journal import Journal
 
-OWN_MAX = 512
+MAX_OWN = 512
 """Events of its own making that a node takes before it looks at its connections again."""
 
 
@@ -105,7 +105,7 @@ class Steps(Generic[State]):
 
     def _take_own(self) -> None:
         own = self.own
-        for _ in range(OWN_MAX):
+        for _ in range(MAX_OWN):
             self.take(own.popleft())
             if not own:
                 return
@@ -181,4 +181,4 @@ class Steps(Generic[State]):
         self.take(TimerFired(name, int(self._board.now * 1000)))
 
 
-__all__ = ["OWN_MAX", "Steps"]
+__all__ = ["MAX_OWN", "Steps"]

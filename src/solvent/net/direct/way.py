@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any
 from solvent.net import handshake
 from solvent.net.codec import Frames, Nonsense, framed
 from solvent.net.direct.places import Dialled, dial, dial_by_name
-from solvent.net.handshake import FORGETFUL, HANDSHAKE_BYTES_MAX, Challenge, Hello, Refused
-from solvent.net.outgoing import BATCH_MAX, HANDSHAKE_SECONDS_MAX, REDIAL_SECONDS_MAX, REDIAL_SECONDS_MIN
+from solvent.net.handshake import FORGETFUL, MAX_HANDSHAKE_BYTES, Challenge, Hello, Refused
+from solvent.net.outgoing import MAX_BATCH, MAX_HANDSHAKE_SECONDS, MAX_REDIAL_SECONDS, MIN_REDIAL_SECONDS
 from solvent.net.transport import PeerFault
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ COUNT = struct.Struct("!Q")
 """How many frames were taken."""
 READ_BYTES = 65_536
 _LENGTH = struct.Struct("!I")
-REFUSALS_MAX = 3
+MAX_REFUSALS = 3
 """Attempts in a row that find nobody listening, after which nobody is believed to be there."""
 _IN = select.EPOLLIN if hasattr(select, "EPOLLIN") else 1
 _OUT = select.EPOLLOUT if hasattr(select, "EPOLLOUT") else 4
@@ -76,11 +76,11 @@ class Way:
         self._counts = b""
         self._board = board
         self._encode = board.codec.encode
-        self._frame_bytes_max = board.codec.frame_bytes_max
+        self._max_frame_bytes = board.codec.max_frame_bytes
         self._counters = board.counters
         self._line: socket.socket | None = None
         self._rest: memoryview | None = None
-        self._frames = Frames(HANDSHAKE_BYTES_MAX)
+        self._frames = Frames(MAX_HANDSHAKE_BYTES)
         self._hello: Hello | None = None
         self._address: Address | None = None
         self._is_by_name = False
@@ -94,13 +94,13 @@ class Way:
         """Write what waits, if there is a connection that takes it; else see that there will be one."""
         waiting = self.waiting
         while waiting and self.phase is _OPEN:
-            batch, waiting = (waiting, []) if len(waiting) <= BATCH_MAX else (waiting[:BATCH_MAX], waiting[BATCH_MAX:])
+            batch, waiting = (waiting, []) if len(waiting) <= MAX_BATCH else (waiting[:MAX_BATCH], waiting[MAX_BATCH:])
             self.waiting = waiting
             data, counters = self._encode(batch, self._board.too_large), self._counters
             size = len(data)
             counters.messages_sent += len(batch)
             counters.bytes_sent += size
-            if 0 < size <= self._frame_bytes_max:
+            if 0 < size <= self._max_frame_bytes:
                 self._written.append(data)
                 self._write(data)
             elif size:
@@ -159,11 +159,11 @@ class Way:
     def _connect(self, line: socket.socket, *, is_connected: bool) -> None:
         board = self._board
         self._line, self._rest, self._counts = line, None, b""
-        self._frames = Frames(HANDSHAKE_BYTES_MAX)
+        self._frames = Frames(MAX_HANDSHAKE_BYTES)
         self.phase = Phase.CONNECTING
         board.lines[line.fileno()] = self
         board.poll.register(line, _IN if is_connected else _IN | _OUT)
-        board.clock.set((self, "patience"), board.now + HANDSHAKE_SECONDS_MAX, self._on_impatient)
+        board.clock.set((self, "patience"), board.now + MAX_HANDSHAKE_SECONDS, self._on_impatient)
         if is_connected:
             self._greet()
 
@@ -284,7 +284,7 @@ class Way:
     def _on_missed(self) -> None:
         """Note that it was not there: nobody was, or somebody else."""
         self._refusals += 1
-        if self._refusals >= REFUSALS_MAX:
+        if self._refusals >= MAX_REFUSALS:
             self._board.on_refused(self.peer)
 
     def _on_broken(self, reason: str = "") -> None:
@@ -302,7 +302,7 @@ class Way:
             self._last_complaint = reason
             board.complain(PeerFault(f"node {self.peer}", reason))
         if was_open and not self._redial_seconds:
-            self._redial_seconds = REDIAL_SECONDS_MIN
+            self._redial_seconds = MIN_REDIAL_SECONDS
             board.clock.set(self, board.now, self._on_redial)
         else:
             self._pause()
@@ -312,7 +312,7 @@ class Way:
     def _pause(self) -> None:
         """Try again later, and not all at the same moment."""
         board = self._board
-        self._redial_seconds = min(REDIAL_SECONDS_MAX, self._redial_seconds * 2 or REDIAL_SECONDS_MIN)
+        self._redial_seconds = min(MAX_REDIAL_SECONDS, self._redial_seconds * 2 or MIN_REDIAL_SECONDS)
         if self._is_needed():
             board.clock.set(self, board.now + self._redial_seconds * uniform(0.5, 1.0), self._on_redial)
 
@@ -360,4 +360,4 @@ def _frames_in(data: bytes) -> list[bytes]:
     return frames
 
 
-__all__ = ["ASKING", "COUNT", "NO_MESSAGES", "READ_BYTES", "REFUSALS_MAX", "Dialled", "Phase", "Way"]
+__all__ = ["ASKING", "COUNT", "MAX_REFUSALS", "NO_MESSAGES", "READ_BYTES", "Dialled", "Phase", "Way"]

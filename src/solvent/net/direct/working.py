@@ -34,18 +34,18 @@ if TYPE_CHECKING:
     from solvent.net.direct.board import Board
     from solvent.net.direct.steps import Steps
 
-EVENTS_MAX = 64
+MAX_EVENTS = 64
 """Connections looked at in one turn."""
 _ARMED = getattr(select, "EPOLLIN", 0) | getattr(select, "EPOLLONESHOT", 0)
 GRACE_NANOSECONDS = 2_000_000
 """How long nobody may work before the deputy does; timers that ring before the system looks at its clock anyway are
 dear to set."""
-NAP_SECONDS_MIN, NAP_SECONDS_MAX = 0.0004, 0.004
-NAPS_MIN = 4
+MIN_NAP_SECONDS, MAX_NAP_SECONDS = 0.0004, 0.004
+MIN_NAPS = 4
 LATELY = 8
 """A worker that is woken for others again and again naps before it looks, so that what comes meanwhile costs one turn
 for all of it: a part of what it usually has still to wait, and so less and less."""
-GIVING_WAY_SECONDS_MAX = 0.002
+MAX_GIVING_WAY_SECONDS = 0.002
 _IDLE_SECONDS = 0.05
 """How often the deputy looks at the clock while somebody else works."""
 
@@ -275,7 +275,7 @@ class Working:
             self._done_at = -NEVER
             counters = self._board.counters
             before = counters.messages_received
-            self.wait(lambda: counters.messages_received != before, min(GIVING_WAY_SECONDS_MAX, self._usual))
+            self.wait(lambda: counters.messages_received != before, min(MAX_GIVING_WAY_SECONDS, self._usual))
         else:
             os.sched_yield()
 
@@ -296,7 +296,7 @@ class Working:
                 try:
                     if is_main:
                         SHIELD.lower()
-                    events = board.poll.poll(seconds, EVENTS_MAX)
+                    events = board.poll.poll(seconds, MAX_EVENTS)
                 finally:
                     if is_main:
                         SHIELD.depth += 1
@@ -313,8 +313,8 @@ class Working:
             last, turn_at = turn_at, board.now
             if turn_at >= end:
                 return False
-            nap = min(NAP_SECONDS_MAX, (began + self._usual - turn_at) / NAPS_MIN)
-            if nap >= NAP_SECONDS_MIN and turn_at - last < 2 * nap:
+            nap = min(MAX_NAP_SECONDS, (began + self._usual - turn_at) / MIN_NAPS)
+            if nap >= MIN_NAP_SECONDS and turn_at - last < 2 * nap:
                 self._set_alarm()
                 mutex.release()
                 try:
@@ -378,7 +378,7 @@ class Working:
                 if not self._worker:
                     self._grace.stop()
                     try:
-                        self._turn(me, self._take, self._board.poll.poll(0, EVENTS_MAX))
+                        self._turn(me, self._take, self._board.poll.poll(0, MAX_EVENTS))
                     except BaseException:  # noqa: BLE001 - everybody who waits gets it
                         return
                     self._is_armed = True
@@ -390,4 +390,4 @@ class Working:
                 seconds = -1.0 if at == NEVER else max(0.0, at - time.monotonic())
 
 
-__all__ = ["EVENTS_MAX", "Waiting", "Working"]
+__all__ = ["MAX_EVENTS", "Waiting", "Working"]

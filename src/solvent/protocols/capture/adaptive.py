@@ -74,7 +74,7 @@ from solvent.protocols.machine import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-OWN_MAX = 255
+MAX_OWN = 255
 """How long a history may be: a rate travels and is kept as one byte."""
 
 
@@ -84,8 +84,8 @@ class Adaptive(Holder, Requester):
     __slots__ = ("config", "discover", "node")
 
     def __init__(self, config: CaptureConfig) -> None:
-        if config.own_max > OWN_MAX:
-            raise Misuse("P302", f"a history of {config.own_max} entries is too long", hint=f"at most {OWN_MAX}")
+        if config.max_own > MAX_OWN:
+            raise Misuse("P302", f"a history of {config.max_own} entries is too long", hint=f"at most {MAX_OWN}")
         self.config = config
         self.node = config.node
         self.discover = _discoveries(len(config.arities))

@@ -1,6 +1,6 @@
 """What a node does after a failed attempt: try again, change its rule, or sleep (the paper's 3.4 and 3.5).
 
-A node sleeps after `aborts_max` failures in a row as a pessimist, and again after each failure until it succeeds.
+A node sleeps after `max_aborts` failures in a row as a pessimist, and again after each failure until it succeeds.
 It changes its rule only as a pessimist, after a failure, when its rule's rate is the lowest it knows and the highest
 is strictly higher; among equally high ones not all nodes take the same. With a rule on which it can be optimistic it
 starts with a clean history; else it sleeps first. Rule keepers never change.
@@ -39,13 +39,13 @@ def after_abort(node: Trying, state: CaptureState, rates: Rates, *, has_found: b
         # Nobody can succeed where nothing is found, whatever others said before (C7).
         rates = reset(rates, state.rule, to=False)
     is_pessimist = state.mode != "optimistic" or not has_found
-    aborts = min(state.aborts + 1, config.aborts_max) if is_pessimist and config.dormant else 0
+    aborts = min(state.aborts + 1, config.max_aborts) if is_pessimist and config.dormant else 0
     state = replace(state, success=rates, aborts=aborts, phase=SEARCHING)
     if is_pessimist and not config.is_keeper and len(rates) > 1:
         best = better_rule(state, config)
         if best is not None:
             return change_rule(node, state, best)
-    if config.dormant and is_pessimist and aborts >= config.aborts_max:
+    if config.dormant and is_pessimist and aborts >= config.max_aborts:
         return fall_asleep(config, state)
     if has_found and config.retry_after:
         return replace(state, phase=RESTING), (SetTimer(LOOK, config.retry_after),)
@@ -80,7 +80,7 @@ def change_rule(node: Trying, state: CaptureState, rule: RuleId) -> CaptureStep:
         return state, (Report(Switched(mode, rule)), *node.discover_for(state))
     if config.dormant:
         # Its first attempt with the new rule decides whether it stays awake.
-        return fall_asleep(config, replace(state, aborts=config.aborts_max))
+        return fall_asleep(config, replace(state, aborts=config.max_aborts))
     return replace(state, mode="pessimistic"), (Report(Switched("pessimistic", rule)), *node.discover_for(state))
 
 

@@ -157,11 +157,11 @@ class CaptureConfig(Value, frozen=True, gc=False):
     #: Queries wait for holds of lower priority (repairs C4 and C5) instead of being refused.
     waiting: bool = False
     dormant: bool = False
-    aborts_max: int = 10
+    max_aborts: int = 10
     sleep: int = 20
     sleep_spread: int = 4
-    own_max: int = 20
-    remote_max: int = 50
+    max_own: int = 20
+    max_remote: int = 50
     #: The weight of the own rate; none for a plain mean over it and all remote ones.
     own_weight: float | None = None
     #: Rates of others older than this many ticks do not count; zero for never.

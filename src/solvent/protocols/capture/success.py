@@ -8,7 +8,7 @@ nodes that never tried it, and that of a rule for which there was nothing at fir
 did). Rates of others age, and so does the own history of a rule once the node has left it for another. Of a rule of
 which nothing recent is known, nothing speaks against trying it: its rate is 1, as at the start.
 
-A rate travels as the number of successes among the last `own_max` entries, and both lists are kept as `bytes`: a
+A rate travels as the number of successes among the last `max_own` entries, and both lists are kept as `bytes`: a
 tuple of fifty floats would be copied with every message, and each of its floats touched.
 """
 
@@ -32,7 +32,7 @@ _BYTES = tuple(bytes((number,)) for number in range(256))
 
 def beginning(config: CaptureConfig) -> Rates:
     """Give the rates a node starts with: nothing has failed yet."""
-    full = config.own_max
+    full = config.max_own
     return tuple(Success(b"\1" * full, full) for _ in config.arities)
 
 
@@ -40,7 +40,7 @@ def heard(rates: Rates, rule: RuleId, rate: int, config: CaptureConfig, now: int
     """Note what another node says of its own success."""
     old = rates[rule]
     remote = old.remote
-    size = config.remote_max
+    size = config.max_remote
     if len(remote) == size:
         if not config.ageing and remote.count(rate & 255) == size:
             # As everybody says the same, which is so for most of a run, or nothing is kept.
@@ -101,8 +101,8 @@ def overall(success: Success, config: CaptureConfig, now: int, *, is_active: boo
         # Heard in this order, so what is too old stands in front.
         remote = remote[bisect_left(success.heard, oldest) :]
         if not is_active and success.left < oldest:
-            return sum(remote) / (len(remote) * config.own_max) if remote else 1.0
-    full = config.own_max
+            return sum(remote) / (len(remote) * config.max_own) if remote else 1.0
+    full = config.max_own
     if config.own_weight is None:
         return (success.rate + sum(remote)) / (full * (1 + len(remote)))
     if not remote:

@@ -18,7 +18,7 @@ from solvent.protocols.machine import NodeId, Value
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-BLOCK_MAX = 256
+MAX_BLOCK = 256
 
 Row: TypeAlias = tuple[Rank, MoleculeId, NodeId, Entry]
 Block: TypeAlias = tuple[Row, ...]
@@ -40,7 +40,7 @@ class Shelf(Value, frozen=True, gc=False):
         block = blocks[number] if blocks else ()
         index = bisect_left(block, row)
         grown = block[:index] + (row,) + block[index:]  # noqa: RUF005 - joining copies faster than unpacking
-        parts = (grown,) if len(grown) <= BLOCK_MAX else (grown[: BLOCK_MAX // 2], grown[BLOCK_MAX // 2 :])
+        parts = (grown,) if len(grown) <= MAX_BLOCK else (grown[: MAX_BLOCK // 2], grown[MAX_BLOCK // 2 :])
         return Shelf((*blocks[:number], *parts, *blocks[number + 1 :]))
 
     def without_entry(self, at: Rank, entry: Entry) -> Shelf:
@@ -50,7 +50,7 @@ class Shelf(Value, frozen=True, gc=False):
         assert blocks[number][index][3] == entry, "only what stands on a shelf is taken from it"
         shrunk = blocks[number][:index] + blocks[number][index + 1 :]
         before, after = blocks[:number], blocks[number + 1 :]
-        if before and len(before[-1]) + len(shrunk) <= BLOCK_MAX // 2:
+        if before and len(before[-1]) + len(shrunk) <= MAX_BLOCK // 2:
             # Otherwise a shelf from which much was taken would be a long row of tiny blocks.
             return Shelf((*before[:-1], before[-1] + shrunk, *after))
         return Shelf((*before, *((shrunk,) if shrunk else ()), *after))
@@ -103,4 +103,4 @@ def _first(block: Block) -> Row:
     return block[0]
 
 
-__all__ = ["BLOCK_MAX", "Shelf"]
+__all__ = ["MAX_BLOCK", "Shelf"]

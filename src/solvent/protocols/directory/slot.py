@@ -19,7 +19,7 @@ from solvent.protocols.directory.messages import Changes, Entry, Find, Matches, 
 from solvent.protocols.directory.shelf import Shelf
 from solvent.protocols.machine import NodeId, Send, Value
 
-PAGE_MAX = 512
+MAX_PAGE = 512
 """Entries in one message to a watcher."""
 _SPREAD = 0x9E3779B97F4A7C15
 """An odd number far from every simple fraction of 2 ** 64: multiples of it spread evenly."""
@@ -131,11 +131,11 @@ def _shown(watcher: Watcher, shape: str, rows: list[Listed]) -> tuple[Entry, ...
 def _pages(watcher: Watcher, added: tuple[Entry, ...], removed: tuple[Place, ...]) -> tuple[Send, ...]:
     """Tell a watcher what went and came, in messages of no more than a page: first all that went."""
     return tuple(
-        Send(watcher.node, Changes(watcher.query, added[start : start + PAGE_MAX], removed if start == 0 else ()))
-        for start in range(0, max(len(added), 1 if removed else 0), PAGE_MAX)
+        Send(watcher.node, Changes(watcher.query, added[start : start + MAX_PAGE], removed if start == 0 else ()))
+        for start in range(0, max(len(added), 1 if removed else 0), MAX_PAGE)
     )
 
 
 _EMPTY = Shelf()
 
-__all__ = ["PAGE_MAX", "SlotState", "Watcher", "forgotten", "found", "published", "unwatched", "watched"]
+__all__ = ["MAX_PAGE", "SlotState", "Watcher", "forgotten", "found", "published", "unwatched", "watched"]

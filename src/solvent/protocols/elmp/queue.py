@@ -178,7 +178,7 @@ class Queue(Desk):
             return None
         for one in self.places:
             if one.trail is not None and one.next is not None and one.next[1] + len(one.trail) == self.tail[1]:
-                return one if len(one.trail) < self.config.trail_max else None
+                return one if len(one.trail) < self.config.max_trail else None
         return None
 
     def trail(self, given: Given) -> bool:

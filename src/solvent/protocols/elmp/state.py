@@ -200,7 +200,7 @@ class ElmpConfig(Value, frozen=True, gc=False):
     #: The root changes seats with a requester whenever so many requests were made; 1: each time, as in the paper.
     exchange_every: int = 1
     #: How many places the token tells of at most.
-    trail_max: int = 64
+    max_trail: int = 64
     #: A tree below a process is built anew if its height is over so many times the logarithm of its weight.
     slack: float = 1.2
 

@@ -53,7 +53,7 @@ def _with_trail(_: NodeId, config: ElmpConfig, state: ElmpState, message: Climb)
         or (last.requester, last.turn) != tail
         or last.requester == requester
         or place.next[1] + len(trail) != last.turn
-        or len(trail) >= config.trail_max
+        or len(trail) >= config.max_trail
         or not asking.can_wait
         or len(asking.path) != 1
         or turn % config.exchange_every == 0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from solvent.protocols.link.line import WINDOW_MAX, Line, acknowledged, enqueued, older, restarted
+from solvent.protocols.link.line import MAX_WINDOW, Line, acknowledged, enqueued, older, restarted
 from solvent.protocols.link.messages import Ack, AllTaken, Announce, Cheap, Congested, Data, LinkFault, Loose, PeerLife
 from solvent.protocols.link.state import ACK, MORE, RESEND, Deliver, LinkState, Restart, TellAllTaken
 from solvent.protocols.machine import (
@@ -33,11 +33,11 @@ from solvent.protocols.machine import (
 if TYPE_CHECKING:
     from solvent.protocols.link.linked import Linked
 
-TODO_MAX = 256
+MAX_TODO = 256
 """What is done in one step, so that a machine that goes on writing to itself does not keep the host for ever."""
-OWED_MAX = 32
+MAX_OWED = 32
 """Messages that may wait for their acknowledgement; the next one brings it at once."""
-WAITING_MAX = 100_000
+MAX_WAITING = 100_000
 """Messages that may wait for a peer before it is reported."""
 _FIRST = Line()
 _FRAMES = frozenset((Data, Ack, Announce, Loose))
@@ -82,7 +82,7 @@ class Desk:
 
     def work(self) -> None:
         """Do what is to be done, until the machine inside asks something."""
-        for _ in range(TODO_MAX):
+        for _ in range(MAX_TODO):
             if not self.todo or self.is_asked:
                 return
             self.do(self.todo.popleft())
@@ -167,7 +167,7 @@ class Desk:
             line = replace(line, queue=queue, next=number + 1, sent=number + 1, owed=0)
         else:
             line = enqueued(line, message)
-            if line.waiting == WAITING_MAX:
+            if line.waiting == MAX_WAITING:
                 self.effects.append(Report(Congested(to, line.waiting)))
         self.lines = self.lines.set(to, line)
 
@@ -258,7 +258,7 @@ class Desk:
         elif number < line.taken or number in line.early:
             # Doubled, or its acknowledgement was lost.
             self.owe(sender, line)
-        elif number < line.taken + WINDOW_MAX:
+        elif number < line.taken + MAX_WINDOW:
             self.lines = self.lines.set(sender, replace(line, early=line.early.set(number, message)))
 
     def on_deliver(self, peer: NodeId) -> None:
@@ -282,7 +282,7 @@ class Desk:
             self.owing = (*self.owing, sender)
         line = replace(line, taken=line.taken + 1, owed=line.owed + 1, is_listed=True)
         self.lines = self.lines.set(sender, line)
-        if line.owed >= OWED_MAX:
+        if line.owed >= MAX_OWED:
             self.acknowledge(sender)
 
     def on_restart(self, peer: NodeId, life: int) -> None:
@@ -318,7 +318,7 @@ class Desk:
         self.is_resending = False
         for peer in sorted(self.lines):
             before = self.lines[peer]
-            line, is_due = older(before, self.link.patience_max)
+            line, is_due = older(before, self.link.max_patience)
             if is_due:
                 if line.is_open:
                     line = self.pump(peer, line)
@@ -353,4 +353,4 @@ class Desk:
         return any(line.next > line.acked or not line.is_met for line in self.lines.values())
 
 
-__all__ = ["OWED_MAX", "TODO_MAX", "WAITING_MAX", "Desk"]
+__all__ = ["MAX_OWED", "MAX_TODO", "MAX_WAITING", "Desk"]

@@ -23,11 +23,11 @@ from msgspec.structs import replace
 
 from solvent.protocols.machine import Value
 
-WINDOW_MAX = 256
+MAX_WINDOW = 256
 """Messages under way to one peer, and early ones kept from it."""
-RESENT_MAX = 16
+MAX_RESENT = 16
 """Messages sent again at once."""
-PATIENCE_MAX = 16
+MAX_PATIENCE = 16
 """Ticks of the resend timer between two attempts, at most; the pause doubles until then."""
 
 NOTHING: Map[int, Any] = Map()
@@ -44,7 +44,7 @@ class Line(Value, frozen=True, gc=False):
     acked: int = 0
     sent: int = 0
     next: int = 0
-    window: int = WINDOW_MAX
+    window: int = MAX_WINDOW
     #: Ticks of the resend timer since the peer last took something, and how many to wait.
     age: int = 0
     patience: int = 1
@@ -88,21 +88,21 @@ def acknowledged(line: Line, taken: int) -> Line:
         acked=taken,
         # An answer to what was sent before the window went back.
         sent=max(line.sent, taken),
-        window=min(WINDOW_MAX, line.window * 2),
+        window=min(MAX_WINDOW, line.window * 2),
         age=0,
         patience=1,
     )
 
 
-def older(line: Line, patience_max: int = PATIENCE_MAX) -> tuple[Line, bool]:
+def older(line: Line, max_patience: int = MAX_PATIENCE) -> tuple[Line, bool]:
     """Let a tick pass; say whether it is time to send again, or to introduce oneself again."""
     if not line.waiting and line.is_met:
         return line, False
     # A message may have been sent a moment before the tick: one tick more than the patience is a full wait.
-    if line.age < min(line.patience, patience_max):
+    if line.age < min(line.patience, max_patience):
         return replace(line, age=line.age + 1), False
-    patience = max(1, min(patience_max, line.patience * 2))
-    return replace(line, age=0, patience=patience, sent=line.acked, window=RESENT_MAX), True
+    patience = max(1, min(max_patience, line.patience * 2))
+    return replace(line, age=0, patience=patience, sent=line.acked, window=MAX_RESENT), True
 
 
 def restarted(line: Line, life: int, *, is_met: bool) -> Line:
@@ -111,10 +111,10 @@ def restarted(line: Line, life: int, *, is_met: bool) -> Line:
 
 
 __all__ = [
+    "MAX_PATIENCE",
+    "MAX_RESENT",
+    "MAX_WINDOW",
     "NOTHING",
-    "PATIENCE_MAX",
-    "RESENT_MAX",
-    "WINDOW_MAX",
     "Line",
     "acknowledged",
     "enqueued",

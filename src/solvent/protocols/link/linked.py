@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias
 from immutables import Map
 
 from solvent.protocols.link.desk import Desk
-from solvent.protocols.link.line import PATIENCE_MAX, Line
+from solvent.protocols.link.line import MAX_PATIENCE, Line
 from solvent.protocols.link.messages import PeerLife
 from solvent.protocols.link.state import LinkState
 from solvent.protocols.machine import Answered, Chosen, Event, Machine, NodeId, Received, State, Step, TimerFired
@@ -43,7 +43,7 @@ class Linked(Generic[State]):
     """Node `me`, one of `peers`, around the machine `inner`.
 
     Times are in ticks: `resend_after` until a message that was not taken is sent again, at first, and at most
-    `patience_max` times as long later; `ack_after` until
+    `max_patience` times as long later; `ack_after` until
     messages are acknowledged by a frame of its own, zero for at once. With `tells_all_taken` the machine inside gets
     `Requested(AllTaken())` whenever nothing that it sent is under way any more.
     """
@@ -57,7 +57,7 @@ class Linked(Generic[State]):
         me: NodeId,
         peers: Iterable[NodeId],
         resend_after: int = 200,
-        patience_max: int = PATIENCE_MAX,
+        max_patience: int = MAX_PATIENCE,
         ack_after: int = 5,
         tells_all_taken: bool = False,
     ) -> None:
@@ -65,7 +65,7 @@ class Linked(Generic[State]):
         self.me = me
         self.peers = tuple(sorted(peer for peer in peers if peer != me))
         self.resend_after = resend_after
-        self.patience_max = patience_max
+        self.max_patience = max_patience
         self.ack_after = ack_after
         self.tells_all_taken = tells_all_taken
 

@@ -58,12 +58,12 @@ class Ring:
         self.pulls = is_searching and config.finding != "push"
         self.pushes = is_searching and config.finding != "pull"
         self.drops_served = config.clean_up == "rotation"
-        self.row_max = config.row_max if self.drops_served else 0
+        self.max_row = config.max_row if self.drops_served else 0
         self.is_adaptive = self.pulls and self.pushes
         # Asking round costs so many messages for each request found as searching does, if that many wait.
         self.crowd = config.crowd or config.size // max(config.size.bit_length() - 2, 1) + 1
         # As long as it takes to ask all and hear from them, if each message takes a tick.
-        self.rest_min = config.size.bit_length() + 2
+        self.min_rest = config.size.bit_length() + 2
 
     def start(self, saved: tuple[Any, ...] = (), life: int = 0) -> TokenStep:
         """Begin; in its first life the first node has the token, and in no other one makes a second."""
@@ -144,7 +144,7 @@ class Ring:
     def _on_release_and_acquire(self, state: TokenState) -> TokenStep:
         """Let the token take the next request along, behind those it knows of, so that nobody need search for it."""
         token = state.token
-        if not state.is_used or token is None or not self.row_max:
+        if not state.is_used or token is None or not self.max_row:
             state, effects = self._on_release(state)
             state, more = self._on_acquire(state)
             return state, effects + more
@@ -157,7 +157,7 @@ class Ring:
             # The common case while all want it, in one go.
             token = replace(token, queue=(*token.queue, (self.node, state.requests)))
             return self._sent(state, *handed_on(token), "lent")
-        if not is_wanted and (state.again < self.row_max or self.next == self.node):
+        if not is_wanted and (state.again < self.max_row or self.next == self.node):
             return self._grant(replace(state, again=state.again + 1))
         token = replace(token, queue=(*token.queue, (self.node, state.requests)))
         if not is_wanted:
@@ -204,7 +204,7 @@ class Ring:
         if token.lender is not None:
             return self._on_borrowed(state, token)
         if token.queue and (state.rest or not state.has_lent):
-            row = replace(token, lender=self.node, row=self.row_max)
+            row = replace(token, lender=self.node, row=self.max_row)
             return self._lent(state, *handed_on(row))
         if state.traps:
             return self._lend_one(state, token)
@@ -215,15 +215,15 @@ class Ring:
         if not (state.has_lent or state.has_rested):
             if token.is_crowded or (self.pushes and not self.pulls):
                 return self._ask_round(state, token)
-            if self.pulls and self.config.rest_max:
-                return replace(state, rest=self.config.rest_max), (SetTimer(REST, self.config.rest_max),)
+            if self.pulls and self.config.max_rest:
+                return replace(state, rest=self.config.max_rest), (SetTimer(REST, self.config.max_rest),)
         left = replace(state, has_lent=False, has_rested=False, has_asked=False)
         return self._sent(left, self.next, token, "round")
 
     def _collected(self, state: TokenState, token: Token) -> tuple[TokenState, Token]:
         """Drop traps of those already served, and let the token take the others with it, behind what it has."""
         traps = unserved(state.traps, token) if self.drops_served else state.traps
-        if not self.row_max:
+        if not self.max_row:
             return replace(state, traps=traps), token
         token = with_met(token, traps)
         if self.is_adaptive and len(token.queue) >= self.crowd:
@@ -248,7 +248,7 @@ class Ring:
     def _lent(self, state: TokenState, to: NodeId, token: Token) -> TokenStep:
         """Lend the token. After that it goes on; where it has asked round, when all have had time to answer."""
         timer: tuple[Effect, ...] = ()
-        rest = min(state.rest, self.rest_min) if state.has_asked else 0
+        rest = min(state.rest, self.min_rest) if state.has_asked else 0
         if rest != state.rest:
             timer = (SetTimer(REST, rest) if rest else CancelTimer(REST),)
         state, effects = self._sent(replace(state, has_lent=True, rest=rest), to, token, "lent")
@@ -263,14 +263,14 @@ class Ring:
 
     def _ask_round(self, state: TokenState, token: Token) -> TokenStep:
         """Ask all others who wants the token, and wait for what they say."""
-        rest = self.rest_min
+        rest = self.min_rest
         if self.is_adaptive:
             # Since the last time enough have been served; else this is the last time for now, and all are told so.
             is_crowded = 2 * (token.grants - token.asked) >= self.crowd
             token = replace(token, asked=token.grants, is_crowded=is_crowded)
         else:
             rest = max(token.rest, rest)
-            longest = max(self.config.rest_max or self.config.size, self.rest_min)
+            longest = max(self.config.max_rest or self.config.size, self.min_rest)
             token = replace(token, rest=min(2 * rest, longest))
         state = replace(state, token=token, rest=rest, has_asked=True, is_crowded=token.is_crowded)
         return state, (SetTimer(REST, rest), *self._asked(Probe(self.node, self.config.size - 1, token.is_crowded)))
@@ -317,7 +317,7 @@ class Ring:
         token = state.token
         if token is not None and token.lender is None and not state.is_used:
             return self._dispatch(state)
-        if self.row_max and (token is not None or state.has_lent):
+        if self.max_row and (token is not None or state.has_lent):
             # The token is in use here or comes back here, and takes the trap with it: the search is over.
             return state, ()
         if self.config.is_directed:
@@ -335,9 +335,9 @@ class Ring:
         passed_on: tuple[Effect, ...] = (Send(to, replace(gimme, behind=hop.behind, ahead=hop.ahead)),)
         if self.config.has_one_search:
             state = replace(state, passed_on=(gimme.requester, gimme.request))
-            if self.config.rest_max:
+            if self.config.max_rest:
                 # A token that rests will not come by and tell that it has served this one.
-                passed_on = (*passed_on, SetTimer(KEPT, 2 * self.rest_min))
+                passed_on = (*passed_on, SetTimer(KEPT, 2 * self.min_rest))
         return state, passed_on
 
     def _on_not_here(self, state: TokenState, sender: NodeId, answer: NotHere) -> TokenStep:

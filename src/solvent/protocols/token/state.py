@@ -73,10 +73,10 @@ class TokenConfig(Value, frozen=True, gc=False):
     crowd: int = 0
     #: How many borrow the token in a row, before it comes back and goes on; zero: one at a time, as in the paper, as
     #: long as there are traps. It is so with any clean-up but `rotation`.
-    row_max: int = 16
+    max_row: int = 16
     #: The longest rest, in ticks, of a token that nobody wants; zero: it never rests. Where it asks round itself it
     #: rests after each time, and zero stands for as many ticks as there are nodes.
-    rest_max: int = 0
+    max_rest: int = 0
     #: Who has searched and still waits after so many ticks searches again; zero: never.
     again: int = 0
     #: Whether a user needs no time with the token; else it must be released.

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 TTL = 5.0
 PATIENCE_SECONDS = 0.5
 """How long a turn waits for something to come."""
-READ_MAX = 1000
+MAX_READ = 1000
 _CHANGED = object()
 
 
@@ -73,11 +73,11 @@ class Agent:
         jobs: int | None = None,
         tell: Callable[[Told], None] = lambda _: None,
         observe: Observe = lambda *_: None,
-        pulse: HeartbeatProcess | None = None,
+        heartbeat: HeartbeatProcess | None = None,
     ) -> None:
         """`tell` hears what happens to places and runs; `observe` gives who hears of the calls of a run.
 
-        `pulse` beats for the agent, whatever its services do; without one a thread does.
+        `heartbeat` beats for the agent, whatever its services do; without one a thread does.
         """
         self.name = name
         self.cases: dict[str, Case] = {}
@@ -93,7 +93,7 @@ class Agent:
         self._troubles = Troubles(store, name, ttl, self._tell)
         self._observe = observe
         self.turns = 0
-        self._pulse = Heartbeat(store, name, ttl=ttl, about=about_this(offers), process=pulse)
+        self._heartbeat = Heartbeat(store, name, ttl=ttl, about=about_this(offers), process=heartbeat)
         self._shares = Shares(store, name, ttl)
         self._keeper = Keeper(store, is_away)
         self._came: Mailbox[Any] = Mailbox()
@@ -117,7 +117,7 @@ class Agent:
     def run(self, *, until_idle: bool = False) -> None:
         """Work until it is stopped; or until every run that was submitted is over."""
         # For as long as it lives: to change it back and forth makes Python look for garbage every time.
-        with deep_stack(), few_collections(), self._pulse, self._store.watch([NEWS]) as watch:
+        with deep_stack(), few_collections(), self._heartbeat, self._store.watch([NEWS]) as watch:
             tell = partial(self._came.put, _CHANGED)
             with Watcher(self.name, watch, tell) as self._watcher:
                 try:
@@ -142,7 +142,7 @@ class Agent:
         touched: dict[Place, Case] = {}
         try:
             is_changed = self._take_answers(touched)
-            if self._pulse.lapses != self._lapses:
+            if self._heartbeat.lapses != self._lapses:
                 self._look_after_lapse()
             now, looks_at = time.monotonic(), self._looks_at
             if is_changed or now >= self._looks_at:
@@ -156,7 +156,7 @@ class Agent:
             self._look_after_letters()
             if self._endings.idle:
                 self._endings.tell_idle(self.cases)
-            if not self._pulse.is_fresh():
+            if not self._heartbeat.is_fresh():
                 self._troubles.find()
         except StoreError as error:
             # Nobody hears of this agent: it must not act, and begins anew when the store is there again. Calls go on.
@@ -185,11 +185,11 @@ class Agent:
 
         Calls are begun only then: one that was stopped must not begin those that another agent makes by now.
         """
-        return self._pulse.is_fresh() and self._pulse.lapses == self._lapses
+        return self._heartbeat.is_fresh() and self._heartbeat.lapses == self._lapses
 
     def _look_after_lapse(self) -> None:
         """See which places are still here, since others may have presumed this agent dead."""
-        lapses = self._pulse.lapses
+        lapses = self._heartbeat.lapses
         for case in self.cases.values():
             for place in case.lost():
                 case.drop(place)
@@ -231,7 +231,7 @@ class Agent:
         # Letters of runs that were over before this agent began are none of its business.
         scope = NEWS if self._read_up_to else [SUBMITTED, OVER, FINISHED]
         while True:
-            found = self._store.read(scope, self._read_up_to, READ_MAX)
+            found = self._store.read(scope, self._read_up_to, MAX_READ)
             self._hear_of_runs([one for one in found if one.log not in logs])
             letters: dict[tuple[str, int], list[Record]] = {}
             for record in found:
@@ -245,7 +245,7 @@ class Agent:
                     self._try(case, place, partial(place.listen, records), touched)
             if found:
                 self._read_up_to = found[-1].position
-            if len(found) < READ_MAX:
+            if len(found) < MAX_READ:
                 return
 
     def _hear_of_runs(self, found: list[Record]) -> None:
@@ -363,7 +363,7 @@ class Agent:
             if self._take(case, number, touched):
                 self._shares.took(case, number)
         case.forget_letters()
-        why = self._refusals.hopeless(case, self._shares.pulses.alive())
+        why = self._refusals.hopeless(case, self._shares.heartbeats.alive())
         if why and self._may_act():
             self._endings.end_as_failed(case.run, why)
 
@@ -376,7 +376,7 @@ class Agent:
     def _take(self, case: Case, number: int, touched: dict[Place, Case]) -> bool:
         place: Place | None = None
         with self._refusals.of(case.run, number, refuse=case.refuse):
-            place = case.take(number, self._shares.pulses, self._came)
+            place = case.take(number, self._shares.heartbeats, self._came)
         if place is None:
             return False
         self._tell.taken(case.run, number, case.taken_from(number))

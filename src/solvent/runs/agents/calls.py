@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 AHEAD_SECONDS = 0.1
 """For how long calls that have been noted should keep the threads busy."""
-SECONDS_MIN = 0.0001
+MIN_SECONDS = 0.0001
 WEIGHT = 0.25
 """How much the last call counts in what is known of how long calls take."""
 
@@ -157,7 +157,7 @@ class Calls:
             return
         lane, number, began = found
         if is_done and began < math.inf:
-            need = number * AHEAD_SECONDS / max(SECONDS_MIN, time.monotonic() - began)
+            need = number * AHEAD_SECONDS / max(MIN_SECONDS, time.monotonic() - began)
             lane.need = need if lane.need is None else lane.need + WEIGHT * (need - lane.need)
             self._need += WEIGHT * (need - self._need)
         lane.out -= 1

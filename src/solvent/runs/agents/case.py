@@ -19,7 +19,7 @@ from solvent.runs.agents.words import dealt
 from solvent.runs.kinds import makers_at
 from solvent.runs.mailbox import Mailbox
 from solvent.runs.records.entries import Heard
-from solvent.runs.records.journal import READ_MAX, Journal
+from solvent.runs.records.journal import MAX_READ, Journal
 from solvent.runs.workflow import FUNCTIONS
 from solvent.services import Caller
 from solvent.store.leases import Lease, holder_from_entry
@@ -140,13 +140,13 @@ class Case:
             raise AgentProblem("A104", error.message) from error
         self.calls = Calls(self.workflow.services, self._caller)
 
-    def take(self, number: int, pulses: Heartbeats, answers: Any) -> Place | None:
+    def take(self, number: int, heartbeats: Heartbeats, answers: Any) -> Place | None:
         """Take a place, if nobody has it or who has it is presumed dead, and be where that one was."""
         self.prepare()
         assert self.calls is not None
         # One that knows of no epoch before: what is opened again is opened in a new one, in which nobody else has it.
         lease = Lease(self._store, key_of(self.run, "has", number), self._agent)
-        epoch = lease.take(pulses)
+        epoch = lease.take(heartbeats)
         if epoch is None:
             return None
         self._leases[number] = lease
@@ -245,12 +245,12 @@ class Case:
     def _letters_to(self, number: int) -> list[Record]:
         """Give all letters to a place; those to others, among which they are, wait for the next one that is taken."""
         while True:
-            more = self._store.read(log_to(self.run), self._letters_up_to, READ_MAX)
+            more = self._store.read(log_to(self.run), self._letters_up_to, MAX_READ)
             for record in more:
                 for place, letter in dealt(record, range(self.plan.places)):
                     self._letters.setdefault(place, []).append(letter)
                 self._letters_up_to = record.position
-            if len(more) < READ_MAX:
+            if len(more) < MAX_READ:
                 return self._letters.get(number, [])
 
     def forget_letters(self) -> None:

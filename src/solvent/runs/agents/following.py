@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from solvent.store import Store
     from solvent.workflows.model import Workflow
 
-READ_MAX = 1000
+MAX_READ = 1000
 
 
 class Noted:
@@ -47,7 +47,7 @@ class Journals:
     def fresh(self) -> Iterator[Noted]:
         """Give what was noted since, in the order of the store."""
         while True:
-            found = self._store.read(self._below, self._after, READ_MAX)
+            found = self._store.read(self._below, self._after, MAX_READ)
             for record in found:
                 try:
                     noted = entries.read(record.data, self._store.get_blob)
@@ -58,7 +58,7 @@ class Journals:
                 for entry in noted:
                     yield Noted(record.position, place, entry)
                 self._after = record.position
-            if len(found) < READ_MAX:
+            if len(found) < MAX_READ:
                 return
 
 

@@ -6,8 +6,8 @@
       - {address: node1, user: me, count: 4, folder: work, command: .venv/bin/solvent}
       - {address: node2, python: /opt/python/bin/python3, services: [other.py], jobs: 8}
 
-Whether an agent is there is seen by its pulse in the store, and by nothing else. Where the store is goes to a host by
-the standard input of `ssh`, so that no list of processes has its password.
+Only its heartbeat in the store shows whether an agent is there. The address of the store goes to a host by the standard
+input of `ssh`, so that no list of processes has its password.
 """
 
 from __future__ import annotations

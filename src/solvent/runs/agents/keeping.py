@@ -135,8 +135,8 @@ class Keeper:
         logs: dict[str, list[bytes]] = {}
         for one in letters:
             logs.setdefault(one.log, []).append(one.data)
-        bytes_max = self._store.record_bytes_max // 2
-        return [Append(log, data) for log, envelopes in logs.items() for data in packed(envelopes, bytes_max)]
+        max_bytes = self._store.max_record_bytes // 2
+        return [Append(log, data) for log, envelopes in logs.items() for data in packed(envelopes, max_bytes)]
 
 
 __all__ = ["Keeper"]

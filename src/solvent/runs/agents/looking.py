@@ -126,7 +126,7 @@ def see_run(store: Store, run: str, *, patience: float | None = None) -> RunSeen
         ending=ending,
         places=places,
         agents=agents,
-        # Where there is no room nobody's pulse is written, so nobody knows who is alive.
+        # Where there is no room nobody's heartbeat is written, so nobody knows who is alive.
         lacking=Lacking() if ending is not None or trouble else lacking(needs_of(workflow, parts), agents),
         calls=following.answers + len(following.out) + following.again.total(),
         again=following.again.total(),

@@ -17,22 +17,22 @@ if TYPE_CHECKING:
 
     from solvent.workflows.model import Workflow
 
-PLACES_MIN, PLACES_MAX = 16, 64
+MIN_PLACES, MAX_PLACES = 16, 64
 TASKS_PER_PLACE = 64
 _ANYBODY = frozenset({""})
 
 
 def places_for(workflow: Workflow) -> int:
     """Say into how many places to divide a workflow at most: many agents have work, and do not only talk."""
-    return max(PLACES_MIN, min(PLACES_MAX, len(workflow.tasks) // TASKS_PER_PLACE))
+    return max(MIN_PLACES, min(MAX_PLACES, len(workflow.tasks) // TASKS_PER_PLACE))
 
 
 def divided(
-    workflow: Workflow, places_max: int, offered: Mapping[str, frozenset[str]] | None = None
+    workflow: Workflow, max_places: int, offered: Mapping[str, frozenset[str]] | None = None
 ) -> list[list[str]]:
     """Give the tasks of each place; `offered` says who offers each service, if that matters."""
     names = [task.name for task in workflow.tasks]
-    if _is_whole(workflow) or places_max == 1 or not names:
+    if _is_whole(workflow) or max_places == 1 or not names:
         return [names]
     groups = _Groups({one.name: offered[one.service] if offered else _ANYBODY for one in workflow.tasks})
     for alternative in workflow.alternatives:
@@ -49,10 +49,10 @@ def divided(
     kinds: dict[frozenset[str], list[list[str]]] = {}
     for first, names in found.items():
         kinds.setdefault(groups.able(first), []).append(names)
-    count, places = min(places_max, len(found)), list[list[str]]()
+    count, places = min(max_places, len(found)), list[list[str]]()
     for some in kinds.values():
         places += _dealt(workflow, some, max(1, count * len(some) // len(found)))
-    return places if len(places) <= PLACES_MAX else divided(workflow, places_max)
+    return places if len(places) <= MAX_PLACES else divided(workflow, max_places)
 
 
 def are_together(workflow: Workflow, places: Sequence[Collection[str]]) -> bool:

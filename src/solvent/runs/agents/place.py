@@ -184,10 +184,10 @@ class Place(CallingRun):
     def _written(self) -> list[Append]:
         """Make letters of what is to be said."""
         found = []
-        bytes_max = self.journal.store.record_bytes_max // 2
+        max_bytes = self.journal.store.max_record_bytes // 2
         for to, said in self._outgoing.items():
             first = self.said[to] - len(said) + 1
-            for some in words.parted(said, bytes_max):
+            for some in words.parted(said, max_bytes):
                 letter = Letter(self.number, first, some)
                 found.append(Append(self._log_of_letters, words.addressed(to, letter)))
                 first += len(some)
@@ -348,14 +348,14 @@ class Place(CallingRun):
     def _land(self, flight: Any, call: Any, value: Any, failure: Failure | None, attempts: int) -> None:
         if failure is None:
             try:
-                size, bytes_max = len(codec.pieces(value)), self.journal.store.blob_bytes_max
+                size, max_bytes = len(codec.pieces(value)), self.journal.store.max_blob_bytes
             except codec.Unrecordable as error:
                 failure = Failure("FAILED", f"its result cannot be passed to another machine: {error}")
             except MemoryError:
                 failure = Failure("FAILED", NO_MEMORY)
             else:
-                if size > bytes_max:
-                    said = f"its result has {size:,} bytes, and the store takes at most {bytes_max:,}"
+                if size > max_bytes:
+                    said = f"its result has {size:,} bytes, and the store takes at most {max_bytes:,}"
                     failure = Failure("FAILED", said)
         self.end_call(flight, is_done=failure is None or failure.kind != "CANCELLED")
         attempts += self.journal.attempts[self._keys[flight]]

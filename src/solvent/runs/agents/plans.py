@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from solvent.errors import AgentProblem, Conflict, RecordProblem, SolventError, StoreError
-from solvent.runs.agents.partition import PLACES_MAX, are_together, divided, places_for
+from solvent.runs.agents.partition import MAX_PLACES, are_together, divided, places_for
 from solvent.runs.agents.parts import merged, part_from, plain_part
-from solvent.runs.records.journal import BLOB_BYTES_MIN
+from solvent.runs.records.journal import MIN_BLOB_BYTES
 from solvent.runs.records.names import claim_for_agents
 from solvent.services.failure import legible
 from solvent.store.interface import check_name
@@ -45,8 +45,8 @@ _OF_DATA = frozenset({"E404", "E405", "E406", "E410"})
 NEWS = "news/"
 """All that agents must hear of is below it, so that they read it in one order, and nothing else."""
 SUBMITTED, OVER, FINISHED = f"{NEWS}submitted", f"{NEWS}over", f"{NEWS}finished"
-TEXT_MAX = 10_000
-DIVISION_BYTES_MAX = 64 * 1024
+MAX_TEXT = 10_000
+MAX_DIVISION_BYTES = 64 * 1024
 FORMAT = 1
 """What agents of one run must agree on: in which order a place says what, and how all of it is written.
 
@@ -69,7 +69,7 @@ class Plan(msgspec.Struct, frozen=True):
     inputs: bytes
     name: str
     places: int
-    places_max: int
+    max_places: int
     created: Time
     division: bytes = b""
     origin: str = ""
@@ -119,22 +119,22 @@ def submit(
     workflow: Workflow,
     inputs: Mapping[str, Any] | None,
     *,
-    places_max: int | None = None,
+    max_places: int | None = None,
     offered: Mapping[str, frozenset[str]] | None = None,
 ) -> Plan:
     """Have a workflow run by whichever agents there are; `offered` says who offers each service, if that matters."""
-    places_max = min(places_max or places_for(workflow), PLACES_MAX)
+    max_places = min(max_places or places_for(workflow), MAX_PLACES)
     document = store.put_blob(write_json(workflow, indent=None).encode())
     try:
         given = codec.encode(dict(inputs or {}))
     except codec.Unrecordable as error:
         raise RecordProblem("R406", f"the inputs of `{workflow.name}` cannot be sent to agents: {error}") from None
     # Where a plan is too large to have its division, everybody divides for himself, and knows nothing of this.
-    places = divided(workflow, places_max, offered if len(workflow.tasks) < DIVISION_BYTES_MAX else None)
-    places_max = max(places_max, len(places))
+    places = divided(workflow, max_places, offered if len(workflow.tasks) < MAX_DIVISION_BYTES else None)
+    max_places = max(max_places, len(places))
     where = {name: number for number, names in enumerate(places) for name in names}
-    division = bytes(where[task.name] for task in workflow.tasks) if len(where) < DIVISION_BYTES_MAX else b""
-    plan = Plan(document, given, workflow.name, len(places), places_max, time.time(), division, format=FORMAT)
+    division = bytes(where[task.name] for task in workflow.tasks) if len(where) < MAX_DIVISION_BYTES else b""
+    plan = Plan(document, given, workflow.name, len(places), max_places, time.time(), division, format=FORMAT)
     announce(store, run, plan)
     return plan
 
@@ -190,7 +190,7 @@ def plan_of(store: Store, run: str) -> Plan | None:
         plan = msgspec.msgpack.decode(entry.value, type=Plan)
     except UNREADABLE as error:
         raise RecordProblem("R403", f"the plan of `{run}` does not read: {error}") from None
-    if not (1 <= plan.places <= plan.places_max <= PLACES_MAX):
+    if not (1 <= plan.places <= plan.max_places <= MAX_PLACES):
         raise RecordProblem("R403", f"the plan of `{run}` does not read: {plan.places} places")
     return plan
 
@@ -206,7 +206,7 @@ def workflow_of(store: Store, plan: Plan) -> Workflow:
 
 def places_of(workflow: Workflow, plan: Plan) -> tuple[list[frozenset[str]], dict[Molecule, int]]:
     """Give the tasks of each place, and the place of each task."""
-    places = _division(workflow, plan) if plan.division else divided(workflow, plan.places_max)
+    places = _division(workflow, plan) if plan.division else divided(workflow, plan.max_places)
     if len(places) != plan.places or not are_together(workflow, places):
         raise RecordProblem("R403", f"the plan of `{plan.name}` does not fit: it has {plan.places} places")
     where = {task_symbol(name): number for number, names in enumerate(places) for name in names}
@@ -262,7 +262,7 @@ def name_from(data: bytes) -> str:
 
 def end(store: Store, run: str, state: str, text: str = "") -> bool:
     """Let a run be over; tell whether it was this that ended it."""
-    ending = Ending(state, time.time(), legible(text[:TEXT_MAX]))
+    ending = Ending(state, time.time(), legible(text[:MAX_TEXT]))
     try:
         store.put(key_of(run, "end"), encode_msgpack(ending), expected=0)
     except Conflict:
@@ -287,7 +287,7 @@ def standings(store: Store, run: str) -> dict[int, Standing]:
 def publish(store: Store, run: str, place: int, part: Part) -> None:
     """Tell how the tasks of a place are, when nothing more can happen."""
     data = codec.pieces(plain_part(part))
-    said = b"".join(data) if len(data) < BLOB_BYTES_MIN else _BLOB + store.put_blob(data).encode()
+    said = b"".join(data) if len(data) < MIN_BLOB_BYTES else _BLOB + store.put_blob(data).encode()
     store.put(key_of(run, "part", place), said)
 
 

@@ -1,7 +1,7 @@
 """Which agents are there, and what they say of themselves.
 
-Whether an agent is alive cannot be read, only seen: its pulse changes (see `leases`). So whoever looks once waits for
-a moment, until each agent's pulse has changed, or for a part of the time after which others presume it dead.
+An agent is alive if its heartbeat changes (see `leases`), which one look cannot tell. So a look waits for
+a moment, until each agent's heartbeat has changed, or for a part of the time after which others presume it dead.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ PART_OF_TTL = 0.6
 #: Where more depends on it than what is shown: a machine may be busy.
 SURE_PART_OF_TTL = 1.5
 LOOK_SECONDS = 0.05
-SECONDS_MAX = 10.0
+MAX_SECONDS = 10.0
 
 
 class AgentSeen(msgspec.Struct, frozen=True):
-    """An agent: what it says of itself, and whether its pulse was seen to change."""
+    """An agent: what it says of itself, and whether its heartbeat was seen to change."""
 
     name: str
     is_alive: bool
@@ -38,12 +38,12 @@ class AgentSeen(msgspec.Struct, frozen=True):
 
 
 def see_agents(store: Store, *, patience: float | None = None, part: float = PART_OF_TTL) -> list[AgentSeen]:
-    """Look who is there; `patience` is how long to wait for pulses at most (nothing: this part of what they last)."""
+    """Return the agents; `patience` limits the wait for heartbeats (default: this part of their ttl)."""
     before = store.keys(AGENTS)
     told = {name: entry.value for name, entry in before.items()}
     beaten = set[str]()
     lasts = max((_number(_about(one).get("ttl"), TTL) for one in told.values()), default=0.0)
-    until = time.monotonic() + min(SECONDS_MAX, lasts * part if patience is None else patience)
+    until = time.monotonic() + min(MAX_SECONDS, lasts * part if patience is None else patience)
     while len(beaten) < len(before) and time.monotonic() < until:
         time.sleep(LOOK_SECONDS)
         now = store.keys(AGENTS)
@@ -65,7 +65,7 @@ def _about(value: bytes) -> dict[str, Any]:
 
 
 def agent_from(name: str, value: bytes, *, is_alive: bool) -> AgentSeen:
-    """Give what an agent says of itself in its pulse."""
+    """Give what an agent says of itself in its heartbeat."""
     about = _about(value)
     services = about.get("services")
     return AgentSeen(

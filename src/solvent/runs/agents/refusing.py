@@ -16,7 +16,7 @@ import msgspec
 from solvent.errors import AgentProblem, StoreError, problem_of
 from solvent.runs.agents.ending import MOVED
 from solvent.runs.agents.offers import mark_of
-from solvent.runs.agents.plans import FORMAT, TEXT_MAX, is_away, key_of
+from solvent.runs.agents.plans import FORMAT, MAX_TEXT, is_away, key_of
 from solvent.services.failure import legible
 from solvent.store.leases import heartbeat_from_value
 from solvent.values.encoding import encode_msgpack
@@ -66,7 +66,7 @@ class Refusals:
         own = self._own.setdefault(run, {})
         if place in own:
             return
-        own[place] = legible(problem.message[:TEXT_MAX])
+        own[place] = legible(problem.message[:MAX_TEXT])
         what = run if place == ALL else f"place {place} of {run}"
         self._tell.refused(run, f"{what} cannot be run here: {problem.message}")
         self._store.put(_key(run) + self._agent, encode_msgpack(own))

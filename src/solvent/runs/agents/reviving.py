@@ -23,7 +23,7 @@ from solvent.runs.agents.plans import ending_of, key_of, log_at, log_to, report_
 from solvent.runs.agents.replaying import NoCaller, refuse_code
 from solvent.runs.records.entries import Answered, Called, Heard, Opened, Retried, Withdrawn
 from solvent.runs.records.history import task_of
-from solvent.runs.records.journal import READ_MAX, Journal, read_journal
+from solvent.runs.records.journal import MAX_READ, Journal, read_journal
 from solvent.runs.records.runs import new_name
 from solvent.store import Append
 
@@ -80,7 +80,7 @@ def _plan_after(run: str, plan: Plan) -> Plan:
 
 def _letters_of(store: Store, run: str) -> Iterator[Record]:
     after = 0
-    while found := store.read(log_to(run), after, READ_MAX):
+    while found := store.read(log_to(run), after, MAX_READ):
         yield from found
         after = found[-1].position
 

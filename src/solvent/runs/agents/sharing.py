@@ -28,7 +28,7 @@ class Shares:
     """What an agent knows of who has what; for one thread."""
 
     def __init__(self, store: Store, agent: str, ttl: float) -> None:
-        self.pulses = Heartbeats(store, ttl=ttl, own=agent)
+        self.heartbeats = Heartbeats(store, ttl=ttl, own=agent)
         self._store = store
         self._agent = agent
         self._ttl = ttl
@@ -46,12 +46,12 @@ class Shares:
 
     def look(self, cases: Mapping[str, Case]) -> None:
         """See who is alive, who has what, and what this agent's share is."""
-        self.pulses.look()
+        self.heartbeats.look()
         self._free = {place: since for place, since in self._free.items() if place[0] in cases}
         self.damaged = {}
         self._held = {run: self._holders(case) for run, case in cases.items()}
         # Of those who have just died, elsewhere, nobody knows it yet; they are not waited for with what nobody has.
-        able = {name for name, entry in self.pulses.lively().items() if _is_able(entry, cases)} - {self._agent}
+        able = {name for name, entry in self.heartbeats.lively().items() if _is_able(entry, cases)} - {self._agent}
         has = Counter(one.agent for held in self._held.values() for one in held.values() if one is not None)
         self._others = {name: has[name] for name in able}
         total = sum(case.plan.places for case in cases.values())
@@ -84,7 +84,7 @@ class Shares:
         for number in numbers:
             known = held[number]
             is_free = known is None or not known.agent or known.agent == self._agent
-            if not is_free and known is not None and not self.pulses.is_presumed_dead(known.agent):
+            if not is_free and known is not None and not self.heartbeats.is_presumed_dead(known.agent):
                 self._free.pop((case.run, number), None)
                 continue
             since = self._free.setdefault((case.run, number), now)
@@ -149,7 +149,7 @@ def about_this(offers: Offers) -> dict[str, Any]:
 
 
 def _is_able(entry: Entry, cases: Mapping[str, Case]) -> bool:
-    """Whether an agent has a service of any of these runs, is of this format, and may be there, as its pulse tells."""
+    """Return whether an agent's heartbeat names this format and a service of any of these runs."""
     try:
         about = heartbeat_from_value(entry.value)
     except StoreError:
@@ -163,7 +163,7 @@ def _is_able(entry: Entry, cases: Mapping[str, Case]) -> bool:
 
 
 def _is_gone(told: object) -> bool:
-    """Whether a process is seen to be dead: one of this machine that was killed has left its pulse.
+    """Whether a process is seen to be dead: one of this machine that was killed has left its heartbeat.
 
     Who is new here would leave a share to it, until it is seen not to beat. What it had is left to it for longer, as
     to any other: commands that it has called may take a moment to end.

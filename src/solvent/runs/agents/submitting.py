@@ -22,7 +22,7 @@ _ALONE = "run it without agents: `solvent run WORKFLOW`"
 
 
 def give_to_agents(
-    store: Store, run: str, workflow: Workflow, inputs: Mapping[str, Any] | None, *, places_max: int | None = None
+    store: Store, run: str, workflow: Workflow, inputs: Mapping[str, Any] | None, *, max_places: int | None = None
 ) -> Plan:
     """Have a workflow run by whichever agents there are; raise `AgentProblem` A101 for one that they cannot run."""
     refuse_what_agents_cannot(workflow)
@@ -34,7 +34,7 @@ def give_to_agents(
         raise _taken(run)
     try:
         offered = _offered_apart(store, workflow)
-        return submit(store, run, workflow, inputs, places_max=places_max, offered=offered)
+        return submit(store, run, workflow, inputs, max_places=max_places, offered=offered)
     except WorkflowProblem as error:
         if error.code != "W106":
             raise

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 TROUBLES = "troubles/"
 NO_ROOM = "E403"
-PAUSE_FIRST, PAUSE_MAX = 0.5, 5.0
+PAUSE_FIRST, MAX_PAUSE = 0.5, 5.0
 LOOK_SECONDS = 2.0
-REMEMBERED_SECONDS = 3 * PAUSE_MAX
+REMEMBERED_SECONDS = 3 * MAX_PAUSE
 _WATCHER = f"{TROUBLES}watcher"
-_TTLS_MAX = 2
+_MAX_TTLS = 2
 """For how many times its lease an agent waits though waiting does not seem to help."""
 
 
@@ -55,12 +55,12 @@ class Troubles:
                 self._tell.full(error.message)
             else:
                 self._tell.away(error.message)
-        if error.is_lasting and now - self._since >= _TTLS_MAX * self._ttl:
+        if error.is_lasting and now - self._since >= _MAX_TTLS * self._ttl:
             raise error
         if error.code == NO_ROOM:
             with suppress(StoreError):
                 self._store.put(self._key, error.message.encode())
-        pause, self._pause = self._pause, min(PAUSE_MAX, 2 * self._pause)
+        pause, self._pause = self._pause, min(MAX_PAUSE, 2 * self._pause)
         self._last = time.monotonic() + pause
         return pause
 
@@ -113,8 +113,8 @@ class Doubts:
         self._needs = needs
         #: What those who are there do not offer of it.
         self.lacking = Lacking()
-        self._pulses = Heartbeats(store, ttl=2 * LOOK_SECONDS, clock=clock)
-        #: Whether no agent's pulse moves.
+        self._heartbeats = Heartbeats(store, ttl=2 * LOOK_SECONDS, clock=clock)
+        #: Whether no agent's heartbeat moves.
         self.is_nobody_there = False
         self._revisions: dict[str, int] | None = None
         self._problem = ""
@@ -133,8 +133,8 @@ class Doubts:
 
     def _look(self) -> None:
         try:
-            self._pulses.look()
-            alive = self._pulses.alive()
+            self._heartbeats.look()
+            alive = self._heartbeats.alive()
             self.is_nobody_there = not alive
             self.lacking = lacking(
                 self._needs, [agent_from(name, entry.value, is_alive=True) for name, entry in alive.items()]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from solvent.lang.molecule import Symbol
-from solvent.runs.records.journal import BLOB_BYTES_MIN
+from solvent.runs.records.journal import MIN_BLOB_BYTES
 from solvent.values import codec
 from solvent.values.encoding import encoder
 from solvent.values.limits import UNREADABLE
@@ -71,11 +71,11 @@ def addressed(to: int, letter: Letter) -> bytes:
     return _ENVELOPE.pack(to, len(data)) + data
 
 
-def packed(envelopes: Iterable[bytes], bytes_max: int) -> Iterator[bytes]:
+def packed(envelopes: Iterable[bytes], max_bytes: int) -> Iterator[bytes]:
     """Make records of envelopes, of at most so many bytes unless one alone has more."""
     some, size = list[bytes](), 0
     for one in envelopes:
-        if some and size + len(one) > bytes_max:
+        if some and size + len(one) > max_bytes:
             yield b"".join(some)
             some, size = [], 0
         some.append(one)
@@ -99,15 +99,15 @@ def dealt(record: Record, places: Collection[int]) -> Iterator[tuple[int, Record
     return iter(found)
 
 
-def parted(said: list[Said], bytes_max: int) -> Iterator[tuple[Said, ...]]:
+def parted(said: list[Said], max_bytes: int) -> Iterator[tuple[Said, ...]]:
     """Divide what is said into letters of at most so many bytes, unless one molecule alone has more."""
-    if len(said) * BLOB_BYTES_MIN <= bytes_max:
+    if len(said) * MIN_BLOB_BYTES <= max_bytes:
         yield tuple(said)
         return
     some, size = list[Said](), 0
     for one in said:
         own = len(one.parts) + len(one.value) + len(one.blob) + _FRAME_BYTES
-        if some and size + own > bytes_max:
+        if some and size + own > max_bytes:
             yield tuple(some)
             some, size = [], 0
         some.append(one)
@@ -129,7 +129,7 @@ class Writer:
         *parts, result = molecule
         if self._last is None or self._last[0] is not result:
             data = codec.pieces(value_of(result))
-            blob = self._store.put_blob(data) if len(data) >= BLOB_BYTES_MIN else ""
+            blob = self._store.put_blob(data) if len(data) >= MIN_BLOB_BYTES else ""
             self._last = result, b"" if blob else b"".join(data), blob
         return Said(codec.encode(tuple(parts)), *self._last[1:])
 

@@ -65,7 +65,7 @@ class Patient(Functions):
             return call(*arguments)
 
         wrapped = Function(function.name, patient, is_raw=function.is_raw)
-        wrapped.arity_min, wrapped.arity_max = function.arity_min, function.arity_max
+        wrapped.min_arity, wrapped.max_arity = function.min_arity, function.max_arity
         return wrapped
 
 

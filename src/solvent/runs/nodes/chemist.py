@@ -56,8 +56,8 @@ if TYPE_CHECKING:
 
 _REACTIONS_AT_ONCE = 256
 _SECONDS_AT_ONCE = 0.01
-_GATHERED_MAX = 256
-_PREPARED_MAX = 8
+_MAX_GATHERED = 256
+_MAX_PREPARED = 8
 
 
 class Chemist:
@@ -94,7 +94,7 @@ class Chemist:
         self._should_stop = should_stop
         self._settling = Settling(writing, should_stop)
         self._matches = table.laid(chance=chance)
-        self._matches.prepare(_PREPARED_MAX)
+        self._matches.prepare(_MAX_PREPARED)
         self._reactions = 0
         self._own: dict[MoleculeId, Item] = {}
         self._others: dict[MoleculeId, Item] = {}
@@ -264,7 +264,7 @@ class Chemist:
     def _gathered(self, count: int) -> list[Item]:
         """Take what further reactions need whose molecules are in this node's charge: nobody else asks for them."""
         found: list[Item] = []
-        while count + len(found) < _GATHERED_MAX:
+        while count + len(found) < _MAX_GATHERED:
             match = self._matches.find()
             if match is None or match.is_async or not any(held.is_charge for held in match.reactants):
                 break

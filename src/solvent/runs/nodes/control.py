@@ -17,7 +17,7 @@ import msgspec
 from solvent.errors import NodeProblem
 from solvent.net import handshake
 from solvent.net.codec import Codec, Frames, Nonsense
-from solvent.net.handshake import HANDSHAKE_BYTES_MAX, Challenge, Identity, Refused
+from solvent.net.handshake import MAX_HANDSHAKE_BYTES, Challenge, Identity, Refused
 from solvent.protocols.machine import Message, NodeId
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from solvent.net.tls import Tls
 
 CONTROL = "control"
-CONTROL_BYTES_MAX = 1 << 28
+MAX_CONTROL_BYTES = 1 << 28
 _NOBODY = NodeId(0)
 _CHUNK = 1 << 16
 _PATIENCE = 0.05
@@ -159,8 +159,8 @@ class Collected(Message, frozen=True, gc=False):
 
 Answer: TypeAlias = Status | Problem | Collected
 
-REQUESTS = Codec(Request, frame_bytes_max=CONTROL_BYTES_MAX)
-ANSWERS = Codec(Answer, frame_bytes_max=CONTROL_BYTES_MAX)
+REQUESTS = Codec(Request, max_frame_bytes=MAX_CONTROL_BYTES)
+ANSWERS = Codec(Answer, max_frame_bytes=MAX_CONTROL_BYTES)
 
 
 def visitor(secret: bytes) -> Identity:
@@ -191,7 +191,7 @@ class Line:
         except OSError as error:
             raise _unreachable(address, error.strerror or str(error)) from error
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._frames = Frames(HANDSHAKE_BYTES_MAX)
+        self._frames = Frames(MAX_HANDSHAKE_BYTES)
         try:
             if tls is not None:
                 self._socket = self._protected(tls, time.monotonic() + max_seconds)
@@ -199,7 +199,7 @@ class Line:
         except (OSError, Nonsense) as error:
             self._socket.close()
             raise _unreachable(address, str(error)) from error
-        self._frames.bytes_max = CONTROL_BYTES_MAX
+        self._frames.max_bytes = MAX_CONTROL_BYTES
 
     def _protected(self, tls: Tls, until: float) -> ssl.SSLSocket:
         """Have TLS between both, but do not wait for a process that is dead."""

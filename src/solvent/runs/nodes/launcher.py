@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 _SECONDS_TO_REACH = 30.0
 _SECONDS_TO_HALT = 10.0
-_DEATHS_MAX = 10
+_MAX_DEATHS = 10
 _SECONDS_BETWEEN_DEATHS = 3.0
 
 
@@ -90,7 +90,7 @@ class Launcher:
         self._secret = secret
         self._processes = processes
         self._source = source
-        self._seconds_max = max_seconds
+        self._max_seconds = max_seconds
         self._tell = tell
         self._tls = tls
         self._lines: dict[int, Line] = {}
@@ -167,10 +167,10 @@ class Launcher:
 
     def _wait(self) -> None:
         seconds = None
-        if self._began_at is not None and self._seconds_max is not None:
-            seconds = self._seconds_max - (time.monotonic() - self._began_at)
+        if self._began_at is not None and self._max_seconds is not None:
+            seconds = self._max_seconds - (time.monotonic() - self._began_at)
             if seconds <= 0:
-                message = f"not inert after {self._seconds_max:g} seconds"
+                message = f"not inert after {self._max_seconds:g} seconds"
                 raise LimitReached("H502", message, hint="allow more: --max-seconds")
         nodes = {line.fileno(): node for node, line in self._lines.items()}
         for number in select.select(list(nodes), [], [], seconds)[0]:
@@ -229,7 +229,7 @@ class Launcher:
         now = time.monotonic()
         deaths = self._deaths.setdefault(node, [])
         deaths.append(now)
-        if len(deaths) > _DEATHS_MAX and now - deaths[-_DEATHS_MAX] < _SECONDS_BETWEEN_DEATHS:
+        if len(deaths) > _MAX_DEATHS and now - deaths[-_MAX_DEATHS] < _SECONDS_BETWEEN_DEATHS:
             raise problem
 
     def _fail(self, problem: Problem) -> NoReturn:

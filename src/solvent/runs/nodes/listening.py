@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.net import TcpTransport, handshake
 from solvent.net.codec import Frames, Nonsense
-from solvent.net.handshake import HANDSHAKE_BYTES_MAX, Challenge, Hello, Proof, Refused
-from solvent.net.incoming import HANDSHAKE_SECONDS_MAX, Hall, Incoming
-from solvent.runs.nodes.control import ANSWERS, CONTROL, CONTROL_BYTES_MAX, REQUESTS, Answer, visitor
+from solvent.net.handshake import MAX_HANDSHAKE_BYTES, Challenge, Hello, Proof, Refused
+from solvent.net.incoming import MAX_HANDSHAKE_SECONDS, Hall, Incoming
+from solvent.runs.nodes.control import ANSWERS, CONTROL, MAX_CONTROL_BYTES, REQUESTS, Answer, visitor
 
 if TYPE_CHECKING:
     import socket
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from solvent.net.tls import Tls
     from solvent.net.transport import Complain, Deliver
 
-_VISITORS_MAX = 64
+_MAX_VISITORS = 64
 
 
 class Listener:
@@ -96,11 +96,11 @@ class _Gate(asyncio.Protocol):
         """Wait for the first words, but not for long."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
-        if len(self._listener.strangers) >= _VISITORS_MAX:
+        if len(self._listener.strangers) >= _MAX_VISITORS:
             transport.abort()
             return
         self._listener.strangers.add(transport)
-        self._patience = asyncio.get_running_loop().call_later(HANDSHAKE_SECONDS_MAX, transport.abort)
+        self._patience = asyncio.get_running_loop().call_later(MAX_HANDSHAKE_SECONDS, transport.abort)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - how it ended does not matter
         """Forget it."""
@@ -118,7 +118,7 @@ class _Gate(asyncio.Protocol):
         assert transport is not None
         self._kept += data
         try:
-            said = next(map(handshake.decode, Frames(HANDSHAKE_BYTES_MAX).feed(self._kept)), None)
+            said = next(map(handshake.decode, Frames(MAX_HANDSHAKE_BYTES).feed(self._kept)), None)
         except Nonsense:
             transport.abort()
             return
@@ -142,7 +142,7 @@ class Visitor(asyncio.Protocol):
 
     def __init__(self, listener: Listener) -> None:
         self._listener = listener
-        self._frames = Frames(HANDSHAKE_BYTES_MAX)
+        self._frames = Frames(MAX_HANDSHAKE_BYTES)
         self._transport: asyncio.Transport | None = None
         self._hello: Hello | None = None
         self._challenge: Challenge | None = None
@@ -152,7 +152,7 @@ class Visitor(asyncio.Protocol):
         """Wait for the handshake."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
-        asyncio.get_running_loop().call_later(HANDSHAKE_SECONDS_MAX, self._lose_patience)
+        asyncio.get_running_loop().call_later(MAX_HANDSHAKE_SECONDS, self._lose_patience)
 
     def _lose_patience(self) -> None:
         if not self._is_known:
@@ -192,7 +192,7 @@ class Visitor(asyncio.Protocol):
             self._transport.write(handshake.encode(Refused("it does not know the secret of this run")))
             raise Nonsense("it does not know the secret")
         self._is_known = True
-        self._frames.bytes_max = CONTROL_BYTES_MAX
+        self._frames.max_bytes = MAX_CONTROL_BYTES
         self._listener.visitors.add(self)
         self._listener.greeted(self)
 

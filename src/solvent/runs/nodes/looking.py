@@ -121,10 +121,10 @@ class SharedNodes(Nodes):
         self._board = Board(store, run or next(reversed(runs_in(store)), "-"))
         record = self._board.record()
         super().__init__(record.run, record.name, record.nodes)
-        self._pulses = Heartbeats(store, ttl=record.ttl)
+        self._heartbeats = Heartbeats(store, ttl=record.ttl)
 
     def _look(self) -> dict[int, Status]:
-        self._pulses.look()
+        self._heartbeats.look()
         seen, statuses = self._board.look(), self._board.statuses()
         self.is_over = seen.ending is not None
         if self.is_over:
@@ -132,7 +132,7 @@ class SharedNodes(Nodes):
         return {
             node: statuses[node]
             for node, holder in seen.holders.items()
-            if node in statuses and holder.agent and not self._pulses.is_presumed_dead(holder.agent)
+            if node in statuses and holder.agent and not self._heartbeats.is_presumed_dead(holder.agent)
         }
 
 

@@ -1,9 +1,9 @@
 """A process that has nodes of a run by lease, and takes over those of others that have died.
 
-All members are alike. Each has a pulse in the store, looks at who has which node, and takes what nobody has, or
+All members are alike. Each has a heartbeat in the store, looks at who has which node, and takes what nobody has, or
 somebody who is presumed dead: it opens the node's journal, which begins the node's next life and shuts out whoever
 had it before, and goes on from there. A member that has nothing (a spare) comes first; others wait for
-a beat of their pulse. Nobody else is needed: the run goes on as long as one member does.
+a beat of their heartbeat. Nobody else is needed: the run goes on as long as one member does.
 
 A member that was only stopped finds out at its next word: the journal refuses it (`store.journal`).
 """
@@ -92,11 +92,11 @@ class Member:
         host: str = "127.0.0.1",
         url: str = "",
         tls: Tls | None = None,
-        pulse: HeartbeatProcess | None = None,
+        heartbeat: HeartbeatProcess | None = None,
     ) -> None:
         """`first` is the node it begins with; `url` that of the NATS servers, where nodes talk by them.
 
-        `pulse` beats for it, whatever functions do; without one a thread does.
+        `heartbeat` beats for it, whatever functions do; without one a thread does.
         """
         self.name = name
         self.hosted: dict[int, Hosted] = {}
@@ -107,8 +107,8 @@ class Member:
         self._host = host
         self._url = url
         self._tls = tls
-        self._pulse = Heartbeat(board.store, name, ttl=record.ttl, process=pulse)
-        self._pulses = Heartbeats(board.store, ttl=record.ttl)
+        self._heartbeat = Heartbeat(board.store, name, ttl=record.ttl, process=heartbeat)
+        self._heartbeats = Heartbeats(board.store, ttl=record.ttl)
         self._addresses: dict[NodeId, Address] = {}
         #: Since when nodes could be taken, and until when not again after something went wrong with them.
         self._free_since: dict[int, float] = {}
@@ -128,7 +128,7 @@ class Member:
     async def run(self) -> None:
         """Take part until the run is over, or until it leaves."""
         self._wakes = asyncio.Event()
-        with self._pulse, self._board.store.watch([self._board.below]) as watch:
+        with self._heartbeat, self._board.store.watch([self._board.below]) as watch:
             waiting: asyncio.Future[Any] | None = None
             while not self._is_leaving:
                 ending = await self._turn()
@@ -177,7 +177,7 @@ class Member:
         while self._to_release:
             self._to_release[-1].release()
             self._to_release.pop()
-        self._pulses.look()
+        self._heartbeats.look()
         seen = self._board.look()
         taken = list[Hosted]()
         now = time.monotonic()
@@ -185,7 +185,7 @@ class Member:
             for node in range(self._record.nodes):
                 if node not in self.hosted and self._may_take(seen, node, now, len(self.hosted) + len(taken)):
                     lease = Lease(self._board.store, self._board.lease(node), self.name)
-                    if lease.take(self._pulses, known=seen.holders.get(node)) is not None:
+                    if lease.take(self._heartbeats, known=seen.holders.get(node)) is not None:
                         taken.append(Hosted(node, lease))
                         self._free_since.pop(node, None)
         return seen, taken
@@ -193,7 +193,7 @@ class Member:
     def _may_take(self, seen: Seen, node: int, now: float, load: int) -> bool:
         holder, ttl = seen.holders.get(node), self._record.ttl
         is_new = holder is None
-        if holder is not None and holder.agent and not self._pulses.is_presumed_dead(holder.agent):
+        if holder is not None and holder.agent and not self._heartbeats.is_presumed_dead(holder.agent):
             self._free_since.pop(node, None)
             return False
         if now < self._not_before.get(node, 0):
@@ -206,8 +206,8 @@ class Member:
 
     def _is_sure(self, at: float) -> bool:
         """Say whether nobody can have taken a node over since it was this member's at some moment."""
-        # A pulse may be fresh again after it was still for too long.
-        return time.monotonic() - at < self._record.ttl / 2 and self._pulse.is_fresh()
+        # A heartbeat may be fresh again after it was still for too long.
+        return time.monotonic() - at < self._record.ttl / 2 and self._heartbeat.is_fresh()
 
     # --- Nodes.
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _SECONDS_TO_END = 5.0
 _FRAMES = 20_000
-_YOUNG_MAX = 200_000
+_MAX_YOUNG = 200_000
 _UNFIT = re.compile(r"[^A-Za-z0-9_-]+")
 
 
@@ -97,10 +97,10 @@ class Forked:
             _let_go()
             sys.setrecursionlimit(max(sys.getrecursionlimit(), _FRAMES))
             gc.freeze()
-            gc.set_threshold(_YOUNG_MAX, 50, 100)
+            gc.set_threshold(_MAX_YOUNG, 50, 100)
             # Before there are threads: a function that keeps the interpreter's lock must not keep it from being heard.
-            pulse = split_off(self._manner.url, is_durable=self._manner.is_durable)
-            asyncio.run(self._serve(name, first, pulse))
+            heartbeat = split_off(self._manner.url, is_durable=self._manner.is_durable)
+            asyncio.run(self._serve(name, first, heartbeat))
             code = 0
         except BaseException as error:  # noqa: BLE001 - a process of its own; nobody else will tell
             if os.environ.get("SOLVENT_DEBUG"):
@@ -112,7 +112,7 @@ class Forked:
                 sys.stderr.flush()
             os._exit(code)
 
-    async def _serve(self, name: str, first: int | None, pulse: HeartbeatProcess | None) -> None:
+    async def _serve(self, name: str, first: int | None, heartbeat: HeartbeatProcess | None) -> None:
         manner = self._manner
         with open_store(manner.url, is_durable=manner.is_durable) as store:
             member = Member(
@@ -124,7 +124,7 @@ class Forked:
                 host=manner.host,
                 url=manner.url,
                 tls=manner.tls,
-                pulse=pulse,
+                heartbeat=heartbeat,
             )
             loop = asyncio.get_running_loop()
 

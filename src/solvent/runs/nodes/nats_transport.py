@@ -9,7 +9,7 @@ whom it is for. A piece may be repeated by somebody who has heard it, as any net
 mind are wrapped in a link. It hides nothing from the servers: TLS protects the way to them (`tls://`).
 
 A connection that is lost is made again, to any of the servers, by a client of its own (see `store/nats_link` why not by
-the library's ways); meanwhile messages wait, but not more than `WAITING_MAX`.
+the library's ways); meanwhile messages wait, but not more than `MAX_WAITING`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import msgspec
 from nats.errors import Error as NatsError
 
 from solvent.net.codec import Frames, Nonsense
-from solvent.net.outgoing import BATCH_MAX, WAITING_MAX
+from solvent.net.outgoing import MAX_BATCH, MAX_WAITING
 from solvent.net.transport import Complain, Counters, Deliver, PeerFault
 from solvent.protocols.machine import NodeId  # noqa: TC001 - msgspec looks at the types of a struct's fields
 from solvent.store.nats_address import read_address
@@ -42,9 +42,9 @@ if TYPE_CHECKING:
 
 VERSION = 1
 SECONDS_TO_CONNECT = 5.0
-PIECE_BYTES_MAX = 512 * 1024
+MAX_PIECE_BYTES = 512 * 1024
 """What is published at once; less where servers take less."""
-PENDING_BYTES_MAX = 64 * 1024 * 1024
+MAX_PENDING_BYTES = 64 * 1024 * 1024
 """What may wait at the receiver; the rest is lost."""
 _ROOM = 128
 _CONNECTION = (NatsError, OSError, TimeoutError)
@@ -109,7 +109,7 @@ class NatsTransport:
         """Take a message to be sent at the next `flush`."""
         if to == self._identity.node:
             self._own.append(message)
-        elif self._waiting_count >= WAITING_MAX:
+        elif self._waiting_count >= MAX_WAITING:
             self.counters.messages_dropped += 1
         else:
             self._waiting_count += 1
@@ -119,8 +119,8 @@ class NatsTransport:
         """Hand over what was taken."""
         taken, self._taken = self._taken, {}
         for to, messages in taken.items():
-            for start in range(0, len(messages), BATCH_MAX):
-                self._put(to, messages[start : start + BATCH_MAX])
+            for start in range(0, len(messages), MAX_BATCH):
+                self._put(to, messages[start : start + MAX_BATCH])
         if taken:
             self._wakes.set()
         if self._own and self._deliver is not None:
@@ -157,10 +157,10 @@ class NatsTransport:
         """Make pieces of messages, to be published."""
         data = self._codec.encode(messages, self._too_large)
         subject = f"{self._subjects}.{to}"
-        size = min(PIECE_BYTES_MAX, self._servers.payload_bytes_max - _ROOM)
+        size = min(MAX_PIECE_BYTES, self._servers.max_payload_bytes - _ROOM)
         left, me = len(messages), self._identity.node
         # Mostly one frame; several where messages together are too large for one, none where the only one is.
-        for frame in Frames(self._codec.frame_bytes_max).feed(data):
+        for frame in Frames(self._codec.max_frame_bytes).feed(data):
             self._batch += 1
             count = -(-len(frame) // size)
             for number in range(count):
@@ -230,7 +230,7 @@ class NatsTransport:
 
     def _put_together(self, piece: Piece) -> bytes | None:
         """Give the batch that is complete with this piece; one batch of each sender is kept at a time."""
-        bytes_max = self._codec.frame_bytes_max
+        max_bytes = self._codec.max_frame_bytes
         batch, pieces = self._partial.pop(piece.sender, (-1, []))
         if piece.number == 0:
             pieces = []
@@ -238,8 +238,8 @@ class NatsTransport:
             # One before it was lost.
             return None
         pieces.append(piece.data)
-        if sum(map(len, pieces)) > bytes_max:
-            raise Nonsense(f"a batch of more than {bytes_max} bytes")
+        if sum(map(len, pieces)) > max_bytes:
+            raise Nonsense(f"a batch of more than {max_bytes} bytes")
         if len(pieces) == piece.count:
             return b"".join(pieces)
         self._partial[piece.sender] = piece.batch, pieces
@@ -277,7 +277,7 @@ class NatsTransport:
             f"{self._subjects}.{self._identity.node}",
             cb=self._on_message,
             pending_msgs_limit=0,
-            pending_bytes_limit=PENDING_BYTES_MAX,
+            pending_bytes_limit=MAX_PENDING_BYTES,
         )
         # Only when the server has answered is it sure that it knows of us.
         await client.settle()
@@ -286,4 +286,4 @@ class NatsTransport:
         self._wakes.set()
 
 
-__all__ = ["PIECE_BYTES_MAX", "NatsTransport", "Piece"]
+__all__ = ["MAX_PIECE_BYTES", "NatsTransport", "Piece"]

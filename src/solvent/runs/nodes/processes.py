@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _SECONDS_TO_END = 5.0
 _BACKLOG = 128
 _FRAMES = 20_000
-_YOUNG_MAX = 200_000
+_MAX_YOUNG = 200_000
 
 
 class Processes:
@@ -104,7 +104,7 @@ class Processes:
                     port.close()
             sys.setrecursionlimit(max(sys.getrecursionlimit(), _FRAMES))
             gc.freeze()
-            gc.set_threshold(_YOUNG_MAX, 50, 100)
+            gc.set_threshold(_MAX_YOUNG, 50, 100)
             process_run(
                 lambda: NodeProcess(folder, self._ports[node], self._secret, self._functions, tls=self._tls),
                 part,

@@ -205,7 +205,7 @@ class Board:
         return found
 
     def members(self) -> dict[str, Entry]:
-        """Give the pulses of processes that take part in the run, also of those that are dead."""
+        """Give the heartbeats of processes that take part in the run, also of those that are dead."""
         return {key: entry for key, entry in self.store.keys(AGENTS).items() if key.startswith(f"{AGENTS}{self.run}.")}
 
 

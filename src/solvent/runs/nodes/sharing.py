@@ -157,13 +157,13 @@ class SharedNodes:
 
     def _wait_for_nodes(self, board: Board) -> None:
         """Wait until every node has stopped where it is, or its member is presumed dead."""
-        pulses = Heartbeats(board.store, ttl=self.record.ttl)
+        heartbeats = Heartbeats(board.store, ttl=self.record.ttl)
         until = time.monotonic() + _SECONDS_TO_HALT + self.record.ttl
         with board.store.watch([board.below]) as watch:
             while time.monotonic() < until:
-                pulses.look()
+                heartbeats.look()
                 holders = board.look().holders.values()
-                if all(not one.agent or pulses.is_presumed_dead(one.agent) for one in holders):
+                if all(not one.agent or heartbeats.is_presumed_dead(one.agent) for one in holders):
                     return
                 watch.wait(min(self.record.ttl / HEARTBEATS_PER_TTL, 0.2))
 
@@ -176,7 +176,7 @@ class _Waiting:
         self._record = record
         self._forked = forked
         self._tell = tell
-        self._pulses = Heartbeats(board.store, ttl=record.ttl)
+        self._heartbeats = Heartbeats(board.store, ttl=record.ttl)
         self._epochs: dict[int, int] = {}
         self._nobody_since: float | None = None
 
@@ -210,8 +210,8 @@ class _Waiting:
 
     def _look_for_members(self) -> None:
         """Raise an error when nobody is there any more that could go on."""
-        self._pulses.look()
-        alive = self._pulses.alive()
+        self._heartbeats.look()
+        alive = self._heartbeats.alive()
         is_there = any(name.startswith(f"{self._record.run}.") for name in alive) or self._forked.is_starting(alive)
         now = time.monotonic()
         if is_there:
@@ -270,7 +270,7 @@ def attach(run: str, manner: Manner, functions: Functions | None, *, spares: int
 
 
 def _clean(board: Board) -> None:
-    """Remove the pulses of members that were killed."""
+    """Remove the heartbeats of members that were killed."""
     for key in board.members():
         board.store.delete(key)
 

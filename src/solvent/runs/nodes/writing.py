@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _ATOM = r'-?\d{1,18}|"[^"\\\n]*"|[A-Z][A-Za-z0-9_]*|true|false'
 _FLAT = re.compile(rf"(?:{_ATOM})(?::(?:{_ATOM}))*")
 _ATOMS = re.compile(_ATOM)
-_READ_MAX = 65_536
+_MAX_READ = 65_536
 _CONSTANTS = {"true": True, "false": False}
 
 
@@ -69,7 +69,7 @@ class Writing:
         return molecule
 
 
-@lru_cache(maxsize=_READ_MAX)
+@lru_cache(maxsize=_MAX_READ)
 def _flat(text: str) -> Molecule:
     parts = tuple(map(_atom, _ATOMS.findall(text)))
     return parts if len(parts) > 1 else parts[0]

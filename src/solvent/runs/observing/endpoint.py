@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from solvent.runs.observing.metrics import Metrics
 
 HOST = "127.0.0.1"
-_SECONDS_MAX = 10.0
+_MAX_SECONDS = 10.0
 
 
 class Endpoint:
@@ -63,7 +63,7 @@ class _Server(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     numbers: ClassVar[Metrics]
     names: ClassVar[frozenset[str]]
-    timeout = _SECONDS_MAX
+    timeout = _MAX_SECONDS
     server_version = "solvent"
     sys_version = ""
 

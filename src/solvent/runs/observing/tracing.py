@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from solvent.services.signs import CallIdentity
 
 _EXPORTERS = "opentelemetry_traces_exporter"
-_TEXT_MAX = 2_000
+_MAX_TEXT = 2_000
 _PROPAGATOR = TraceContextTextMapPropagator()
 
 
@@ -119,7 +119,7 @@ class Tracing:
         """End a span, with the state of what it stands for and what went wrong."""
         span.set_attribute("solvent.state", state)
         if problem:
-            said = self.clean(problem[:_TEXT_MAX])
+            said = self.clean(problem[:_MAX_TEXT])
             span.add_event("exception", {"exception.type": state, "exception.message": said})
             span.set_status(Status(StatusCode.ERROR, said))
         span.end()

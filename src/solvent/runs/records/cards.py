@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 State: TypeAlias = Literal["running", "stopped", "done", "failed", "cancelled"]
 ENDED = ("done", "failed", "cancelled")
-_BLOB_BYTES_MIN = 64 * 1024
+_MIN_BLOB_BYTES = 64 * 1024
 
 
 class RunOptions(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -107,7 +107,7 @@ def summed_up(store: Store, card: RunCard, report: Report) -> RunCard:
     for name, value in report.results.items():
         try:
             found = codec.pieces(value)
-            results[name] = found if len(found) >= _BLOB_BYTES_MIN else b"".join(found)
+            results[name] = found if len(found) >= _MIN_BLOB_BYTES else b"".join(found)
         except (codec.Unrecordable, MemoryError):
             forms[name] = _form_of(value)
     # The fields of a `Summary`; as a dictionary, since large results stay in pieces.
@@ -125,7 +125,7 @@ def summed_up(store: Store, card: RunCard, report: Report) -> RunCard:
         "error": "" if report.error is None else f"[{report.error.code}] {report.error.message}",
     }
     data = codec.pieces(summary)
-    if len(data) < _BLOB_BYTES_MIN:
+    if len(data) < _MIN_BLOB_BYTES:
         return msgspec.structs.replace(card, summary=b"".join(data), summary_blob="")
     return msgspec.structs.replace(card, summary=b"", summary_blob=store.put_blob(data))
 

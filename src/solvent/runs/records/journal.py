@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
     from solvent.store import Store
 
-BLOB_BYTES_MIN = 64 * 1024
+MIN_BLOB_BYTES = 64 * 1024
 """Values from this size on are blobs: a log that is read again and again stays short."""
-READ_MAX = 1000
+MAX_READ = 1000
 
 
 class Journal:
@@ -139,8 +139,8 @@ class Journal:
             return ""
         try:
             data = codec.pieces(value)
-            room = self.store.record_bytes_max // 2
-            if len(data) < BLOB_BYTES_MIN and self._pending_bytes + len(data) < room:
+            room = self.store.max_record_bytes // 2
+            if len(data) < MIN_BLOB_BYTES and self._pending_bytes + len(data) < room:
                 # What is noted together is one record, and that may be only so long.
                 self._pending_bytes += len(data)
                 self.note(Answered(key, now, attempts, b"".join(data)))
@@ -172,7 +172,7 @@ class Journal:
         if self._sealed or not self._pending:
             return self._sealed
         record = entries.write(self._pending)
-        if len(record) > self.store.record_bytes_max // 2:
+        if len(record) > self.store.max_record_bytes // 2:
             record = entries.write([Elsewhere(self.store.put_blob(record))])
         # In one step, here and below: nothing, not even Ctrl-C, comes between two of these assignments.
         self._sealed, self._pending, self._pending_bytes = record, [], 0
@@ -224,7 +224,7 @@ def read_journal(store: Store, log: str) -> Iterator[tuple[int, entries.Any]]:
     """Give the entries of a journal with their positions."""
     after = 0
     while True:
-        found = store.read(log, after, READ_MAX)
+        found = store.read(log, after, MAX_READ)
         for record in found:
             try:
                 noted = entries.read(record.data, store.get_blob)
@@ -232,9 +232,9 @@ def read_journal(store: Store, log: str) -> Iterator[tuple[int, entries.Any]]:
                 raise RecordProblem("R403", f"record {record.position} of `{log}` does not read: {error}") from None
             for entry in noted:
                 yield record.position, entry
-        if len(found) < READ_MAX:
+        if len(found) < MAX_READ:
             return
         after = found[-1].position
 
 
-__all__ = ["BLOB_BYTES_MIN", "Journal", "read_journal"]
+__all__ = ["MIN_BLOB_BYTES", "Journal", "read_journal"]

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from solvent.services import Caller, Handle
     from solvent.workflows.model import Policy, Workflow
 
-CALLS_TOGETHER_MAX = 200
-SECONDS_TOGETHER_MAX = 0.05
+MAX_CALLS_TOGETHER = 200
+MAX_SECONDS_TOGETHER = 0.05
 """How many calls wait for each other, and how long, so that they, and answers, are noted together."""
 LOST = "it was out when its agent died, {} times, and `max_lost` allows {}"
 NO_MEMORY = "MemoryError: there is too little memory to record its result"
@@ -150,12 +150,12 @@ class RecordedRun(WorkflowRun):
 
     def _may_wait(self) -> bool:
         """Tell whether there are further answers to take before anything is noted."""
-        if self._answers.empty() or len(self._deferred) >= CALLS_TOGETHER_MAX:
+        if self._answers.empty() or len(self._deferred) >= MAX_CALLS_TOGETHER:
             self._waiting_since = 0.0
             return False
         now = time.monotonic()
         self._waiting_since = self._waiting_since or now
-        if now - self._waiting_since < SECONDS_TOGETHER_MAX:
+        if now - self._waiting_since < MAX_SECONDS_TOGETHER:
             return True
         self._waiting_since = 0.0
         return False

@@ -48,7 +48,7 @@ LOOK_SECONDS = 0.25
 """How often a run looks whether somebody has cancelled it."""
 _LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"
 _ENDING_CHARACTERS = 4
-_NAME_CHARACTERS_MAX = 40
+_MAX_NAME_CHARACTERS = 40
 _RESOURCES = "its tasks change resources in place, and what is in those is not recorded"
 
 
@@ -325,7 +325,7 @@ def cancel_key_of(run: str) -> str:
 
 def new_name(workflow: str) -> str:
     """Make a name that people can read, type and tell from others."""
-    words = re.sub(r"[^a-z0-9]+", "-", workflow.lower())[:_NAME_CHARACTERS_MAX].strip("-")
+    words = re.sub(r"[^a-z0-9]+", "-", workflow.lower())[:_MAX_NAME_CHARACTERS].strip("-")
     return f"{words or 'run'}-{''.join(secrets.choice(_LETTERS) for _ in range(_ENDING_CHARACTERS))}"
 
 

@@ -15,7 +15,7 @@ from solvent.errors import LimitReached
 from solvent.lang.molecule import ATOMS, Endless, Molecule, order_key, sub_solutions
 from solvent.lang.printer import TreePrinter, short_rule
 from solvent.runs.replay_index import sheet
-from solvent.runs.replay_index.sheet import FOREVER, ROOT, TEXT_MAX, Role
+from solvent.runs.replay_index.sheet import FOREVER, MAX_TEXT, ROOT, Role
 from solvent.runs.replay_index.texts import Out, described
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from solvent.lang.solution import Solution
     from solvent.runs.replay_index.sheet import Sheet
 
-ROWS_MAX = 20_000_000
+MAX_ROWS = 20_000_000
 
 
 class _Shown:
@@ -138,14 +138,14 @@ class Film:
 
     def _next(self, rule: Rule | None, what: str, solution: Solution) -> None:
         self.number += 1
-        if self._file.rows > ROWS_MAX:
+        if self._file.rows > MAX_ROWS:
             raise LimitReached("H501", f"the film ends after {self.number - 1:,} reactions: it is too long")
         name = "" if rule is None else short_rule(rule)
         if rule is not None and name not in self._rules:
             self._rules.add(name)
-            self._file.write("rule", name[:TEXT_MAX], TreePrinter().rule(rule.node))
+            self._file.write("rule", name[:MAX_TEXT], TreePrinter().rule(rule.node))
         pool = self._pool_of(solution)
-        self._file.write("reaction", self.number, name[:TEXT_MAX], what, pool.id, self.at)
+        self._file.write("reaction", self.number, name[:MAX_TEXT], what, pool.id, self.at)
         if pool.task:
             self._file.write("touched", pool.task, self.number)
 
@@ -281,7 +281,7 @@ class Film:
 
     def _write(self, one: _Shown, died: int) -> None:
         kind, text, parts = described(one.molecule, [sub.id for sub in one.subs])
-        row = sheet.Molecule(one.id, one.pool.id, kind, text[:TEXT_MAX], parts, one.born, died, one.made, len(text))
+        row = sheet.Molecule(one.id, one.pool.id, kind, text[:MAX_TEXT], parts, one.born, died, one.made, len(text))
         self._file.write("molecule", *row)
 
 

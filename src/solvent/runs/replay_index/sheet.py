@@ -17,7 +17,7 @@ FOREVER = 2**62
 """When what is still there at the end goes."""
 ROOT = 1
 """The solution that all others are inside of."""
-TEXT_MAX = 4_000
+MAX_TEXT = 4_000
 _ROWS_AT_ONCE = 2_000
 _LAYOUT = """
 CREATE TABLE molecule (
@@ -110,4 +110,4 @@ class Sheet:
         self._base.commit()
 
 
-__all__ = ["FOREVER", "ROOT", "TEXT_MAX", "Kind", "Molecule", "Role", "Sheet"]
+__all__ = ["FOREVER", "MAX_TEXT", "ROOT", "Kind", "Molecule", "Role", "Sheet"]

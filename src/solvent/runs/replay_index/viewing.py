@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 PAGE = 60
 """How many molecules of a solution are shown at once; further ones are asked for."""
-INSIDE_MAX = 40
+MAX_INSIDE = 40
 """Solutions with at most so many molecules are shown with what holds them."""
-OPEN_MAX = 8
+MAX_OPEN = 8
 """At most so many solutions side by side are shown open; of more, those in which something happens."""
 TEXT_SHOWN = 160
 NEAR = 12
-FOUND_MAX = 60
-_DEPTH_MAX = 12
+MAX_FOUND = 60
+_MAX_DEPTH = 12
 _ROLES = {Role.TAKEN: "taken", Role.KEPT: "kept", Role.CHANGED: "changed", Role.MADE: "made"}
 _KINDS = {Kind.NESTED: "nested", Kind.FLAT: "flat", Kind.RULE: "rule"}
 _COLUMNS = "id, solution, kind, text, parts, born, died, made, length"
@@ -160,7 +160,7 @@ class Viewer:
         )
         involved = [Molecule(*row) for row in self._ask(first, *given, *roles)]
         others = [Molecule(*row) for row in self._ask(rest, *given, *roles, PAGE, offset)]
-        is_few = sum(one.kind == Kind.NESTED for one in (*involved, *others)) <= OPEN_MAX and total <= PAGE
+        is_few = sum(one.kind == Kind.NESTED for one in (*involved, *others)) <= MAX_OPEN and total <= PAGE
         members = []
         for one in (*involved, *others):
             shown = {**self._shown(one), "role": roles.get(one.id, "")}
@@ -180,7 +180,7 @@ class Viewer:
             number, sub, number, number,
         )  # fmt: skip
         shown, count = map(int, rows[0])
-        if is_open and 0 < shown <= INSIDE_MAX and depth < _DEPTH_MAX:
+        if is_open and 0 < shown <= MAX_INSIDE and depth < _MAX_DEPTH:
             return {**self._inside(number, sub, roles, with_rules=False, depth=depth + 1), "is_open": True}
         return {"id": sub, "count": count, "is_open": False}
 
@@ -195,7 +195,7 @@ class Viewer:
     def path(self, solution: int) -> list[dict[str, Any]]:
         """Give the molecules that a solution is inside of, the outermost first."""
         found: list[dict[str, Any]] = []
-        while solution != ROOT and len(found) < _DEPTH_MAX:
+        while solution != ROOT and len(found) < _MAX_DEPTH:
             rows = self._ask(
                 "SELECT molecule.id, text, molecule.solution FROM solution JOIN molecule ON molecule.id = molecule"
                 " WHERE solution.id = ?",
@@ -213,11 +213,11 @@ class Viewer:
         rows = self._ask(
             f"SELECT {_COLUMNS} FROM molecule WHERE born <= ? AND died > ? AND kind < {Kind.RULE}"  # noqa: S608
             " AND text LIKE ? ESCAPE '\\' ORDER BY kind, id LIMIT ?",
-            number, number, pattern, FOUND_MAX + 1,
+            number, number, pattern, MAX_FOUND + 1,
         )  # fmt: skip
         found = [Molecule(*row) for row in rows]
-        members = [{**self._shown(one), "path": self.path(one.solution)} for one in found[:FOUND_MAX]]
-        return {"text": text, "members": members, "more": len(found) > FOUND_MAX}
+        members = [{**self._shown(one), "path": self.path(one.solution)} for one in found[:MAX_FOUND]]
+        return {"text": text, "members": members, "more": len(found) > MAX_FOUND}
 
     # --- Why.
 

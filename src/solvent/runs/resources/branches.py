@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from solvent.workflows.model import Resource
 
 
-READ_SECONDS_MAX = 2.0
+MAX_READ_SECONDS = 2.0
 """How long to wait, at the end of a run, for a function that was given up and still runs."""
 
 
@@ -68,7 +68,7 @@ class Branch:
         """Have the data to read, and give the path of its bytes; `TimeoutError` if somebody does not give it back."""
         handle = self.take(resource)
         try:
-            handle.acquire("read", timeout=READ_SECONDS_MAX)
+            handle.acquire("read", timeout=MAX_READ_SECONDS)
             yield path_of(handle)
         finally:
             handle.withdraw()

@@ -1,6 +1,6 @@
 // Which part of the picture is seen: zoom, pan, fit, by wheel, pointer and touch.
 
-const SCALE_MAX = 3;
+const MAX_SCALE = 3;
 const SCALE_FIRST = 0.22;
 const SPACE = 24;
 
@@ -18,7 +18,7 @@ export function camera(element, acts) {
   const least = () => Math.min(0.05, Math.min(view.width / size.width, view.height / size.height) * 0.8);
 
   function zoomAt(px, py, factor) {
-    const scale = Math.max(least(), Math.min(SCALE_MAX, view.scale * factor));
+    const scale = Math.max(least(), Math.min(MAX_SCALE, view.scale * factor));
     view.x += px / view.scale - px / scale;
     view.y += py / view.scale - py / scale;
     view.scale = scale;

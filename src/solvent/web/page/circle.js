@@ -1,7 +1,7 @@
 // Nodes in a circle, with lines for who talks to whom.
 const NS = "http://www.w3.org/2000/svg";
 const SIZE = 360;
-const LINES_MAX = 240;
+const MAX_LINES = 240;
 
 /** Make an element of a drawing. */
 export function draw(tag, properties = {}, ...children) {
@@ -26,7 +26,7 @@ export function circle(nodes, lines, { label, directed = false } = {}) {
     return [node.id, nodes.length === 1 ? [middle, middle] : [middle + radius * Math.cos(angle), middle + radius * Math.sin(angle)]];
   }));
   const shown = lines.filter((one) => places.has(one.from) && places.has(one.to) && one.from !== one.to && one.weight > 0)
-    .sort((one, other) => other.weight - one.weight).slice(0, LINES_MAX);
+    .sort((one, other) => other.weight - one.weight).slice(0, MAX_LINES);
   const most = Math.max(1, ...shown.map((one) => one.weight));
   const root = draw("svg", { viewBox: `0 0 ${SIZE} ${SIZE}`, class: "circle", role: "img", "aria-label": label });
   for (const one of shown) {

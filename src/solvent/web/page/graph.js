@@ -8,7 +8,7 @@ import { Scene } from "./scene.js";
 import { onTheme } from "./theme.js";
 import { counted } from "./words.js";
 
-const OPTIONS_MAX = 300;
+const MAX_OPTIONS = 300;
 const TICK_MS = 250;
 
 export function show(root, run) {
@@ -134,13 +134,13 @@ export function show(root, run) {
   // ---------------------------------------------------------------------------- for those who do not see the canvas
 
   function showOptions() {
-    fill(list, ...scene.boxes.slice(0, OPTIONS_MAX).map((box) => make("div", {
+    fill(list, ...scene.boxes.slice(0, MAX_OPTIONS).map((box) => make("div", {
       role: "option", id: `box-${box.number}`, data: { box: box.name, state: box.state }, "aria-selected": String(box === marks.selected),
     }, `${box.name}: ${sayState(box)}`)));
   }
 
   function speak(box) {
-    if (box.number < OPTIONS_MAX) stage.setAttribute("aria-activedescendant", `box-${box.number}`);
+    if (box.number < MAX_OPTIONS) stage.setAttribute("aria-activedescendant", `box-${box.number}`);
     for (const one of list.querySelectorAll("[aria-selected=true]")) one.setAttribute("aria-selected", "false");
     list.children[box.number]?.setAttribute("aria-selected", "true");
   }

@@ -3,8 +3,8 @@
 import { colour } from "./dom.js";
 import { seconds, STATES } from "./words.js";
 
-const LINES_MAX = 1200;
-const CURVES_MAX = 1000;
+const MAX_LINES = 1200;
+const MAX_CURVES = 1000;
 const RADIUS = 8;
 const STACK = 4;
 const NAMES = ["ground", "sheet", "raised", "line", "line-strong", "text", "text-soft", "text-faint", "accent", "adapted", "adapted-soft",
@@ -37,8 +37,8 @@ export function paint(context, scene, view, palette, marks, ratio) {
 // ------------------------------------------------------------------------------------------------------------ lines
 
 function paintLines(context, pieces, view, palette) {
-  const isFar = view.scale < 0.2 || pieces.length > CURVES_MAX;
-  const stride = Math.max(1, Math.ceil(pieces.length / LINES_MAX));
+  const isFar = view.scale < 0.2 || pieces.length > MAX_CURVES;
+  const stride = Math.max(1, Math.ceil(pieces.length / MAX_LINES));
   const plain = [];
   const special = [];
   pieces.forEach((piece, at) => {
@@ -53,13 +53,13 @@ function paintLines(context, pieces, view, palette) {
   context.stroke();
   context.globalAlpha = 1;
   if (!isFar) heads(context, plain, palette["line-strong"]);
-  const few = special.length > LINES_MAX ? special.filter((_, at) => at % Math.ceil(special.length / LINES_MAX) === 0) : special;
+  const few = special.length > MAX_LINES ? special.filter((_, at) => at % Math.ceil(special.length / MAX_LINES) === 0) : special;
   for (const piece of few) paintSpecial(context, piece, view, palette, isFar);
 }
 
 /** Draw the lines of the box that is chosen once more, so that they are found among others. */
 function paintChosen(context, box, view, palette) {
-  const pieces = box.pieces.filter((piece) => piece.isTaken).slice(0, LINES_MAX);
+  const pieces = box.pieces.filter((piece) => piece.isTaken).slice(0, MAX_LINES);
   context.strokeStyle = palette.accent;
   context.lineWidth = Math.max(2, 1.2 / view.scale);
   trace(context, pieces, pieces.length > 100);

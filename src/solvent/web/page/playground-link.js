@@ -1,6 +1,6 @@
 // A link that is a program: it stands in the address, compressed, behind the `#`, which browsers send to nobody.
 
-const CHARACTERS_MAX = 50_000;
+const MAX_CHARACTERS = 50_000;
 
 /** Give the word of the address that stands for a program and what it is run with. */
 export async function packed(content) {
@@ -13,9 +13,9 @@ export async function packed(content) {
 export async function unpacked(word) {
   try {
     const bytes = bytesOf(word.slice(1));
-    const plain = word[0] === "z" ? await through(bytes, new DecompressionStream("deflate-raw"), 4 * CHARACTERS_MAX) : word[0] === "p" ? bytes : null;
+    const plain = word[0] === "z" ? await through(bytes, new DecompressionStream("deflate-raw"), 4 * MAX_CHARACTERS) : word[0] === "p" ? bytes : null;
     const content = plain && JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(plain));
-    return typeof content?.program === "string" && content.program.length <= CHARACTERS_MAX ? content : null;
+    return typeof content?.program === "string" && content.program.length <= MAX_CHARACTERS ? content : null;
   } catch {
     return null;
   }

@@ -1,7 +1,7 @@
 // Every order of reactions: what can come out, whether it always ends, and the states as a picture.
 import { fill, make } from "./dom.js";
 
-const SCALE_MIN = 0.55;
+const MIN_SCALE = 0.55;
 const SVG = "http://www.w3.org/2000/svg";
 const CONFLUENT = { true: ["yes", "whatever happens first, all runs can still meet"], false: ["no", "two runs can end differently"], null: ["not known", "not all states were seen"] };
 const ENDS = { true: ["yes", "every run ends"], false: ["no", "a run can go on for ever"], null: ["not known", "not all states were seen"] };
@@ -50,7 +50,7 @@ function framed(picture, drawing) {
   const frame = make("div", { class: "pg-picture", tabindex: 0, role: "group", "aria-label": "The states, and which leads to which" }, drawing);
   const fit = () => {
     if (!frame.clientWidth) return;
-    const width = Math.max(picture.width * SCALE_MIN, Math.min(picture.width, frame.clientWidth));
+    const width = Math.max(picture.width * MIN_SCALE, Math.min(picture.width, frame.clientWidth));
     drawing.setAttribute("width", width);
     drawing.setAttribute("height", (picture.height * width) / picture.width);
     const first = picture.boxes[0];

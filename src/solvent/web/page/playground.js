@@ -12,7 +12,7 @@ import { drawing, steps } from "./playground-steps.js";
 
 const KEY = "solvent-playground";
 const PAUSE_MS = 350;
-const COLOURED_MAX = 20_000;
+const MAX_COLOURED = 20_000;
 const TABS = [["result", "Result"], ["steps", "Steps"], ["orders", "All orders"], ["why", "Why"]];
 
 export function show(root, words, page) {
@@ -33,7 +33,7 @@ function open(root, about, content, word, page, signal) {
   if (signal.aborted) return;
   const split = colouring(about.words);
   // A text too long for anybody to read it all is shown without colours: an element for each number takes seconds.
-  const written = (text) => (text.length > COLOURED_MAX ? [text] : pieces(split(text)));
+  const written = (text) => (text.length > MAX_COLOURED ? [text] : pieces(split(text)));
   const program = editor(split, () => {
     examples.value = "";
     changed();

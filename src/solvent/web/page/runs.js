@@ -4,7 +4,7 @@ import { viewKeys } from "./keys.js";
 import { listen } from "./listening.js";
 import { counted, seconds, when } from "./words.js";
 
-const SHOWN_MAX = 200;
+const MAX_SHOWN = 200;
 const STATES = ["running", "waiting", "done", "failed", "cancelled", "stopped", "interrupted"];
 
 export function show(root, words, page) {
@@ -34,10 +34,10 @@ export function show(root, words, page) {
     const all = found();
     chosen = Math.min(chosen, all.length - 1);
     showStates();
-    const lines = all.slice(0, SHOWN_MAX).map((row, at) => line(row, at === chosen));
+    const lines = all.slice(0, MAX_SHOWN).map((row, at) => line(row, at === chosen));
     fill(list, ...(lines.length ? lines : [nothing()]));
-    const more = all.length - SHOWN_MAX + (leftOut > 0 ? leftOut : 0);
-    note.textContent = more > 0 && all.length ? `${counted(Math.max(0, all.length - SHOWN_MAX) + leftOut, "older run")} not shown` : "";
+    const more = all.length - MAX_SHOWN + (leftOut > 0 ? leftOut : 0);
+    note.textContent = more > 0 && all.length ? `${counted(Math.max(0, all.length - MAX_SHOWN) + leftOut, "older run")} not shown` : "";
   }
 
   function showStates() {
@@ -79,7 +79,7 @@ export function show(root, words, page) {
 
   function choose(by) {
     const all = found();
-    chosen = Math.max(0, Math.min(Math.min(all.length, SHOWN_MAX) - 1, chosen + by));
+    chosen = Math.max(0, Math.min(Math.min(all.length, MAX_SHOWN) - 1, chosen + by));
     draw();
     list.children[chosen]?.scrollIntoView({ block: "nearest" });
     list.children[chosen]?.focus({ preventScroll: true });

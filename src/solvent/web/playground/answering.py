@@ -12,7 +12,7 @@ from solvent.hocl.process_settings import deep_stack
 from solvent.hocl.program import parse
 from solvent.lang.printer import print_molecule
 from solvent.web.playground.problems import NAME, error_of, warning_of
-from solvent.web.playground.question import LISTED_MAX, TEXT_MAX
+from solvent.web.playground.question import MAX_LISTED, MAX_TEXT
 
 if TYPE_CHECKING:
     from solvent.hocl.program import Program
@@ -61,7 +61,7 @@ def _answer(program: Program, question: Question) -> dict[str, Any]:
 def _problems(text: str) -> list[dict[str, Any]]:
     """Give all that is wrong with a program, or, where nothing is, what is probably not meant."""
     found = check_text(text, name=NAME)
-    return [*map(error_of, found.errors[:LISTED_MAX]), *map(warning_of, found.doubts[:LISTED_MAX])]
+    return [*map(error_of, found.errors[:MAX_LISTED]), *map(warning_of, found.doubts[:MAX_LISTED])]
 
 
 def _run(program: Program, question: Question) -> dict[str, Any]:
@@ -88,8 +88,8 @@ def _run(program: Program, question: Question) -> dict[str, Any]:
         "inert": solution.inert,
         "reactions": run.reactor.reactions,
         "seconds": round(time.perf_counter() - started, 4),
-        "solution": text[:TEXT_MAX],
-        "left_out": max(0, len(text) - TEXT_MAX),
+        "solution": text[:MAX_TEXT],
+        "left_out": max(0, len(text) - MAX_TEXT),
     }
     return {"problems": problems, "outcome": outcome, "moments": moments.as_json()}
 

@@ -14,7 +14,7 @@ from solvent.lang.molecule import ATOMS, Endless, List, Molecule, order_key, sub
 from solvent.lang.printer import print_molecule
 from solvent.lang.rule import Rule
 from solvent.web.playground.problems import NAME, units
-from solvent.web.playground.question import MEMBERS_MAX, MOLECULE_MAX, MOMENTS_MAX
+from solvent.web.playground.question import MAX_MEMBERS, MAX_MOLECULE, MAX_MOMENTS
 
 if TYPE_CHECKING:
     from solvent.engine.reaction import Reaction
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 class Moments:
     """Watches a run; given to it as `observe`."""
 
-    def __init__(self, solution: Solution, *, moments_max: int = MOMENTS_MAX, members_max: int = MEMBERS_MAX) -> None:
+    def __init__(self, solution: Solution, *, max_moments: int = MAX_MOMENTS, max_members: int = MAX_MEMBERS) -> None:
         self._solution = solution
         self._recorder = Recorder(solution)
-        self._moments_max = moments_max
-        self._members_left = members_max
+        self._max_moments = max_moments
+        self._members_left = max_members
         self.states: list[list[Any]] = [self._members(solution)]
         self.reactions: list[dict[str, Any]] = []
         #: Whether reactions have happened that were not watched.
@@ -37,7 +37,7 @@ class Moments:
 
     def __call__(self, reaction: Reaction) -> None:
         """Keep what a reaction has left, as long as there is room."""
-        if self.is_cut or len(self.reactions) >= self._moments_max or self._members_left <= 0:
+        if self.is_cut or len(self.reactions) >= self._max_moments or self._members_left <= 0:
             self.is_cut = True
             return
         self._recorder(reaction)
@@ -116,7 +116,7 @@ def _molecule(made: Made) -> dict[str, Any]:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= MOLECULE_MAX else f"{text[:MOLECULE_MAX]}…"
+    return text if len(text) <= MAX_MOLECULE else f"{text[:MAX_MOLECULE]}…"
 
 
 __all__ = ["Moments"]

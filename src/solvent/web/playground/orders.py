@@ -11,7 +11,7 @@ from solvent.engine.explore import Exploration, describe_state, explore
 from solvent.lang.printer import short_rule
 from solvent.pictures import Edge, Graph, Node, place
 from solvent.pictures.text_width import cut
-from solvent.web.playground.question import DRAWN_MAX, LISTED_MAX, MOLECULE_MAX
+from solvent.web.playground.question import MAX_DRAWN, MAX_LISTED, MAX_MOLECULE
 
 if TYPE_CHECKING:
     from solvent.engine.successors import Opened
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from solvent.lang.rule import Rule
     from solvent.lang.solution import Solution
 
-_LETTERS_MAX = 28
-_WRITTEN_MAX = 16
+_MAX_LETTERS = 28
+_MAX_WRITTEN = 16
 """With more states than this, their boxes have numbers, so that the picture can be seen as a whole."""
-_LABELS_MAX = 60
+_MAX_LABELS = 60
 
 
 class _Passages:
@@ -39,7 +39,7 @@ class _Passages:
 
     def check_reaction(self, before: int, rule: Rule, after: int, _state: Solution) -> str | None:
         """Note a reaction between states that are drawn."""
-        if before < DRAWN_MAX and after < DRAWN_MAX:
+        if before < MAX_DRAWN and after < MAX_DRAWN:
             self.rules.setdefault((before, after), {})[rule.name or "·"] = None
         return None
 
@@ -56,7 +56,7 @@ def orders_of(solution: Solution, *, max_states: int, max_seconds: float) -> dic
     return {
         "states": len(found.states),
         "is_complete": found.is_complete,
-        "finals": [{"state": one, "text": _text(found, one)} for one in finals[:LISTED_MAX]],
+        "finals": [{"state": one, "text": _text(found, one)} for one in finals[:MAX_LISTED]],
         "finals_count": len(finals),
         "confluent": found.confluent,
         "terminates": found.terminates,
@@ -69,7 +69,7 @@ def orders_of(solution: Solution, *, max_states: int, max_seconds: float) -> dic
 
 def _text(found: Exploration, state: int) -> str:
     text = describe_state(found.states[state])
-    return text if len(text) <= MOLECULE_MAX else f"{text[:MOLECULE_MAX]}…"
+    return text if len(text) <= MAX_MOLECULE else f"{text[:MAX_MOLECULE]}…"
 
 
 def _divergence(found: Exploration) -> list[dict[str, Any]]:
@@ -78,18 +78,18 @@ def _divergence(found: Exploration) -> list[dict[str, Any]]:
 
 
 def _run(found: Exploration, state: int) -> list[dict[str, Any]]:
-    return [_told(one) for one in found.run_to(state)[:LISTED_MAX]]
+    return [_told(one) for one in found.run_to(state)[:MAX_LISTED]]
 
 
 def _round(found: Exploration, cycle: list[int]) -> list[dict[str, Any]]:
-    return [_told(one) for one in found.run_round(cycle[:LISTED_MAX])] if len(cycle) <= LISTED_MAX else []
+    return [_told(one) for one in found.run_round(cycle[:MAX_LISTED])] if len(cycle) <= MAX_LISTED else []
 
 
 def _told(record: Record) -> dict[str, Any]:
     return {
-        "rule": record.rule[:MOLECULE_MAX],
-        "before": [one[:MOLECULE_MAX] for one in record.before],
-        "after": [one[:MOLECULE_MAX] for one in record.after],
+        "rule": record.rule[:MAX_MOLECULE],
+        "before": [one[:MAX_MOLECULE] for one in record.before],
+        "after": [one[:MAX_MOLECULE] for one in record.after],
     }
 
 
@@ -98,10 +98,10 @@ def _told(record: Record) -> dict[str, Any]:
 
 def _picture(found: Exploration, passages: _Passages) -> dict[str, Any]:
     """Draw the states that are nearest to the first."""
-    count = min(len(found.states), DRAWN_MAX)
+    count = min(len(found.states), MAX_DRAWN)
     graph = _graph(found, passages.rules, count)
     places = place(graph)
-    came = [None if one is None else [one[0], short_rule(one[1])[:MOLECULE_MAX]] for one in found.came_from[:count]]
+    came = [None if one is None else [one[0], short_rule(one[1])[:MAX_MOLECULE]] for one in found.came_from[:count]]
     nodes = [
         {"lines": node.written, "state": node.state, "text": _text(found, number), "came": came[number]}
         for number, node in enumerate(graph.nodes)
@@ -114,10 +114,10 @@ def _graph(found: Exploration, rules: dict[tuple[int, int], dict[str, None]], co
     """Give the first states as a graph: `rules` are those by which one gets from one to another."""
     finals = set(found.finals)
     # With several rules, which one reacted is worth saying; with one, it is the same everywhere.
-    is_named = len({name for names in rules.values() for name in names}) > 1 and len(rules) <= _LABELS_MAX
+    is_named = len({name for names in rules.values() for name in names}) > 1 and len(rules) <= _MAX_LABELS
     nodes = []
     for number in range(count):
-        text = cut(describe_state(found.states[number]), _LETTERS_MAX) if count <= _WRITTEN_MAX else str(number)
+        text = cut(describe_state(found.states[number]), _MAX_LETTERS) if count <= _MAX_WRITTEN else str(number)
         state = "final" if number in finals else "start" if number == 0 else ""
         is_open = not all(after < count for after in found.edges[number]) or (
             not found.is_complete and not found.edges[number] and number not in finals
@@ -125,7 +125,7 @@ def _graph(found: Exploration, rules: dict[tuple[int, int], dict[str, None]], co
         more = (("mark", "…"),) if is_open else ()
         nodes.append(Node(str(number), lines=(("", text), *more), state=state))
     edges = [
-        Edge(before, after, label=cut(" | ".join(names), _LETTERS_MAX) if is_named else "")
+        Edge(before, after, label=cut(" | ".join(names), _MAX_LETTERS) if is_named else "")
         for (before, after), names in rules.items()
     ]
     return Graph(tuple(nodes), tuple(edges))

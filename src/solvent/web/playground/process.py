@@ -18,25 +18,25 @@ import msgspec
 from solvent.errors import Misuse
 from solvent.web.playground.answering import answer
 from solvent.web.playground.problems import error_of
-from solvent.web.playground.question import ANSWER_MAX, BYTES_MAX, MEMORY_MAX, read_question
+from solvent.web.playground.question import MAX_ANSWER, MAX_BYTES, MAX_MEMORY, read_question
 
 READY = b"\n"
 """What a process writes when it has started; an answer in JSON may begin with it."""
-_FILES_MAX = 32
+_MAX_FILES = 32
 _NICENESS = 5
 
 
 def main() -> None:
     """Answer one question; without one, end."""
-    _limit("AS", MEMORY_MAX)
+    _limit("AS", MAX_MEMORY)
     _limit("FSIZE", 0)
     _limit("CORE", 0)
-    _limit("NOFILE", _FILES_MAX)
+    _limit("NOFILE", _MAX_FILES)
     if hasattr(os, "nice"):
         os.nice(_NICENESS)
     sys.stdout.buffer.write(READY)
     sys.stdout.buffer.flush()
-    data = sys.stdin.buffer.read(BYTES_MAX + 1)
+    data = sys.stdin.buffer.read(MAX_BYTES + 1)
     if data:
         sys.stdout.buffer.write(_answered(data))
         sys.stdout.buffer.flush()
@@ -52,10 +52,10 @@ def _answered(data: bytes) -> bytes:
     except Misuse as error:
         return msgspec.json.encode({"problems": [error_of(error)]})
     except MemoryError:
-        return _stopped("H505", f"this needs more than {MEMORY_MAX // 2**20} MB of memory")
+        return _stopped("H505", f"this needs more than {MAX_MEMORY // 2**20} MB of memory")
     except RecursionError:
         return _stopped("H503", "something is nested too deeply to go on", "keep long data flat, in a solution")
-    if len(found) > ANSWER_MAX:
+    if len(found) > MAX_ANSWER:
         return _stopped("H371", f"the answer has {len(found):,} bytes: more than a page shows", "try it with less data")
     return found
 

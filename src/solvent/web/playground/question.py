@@ -9,37 +9,37 @@ import msgspec
 from solvent.errors import Misuse
 from solvent.values.limits import UNREADABLE
 
-CHARACTERS_MAX = 50_000
+MAX_CHARACTERS = 50_000
 """How long a program may be: a person has typed it."""
-BYTES_MAX = 4 * CHARACTERS_MAX + 20_000
+MAX_BYTES = 4 * MAX_CHARACTERS + 20_000
 """How long a question may be."""
-ABOUT_MAX = 2_000
+MAX_ABOUT = 2_000
 MAX_REACTIONS = 1_000_000
-SECONDS_MAX = 10.0
+MAX_SECONDS = 10.0
 MAX_STATES = 20_000
-MEMORY_MAX = 512 * 1024 * 1024
+MAX_MEMORY = 512 * 1024 * 1024
 """How much memory a process may ask for."""
-ANSWER_MAX = 4_000_000
+MAX_ANSWER = 4_000_000
 """How many bytes an answer may have."""
-MOMENTS_MAX = 500
+MAX_MOMENTS = 500
 """How many reactions can be gone through one by one."""
-MEMBERS_MAX = 60_000
+MAX_MEMBERS = 60_000
 """How many molecules all these moments may show together."""
-RECORDED_MAX = 20_000
+MAX_RECORDED = 20_000
 """How many reactions are recorded when it is asked why."""
-DRAWN_MAX = 120
+MAX_DRAWN = 120
 """How many states are drawn."""
-TEXT_MAX = 100_000
+MAX_TEXT = 100_000
 """How much of a final solution is given."""
-MOLECULE_MAX = 2_000
+MAX_MOLECULE = 2_000
 """How much of one molecule is."""
-LISTED_MAX = 50
+MAX_LISTED = 50
 """How many errors, final states, and reactions between states are told."""
 
 Reactions = Annotated[int, msgspec.Meta(ge=0, le=MAX_REACTIONS)]
-Seconds = Annotated[float, msgspec.Meta(gt=0, le=SECONDS_MAX)]
+Seconds = Annotated[float, msgspec.Meta(gt=0, le=MAX_SECONDS)]
 States = Annotated[int, msgspec.Meta(ge=1, le=MAX_STATES)]
-About = Annotated[str, msgspec.Meta(max_length=ABOUT_MAX)]
+About = Annotated[str, msgspec.Meta(max_length=MAX_ABOUT)]
 # What a page can say exactly.
 Seed = Annotated[int, msgspec.Meta(ge=-(2**53), le=2**53)]
 
@@ -63,8 +63,8 @@ def read_question(data: bytes) -> Question:
         question = msgspec.json.decode(data, type=Question)
     except UNREADABLE as error:
         raise Misuse("H370", f"this is no question of the playground: {error}") from None
-    if len(question.program) > CHARACTERS_MAX:
-        said = f"a program of the playground has at most {CHARACTERS_MAX:,} characters; this one has"
+    if len(question.program) > MAX_CHARACTERS:
+        said = f"a program of the playground has at most {MAX_CHARACTERS:,} characters; this one has"
         raise Misuse("H370", f"{said} {len(question.program):,}", hint="run it with `solvent run`")
     return question
 
@@ -72,13 +72,13 @@ def read_question(data: bytes) -> Question:
 def limits() -> dict[str, float]:
     """Give the limits that people meet."""
     return {
-        "characters": CHARACTERS_MAX,
+        "characters": MAX_CHARACTERS,
         "reactions": MAX_REACTIONS,
-        "seconds": SECONDS_MAX,
+        "seconds": MAX_SECONDS,
         "states": MAX_STATES,
-        "memory": MEMORY_MAX,
-        "moments": MOMENTS_MAX,
-        "drawn": DRAWN_MAX,
+        "memory": MAX_MEMORY,
+        "moments": MAX_MOMENTS,
+        "drawn": MAX_DRAWN,
     }
 
 

@@ -16,7 +16,7 @@ from starlette.routing import Route
 from solvent.errors import Misuse
 from solvent.web.playground import Sandbox
 from solvent.web.playground.examples import examples
-from solvent.web.playground.question import BYTES_MAX, Question, limits, read_question
+from solvent.web.playground.question import MAX_BYTES, Question, limits, read_question
 from solvent.web.playground.words import words
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ async def _body(request: Request) -> bytes:
     data = b""
     async for piece in request.stream():
         data += piece
-        if len(data) > BYTES_MAX:
+        if len(data) > MAX_BYTES:
             raise Misuse("H370", "this program is too long for the playground", hint="run it with `solvent run`")
     return data
 

@@ -19,7 +19,7 @@ import msgspec
 
 from solvent.errors import Misuse
 from solvent.web.playground.process import READY, stopped
-from solvent.web.playground.question import ANSWER_MAX, MEMORY_MAX, Question
+from solvent.web.playground.question import MAX_ANSWER, MAX_MEMORY, Question
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +30,7 @@ GRACE_SECONDS = 2.0
 """How much longer than it may compute a process may live: it reads, and writes down what it has found."""
 START_SECONDS = 60.0
 """How long a process may take to start: where there is much else to do, longer than most programs."""
-WAITING_MAX = 16
+MAX_WAITING = 16
 """How many questions may wait for a process."""
 _COMMAND = (sys.executable, "-P", "-m", "solvent.web.playground.process")
 _KEPT = ("HOME", "LANG", "LC_ALL", "PATH", "PYTHONPATH", "SYSTEMROOT", "APPDATA", "VIRTUAL_ENV")
@@ -65,13 +65,13 @@ class Job:
 class Sandbox:
     """Answers questions, a few at a time."""
 
-    def __init__(self, *, processes_max: int | None = None) -> None:
-        count = processes_max or max(2, min(4, (os.cpu_count() or 2) // 2))
+    def __init__(self, *, max_processes: int | None = None) -> None:
+        count = max_processes or max(2, min(4, (os.cpu_count() or 2) // 2))
         self._threads = ThreadPoolExecutor(count, thread_name_prefix="playground")
         self._lock = threading.Lock()
         self._spare: Process | None = None
         self._jobs: set[Job] = set()
-        self._room = count + WAITING_MAX
+        self._room = count + MAX_WAITING
         self._is_closed = False
 
     def warm(self) -> None:
@@ -123,7 +123,7 @@ class Sandbox:
                 data = _in_time(seconds, too_late, lambda: _asked(process, asked))
         finally:
             _end(process)
-        if 0 < len(data) <= ANSWER_MAX and not is_late.is_set():
+        if 0 < len(data) <= MAX_ANSWER and not is_late.is_set():
             return data
         return msgspec.json.encode({"problems": [_why_ended(process, question, is_late=is_late.is_set())]})
 
@@ -162,7 +162,7 @@ def _asked(process: Process, question: bytes) -> bytes:
     with suppress(BrokenPipeError):
         process.stdin.write(question)
         process.stdin.close()
-    return process.stdout.read(ANSWER_MAX + 1)
+    return process.stdout.read(MAX_ANSWER + 1)
 
 
 def _end(process: Process) -> None:
@@ -181,7 +181,7 @@ def _why_ended(process: Process, question: Question, *, is_late: bool) -> dict[s
     if is_late or process.returncode == -getattr(signal, "SIGXCPU", 0):
         said = f"no answer after {question.max_seconds:g} seconds: the program was ended"
         return stopped("H502", said, "allow more seconds, or try it with less data")
-    said = f"the program was ended: it needs more than {MEMORY_MAX // 2**20} MB of memory, or is nested too deeply"
+    said = f"the program was ended: it needs more than {MAX_MEMORY // 2**20} MB of memory, or is nested too deeply"
     return stopped("H505", said, "try it with less data")
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".yaml", ".yml", ".json", ".hocl")
 
-CHARACTERS_MAX = 512 * 1024 * 1024
+MAX_CHARACTERS = 512 * 1024 * 1024
 """The longest file that is read; a trace of a million tasks is shorter."""
 
 
@@ -34,8 +34,8 @@ def load(path: str | Path, *, scale: float = 1.0) -> Loaded:
     path = Path(path)
     _check_suffix(path)
     try:
-        if path.stat().st_size > CHARACTERS_MAX:
-            raise WorkflowProblem("W100", f"`{path}` is longer than {CHARACTERS_MAX:,} bytes")
+        if path.stat().st_size > MAX_CHARACTERS:
+            raise WorkflowProblem("W100", f"`{path}` is longer than {MAX_CHARACTERS:,} bytes")
         text = path.read_bytes().decode("utf-8-sig")
     except OSError as error:
         raise WorkflowProblem("W100", f"cannot read `{path}`: {error.strerror or error}") from error

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from solvent.workflows.model import Alternative
     from solvent.workflows.places import Path
 
-NUMBER_MAX = 1 << 63
+MAX_NUMBER = 1 << 63
 """The largest number of any field; NaN and infinity, which JSON does not have, are refused too."""
 
 SYSTEMS = ("linux", "macos", "windows")
@@ -182,8 +182,8 @@ def _check_number(data: Any, path: Path, field: Field) -> Iterator[Flaw]:
     is_whole = type(data) is int or (isinstance(data, float) and data.is_integer())
     if type(data) not in (int, float):
         yield Flaw(path, "must be a number")
-    elif not abs(data) <= NUMBER_MAX:
-        yield Flaw(path, f"must be a number of at most {NUMBER_MAX:,}")
+    elif not abs(data) <= MAX_NUMBER:
+        yield Flaw(path, f"must be a number of at most {MAX_NUMBER:,}")
     elif field.kind == "integer" and not is_whole:
         yield Flaw(path, "must be a whole number")
     elif field.least is not None and not data >= field.least:

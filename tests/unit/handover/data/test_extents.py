@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from solvent.handover.data.extents import VOID, Extent, first_other, marked, part, resized, version_of, whole
 
-SIZE_MAX = 24
+MAX_SIZE = 24
 
 
 def _bytes(extents: tuple[Extent, ...]) -> list[int]:
@@ -18,7 +18,7 @@ def _bytes(extents: tuple[Extent, ...]) -> list[int]:
 
 @st.composite
 def _changes(draw: st.DrawFn) -> tuple[int, list[tuple[int, int, int]]]:
-    size = draw(st.integers(1, SIZE_MAX))
+    size = draw(st.integers(1, MAX_SIZE))
     stretches = []
     for version in range(1, 1 + draw(st.integers(0, 6))):
         start = draw(st.integers(0, size - 1))
@@ -46,8 +46,8 @@ def test_a_row_tells_the_version_of_every_byte(
     assert version_of(cut) == (plain[start] if len(set(plain[start:end])) == 1 else None)
     other = first_other(row, plain[0])
     assert (other is None) == (set(plain) == {plain[0]})
-    longer = data.draw(st.integers(1, SIZE_MAX))
-    assert _bytes(resized(row, longer)) == (plain + [VOID] * SIZE_MAX)[:longer]
+    longer = data.draw(st.integers(1, MAX_SIZE))
+    assert _bytes(resized(row, longer)) == (plain + [VOID] * MAX_SIZE)[:longer]
 
 
 @given(_changes())

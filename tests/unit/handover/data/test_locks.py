@@ -47,7 +47,7 @@ def test_a_lock_to_the_end_has_no_end(tmp_path: Path) -> None:
 
 def test_a_short_lock_that_is_long_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who waits for a lock that is held for microseconds does not wait for ever."""
-    monkeypatch.setattr(locks, "_SHORT_SECONDS_MAX", 0.001)
+    monkeypatch.setattr(locks, "_MAX_SHORT_SECONDS", 0.001)
     one, other = _opened(tmp_path / "f"), _opened(tmp_path / "f")
     take_first_byte(one)
     with pytest.raises(DataProblem, match="card locked"):

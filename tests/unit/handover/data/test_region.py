@@ -197,7 +197,7 @@ def test_data_may_be_in_many_pieces(tmp_path: Path) -> None:
 
 def test_one_piece_too_many_is_refused_before_the_work_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts cannot be written any more, and everything can."""
-    monkeypatch.setattr(region_module, "PIECES_MAX", 3)
+    monkeypatch.setattr(region_module, "MAX_PIECES", 3)
     region = made(tmp_path, 100, keep_last=True)
     for start in (10, 20):
         region.write(start, offset=start, length=1).commit()

@@ -118,7 +118,7 @@ def test_what_cannot_be_said_to_be_under_way_is_not_given_to_be_written(
 ) -> None:
     """Who looks again after that has failed gets the bytes only when the card says so: others would believe them."""
     region, other = made(tmp_path, 100), attached(tmp_path)
-    monkeypatch.setattr(locks, "_SHORT_SECONDS_MAX", 0.001)
+    monkeypatch.setattr(locks, "_MAX_SHORT_SECONDS", 0.001)
     writing = region.write(1, offset=10, length=5)
     stopped = os.open(next(tmp_path.glob("*.card")), os.O_RDWR)
     assert locks.try_lock(stopped, 0, 1)

@@ -12,10 +12,10 @@ from solvent_lab.simulator.clock import Clock
 FAR = 1e9
 
 
-def taken(clock: Clock, time_max: float = FAR) -> list[tuple[float, Any]]:
+def taken(clock: Clock, max_time: float = FAR) -> list[tuple[float, Any]]:
     """Take all that comes until a time."""
     found = []
-    while (one := clock.take(time_max)) is not None:
+    while (one := clock.take(max_time)) is not None:
         found.append((clock.now, one[1]))
     return found
 

@@ -37,9 +37,9 @@ A, B = NodeId(0), NodeId(1)
 class Town(Environment):
     """Answers with the question, hears everything, and ends after so many reports."""
 
-    def __init__(self, reports_max: int = 1_000) -> None:
+    def __init__(self, max_reports: int = 1_000) -> None:
         self.heard: list[Any] = []
-        self.reports_max = reports_max
+        self.max_reports = max_reports
 
     def answer(self, node: NodeId, question: Any, _chance: Random) -> Any:
         """Give the question back."""
@@ -51,7 +51,7 @@ class Town(Environment):
 
     def is_over(self) -> bool:
         """End after so many reports."""
-        return len(self.heard) >= self.reports_max
+        return len(self.heard) >= self.max_reports
 
 
 def scripted(*effects: Any, nodes: int = 1, seed: int = 0, **options: Any) -> DiscreteRun:
@@ -213,7 +213,7 @@ def test_reports_reach_the_environment() -> None:
 
 def test_the_environment_ends_the_run() -> None:
     """A run ends after the step in which the environment has enough."""
-    run = DiscreteRun([Script(SetTimer("x", 50), Report("one"))], Town(reports_max=1), seed=0)
+    run = DiscreteRun([Script(SetTimer("x", 50), Report("one"))], Town(max_reports=1), seed=0)
     assert run.run(100) is Ending.OVER
     assert run.step == 0
 

@@ -15,7 +15,7 @@ def test_by_default_nothing_goes_wrong() -> None:
     faults = Faults()
     assert (faults.loss, faults.duplication, faults.may_reorder) == (0.0, 0.0, False)
     assert (faults.crashes_every_ms, faults.partitions_every_ms) == (FOREVER, FOREVER)
-    assert (faults.latency_ms_min, faults.latency_ms_max) == (1.0, 1.0)
+    assert (faults.min_latency_ms, faults.max_latency_ms) == (1.0, 1.0)
 
 
 @pytest.mark.parametrize(
@@ -24,16 +24,16 @@ def test_by_default_nothing_goes_wrong() -> None:
         {"loss": 1.1},
         {"loss": float("nan")},
         {"duplication": -0.1},
-        {"latency_ms_min": 5.0},
-        {"latency_ms_max": FOREVER},
-        {"latency_ms_min": -1.0},
-        {"answer_ms_min": 1.0},
-        {"downtime_ms_max": 0.5},
+        {"min_latency_ms": 5.0},
+        {"max_latency_ms": FOREVER},
+        {"min_latency_ms": -1.0},
+        {"min_answer_ms": 1.0},
+        {"max_downtime_ms": 0.5},
         {"bandwidth_bytes_per_ms": 0.0},
         {"crashes_every_ms": 0.0},
-        {"crashes_max": -1},
+        {"max_crashes": -1},
         {"partitions_every_ms": -1.0},
-        {"partition_ms_max": FOREVER},
+        {"max_partition_ms": FOREVER},
     ],
     ids=str,
 )
@@ -42,4 +42,4 @@ def test_impossible_faults_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(Misuse) as caught:
         Faults(**wrong)
     assert caught.value.code == "P301"
-    assert next(iter(wrong)).removesuffix("_min").removesuffix("_max") in caught.value.message
+    assert next(iter(wrong)).removeprefix("min_").removeprefix("max_") in caught.value.message

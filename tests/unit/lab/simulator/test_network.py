@@ -22,13 +22,13 @@ def network(seed: int = 1, **faults: float) -> Network:
 
 def test_a_message_takes_its_latency() -> None:
     """Without a spread the latency is exact."""
-    assert network(latency_ms_min=7.0, latency_ms_max=7.0).arrivals(A, B, "x", 100.0) == (107.0,)
+    assert network(min_latency_ms=7.0, max_latency_ms=7.0).arrivals(A, B, "x", 100.0) == (107.0,)
 
 
 @given(seed=st.integers(), times=st.lists(st.floats(0, 50), min_size=1, max_size=30))
 def test_latency_is_within_its_bounds(seed: int, times: list[float]) -> None:
     """Every latency is between the least and the greatest, unless a message waits for the one before it."""
-    reordering = network(seed, latency_ms_min=3.0, latency_ms_max=20.0, may_reorder=True)
+    reordering = network(seed, min_latency_ms=3.0, max_latency_ms=20.0, may_reorder=True)
     for time in sorted(times):
         (arrives_at,) = reordering.arrivals(A, B, "x", time)
         assert 3.0 <= arrives_at - time <= 20.0 + 1e-9
@@ -37,14 +37,14 @@ def test_latency_is_within_its_bounds(seed: int, times: list[float]) -> None:
 @given(seed=st.integers(), times=st.lists(st.floats(0, 50), min_size=1, max_size=30))
 def test_a_channel_keeps_its_order(seed: int, times: list[float]) -> None:
     """Unless the network may reorder, nothing arrives before what was sent earlier, and copies come behind."""
-    ordered = network(seed, latency_ms_min=0.0, latency_ms_max=20.0, duplication=0.3)
+    ordered = network(seed, min_latency_ms=0.0, max_latency_ms=20.0, duplication=0.3)
     arrivals = [arrival for time in sorted(times) for arrival in ordered.arrivals(A, B, "x", time)]
     assert arrivals == sorted(arrivals)
 
 
 def test_reordering_happens() -> None:
     """A network that may reorder does so."""
-    reordering = network(latency_ms_min=0.0, latency_ms_max=20.0, may_reorder=True)
+    reordering = network(min_latency_ms=0.0, max_latency_ms=20.0, may_reorder=True)
     arrivals = [reordering.arrivals(A, B, "x", float(time))[0] for time in range(50)]
     assert arrivals != sorted(arrivals)
 

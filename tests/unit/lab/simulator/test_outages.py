@@ -33,7 +33,7 @@ def test_crashes_come_about_so_often() -> None:
 
 def test_crashes_stop() -> None:
     """There are no more than so many crashes, and none after faults stop."""
-    few = outages(crashes_every_ms=10.0, crashes_max=2)
+    few = outages(crashes_every_ms=10.0, max_crashes=2)
     nodes = [Node(NodeId(number)) for number in range(3)]
     assert [few.next_crash(0.0) is None, few.victim(nodes) is None] == [False, False]
     few.victim(nodes)
@@ -61,7 +61,7 @@ def test_a_partition_has_two_sides(nodes: int, seed: int) -> None:
 @given(seed=st.integers(), now=st.floats(0, 99))
 def test_partitions_and_downtimes_are_bounded(seed: int, now: float) -> None:
     """A partition heals in time, at the latest when faults stop; a node comes back in time."""
-    some = outages(seed, partition_ms_max=30.0, until_ms=100.0, downtime_ms_min=5.0, downtime_ms_max=6.0)
+    some = outages(seed, max_partition_ms=30.0, until_ms=100.0, min_downtime_ms=5.0, max_downtime_ms=6.0)
     assert now <= some.healing(now) <= min(now + 30.0, 100.0)
     assert 5.0 <= some.downtime() <= 6.0
 

@@ -67,7 +67,7 @@ def timed(*machines: Any, seed: int = 1, faults: Faults | None = None, **options
 
 def test_a_ball_takes_the_latency_each_way() -> None:
     """Five throws of two milliseconds each take ten."""
-    run = timed(Player(1, 5), Player(), faults=Faults(latency_ms_min=2.0, latency_ms_max=2.0))
+    run = timed(Player(1, 5), Player(), faults=Faults(min_latency_ms=2.0, max_latency_ms=2.0))
     assert run.run() is Ending.QUIET
     assert (run.now, run.counts.sent, run.counts.received, run.counts.events) == (10.0, 5, 5, 5)
 
@@ -86,7 +86,7 @@ def test_timers_renewed_and_cancelled() -> None:
     assert run.nodes[A].state == (TimerFired("a", 4),)
 
 
-@pytest.mark.parametrize("limits, events", [({"ms_max": 7.5}, 7), ({"events_max": 3}, 3)], ids=str)
+@pytest.mark.parametrize("limits, events", [({"max_ms": 7.5}, 7), ({"max_events": 3}, 3)], ids=str)
 def test_limits(limits: dict[str, float], events: int) -> None:
     """A run stops at its limit of milliseconds or of events, and goes on where it stopped."""
     run = timed(Player(1, 50), Player())
@@ -115,7 +115,7 @@ def test_answers_come_at_once() -> None:
 @given(seed=st.integers())
 def test_answers_may_take_time(seed: int) -> None:
     """Answers that take time come in the order of the questions, and other events come between."""
-    faults = Faults(answer_ms_min=5.0, answer_ms_max=50.0)
+    faults = Faults(min_answer_ms=5.0, max_answer_ms=50.0)
     run = timed(Script(Ask("a"), Ask("b"), Ask("c"), Send(A, "note")), faults=faults, seed=seed)
     run.run()
     assert run.nodes[A].state == (Received(A, "note", 1), Answered(1), Answered(2), Answered(3))
@@ -126,7 +126,7 @@ def test_answers_may_take_time(seed: int) -> None:
 @given(seed=st.integers(), batches=st.integers(1, 8))
 def test_channels_keep_their_order(seed: int, batches: int) -> None:
     """Without reordering, what one node sends to another arrives in the order sent, all of it."""
-    faults = Faults(latency_ms_min=0.0, latency_ms_max=40.0)
+    faults = Faults(min_latency_ms=0.0, max_latency_ms=40.0)
     run = timed(*[Sender(4, batches, size=3)] * 4, faults=faults, seed=seed)
     assert run.run() is Ending.QUIET
     for node in run.nodes:
@@ -160,12 +160,12 @@ def test_a_crash_loses_what_was_not_saved() -> None:
 
 def test_a_crash_loses_timers_answers_and_what_is_under_way() -> None:
     """Nothing that was on its way to a life reaches the next one."""
-    faults = Faults(latency_ms_min=20.0, latency_ms_max=20.0, answer_ms_max=30.0)
+    faults = Faults(min_latency_ms=20.0, max_latency_ms=20.0, max_answer_ms=30.0)
     run = timed(Script(SetTimer("bell", 40), Ask("a")), Script(Send(A, "hello")), faults=faults)
-    run.run(ms_max=0.0)
+    run.run(max_ms=0.0)
     run.crash(A, 1.0)
     assert list(run.world.messages()) == []
-    run.run(ms_max=1.5)
+    run.run(max_ms=1.5)
     run.machines[A].effects = ()
     before = run.counts.received
     run.run()
@@ -178,7 +178,7 @@ def test_a_crash_loses_timers_answers_and_what_is_under_way() -> None:
 def test_what_is_sent_to_a_node_that_is_down_is_lost() -> None:
     """A message to a node that is down never arrives, and a request to it neither."""
     run = timed(Script(), Script(SetTimer("bell", 5)))
-    run.run(ms_max=0.0)
+    run.run(max_ms=0.0)
     run.crash(A, 10.0)
     run.request(B, (Send(A, "hello"),))
     run.request(A, ())
@@ -190,7 +190,7 @@ def test_what_is_sent_to_a_node_that_is_down_is_lost() -> None:
 def test_of_what_a_crashed_node_had_sent_all_is_lost_or_nothing(seed: int) -> None:
     """Chance decides whether what is under way from a crashed node still arrives."""
     run = timed(Script(Send(B, 1), Send(B, 2)), Script(), seed=seed)
-    run.run(ms_max=0.0)
+    run.run(max_ms=0.0)
     run.machines[A].effects = ()
     run.crash(A, 10.0)
     run.run()
@@ -209,7 +209,7 @@ def test_a_crash_may_strike_between_effects() -> None:
     """A node may crash when it has carried out some of its effects, the first ones, and not the others."""
     seen = set()
     for seed in range(60):
-        faults = Faults(crashes_every_ms=5.0, crashes_max=1, until_ms=10.0)
+        faults = Faults(crashes_every_ms=5.0, max_crashes=1, until_ms=10.0)
         run = timed(Saver(), Script(), seed=seed, faults=faults)
         for time in range(12):
             run.request(A, (), after_ms=float(time))
@@ -236,9 +236,9 @@ def test_nobody_is_told_of_restarts_unless_asked_for() -> None:
 @given(seed=st.integers(), may_reorder=st.booleans())
 def test_the_news_of_a_restart_comes_first(seed: int, may_reorder: bool) -> None:  # noqa: FBT001
     """The first thing that a peer hears from a new life is that it is new, and nothing of the old one comes after."""
-    faults = Faults(latency_ms_min=0.0, latency_ms_max=50.0, may_reorder=may_reorder)
+    faults = Faults(min_latency_ms=0.0, max_latency_ms=50.0, may_reorder=may_reorder)
     run = timed(Script(*(Send(B, "old") for _ in range(5))), Script(), faults=faults, seed=seed, tells_restarts=True)
-    run.run(ms_max=20.0)
+    run.run(max_ms=20.0)
     run.machines[A].effects = tuple(Send(B, "new") for _ in range(5))
     run.crash(A, 5.0)
     run.run()
@@ -250,7 +250,7 @@ def test_the_news_of_a_restart_comes_first(seed: int, may_reorder: bool) -> None
 
 def test_what_is_meant_for_a_former_life_does_not_reach_the_next() -> None:
     """What a peer sends before it has heard of a restart is lost; after that it arrives."""
-    faults = Faults(latency_ms_min=10.0, latency_ms_max=10.0)
+    faults = Faults(min_latency_ms=10.0, max_latency_ms=10.0)
     run = timed(Script(), Script(), faults=faults, tells_restarts=True)
     run.run()
     run.crash(A, 5.0)

@@ -29,10 +29,10 @@ def test_figures_fit_each_other(protocol: str, gap: float) -> None:
     """Nobody waits shorter than somebody, means are below maxima, and the token moves by messages."""
     seen = simulate(Setup(nodes=16, gap=gap, protocol=protocol, requests=300), 1)
     assert 300 <= seen.requests <= 302
-    assert 0 <= seen.responsiveness <= seen.wait <= seen.wait_max
-    assert seen.responsiveness <= seen.responsiveness_max <= seen.wait_max + 1
-    assert seen.others <= seen.others_max
-    assert seen.one_other_max <= seen.others_max
+    assert 0 <= seen.responsiveness <= seen.wait <= seen.max_wait
+    assert seen.responsiveness <= seen.max_responsiveness <= seen.max_wait + 1
+    assert seen.others <= seen.max_others
+    assert seen.max_one_other <= seen.max_others
     assert seen.searches_per_request >= 0
     assert seen.messages_per_request == pytest.approx(
         seen.searches_per_request + sum(seen.moves.values()) / seen.requests
@@ -45,10 +45,10 @@ def test_in_a_ring_all_is_known_beforehand() -> None:
     """Whoever waits in a ring of N waits (N - 1) / 2 on average, and never N; at full load each step serves one."""
     seldom = simulate(Setup(nodes=50, gap=200, protocol="ring", requests=800), 1)
     assert seldom.wait == pytest.approx(24.5, abs=2)
-    assert seldom.wait_max < 50
+    assert seldom.max_wait < 50
     assert (seldom.searches_per_request, set(seldom.moves)) == (0, {"round"})
     full = simulate(Setup(nodes=50, gap=0, protocol="ring", requests=1000), 1)
-    assert (full.responsiveness_max, full.steps_per_grant, full.others_max, full.one_other_max) == (1, 1, 49, 1)
+    assert (full.max_responsiveness, full.steps_per_grant, full.max_others, full.max_one_other) == (1, 1, 49, 1)
 
 
 def test_naimi_and_trehel_s_needs_as_many_messages_as_they_prove() -> None:
@@ -87,13 +87,13 @@ def test_a_run_may_last_for_rounds() -> None:
     {"clean_up": "none"},
     {"is_directed": True},
     {"has_one_search": True},
-    {"rest_max": 20},
+    {"max_rest": 20},
     {"lends_one_by_one": True},
     {"lends_to_newest": True},
     {"finding": "push"},
     {"loss": 0.2},
     {"loss": 1.0},
-    {"loss": 0.2, "rest_max": 20, "again": 10},
+    {"loss": 0.2, "max_rest": 20, "again": 10},
     {"loss": 0.2, "finding": "push"},
 ])  # fmt: skip
 def test_variants_serve_everybody(options: dict[str, Any]) -> None:
@@ -102,7 +102,7 @@ def test_variants_serve_everybody(options: dict[str, Any]) -> None:
     seen, other = simulate(usual, 1), simulate(Setup(nodes=32, gap=3, requests=400, **options), 1)
     assert other != seen
     assert other.requests >= 400
-    assert other.wait_max < 32 * 32
+    assert other.max_wait < 32 * 32
 
 
 @pytest.mark.parametrize("options,slower", [
@@ -118,7 +118,7 @@ def test_variants_serve_everybody(options: dict[str, Any]) -> None:
 def test_a_token_that_rests_saves_messages_and_is_found_as_soon(options: dict[str, Any], slower: int) -> None:
     """With every variant of a search it is woken by one: few messages, and log2 N steps and a little more."""
     moves = simulate(Setup(nodes=30, gap=200, requests=150, **options), 1)
-    rests = simulate(Setup(nodes=30, gap=200, requests=150, rest_max=200, **options), 1)
+    rests = simulate(Setup(nodes=30, gap=200, requests=150, max_rest=200, **options), 1)
     assert rests.messages_per_request < moves.messages_per_request / 10
     assert rests.responsiveness <= slower * log2(30) + 1
 
@@ -130,7 +130,7 @@ def test_runs_are_taken_together() -> None:
     both = taken_together([one, two])
     assert both.requests == one.requests + two.requests
     assert both.messages == one.messages + two.messages
-    assert both.wait_max == max(one.wait_max, two.wait_max)
+    assert both.max_wait == max(one.max_wait, two.max_wait)
     assert both.moves["round"] == one.moves["round"] + two.moves["round"]
     assert both.responsiveness_sum == one.responsiveness_sum + two.responsiveness_sum
 
@@ -144,7 +144,7 @@ def test_runs_are_taken_together() -> None:
     ({"gap": float("inf")}, "the gap is inf"),
     ({"protocol": "ring", "is_directed": True}, "`ring` has none"),
     ({"protocol": "ring", "lends_one_by_one": True}, "`ring` has none"),
-    ({"protocol": "ring", "rest_max": 3}, "`ring` has none"),
+    ({"protocol": "ring", "max_rest": 3}, "`ring` has none"),
     ({"finding": "luck"}, "there is no way of finding `luck`"),
     ({"loss": 1.1}, "the loss is 1.1"),
     ({"protocol": "naimi", "clean_up": "none"}, "`naimi` has none"),

@@ -17,7 +17,7 @@ def test_nobody_else_while_nobody_waits() -> None:
     for _ in range(5):
         fairness.begins(NodeId(0))
         fairness.ends(NodeId(0))
-    assert (fairness.grants, fairness.most, fairness.others_max, fairness.others_sum) == (5, 0, 0, 0)
+    assert (fairness.grants, fairness.most, fairness.max_others, fairness.others_sum) == (5, 0, 0, 0)
 
 
 def test_one_node_again_and_again_before_another() -> None:
@@ -28,7 +28,7 @@ def test_one_node_again_and_again_before_another() -> None:
         fairness.begins(NodeId(node))
         fairness.ends(NodeId(node))
     fairness.ends(NodeId(9))
-    assert (fairness.most, fairness.others_max, fairness.others_sum) == (3, 5, 5)
+    assert (fairness.most, fairness.max_others, fairness.others_sum) == (3, 5, 5)
 
 
 def test_who_is_still_waiting_counts_at_the_end() -> None:
@@ -38,9 +38,9 @@ def test_who_is_still_waiting_counts_at_the_end() -> None:
     for _ in range(4):
         fairness.begins(NodeId(1))
         fairness.ends(NodeId(1))
-    assert (fairness.most, fairness.others_max) == (0, 0)
+    assert (fairness.most, fairness.max_others) == (0, 0)
     fairness.breaks_off()
-    assert (fairness.most, fairness.others_max, fairness.others_sum) == (4, 4, 0)
+    assert (fairness.most, fairness.max_others, fairness.others_sum) == (4, 4, 0)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -48,7 +48,7 @@ def test_it_counts_as_one_would_by_hand(seed: int) -> None:
     """In a random run the figures are those of looking at every possession of every wait."""
     chance = Random(seed)
     fairness, log, waiting = Fairness(), list[int](), dict[int, int]()
-    most = others_max = others_sum = 0
+    most = max_others = others_sum = 0
     for _ in range(300):
         node = int(chance.paretovariate(0.7)) % 8
         if node not in waiting:
@@ -57,8 +57,8 @@ def test_it_counts_as_one_would_by_hand(seed: int) -> None:
         elif chance.random() < 0.5:
             others = log[waiting.pop(node) :]
             most = max([most, *Counter(others).values()])
-            others_max, others_sum = max(others_max, len(others)), others_sum + len(others)
+            max_others, others_sum = max(max_others, len(others)), others_sum + len(others)
             log.append(node)
             fairness.ends(NodeId(node))
-    assert (fairness.most, fairness.others_max, fairness.others_sum) == (most, others_max, others_sum)
+    assert (fairness.most, fairness.max_others, fairness.others_sum) == (most, max_others, others_sum)
     assert most > 1

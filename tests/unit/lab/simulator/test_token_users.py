@@ -47,8 +47,8 @@ def test_without_a_gap_who_was_served_wants_it_again_in_the_next_step() -> None:
     users.told(ONE, Granted(1), 4)
     assert heard.requests[3:] == [(ONE, Acquire())]
     users.told(ONE, Granted(2), 5)
-    assert (users.wait_sum, users.wait_max, users.served) == (3, 3, 2)
-    assert (users.responsiveness_sum, users.responsiveness_max) == (4, 3)
+    assert (users.wait_sum, users.max_wait, users.served) == (3, 3, 2)
+    assert (users.responsiveness_sum, users.max_responsiveness) == (4, 3)
 
 
 def test_requests_come_as_often_as_the_gap_says() -> None:
@@ -64,7 +64,7 @@ def test_requests_come_as_often_as_the_gap_says() -> None:
     assert step == pytest.approx(40_000, rel=0.05)
     nodes = [node for node, _ in heard.requests]
     assert all(nodes.count(NodeId(node)) == pytest.approx(2_000, rel=0.1) for node in range(5))
-    assert (users.wait_sum, users.responsiveness_max) == (0, 0)
+    assert (users.wait_sum, users.max_responsiveness) == (0, 0)
 
 
 def test_who_waits_asks_no_second_time() -> None:
@@ -88,7 +88,7 @@ def test_responsiveness_counts_from_the_first_who_waits_or_the_last_service() ->
     assert (users.responsiveness_sum, users.wait_sum) == (8, 11)
     users._request(TWO, 30)
     users.told(TWO, Granted(2), 30)
-    assert (users.responsiveness_sum, users.responsiveness_max, users.wait_max) == (8, 5, 8)
+    assert (users.responsiveness_sum, users.max_responsiveness, users.max_wait) == (8, 5, 8)
 
 
 def test_moves_are_counted_and_other_reports_are_not() -> None:
@@ -117,4 +117,4 @@ def test_who_is_still_waiting_counts_for_the_longest_wait() -> None:
     users, _ = users_of(2, 1.0)
     users._request(ONE, 1)
     users.break_off(40)
-    assert (users.wait_max, users.wait_sum) == (39, 0)
+    assert (users.max_wait, users.wait_sum) == (39, 0)

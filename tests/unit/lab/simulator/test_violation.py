@@ -29,7 +29,7 @@ def broken(**options: Any) -> InvariantBroken:
 
 def test_the_error_says_what_when_and_how_to_see_it_again() -> None:
     """The sentence, the moment, what was found, the last events as a diagram and the command are all shown."""
-    error = broken(replay="solvent lab simulate tennis --seed 17", history_max=3)
+    error = broken(replay="solvent lab simulate tennis --seed 17", max_history=3)
     assert (error.exit_code, error.seed, error.events, error.at_ms) == (1, 17, 9, 9.0)
     shown = error.show().splitlines()
     assert shown[0] == ("error[P401]: after 9 events, at 9.000 ms, it is not so that nobody catches often (node 1 did)")

@@ -14,9 +14,9 @@ A, B = NodeId(0), NodeId(1)
 def test_the_world_shows_nodes_messages_and_what_is_known() -> None:
     """States, messages under way, time and the environment are seen as they are at the moment."""
     environment = Environment()
-    faults = Faults(latency_ms_min=5.0, latency_ms_max=5.0)
+    faults = Faults(min_latency_ms=5.0, max_latency_ms=5.0)
     run = TimedRun([Script(Send(B, "x"), Send(A, "y")), Script()], environment, seed=1, faults=faults)
-    run.run(ms_max=4.0)
+    run.run(max_ms=4.0)
     world = run.world
     assert list(world.messages()) == [(A, B, "x"), (A, A, "y")]
     assert (world.states, world.ghost is environment) == (((), ()), True)

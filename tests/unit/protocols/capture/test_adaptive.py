@@ -67,7 +67,7 @@ AGAIN = Ask(Discover(0))
 NEW = 1 << 40
 """The names of molecules made at node 0 are above this number."""
 
-CONFIG = CaptureConfig(0, molecules=((IRON, "iron"), (COAL, "coal")), own_max=4, remote_max=0)
+CONFIG = CaptureConfig(0, molecules=((IRON, "iron"), (COAL, "coal")), max_own=4, max_remote=0)
 PLAIN = Adaptive(CONFIG)
 SAFE = Adaptive(replace(CONFIG, confirm=True, tell=True))
 FRESH = PLAIN.start()[0]
@@ -177,7 +177,7 @@ PHASES = (
 def test_rates_come_with_every_message(message: Any) -> None:
     """What a sender says of its rate is noted for its rule, whatever else the message does or does not do."""
     for waiting in (True, False):
-        machine = Adaptive(replace(CONFIG, arities=(2, 2), remote_max=3, waiting=waiting))
+        machine = Adaptive(replace(CONFIG, arities=(2, 2), max_remote=3, waiting=waiting))
         state = machine.start()[0]
         held = [state.molecules.delete(IRON), *(state.molecules.set(IRON, holding) for holding in HELD)]
         for molecules in held:
@@ -189,7 +189,7 @@ def test_rates_come_with_every_message(message: Any) -> None:
 def test_time_is_noted_where_rates_age() -> None:
     """Elsewhere the state does not depend on when a message came."""
     event = Received(ANN, GiveUp(9, 1, 0, 2), 33)
-    ageing = Adaptive(replace(CONFIG, remote_max=3, ageing=20))
+    ageing = Adaptive(replace(CONFIG, max_remote=3, ageing=20))
     after, _ = ageing.step(ageing.start()[0], event)
     assert (after.now, after.success[0]) == (33, Success(b"\1\1\1\1", 4, b"\2", (33,)))
     assert ageing.step(after, Received(ANN, RespOk(9, 1, 0, 2), 33))[0].now == 33
@@ -213,7 +213,7 @@ def test_what_is_not_understood_changes_nothing(event: Any) -> None:
 
 def test_a_message_about_an_unknown_rule_does_not_stop_the_node() -> None:
     """Whatever a peer says, it does not stop the node."""
-    machine = Adaptive(replace(CONFIG, remote_max=3))
+    machine = Adaptive(replace(CONFIG, max_remote=3))
     state = machine.start()[0]
     assert machine.step(state, Received(ANN, GiveUp(IRON, 1, 7, 4))) == (state, ())
 

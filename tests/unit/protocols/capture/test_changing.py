@@ -13,11 +13,11 @@ from solvent.protocols.capture.vocabulary import Combination, Discover, Switched
 from solvent.protocols.machine import Answered, Ask, Choose, Chosen, Report, Requested, SetTimer, TimerFired
 
 CONFIG = CaptureConfig(
-    1, arities=(2, 2, 2), own_max=4, remote_max=3, own_weight=0.5, ageing=20, dormant=True, aborts_max=3
+    1, arities=(2, 2, 2), max_own=4, max_remote=3, own_weight=0.5, ageing=20, dormant=True, max_aborts=3
 )
 
-# One rule; asleep after `aborts_max` (the paper's a), for `sleep` (delta) give or take `sleep_spread` (epsilon).
-DORMANT = CaptureConfig(1, own_max=4, remote_max=0, dormant=True, aborts_max=3, sleep=10, sleep_spread=2)
+# One rule; asleep after `max_aborts` (the paper's a), for `sleep` (delta) give or take `sleep_spread` (epsilon).
+DORMANT = CaptureConfig(1, max_own=4, max_remote=0, dormant=True, max_aborts=3, sleep=10, sleep_spread=2)
 NOTHING = Answered(Combination(0, ()))
 
 
@@ -76,7 +76,7 @@ def test_a_bad_rule_is_begun_asleep() -> None:
     node = Adaptive(CONFIG)
     state, effects = node.step(state_with(0, 2, 1), Answered(Combination(0, ())))
     assert effects == (Report(Switched("dormant", 1)), Choose(9))
-    assert (state.rule, state.mode, state.phase, state.aborts) == (1, "dormant", RESTING, CONFIG.aborts_max)
+    assert (state.rule, state.mode, state.phase, state.aborts) == (1, "dormant", RESTING, CONFIG.max_aborts)
     assert node.step(state, Chosen(0))[1] == (SetTimer(SLEEP, 16),)
     assert node.step(state, Chosen(8))[1] == (SetTimer(SLEEP, 24),)
 
@@ -172,7 +172,7 @@ def test_a_pessimist_counts_its_failures() -> None:
 
 @pytest.mark.parametrize("aborts", [2, 3])
 def test_a_pessimist_that_fails_too_often_sleeps(aborts: int) -> None:
-    """It sleeps after `aborts_max` failures, and again after each further one."""
+    """It sleeps after `max_aborts` failures, and again after each further one."""
     state = failing(DORMANT, aborts=aborts)
     assert after_abort(Adaptive(DORMANT), state, state.success, has_found=True) == (
         replace(state, aborts=3, mode="dormant", phase=RESTING),

@@ -31,7 +31,7 @@ IRON, GONE = 7, 8
 ANN, BEN, CAT = 1, 2, 3
 
 # The rates of others are not listened to, so that nothing but the molecule changes.
-CONFIG = CaptureConfig(0, molecules=((IRON, "iron"),), own_max=4, remote_max=0)
+CONFIG = CaptureConfig(0, molecules=((IRON, "iron"),), max_own=4, max_remote=0)
 PLAIN = Adaptive(CONFIG)
 WAITING = Adaptive(replace(CONFIG, waiting=True))
 SAFE = Adaptive(replace(CONFIG, waiting=True, confirm=True))

@@ -115,7 +115,7 @@ class Life:
     def __init__(self, seed: int, protocol: str) -> None:
         self.chance = Random(seed)
         self.machine = Adaptive(
-            CaptureConfig(0, molecules=CONFIG.molecules, protocol=protocol, confirm=True, waiting=True, own_max=4)
+            CaptureConfig(0, molecules=CONFIG.molecules, protocol=protocol, confirm=True, waiting=True, max_own=4)
         )
         self.saved: tuple[Any, ...] = ()
         self.to_itself: list[Any] = []

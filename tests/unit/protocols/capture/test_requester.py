@@ -54,7 +54,7 @@ BOTH = ((IRON, "iron"), (COAL, "coal"))
 AGAIN = Ask(Discover(0))
 
 # The rates of others are not listened to, so that only the node's own history counts.
-CONFIG = CaptureConfig(0, own_max=4, remote_max=0, protocol="optimistic")
+CONFIG = CaptureConfig(0, max_own=4, max_remote=0, protocol="optimistic")
 OPTIMIST = Adaptive(CONFIG)
 PESSIMIST = Adaptive(replace(CONFIG, protocol="pessimistic"))
 SAFE_OPTIMIST = Adaptive(replace(CONFIG, confirm=True))

@@ -32,7 +32,7 @@ class Town:
                     molecules=tuple((item, item) for item, holder in MOLECULES.items() if holder == node),
                     protocol=protocol,
                     waiting=True,
-                    own_max=4,
+                    max_own=4,
                 )
             )
             for node, protocol in zip(NODES, protocols, strict=True)

@@ -10,8 +10,8 @@ from solvent.protocols.capture.adaptive import Adaptive
 from solvent.protocols.capture.state import CaptureConfig, Success
 from solvent.protocols.capture.success import beginning, heard, is_optimistic, left, noted, overall, reset, returned
 
-PLAIN = CaptureConfig(0, own_max=4, remote_max=3)
-AGEING = CaptureConfig(0, arities=(2, 2), own_max=4, remote_max=3, own_weight=0.5, ageing=20)
+PLAIN = CaptureConfig(0, max_own=4, max_remote=3)
+AGEING = CaptureConfig(0, arities=(2, 2), max_own=4, max_remote=3, own_weight=0.5, ageing=20)
 
 
 def test_at_first_nothing_has_failed() -> None:
@@ -120,7 +120,7 @@ def test_a_full_history_stays_the_same_object() -> None:
 
 def test_a_node_without_a_history_keeps_none() -> None:
     """Where no history is wanted, neither outcomes nor rates of others are kept."""
-    config = replace(PLAIN, own_max=0, remote_max=0)
+    config = replace(PLAIN, max_own=0, max_remote=0)
     rates = beginning(config)
     assert noted(rates, 0, b"\0") is rates
     assert heard(rates, 0, 3, config, 1) is rates
@@ -168,7 +168,7 @@ def test_weighed_rates_without_any_from_others_are_the_own() -> None:
 
 def test_a_history_shorter_than_an_attempt_keeps_its_size() -> None:
     """Of more outcomes than fit, the last ones are kept."""
-    config = replace(PLAIN, own_max=1)
+    config = replace(PLAIN, max_own=1)
     rates = noted(beginning(config), 0, b"\0\0")
     rates = noted(noted(rates, 0, b"\1"), 0, b"\1")
     assert overall(rates[0], config, 0) == 1.0
@@ -177,7 +177,7 @@ def test_a_history_shorter_than_an_attempt_keeps_its_size() -> None:
 def test_a_history_is_not_longer_than_a_byte_can_say() -> None:
     """A rate travels as one byte, so a longer history is refused at once."""
     with pytest.raises(Misuse, match="256 entries"):
-        Adaptive(replace(PLAIN, own_max=256))
+        Adaptive(replace(PLAIN, max_own=256))
 
 
 def test_hearing_the_same_from_everybody_changes_nothing() -> None:

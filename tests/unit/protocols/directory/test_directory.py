@@ -23,7 +23,7 @@ from solvent.protocols.directory import (
     entry,
 )
 from solvent.protocols.directory.messages import Changes, Matches
-from solvent.protocols.directory.slot import PAGE_MAX
+from solvent.protocols.directory.slot import MAX_PAGE
 from solvent.protocols.machine import NodeId, PeerRestarted, Received, Report, Requested, Send
 
 if TYPE_CHECKING:
@@ -132,12 +132,12 @@ def test_different_askers_are_offered_different_molecules() -> None:
 
 def test_a_watcher_is_shown_all_there_is_in_pages_and_then_every_change() -> None:
     """A page has a limited number of entries; changes outside the bounds are not told."""
-    entries = tuple(entry(MoleculeId(number), B, "number", number) for number in range(PAGE_MAX + 1))
+    entries = tuple(entry(MoleculeId(number), B, "number", number) for number in range(MAX_PAGE + 1))
     filled = Received(B, Publish(entries))
     watch = Received(C, Watch(4, "number", bounds(0, 1000)))
     assert after(filled, watch)[1] == (
-        Send(C, Changes(4, entries[:PAGE_MAX])),
-        Send(C, Changes(4, entries[PAGE_MAX:])),
+        Send(C, Changes(4, entries[:MAX_PAGE])),
+        Send(C, Changes(4, entries[MAX_PAGE:])),
     )
     new, beyond = (entry(MoleculeId(5000 + key), B, "number", key) for key in (999, 1001))
     change = Received(B, Publish((new, beyond), (entries[0].molecule,)))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from solvent.protocols.capture.vocabulary import MoleculeId
 from solvent.protocols.directory import Entry, bounds, entry
 from solvent.protocols.directory.keys import rank
-from solvent.protocols.directory.shelf import BLOCK_MAX, Shelf
+from solvent.protocols.directory.shelf import MAX_BLOCK, Shelf
 from solvent.protocols.machine import NodeId
 
 
@@ -29,10 +29,10 @@ def filled(keys: list[int]) -> Shelf:
 
 def test_a_long_shelf_stays_in_order_and_in_blocks() -> None:
     """Blocks are neither too long nor, after much was taken away, too many."""
-    keys = [Random(5).randrange(1000) for _ in range(4 * BLOCK_MAX)]
+    keys = [Random(5).randrange(1000) for _ in range(4 * MAX_BLOCK)]
     shelf = filled(keys)
     assert [one.order for one in shelf.between(bounds())] == sorted(keys)
-    assert max(map(len, shelf.blocks)) <= BLOCK_MAX
+    assert max(map(len, shelf.blocks)) <= MAX_BLOCK
     for molecule, key in enumerate(keys[:-10]):
         shelf = shelf.without_entry(rank(key), listed(molecule, key))
     assert [one.order for one in shelf.between(bounds())] == sorted(keys[-10:])

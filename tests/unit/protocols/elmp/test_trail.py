@@ -30,7 +30,7 @@ def test_root_that_waits_itself_tells_nobody() -> None:
 def test_trail_has_an_end() -> None:
     """The token does not grow with the number of processes: who comes behind the end hears from the root."""
     before = root(child(B), child(C), child(D), places=(HELD,), uses=(USED,))
-    config = replace(SELDOM, trail_max=1)
+    config = replace(SELDOM, max_trail=1)
     state, effects = taken(A, before, *(Received(node, QUIET[node]) for node in (B, C, D)), config=config)
     assert state.places[0].trail == (C,)
     assert sent(effects) == [(C, Won((Given(C, 1, (C,), 4, (B, 3), (D, 5)),)))]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from immutables import Map
 
 from solvent.protocols.link.line import (
-    PATIENCE_MAX,
-    RESENT_MAX,
-    WINDOW_MAX,
+    MAX_PATIENCE,
+    MAX_RESENT,
+    MAX_WINDOW,
     Line,
     acknowledged,
     enqueued,
@@ -28,7 +28,7 @@ def test_a_window_bounds_what_is_under_way() -> None:
     """A line is open while fewer messages than the window are under way."""
     assert not Line().is_open
     assert Line(next=1).is_open
-    assert not Line(next=WINDOW_MAX + 1, sent=WINDOW_MAX).is_open
+    assert not Line(next=MAX_WINDOW + 1, sent=MAX_WINDOW).is_open
 
 
 def test_a_message_is_sent_again_after_a_full_wait() -> None:
@@ -38,7 +38,7 @@ def test_a_message_is_sent_again_after_a_full_wait() -> None:
     assert (line.age, is_due) == (1, False)
     line, is_due = older(line)
     assert is_due
-    assert (line.age, line.patience, line.sent, line.window) == (0, 2, 0, RESENT_MAX)
+    assert (line.age, line.patience, line.sent, line.window) == (0, 2, 0, MAX_RESENT)
 
 
 def test_patience_grows_up_to_a_limit() -> None:
@@ -50,14 +50,14 @@ def test_patience_grows_up_to_a_limit() -> None:
             line, is_due = older(line)
             ticks += 1
         pauses.append(ticks - 1)
-    assert pauses == [1, 2, 4, 8, PATIENCE_MAX, PATIENCE_MAX, PATIENCE_MAX]
+    assert pauses == [1, 2, 4, 8, MAX_PATIENCE, MAX_PATIENCE, MAX_PATIENCE]
 
 
 def test_an_answer_restores_patience_and_widens_the_window() -> None:
     """When the peer takes something again, more may be under way and the next attempt comes soon."""
-    line = Line(queue=Map({0: "a", 1: "b"}), next=2, sent=1, window=RESENT_MAX, age=3, patience=8)
+    line = Line(queue=Map({0: "a", 1: "b"}), next=2, sent=1, window=MAX_RESENT, age=3, patience=8)
     assert acknowledged(line, 1) == Line(
-        queue=Map({1: "b"}), next=2, sent=1, acked=1, window=2 * RESENT_MAX, age=0, patience=1
+        queue=Map({1: "b"}), next=2, sent=1, acked=1, window=2 * MAX_RESENT, age=0, patience=1
     )
 
 

@@ -7,8 +7,8 @@ from typing import Any
 from immutables import Map
 
 from solvent.protocols.link import AllTaken, Cheap, Congested, Linked, LinkFault, LinkState
-from solvent.protocols.link.desk import OWED_MAX, WAITING_MAX
-from solvent.protocols.link.line import WINDOW_MAX, Line
+from solvent.protocols.link.desk import MAX_OWED, MAX_WAITING
+from solvent.protocols.link.line import MAX_WINDOW, Line
 from solvent.protocols.link.messages import Ack, Announce, Data, Loose, PeerLife
 from solvent.protocols.link.state import ACK, MORE, RESEND
 from solvent.protocols.machine import (
@@ -107,8 +107,8 @@ def test_a_reply_before_the_save_does_not_acknowledge() -> None:
 
 def test_many_messages_are_acknowledged_at_once() -> None:
     """The sender's window must not stand still because nothing goes back."""
-    events = [Received(B, Data(0, 0, number, 0, "x")) for number in range(OWED_MAX)]
-    assert after(linked(), *events)[1] == (Send(B, Ack(0, 0, OWED_MAX)),)
+    events = [Received(B, Data(0, 0, number, 0, "x")) for number in range(MAX_OWED)]
+    assert after(linked(), *events)[1] == (Send(B, Ack(0, 0, MAX_OWED)),)
 
 
 def test_acknowledgements_may_be_sent_at_once() -> None:
@@ -135,17 +135,17 @@ def test_messages_are_put_in_order() -> None:
 
 def test_a_message_too_far_ahead_is_dropped() -> None:
     """No more is kept than a peer may have under way."""
-    state, effects = after(linked(), Received(B, Data(0, 0, WINDOW_MAX, 0, "x")))
+    state, effects = after(linked(), Received(B, Data(0, 0, MAX_WINDOW, 0, "x")))
     assert (state.lines.get(B, Line()).early, effects) == (Map(), ())
 
 
 def test_the_window_holds_messages_back() -> None:
     """What does not fit the window goes out as the peer answers."""
-    link = linked({"go": tuple(Send(B, number) for number in range(WINDOW_MAX + 2))})
+    link = linked({"go": tuple(Send(B, number) for number in range(MAX_WINDOW + 2))})
     state, effects = after(link, Requested("go"))
-    assert len(effects) == WINDOW_MAX + 1
+    assert len(effects) == MAX_WINDOW + 1
     _, effects = link.step(state, Received(B, Ack(0, 0, 1)))
-    assert effects == (Send(B, Data(0, 0, WINDOW_MAX, 0, WINDOW_MAX)),)
+    assert effects == (Send(B, Data(0, 0, MAX_WINDOW, 0, MAX_WINDOW)),)
 
 
 def test_what_is_not_taken_is_sent_again() -> None:
@@ -316,8 +316,8 @@ def test_a_hosts_own_notice_is_ignored() -> None:
 
 def test_congestion_is_reported() -> None:
     """A peer that takes nothing for too long is reported once."""
-    full = Line(next=WAITING_MAX - 1, sent=WINDOW_MAX)
+    full = Line(next=MAX_WAITING - 1, sent=MAX_WINDOW)
     link = linked({"go": (Send(B, "x"), Send(B, "y"))})
     state = LinkState(((), 0), lines=Map({B: full}), is_resending=True)
     _, effects = link.step(state, Requested("go"))
-    assert effects == (Report(Congested(B, WAITING_MAX)),)
+    assert effects == (Report(Congested(B, MAX_WAITING)),)

@@ -50,20 +50,20 @@ def test_where_the_token_takes_nothing_along_it_is_searched_for() -> None:
 
 def test_the_token_goes_on_all_the_same() -> None:
     """Who wants it again and again has it so often and no more: a search for it may have got lost."""
-    ring = Ring(TokenConfig(ZERO, 8, is_instant=False, row_max=3))
+    ring = Ring(TokenConfig(ZERO, 8, is_instant=False, max_row=3))
     state = _using(ring)
     for number in (2, 3, 4):
         state, effects = ring.step(state, AGAIN)
         assert effects == (Report(Granted(number, number)),)
     state, (on,) = ring.step(state, AGAIN)
     assert (on.to, on.message.queue, state.is_waiting, state.again) == (ONE, ((ZERO, 5),), True, 0)
-    _, (back,) = Ring(TokenConfig(ONE, 8, row_max=3)).step(TokenState(), Received(ZERO, on.message))
+    _, (back,) = Ring(TokenConfig(ONE, 8, max_row=3)).step(TokenState(), Received(ZERO, on.message))
     assert (back.to, back.message.lender) == (ZERO, ONE)
 
 
 def test_a_borrower_that_wants_it_again_and_again_gives_it_back() -> None:
     """Its lender sends it on, and from the next node it is lent to the same one again."""
-    ring = Ring(TokenConfig(TWO, 8, is_instant=False, row_max=1))
+    ring = Ring(TokenConfig(TWO, 8, is_instant=False, max_row=1))
     state, _ = ring.step(TokenState(), Requested(Acquire()))
     state, _ = ring.step(state, Received(ZERO, Token(3, ZERO, TWO, row=5)))
     state, effects = ring.step(state, AGAIN)

@@ -50,7 +50,7 @@ def stamps(size: int, place: int, *, has_been_round: bool) -> list[int]:
 @cache
 def machines_of(ring: type[Ring], size: int) -> list[Ring]:
     """Make the nodes of a ring."""
-    return [ring(TokenConfig(NodeId(node), size, rest_max=1)) for node in range(size)]
+    return [ring(TokenConfig(NodeId(node), size, max_rest=1)) for node in range(size)]
 
 
 def search(ring: type[Ring], seen: Sequence[int], place: int, requester: int) -> int | None:

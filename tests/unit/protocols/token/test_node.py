@@ -75,15 +75,15 @@ def test_the_token_takes_traps_with_it_and_is_lent_in_a_row() -> None:
 
 def test_a_row_ends_after_so_many() -> None:
     """Those left in the queue go on with the token, and have it from its next place."""
-    lender = ring(row_max=2)
+    lender = ring(max_row=2)
     traps = tuple(Trap(node, 1, node) for node in (TWO, THREE, FOUR))
     _, (sent,) = lender.step(TokenState(traps=traps), Received(NodeId(7), Token(7)))
-    _, (second,) = ring(TWO, row_max=2).step(TokenState(), Received(ZERO, sent.message))
-    _, (back,) = ring(THREE, row_max=2).step(TokenState(), Received(TWO, second.message))
+    _, (second,) = ring(TWO, max_row=2).step(TokenState(), Received(ZERO, sent.message))
+    _, (back,) = ring(THREE, max_row=2).step(TokenState(), Received(TWO, second.message))
     assert (back.to, back.message.queue) == (ZERO, ((FOUR, 1),))
     _, (on,) = lender.step(TokenState(has_lent=True), Received(THREE, back.message))
     assert on == Send(ONE, Token(8, queue=((FOUR, 1),)))
-    _, (again,) = ring(ONE, row_max=2).step(TokenState(), Received(ZERO, on.message))
+    _, (again,) = ring(ONE, max_row=2).step(TokenState(), Received(ZERO, on.message))
     assert (again.to, again.message.lender) == (FOUR, ONE)
 
 
@@ -103,13 +103,13 @@ def test_a_search_ends_where_the_token_comes_back_to() -> None:
     assert ring().step(lent, Received(FOUR, gimme)) == (TokenState(stamp=8, has_lent=True, traps=trap), ())
     uses = TokenState(stamp=8, token=Token(8), is_used=True)
     assert ring().step(uses, Received(FOUR, gimme))[1] == ()
-    _, (passed_on,) = ring(row_max=0).step(lent, Received(FOUR, gimme))
+    _, (passed_on,) = ring(max_row=0).step(lent, Received(FOUR, gimme))
     assert isinstance(passed_on.message, Gimme)
 
 
 def test_one_by_one_the_token_comes_back_for_each() -> None:
     """As in the paper: the next trap waits until the last borrower has returned it; it goes on when none is left."""
-    lender = ring(row_max=0)
+    lender = ring(max_row=0)
     traps = (Trap(TWO, 1, TWO), Trap(FOUR, 1, TWO))
     state, (sent,) = lender.step(TokenState(traps=traps), Received(NodeId(7), Token(7)))
     assert (sent, state.traps) == (Send(TWO, Token(8, lender=ZERO, borrower=TWO)), traps[1:])
@@ -176,7 +176,7 @@ def test_one_search_is_passed_on_at_a_time() -> None:
 
 def test_a_token_that_rests_does_not_keep_searches_up() -> None:
     """Where the token rests and will not come by, a search that was kept is passed on after a while."""
-    node = ring(FOUR, has_one_search=True, rest_max=50)
+    node = ring(FOUR, has_one_search=True, max_rest=50)
     state, effects = node.step(TokenState(stamp=5), Received(ZERO, Gimme(ZERO, 1, 3, 3, 3)))
     assert effects[1] == SetTimer(KEPT, 12)
     state, _ = node.step(state, Received(ONE, Gimme(ONE, 1, 2, 3, 3)))
@@ -202,7 +202,7 @@ def test_who_still_waits_searches_again() -> None:
 
 def test_a_token_that_rests_is_woken_by_a_search_and_goes_on_after_that() -> None:
     """It is lent at once, its timer is stopped, and when it is back it moves on: its speed follows demand."""
-    node = ring(rest_max=50)
+    node = ring(max_rest=50)
     resting, effects = node.step(TokenState(), Received(NodeId(7), Token(7)))
     assert (resting.rest, effects) == (50, (SetTimer(REST, 50),))
     state, effects = node.step(resting, Received(FIVE, Gimme(FIVE, 1, 2, 3, 3)))
@@ -213,7 +213,7 @@ def test_a_token_that_rests_is_woken_by_a_search_and_goes_on_after_that() -> Non
 
 def test_a_rest_ends_when_its_time_is_over() -> None:
     """Nobody searched: the token goes on. One that is in use then goes on when it is released."""
-    node = ring(rest_max=50, is_instant=False)
+    node = ring(max_rest=50, is_instant=False)
     resting, _ = node.step(TokenState(), Received(NodeId(7), Token(7)))
     state, (on,) = node.step(resting, TimerFired(REST))
     assert (on, state) == (Send(ONE, Token(8)), TokenState(stamp=8))
@@ -265,7 +265,7 @@ def test_who_wants_the_token_answers_who_has_it() -> None:
 
 def test_who_asks_in_vain_asks_less_often() -> None:
     """Rests grow while nobody answers, up to a limit, and are short again when somebody was served."""
-    node = ring(finding="push", rest_max=20)
+    node = ring(finding="push", max_rest=20)
     state, effects = node.step(TokenState(), Received(NodeId(7), Token(7)))
     assert (effects[0], state.token.rest) == (SetTimer(REST, 6), 12)  # type: ignore[union-attr]
     _, effects = node.step(TokenState(), Received(NodeId(7), Token(7, rest=16)))
@@ -277,7 +277,7 @@ def test_who_asks_in_vain_asks_less_often() -> None:
 
 def test_after_an_answer_the_token_stays_for_the_others() -> None:
     """A long rest is cut to the time that answers take, and the token is lent from there meanwhile, row after row."""
-    node = ring(finding="push", rest_max=100)
+    node = ring(finding="push", max_rest=100)
     state, _ = node.step(TokenState(), Received(NodeId(7), Token(7, rest=100)))
     state, effects = node.step(state, Received(FIVE, Gimme(FIVE, 1, 2, 0, 0)))
     assert (effects[0], effects[1].to) == (SetTimer(REST, 6), FIVE)

@@ -179,7 +179,7 @@ def test_a_result_that_the_store_does_not_take_fails_its_task(tmp_path: Path) ->
     from solvent.store import open_store
 
     flow = Workflow("w", (Task("t", "large"), Task("u", "large", after=("t",))), (Service("large", function=large),))
-    with open_store(str(tmp_path / "small.db"), is_durable=False, blob_bytes_max=200_000) as store:
+    with open_store(str(tmp_path / "small.db"), is_durable=False, max_blob_bytes=200_000) as store:
         submit(store, "r1", flow, {})
         assert run_by_agents(store, "r1", offers_of([flow])).state == "failed"
         report = report_at_end(store, "r1", flow)
@@ -193,8 +193,8 @@ def test_many_results_at_once_fit_into_the_store(tmp_path: Path) -> None:
 
     tasks = [Task(f"T{one}", "text", (Value("x" * 9_000),)) for one in range(12)]
     flow = Workflow("w", (*tasks, Task("all", "text", tuple(Result(one.name) for one in tasks))), (TEXT,))
-    with open_store(str(tmp_path / "small.db"), is_durable=False, record_bytes_max=40_000) as store:
-        submit(store, "r1", flow, {}, places_max=2)
+    with open_store(str(tmp_path / "small.db"), is_durable=False, max_record_bytes=40_000) as store:
+        submit(store, "r1", flow, {}, max_places=2)
         assert run_by_agents(store, "r1", offers_of([flow])).state == "done"
         assert len(report_at_end(store, "r1", flow).results["all"]) == 12 * 9_000
 

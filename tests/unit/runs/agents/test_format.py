@@ -55,7 +55,7 @@ def test_what_was_written_in_this_format_is_done_again_as_it_was(
     `pytest --rewrite` stores a run of today where there is none of this format.
     """
     if rewrite and not STORED.exists():
-        submit(store, "r1", FLOW, {}, places_max=4)
+        submit(store, "r1", FLOW, {}, max_places=4)
         run_by_agents(store, "r1", many=2)
         _store(store)
     else:

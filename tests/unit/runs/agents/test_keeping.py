@@ -26,7 +26,7 @@ class Speaker:
 
 
 def _refused(tmp_path: Path, letter: bytes) -> list[str]:
-    with open_store(str(tmp_path / "store.db"), record_bytes_max=100) as store:
+    with open_store(str(tmp_path / "store.db"), max_record_bytes=100) as store:
         store.is_atomic = False
         keeper, place = Keeper(store, lambda _: False), Speaker(letter)
         some: Any = place

@@ -56,8 +56,8 @@ def test_who_offers_which_service_matters_where_none_offers_all() -> None:
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wait for the pulses of agents for as long as it takes: a machine may be busy."""
-    monkeypatch.setattr("solvent.runs.agents.presence.SECONDS_MAX", 200.0)
+    """Wait for the heartbeats of agents for as long as it takes: a machine may be busy."""
+    monkeypatch.setattr("solvent.runs.agents.presence.MAX_SECONDS", 200.0)
 
 
 def test_status_and_who_watches_are_told(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_status_and_who_watches_are_told(tmp_path: Path) -> None:
 
 
 def test_where_there_is_no_room_nobody_is_said_to_lack_anything(tmp_path: Path) -> None:
-    """Pulses cannot be written then, so that living agents look dead: only the true cause is told."""
+    """Heartbeats cannot be written then, so that living agents look dead: only the true cause is told."""
     with store_at(tmp_path) as store:
         submit(store, "r1", FLOW, {})
         with AgentsHere(store, offering(FLOW, "add")) as here:

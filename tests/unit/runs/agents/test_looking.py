@@ -29,8 +29,8 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
-def test_who_has_a_pulse_is_alive(store: Store) -> None:
-    """An agent whose pulse changes is alive, one whose pulse is still is not, and one that has left is not there."""
+def test_who_has_a_heartbeat_is_alive(store: Store) -> None:
+    """An agent is alive if its heartbeat changes, dead if it does not, and gone if it has left."""
     with Heartbeat(store, "beats", ttl=2.0, about={"services": {"add": "x"}}):
         entry = store.get(f"{AGENTS}beats")
         assert entry is not None
@@ -42,8 +42,8 @@ def test_who_has_a_pulse_is_alive(store: Store) -> None:
     assert see_agents(store) == []
 
 
-def test_nonsense_that_is_no_pulse_is_shown(store: Store) -> None:
-    """A key that somebody else has written among the pulses does no harm."""
+def test_nonsense_that_is_no_heartbeat_is_shown(store: Store) -> None:
+    """A key that somebody else has written among the heartbeats does no harm."""
     store.put(f"{AGENTS}odd", b"nonsense")
     store.put(f"{AGENTS}more", b"\x81\xa8services\x93\x01\x02\x03")
     assert [(one.name, one.services, one.pid) for one in see_agents(store, patience=0.0)] == [

@@ -62,7 +62,7 @@ ODD = Workflow(
 
 def test_odd_results_and_failures_are_results_and_failures(store: Store) -> None:
     """Half characters and very long numbers are passed from place to place, and told at the end."""
-    submit(store, "r1", ODD, {}, places_max=4)
+    submit(store, "r1", ODD, {}, max_places=4)
     with AgentsHere(store, offers_of([ODD]), many=2):
         assert end_of(store, "r1").state == "failed"
     plan = plan_of(store, "r1")

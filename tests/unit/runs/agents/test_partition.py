@@ -30,36 +30,36 @@ def workflows(draw: st.DrawFn) -> Workflow:
 
 
 @given(workflows(), st.integers(1, 5))
-def test_each_task_has_one_place(flow: Workflow, places_max: int) -> None:
+def test_each_task_has_one_place(flow: Workflow, max_places: int) -> None:
     """Every task is at exactly one place, no place is empty, and there are not more than asked for."""
-    places = divided(flow, places_max)
+    places = divided(flow, max_places)
     assert sorted(name for names in places for name in names) == sorted(task.name for task in flow.tasks)
     assert all(places)
-    assert len(places) <= places_max
+    assert len(places) <= max_places
 
 
 @given(workflows(), st.integers(1, 5))
-def test_what_an_alternative_watches_is_together(flow: Workflow, places_max: int) -> None:
+def test_what_an_alternative_watches_is_together(flow: Workflow, max_places: int) -> None:
     """The rule that applies an alternative sees all tasks that it watches."""
-    where = {name: number for number, names in enumerate(divided(flow, places_max)) for name in names}
+    where = {name: number for number, names in enumerate(divided(flow, max_places)) for name in names}
     for alternative in flow.alternatives:
         assert len({where[name] for name in alternative.watched}) == 1
 
 
 @given(workflows(), st.integers(1, 5))
-def test_everybody_divides_alike(flow: Workflow, places_max: int) -> None:
+def test_everybody_divides_alike(flow: Workflow, max_places: int) -> None:
     """Where a plan has no division agents divide by themselves, so they must come to the same, in the same order."""
-    assert divided(flow, places_max) == divided(flow, places_max)
+    assert divided(flow, max_places) == divided(flow, max_places)
 
 
 @given(workflows(), st.integers(2, 5), st.data())
-def test_a_place_needs_what_one_agent_offers(flow: Workflow, places_max: int, data: st.DataObject) -> None:
+def test_a_place_needs_what_one_agent_offers(flow: Workflow, max_places: int, data: st.DataObject) -> None:
     """Where it matters who offers which service, somebody can do all tasks of a place that need not be together."""
     agents = st.frozensets(st.sampled_from("xyz"), min_size=1)
     tasks = tuple(replace(one, service=data.draw(st.sampled_from("ab"))) for one in flow.tasks)
     offered = {name: data.draw(agents) for name in "ab"}
     flow = Workflow("w", tasks, (Service("a"), Service("b")))
-    places = divided(flow, places_max, offered)
+    places = divided(flow, max_places, offered)
     assert sorted(name for names in places for name in names) == sorted(task.name for task in flow.tasks)
     for names in places:
         assert frozenset.intersection(*(offered[flow.by_name[one].service] for one in names))

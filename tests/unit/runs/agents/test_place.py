@@ -62,7 +62,7 @@ def test_a_call_that_is_called_off_in_the_turn_that_led_to_it_is_so_again(tmp_pa
     """An answer and a letter that takes back what it rests on come together: the journal can be opened by another."""
     second, first = task_symbol("second"), task_symbol("first")
     with store_at(tmp_path) as store:
-        plan, came = submit(store, "r1", FLOW, {}, places_max=8), SimpleQueue[Any]()
+        plan, came = submit(store, "r1", FLOW, {}, max_places=8), SimpleQueue[Any]()
         cases = [Case(store, name, "r1", plan, offers_of([FLOW]), jobs=1) for name in ("one", "two")]
         number = cases[0]._where[second]
         assert cases[0]._where[first] != number
@@ -117,7 +117,7 @@ def test_calls_that_were_not_made_when_the_store_went_away_keep_no_room(tmp_path
     """The disk was full just then, and none of them ever will be: who goes on makes as many as there are threads."""
     flow = workflow(*(Task(f"t{number}", "add", (Value(number),)) for number in range(3)))
     with store_at(tmp_path) as store:
-        plan, came = submit(store, "r1", flow, {}, places_max=1), SimpleQueue[Any]()
+        plan, came = submit(store, "r1", flow, {}, max_places=1), SimpleQueue[Any]()
         case = Case(store, "one", "r1", plan, offers_of([flow]), jobs=2)
         for _ in range(3):
             place = case.take(0, Heartbeats(store), came)

@@ -162,7 +162,7 @@ def test_the_division_is_that_of_the_plan(store: Store) -> None:
     plan = submit(store, "r1", adaptive(), {})
     assert len(plan.division) == len(adaptive().tasks)
     assert places_of(adaptive(), plan) == places_of(adaptive(), replace(plan, division=b""))
-    assert places_of(adaptive(), plan)[0] == [frozenset(names) for names in divided(adaptive(), plan.places_max)]
+    assert places_of(adaptive(), plan)[0] == [frozenset(names) for names in divided(adaptive(), plan.max_places)]
 
 
 @pytest.mark.parametrize("division", [b"\0", b"\0\0\0\0", b"\0\1\2\3\4", b"\7\7\7\7"])

@@ -31,7 +31,7 @@ class Rig:
     def __init__(self, store: Store) -> None:
         self.store = store
         self.told: list[str] = []
-        submit(store, "r1", adaptive(), {}, places_max=1)
+        submit(store, "r1", adaptive(), {}, max_places=1)
         self.cases: list[Case] = []
 
     def case(self, agent: str) -> Case:
@@ -134,16 +134,16 @@ def test_a_run_is_hopeless_when_nobody_is_left(rig: Rig) -> None:
     agents = [Agent(rig.store, name, offers_of([adaptive()])) for name in ("one", "two")]
     agents.append(Agent(rig.store, "poor", offers_of([])))
     for agent in agents:
-        agent._pulse.start()
-    pulses = Heartbeats(rig.store)
-    pulses.look()
-    assert one.hopeless(case, pulses.alive()) == ""
+        agent._heartbeat.start()
+    heartbeats = Heartbeats(rig.store)
+    heartbeats.look()
+    assert one.hopeless(case, heartbeats.alive()) == ""
     one.say("r1", 0, ZeroDivisionError("odd"))
-    assert one.hopeless(case, pulses.alive()) == ""
+    assert one.hopeless(case, heartbeats.alive()) == ""
     two.say("r1", ALL, ZeroDivisionError("even"))
-    assert "ZeroDivisionError: odd" in one.hopeless(case, pulses.alive())
-    assert two.hopeless(case, pulses.alive()) == ""
+    assert "ZeroDivisionError: odd" in one.hopeless(case, heartbeats.alive())
+    assert two.hopeless(case, heartbeats.alive()) == ""
     one.forget("r1")
-    assert one.hopeless(case, pulses.alive()) == ""
+    assert one.hopeless(case, heartbeats.alive()) == ""
     for agent in agents:
-        agent._pulse.stop()
+        agent._heartbeat.stop()

@@ -61,7 +61,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 def fail_by_death(store: Store, flow: Workflow, *, deaths: int = 1) -> Plan:
     """Let agents die, one after the other, when they have made the calls that can be made; others find that."""
-    plan = submit(store, "r1", flow, {}, places_max=8)
+    plan = submit(store, "r1", flow, {}, max_places=8)
     for _ in range(deaths):
         case, came = Case(store, "dead", "r1", plan, offers_of([flow]), jobs=1), SimpleQueue[Any]()
         for number in range(plan.places):

@@ -27,19 +27,19 @@ TTL = 8.0
 
 
 def beat(store: Store, agent: str, count: int, **odd: Any) -> None:
-    """Let an agent's pulse beat."""
+    """Let an agent's heartbeat beat."""
     said = {"count": count, "ttl": TTL, "format": FORMAT, "process": to_builtins(this_process()), **odd}
     store.put(AGENTS + agent, msgspec.msgpack.encode(said))
 
 
 @pytest.mark.parametrize("is_alive, wanted", [(False, 4), (True, 1)])
-def test_places_are_shared_with_those_whose_pulse_moves(tmp_path: Path, *, is_alive: bool, wanted: int) -> None:
-    """Three others left a pulse: what nobody has is theirs, too, if they live, and not if they do not beat any more."""
+def test_places_are_shared_with_those_whose_heartbeat_moves(tmp_path: Path, *, is_alive: bool, wanted: int) -> None:
+    """Free places are shared with the agents whose heartbeats move, and not with those whose have stopped."""
     flow, now = workflow(*(Task(f"t{k}", "add", (Value(k),)) for k in range(4))), [0.0]
     with store_at(tmp_path) as store:
-        case = Case(store, "me", "r1", submit(store, "r1", flow, {}, places_max=4), offers_of([flow]), jobs=1)
+        case = Case(store, "me", "r1", submit(store, "r1", flow, {}, max_places=4), offers_of([flow]), jobs=1)
         shares, taken = Shares(store, "me", TTL), []
-        shares.pulses = Heartbeats(store, ttl=TTL, clock=lambda: now[0])
+        shares.heartbeats = Heartbeats(store, ttl=TTL, clock=lambda: now[0])
         for look in range(4):
             now[0] = 1 + look * TTL / 4
             for agent in ("one", "two", "three"):
@@ -61,7 +61,7 @@ def test_agents_that_cannot_help_get_no_share(tmp_path: Path, odd: dict[str, Any
     """Nothing is left to an agent that must not have a part in the run, or whose process is seen to be dead."""
     flow = workflow(*(Task(f"t{k}", "add", (Value(k),)) for k in range(4)))
     with store_at(tmp_path) as store:
-        case = Case(store, "me", "r1", submit(store, "r1", flow, {}, places_max=4), offers_of([flow]), jobs=1)
+        case = Case(store, "me", "r1", submit(store, "r1", flow, {}, max_places=4), offers_of([flow]), jobs=1)
         beat(store, "other", 1, **odd)
         shares, taken = Shares(store, "me", TTL), list[int]()
         shares.look({"r1": case})

@@ -185,8 +185,8 @@ def test_an_agent_that_is_quicker_with_the_plan_is_no_conflict(store: Store, mon
 
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wait for the pulses of agents for as long as it takes: a machine may be busy."""
-    monkeypatch.setattr("solvent.runs.agents.presence.SECONDS_MAX", 200.0)
+    """Wait for the heartbeats of agents for as long as it takes: a machine may be busy."""
+    monkeypatch.setattr("solvent.runs.agents.presence.MAX_SECONDS", 200.0)
     monkeypatch.setattr("solvent.runs.agents.submitting.SURE_PART_OF_TTL", 100.0)
 
 

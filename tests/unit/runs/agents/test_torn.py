@@ -107,7 +107,7 @@ def _wrong_calls(store: Store, place: int) -> Iterator[str]:
 def lines(tmp_path_factory: pytest.TempPathFactory) -> int:
     """Say how many lines a run takes."""
     with store_at(tmp_path_factory.mktemp("lines")) as store, Lines() as lines:
-        submit(store, "r1", FLOW, {}, places_max=PLACES)
+        submit(store, "r1", FLOW, {}, max_places=PLACES)
         _work(store)
     return lines.count
 
@@ -123,7 +123,7 @@ def test_an_error_anywhere_leaves_no_hole(lines: int, number: int) -> None:
         pytest.MonkeyPatch.context() as patched,
     ):
         patched.setattr(watching, "PATIENCE_SECONDS", 0.01)
-        submit(store, "r1", FLOW, {}, places_max=PLACES)
+        submit(store, "r1", FLOW, {}, max_places=PLACES)
         with suppress(Torn), Lines(at=1 + number % lines):
             _work(store)
         _work(store)

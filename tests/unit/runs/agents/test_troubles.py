@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def test_who_watches_finds_out_that_nobody_is_there(tmp_path: Path) -> None:
-    """As long as the pulse of an agent moves somebody is there; some looks after its last beat nobody is."""
+    """As long as the heartbeat of an agent moves somebody is there; some looks after its last beat nobody is."""
     now, found = [0.0], list[bool]()
     with store_at(tmp_path) as store:
         doubts = Doubts(store, clock=lambda: now[0])

@@ -78,17 +78,17 @@ def test_what_is_no_molecule_is_refused(store: Store, parts: Any) -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.binary(max_size=30)), max_size=8), st.integers(20, 100))
-def test_letters_of_one_record_are_dealt_out(said: list[tuple[int, bytes]], bytes_max: int) -> None:
+def test_letters_of_one_record_are_dealt_out(said: list[tuple[int, bytes]], max_bytes: int) -> None:
     """Each place gets the letters that are for it, whole and in order, however many there are in a record."""
     letters = [(to, Letter(0, number, (Said(data),))) for number, (to, data) in enumerate(said)]
-    records = list(packed((addressed(to, letter) for to, letter in letters), bytes_max))
+    records = list(packed((addressed(to, letter) for to, letter in letters), max_bytes))
     found = [
         (to, read(one.data))
         for number, data in enumerate(records, 1)
         for to, one in dealt(Record(number, "log", data), {1, 3, 5})
     ]
     assert found == [(to, letter) for to, letter in letters if to in {1, 3, 5}]
-    assert all(len(data) <= bytes_max or len(list(dealt(Record(1, "", data), range(6)))) == 1 for data in records)
+    assert all(len(data) <= max_bytes or len(list(dealt(Record(1, "", data), range(6)))) == 1 for data in records)
 
 
 @pytest.mark.parametrize("data", [b"nonsense", b"\x00", addressed(1, Letter(0, 1, ()))[:-1]])

@@ -137,6 +137,6 @@ def test_patient_functions_are_the_same_functions() -> None:
     found, known = patient.find("plus"), functions.find("plus")
     assert found is not None
     assert known is not None
-    assert (found.arity_min, found.arity_max) == (known.arity_min, known.arity_max) == (1, 2)
+    assert (found.min_arity, found.max_arity) == (known.min_arity, known.max_arity) == (1, 2)
     assert patient.find("len") is functions.find("len")
     assert patient.find("nothing") is None

@@ -9,7 +9,7 @@ import pytest
 from solvent.errors import RecordProblem
 from solvent.runs.records import Journal, read_journal
 from solvent.runs.records.entries import Answered, Called, Failure, Opened
-from solvent.runs.records.journal import BLOB_BYTES_MIN
+from solvent.runs.records.journal import MIN_BLOB_BYTES
 from solvent.store import Conflict, Store, open_store
 
 if TYPE_CHECKING:
@@ -77,13 +77,13 @@ def test_who_was_replaced_finds_out(store: Store) -> None:
 def test_large_values_are_blobs(store: Store) -> None:
     """The log stays short, and the value is the same."""
     journal = opened(store)
-    journal.answered("a", 1, bytes(BLOB_BYTES_MIN), None)
+    journal.answered("a", 1, bytes(MIN_BLOB_BYTES), None)
     journal.commit()
     again = opened(store)
     answer = again.past[0]
     assert isinstance(answer, Answered)
     assert (answer.value, len(answer.blob)) == (b"", 64)
-    assert again.value_of(answer) == bytes(BLOB_BYTES_MIN)
+    assert again.value_of(answer) == bytes(MIN_BLOB_BYTES)
 
 
 def test_values_that_are_no_data_are_named(store: Store) -> None:

@@ -13,7 +13,7 @@ import solvent
 from solvent.errors import RecordProblem, StoreError
 from solvent.runs.records import Journal, recorded_run
 from solvent.runs.records.entries import Answered
-from solvent.runs.records.journal import BLOB_BYTES_MIN
+from solvent.runs.records.journal import MIN_BLOB_BYTES
 from solvent.store import Store, open_store
 from solvent.workflows.model import Policy, Result, Service, Task, Value, Workflow
 from tests.patterns.catalogue import FOLDER, Example, workflow_in
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from solvent.services.signs import CallIdentity
 
 LOG = "runs/r/journal"
-SECONDS_MAX = 200
+MAX_SECONDS = 200
 PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
 
 
@@ -60,11 +60,11 @@ def run(store: Store, log: str, workflow: Workflow, **options: Any) -> Report:
     """Run a workflow with a journal, from where that ends."""
     journal = Journal(store, log, "me", is_read_only=options.pop("is_read_only", False))
     journal.open()
-    made = recorded_run(workflow, options.pop("inputs", None), journal=journal, max_seconds=SECONDS_MAX, **options)
+    made = recorded_run(workflow, options.pop("inputs", None), journal=journal, max_seconds=MAX_SECONDS, **options)
     threads = set(threading.enumerate())
     report = made.run()
     for thread in set(threading.enumerate()) - threads:
-        thread.join(SECONDS_MAX)
+        thread.join(MAX_SECONDS)
     return report
 
 
@@ -208,13 +208,13 @@ def test_a_further_attempt_repeats_the_call(store: Store) -> None:
 
 def test_an_answer_that_does_not_fit_takes_no_others_with_it(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where there is no room for some results, those that fit are kept, and only the others are called again."""
-    calls, all_are_there = list[int](), threading.Barrier(4, timeout=SECONDS_MAX)
+    calls, all_are_there = list[int](), threading.Barrier(4, timeout=MAX_SECONDS)
 
     def large(number: int) -> str:
         calls.append(number)
         if len(calls) <= 4:
             all_are_there.wait()
-        return str(number) * BLOB_BYTES_MIN
+        return str(number) * MIN_BLOB_BYTES
 
     put, kept = store.put_blob, list[str]()
 
@@ -232,5 +232,5 @@ def test_an_answer_that_does_not_fit_takes_no_others_with_it(store: Store, monke
         with pytest.raises(StoreError, match="no room"):
             run(store, "runs/full/journal", workflow, jobs=4)
     report = run(store, "runs/full/journal", workflow)
-    assert report.results == {f"T{n}": str(n) * BLOB_BYTES_MIN for n in range(4)}
+    assert report.results == {f"T{n}": str(n) * MIN_BLOB_BYTES for n in range(4)}
     assert len(calls) == 4 + 3

@@ -77,7 +77,7 @@ def shared(store: Store, tmp_path: Path) -> list[Viewer]:
     """Give the films of the places of a run that agents have had."""
     tasks = [Task(f"t{at}", "add", (Value(at),)) for at in range(4)]
     whole = workflow(*tasks, Task("sum", "add", tuple(Result(f"t{at}") for at in range(4))))
-    plan = submit(store, "r1", whole, None, places_max=3)
+    plan = submit(store, "r1", whole, None, max_places=3)
     run_by_agents(store, "r1")
     return [viewed(store, "r1", tmp_path / f"film{place}", place) for place in range(plan.places)]
 

@@ -12,7 +12,7 @@ from typing import Any
 from solvent import attempt, resource, service, workflow
 from solvent.services import heartbeat
 
-SECONDS_MAX = 200.0
+MAX_SECONDS = 200.0
 
 
 @service
@@ -79,7 +79,7 @@ async def spoil_slowly(grid: Any) -> None:
 def meet(grid: Any, mark: str, other: str) -> float:
     """Wait until another call is at work too."""
     Path(mark).touch()
-    end = time.monotonic() + SECONDS_MAX
+    end = time.monotonic() + MAX_SECONDS
     while not Path(other).exists():
         assert time.monotonic() < end, "the other call did not come"
         heartbeat()

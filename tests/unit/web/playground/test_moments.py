@@ -33,7 +33,7 @@ def _member(member: Any, molecules: dict[int, str]) -> str:
 
 def _watched(text: str, seed: int | None) -> tuple[solvent.hocl.Solution, dict[str, Any]]:
     solution = solvent.hocl.parse(text, name="program").solution()
-    moments = Moments(solution, moments_max=150)
+    moments = Moments(solution, max_moments=150)
     with contextlib.suppress(SolventError):
         solvent.hocl.react(solution, seed=seed, max_reactions=150, observe=moments)
     return solution, moments.as_json()
@@ -77,7 +77,7 @@ def test_a_reaction_names_its_rule_its_place_and_what_it_takes() -> None:
 def test_moments_end_where_there_are_enough() -> None:
     """Not more moments are kept than may be, and it is said that the run went on."""
     solution = solvent.hocl.parse("<1, (replace x::int by x + 1 if x < 50)>").solution()
-    moments = Moments(solution, moments_max=10)
+    moments = Moments(solution, max_moments=10)
     solvent.hocl.react(solution, observe=moments)
     assert (len(moments.states), moments.is_cut) == (11, True)
 
@@ -85,6 +85,6 @@ def test_moments_end_where_there_are_enough() -> None:
 def test_moments_end_where_they_show_too_much() -> None:
     """Large solutions are shown in fewer moments, so that an answer stays small."""
     solution = solvent.hocl.parse("<A^1000, (replace A by B)>").solution()
-    moments = Moments(solution, members_max=5000)
+    moments = Moments(solution, max_members=5000)
     solvent.hocl.react(solution, observe=moments)
     assert (len(moments.states), moments.is_cut) == (5, True)

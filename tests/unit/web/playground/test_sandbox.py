@@ -92,9 +92,9 @@ def test_a_question_that_nobody_waits_for_is_ended(sandbox: Sandbox) -> None:
 
 def test_too_many_questions_are_refused() -> None:
     """When as many wait as may, the next one is refused with a code, and the others can be ended."""
-    made = Sandbox(processes_max=1)
+    made = Sandbox(max_processes=1)
     try:
-        jobs = [made.ask(Question("run", DEAF, max_seconds=10.0)) for _ in range(1 + module.WAITING_MAX)]
+        jobs = [made.ask(Question("run", DEAF, max_seconds=10.0)) for _ in range(1 + module.MAX_WAITING)]
         with pytest.raises(Misuse) as caught:
             made.ask(Question("check", "<>"))
         assert caught.value.code == "H372"

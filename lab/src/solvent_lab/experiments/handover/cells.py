@@ -42,8 +42,8 @@ class Scale(NamedTuple):
     #: Message counts: numbers of processes, operations at most, requests of each process in a crowd. Where there are
     #: fewer operations than the least in a run, there are more runs.
     processes: tuple[int, ...]
-    operations_min: int
-    operations_max: int
+    min_operations: int
+    max_operations: int
     turns_in_crowd: int
     #: Cycles of the comparison with SimGrid.
     cycles_beside: int
@@ -67,8 +67,8 @@ PAPER = Scale(
     cycles_leaving=20,
     pause_of_dropping=100.0,
     processes=(8, 16, 32, 64, 128, 256, 512, 1024, 2048, 10_000),
-    operations_min=200,
-    operations_max=500,
+    min_operations=200,
+    max_operations=500,
     turns_in_crowd=3,
     cycles_beside=20,
 )
@@ -88,8 +88,8 @@ SMALL = Scale(
     cycles_leaving=4,
     pause_of_dropping=50.0,
     processes=(8, 32, 128, 512, 2048),
-    operations_min=100,
-    operations_max=200,
+    min_operations=100,
+    max_operations=200,
     turns_in_crowd=3,
     cycles_beside=5,
 )
@@ -224,7 +224,7 @@ def cells_of(scale: Scale) -> dict[str, Cell]:
     for name, setup in _beside(scale):
         cells[name] = Cell(name, setup, 1)
     for name, counted in _counted(scale):
-        cells[name] = Cell(name, counted, max(scale.runs, -(-scale.operations_min // counted.count)))
+        cells[name] = Cell(name, counted, max(scale.runs, -(-scale.min_operations // counted.count)))
     return cells
 
 
@@ -273,7 +273,7 @@ def _beside(scale: Scale) -> Iterator[tuple[str, Setup]]:
 def _counted(scale: Scale) -> Iterator[tuple[str, elmp.Setup]]:
     for one in COUNTINGS:
         for processes in scale.processes:
-            count = scale.operations_max
+            count = scale.max_operations
             together = 1
             if one.is_crowd:
                 count, together = max(100, scale.turns_in_crowd * processes), processes

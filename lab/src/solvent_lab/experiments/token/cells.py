@@ -2,7 +2,7 @@
 
 The paper's runs last 1,000 rounds, a round being the token's visit to each node. So do ours, save for the largest
 rings: as many steps as `max_steps` says are enough there, since a run of 100 rounds of 10,000 nodes has 100,000
-requests. Where requests are seldom a run goes on until there were `requests_min`, or a mean would be of few. Protocols
+requests. Where requests are seldom a run goes on until there were `min_requests`, or a mean would be of few. Protocols
 without rounds get as many requests as come in the same time, and so does a token that is lent so often that a round
 takes long.
 """
@@ -31,7 +31,7 @@ class Scale(NamedTuple):
     name: str
     runs: int
     rounds: int
-    requests_min: int
+    min_requests: int
     max_steps: int
     #: The fixed load of figure 9, in time between requests, and its sizes.
     gap: int
@@ -57,7 +57,7 @@ PAPER = Scale(
     name="paper",
     runs=6,
     rounds=1_000,
-    requests_min=1_000,
+    min_requests=1_000,
     max_steps=1_000_000,
     gap=10,
     sizes=(8, 16, 32, 64, 100, 128, 256, 512, 1_000, 2_000, 5_000, 10_000),
@@ -73,7 +73,7 @@ SMALL = Scale(
     name="small",
     runs=3,
     rounds=60,
-    requests_min=100,
+    min_requests=100,
     max_steps=10_000,
     gap=10,
     sizes=(8, 32, 100, 300),
@@ -104,10 +104,10 @@ VARIANTS = (
     Variant("none", "no clean-up", {"clean_up": "none"}),
     Variant("directed", "directed search", {"is_directed": True}),
     Variant("one search", "one search at a time", {"has_one_search": True}),
-    Variant("rests", "the token rests", {"rest_max": 100}),
+    Variant("rests", "the token rests", {"max_rest": 100}),
     Variant("push", "asking round (push)", {"finding": "push"}),
     Variant("both", "both, by demand", {"finding": "both"}),
-    Variant("both, rests", "both, the token rests", {"finding": "both", "rest_max": 100}),
+    Variant("both, rests", "both, the token rests", {"finding": "both", "max_rest": 100}),
 )
 BY_NAME = {variant.name: variant for variant in VARIANTS}
 AT_FULL_LOAD = tuple(BY_NAME[name] for name in ("one by one", "push", "both"))
@@ -115,7 +115,7 @@ AT_FULL_LOAD = tuple(BY_NAME[name] for name in ("one by one", "push", "both"))
 LOSING = (
     BY_NAME["usual"],
     BY_NAME["rests"],
-    Variant("rests, again", "the token rests, lost searches are repeated", {"rest_max": 100, "again": 50}),
+    Variant("rests, again", "the token rests, lost searches are repeated", {"max_rest": 100, "again": 50}),
     BY_NAME["push"],
 )
 """What is run while messages get lost."""
@@ -186,14 +186,14 @@ def name_of(protocol: str, nodes: int, gap: int, variant: Variant | None = None,
 
 def _setup(scale: Scale, protocol: str, nodes: int, gap: int) -> Setup:
     if protocol == "ring" or (protocol == "binary" and gap >= _SELDOM):
-        requests, rounds = scale.requests_min, scale.rounds_of(nodes)
+        requests, rounds = scale.min_requests, scale.rounds_of(nodes)
     else:
         requests, rounds = _requests_in_time(scale, nodes, gap), 0
     return Setup(nodes=nodes, gap=float(gap), protocol=protocol, requests=requests, rounds=rounds)
 
 
 def _requests_in_time(scale: Scale, nodes: int, gap: float) -> int:
-    return max(scale.requests_min, ceil(scale.rounds_of(nodes) * nodes / gap))
+    return max(scale.min_requests, ceil(scale.rounds_of(nodes) * nodes / gap))
 
 
 __all__ = [

@@ -39,7 +39,7 @@ def _by_protocol(
         name = SAYS[protocol]
         responsive.append(_curve(name, xs, cells, lambda cell: cell.responsiveness, is_beside=is_beside))
         messages.append(_curve(name, xs, cells, lambda cell: cell.messages, is_beside=is_beside))
-        others.append(Series(name, xs, [cell.others_max for cell in cells], is_beside))
+        others.append(Series(name, xs, [cell.max_others for cell in cells], is_beside))
     return responsive, messages, others
 
 
@@ -82,7 +82,7 @@ def figure_variants(cells: Cells, scale: Scale) -> Figure:
         of_variant = [cells[name_of("binary", scale.nodes, gap, variant)] for gap in xs]
         is_beside = number > 0
         responsive.append(_curve(variant.says, xs, of_variant, lambda cell: cell.responsiveness, is_beside=is_beside))
-        waits.append(Series(variant.says, xs, [cell.wait_max for cell in of_variant], is_beside))
+        waits.append(Series(variant.says, xs, [cell.max_wait for cell in of_variant], is_beside))
         messages.append(_curve(variant.says, xs, of_variant, lambda cell: cell.messages, is_beside=is_beside))
     responsive.append(_bound("log2 N", xs, [log2(scale.nodes)] * len(xs)))
     panels = (
@@ -104,7 +104,7 @@ def figure_full(cells: Cells, scale: Scale) -> Figure:
         is_beside = protocol in PEERS or variant is not None
         steps.append(_curve(name, xs, of_protocol, lambda cell: cell.steps_per_grant, is_beside=is_beside))
         messages.append(_curve(name, xs, of_protocol, lambda cell: cell.messages, is_beside=is_beside))
-        others.append(Series(name, xs, [cell.others_max for cell in of_protocol], is_beside))
+        others.append(Series(name, xs, [cell.max_others for cell in of_protocol], is_beside))
     others.append(_bound("N", xs, xs))
     panels = (
         Panel("steps per grant", tuple(steps)),
@@ -123,7 +123,7 @@ def figure_losses(cells: Cells, scale: Scale) -> Figure:
         of_variant = [cells[name_of("binary", scale.nodes, scale.gap, variant, loss)] for loss in xs]
         is_beside, name = number > 0, variant.says
         responsive.append(_curve(name, percents, of_variant, lambda cell: cell.responsiveness, is_beside=is_beside))
-        waits.append(Series(name, percents, [cell.wait_max for cell in of_variant], is_beside))
+        waits.append(Series(name, percents, [cell.max_wait for cell in of_variant], is_beside))
         messages.append(_curve(name, percents, of_variant, lambda cell: cell.messages, is_beside=is_beside))
     responsive.append(_bound("log2 N", percents, [log2(scale.nodes)] * len(xs)))
     panels = (

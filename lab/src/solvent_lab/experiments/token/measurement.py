@@ -74,24 +74,24 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
         return estimate([outcome.steps_per_grant for outcome in self.outcomes])
 
     @property
-    def responsiveness_max(self) -> int:
+    def max_responsiveness(self) -> int:
         """The longest time of all runs."""
-        return max(outcome.responsiveness_max for outcome in self.outcomes)
+        return max(outcome.max_responsiveness for outcome in self.outcomes)
 
     @property
-    def wait_max(self) -> int:
+    def max_wait(self) -> int:
         """The longest wait of all runs."""
-        return max(outcome.wait_max for outcome in self.outcomes)
+        return max(outcome.max_wait for outcome in self.outcomes)
 
     @property
-    def others_max(self) -> int:
+    def max_others(self) -> int:
         """The most often others got the token while one waited, in any run."""
-        return max(outcome.others_max for outcome in self.outcomes)
+        return max(outcome.max_others for outcome in self.outcomes)
 
     @property
-    def one_other_max(self) -> int:
+    def max_one_other(self) -> int:
         """The most often any one other node got the token while one waited, in any run."""
-        return max(outcome.one_other_max for outcome in self.outcomes)
+        return max(outcome.max_one_other for outcome in self.outcomes)
 
     @property
     def requests(self) -> int:

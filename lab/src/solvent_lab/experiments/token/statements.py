@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from solvent_lab.experiments.token.cells import Scale
     from solvent_lab.experiments.token.measurement import Cells, Measured
 
-_RATIO_MAX = 1.05
-_O_MAX = 2.0
+_MAX_RATIO = 1.05
+_MAX_O = 2.0
 """What is said to be of the order of log N may be so many times log2 N."""
 
 _UNFAIR = (
@@ -110,31 +110,31 @@ def _of_theorems(scale: Scale) -> Iterator[Statement]:
 def _forwarded(scale: Scale, cells: Cells) -> Verdict:
     shares = [cells[name_of("binary", nodes, scale.gap)].searches.mean / log2(nodes) for nodes in scale.sizes]
     measured = f"from {min(shares):.2f} to {max(shares):.2f} times log2 N search messages per request"
-    return Verdict(measured, unless(max(shares) <= _O_MAX, "more"))
+    return Verdict(measured, unless(max(shares) <= _MAX_O, "more"))
 
 
 def _greatest(everywhere: tuple[str, ...], cells: Cells) -> Verdict:
     def share(cell: Measured) -> float:
-        return cell.responsiveness_max / log2(cell.setup.nodes)
+        return cell.max_responsiveness / log2(cell.setup.nodes)
 
     worst = max((cells[name] for name in everywhere), key=share)
-    measured = f"{share(worst):.2f} times log2 N at most ({worst.responsiveness_max} with {_words(worst)})"
-    return Verdict(measured, unless(share(worst) <= _O_MAX, "more"))
+    measured = f"{share(worst):.2f} times log2 N at most ({worst.max_responsiveness} with {_words(worst)})"
+    return Verdict(measured, unless(share(worst) <= _MAX_O, "more"))
 
 
 def _one_other(everywhere: tuple[str, ...], cells: Cells) -> Verdict:
     found = [cells[name] for name in everywhere]
-    over = [cell for cell in found if cell.one_other_max > log2(cell.setup.nodes)]
-    worst = max(found, key=lambda cell: cell.one_other_max / log2(cell.setup.nodes))
-    measured = f"{worst.one_other_max} times at most ({_words(worst)})"
+    over = [cell for cell in found if cell.max_one_other > log2(cell.setup.nodes)]
+    worst = max(found, key=lambda cell: cell.max_one_other / log2(cell.setup.nodes))
+    measured = f"{worst.max_one_other} times at most ({_words(worst)})"
     return Verdict(measured, unless(not over, f"more in {len(over)} of {len(found)} setups"), _UNFAIR)
 
 
 def _all_others(everywhere: tuple[str, ...], cells: Cells) -> Verdict:
     found = [cells[name] for name in everywhere]
-    over = [cell for cell in found if cell.others_max > cell.setup.nodes]
-    worst = max(found, key=lambda cell: cell.others_max / cell.setup.nodes)
-    measured = f"{worst.others_max:,} times at most ({_words(worst)})"
+    over = [cell for cell in found if cell.max_others > cell.setup.nodes]
+    worst = max(found, key=lambda cell: cell.max_others / cell.setup.nodes)
+    measured = f"{worst.max_others:,} times at most ({_words(worst)})"
     return Verdict(measured, unless(not over, f"more in {len(over)} of {len(found)} setups"), _UNFAIR)
 
 
@@ -152,7 +152,7 @@ def _wanted(scale: Scale) -> Iterator[Statement]:
     yield Statement(WANTED, says, _fixed(scale), partial(_at_most_log, scale))
     says = f"at falling load it approaches log2 {scale.nodes} from below, where a ring approaches {scale.nodes // 2}"
     yield Statement(WANTED, says, (*_falling(scale), *_falling(scale, "ring")), partial(_from_below, scale))
-    says = f"at full load it takes at most {_RATIO_MAX} times a ring's steps per grant"
+    says = f"at full load it takes at most {_MAX_RATIO} times a ring's steps per grant"
     yield Statement(WANTED, says, (*_full(scale), *_full(scale, "ring")), partial(_no_worse, scale))
 
 
@@ -162,7 +162,7 @@ def _no_worse(scale: Scale, cells: Cells) -> Verdict:
         for nodes in scale.sizes_full
     ]
     shown = ", ".join(f"{ratio:.3f} ({nodes:,})" for nodes, ratio in zip(scale.sizes_full, ratios, strict=True))
-    return Verdict(f"by nodes: {shown}", unless(max(ratios) <= _RATIO_MAX, "more"))
+    return Verdict(f"by nodes: {shown}", unless(max(ratios) <= _MAX_RATIO, "more"))
 
 
 __all__ = ["statements"]

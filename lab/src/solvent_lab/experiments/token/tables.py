@@ -68,7 +68,7 @@ def _falling(cells: Cells, scale: Scale) -> str:
 def _measured(cells: Iterable[Measured]) -> list[str]:
     return [
         f"{cell.responsiveness.mean:.2f} ± {cell.responsiveness.half:.2f}; {cell.messages.mean:,.1f}; "
-        f"{cell.others_max:,} ({cell.one_other_max})"
+        f"{cell.max_others:,} ({cell.max_one_other})"
         for cell in cells
     ]
 
@@ -81,7 +81,7 @@ def _full(cells: Cells, scale: Scale) -> str:
     for nodes in scale.sizes_full:
         of_size = [cells[name_of(protocol, nodes, 0, variant)] for protocol, variant in which]
         shown = [
-            f"{cell.steps_per_grant.mean:.3f}; {cell.messages.mean:.1f}; {cell.others_max:,} ({cell.one_other_max})"
+            f"{cell.steps_per_grant.mean:.3f}; {cell.messages.mean:.1f}; {cell.max_others:,} ({cell.max_one_other})"
             for cell in of_size
         ]
         rows.append((f"{nodes:,}", *shown))
@@ -112,7 +112,7 @@ def _losses(cells: Cells, scale: Scale) -> str:
 
 
 def _waits(cell: Measured) -> str:
-    return f"{cell.responsiveness.mean:.2f}; {cell.wait.mean:,.1f} ({cell.wait_max:,}); {cell.messages.mean:,.1f}"
+    return f"{cell.responsiveness.mean:.2f}; {cell.wait.mean:,.1f} ({cell.max_wait:,}); {cell.messages.mean:,.1f}"
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

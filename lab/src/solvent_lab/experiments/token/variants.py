@@ -67,7 +67,7 @@ def _stack(scale: Scale, cells: Cells) -> Verdict:
     parts = []
     for gap in scale.gaps_of_variants:
         oldest, newest = (_cell(scale, cells, name, gap) for name in ("one by one", "newest first"))
-        parts.append((newest.wait_max / oldest.wait_max, f"{oldest.wait_max:,} and {newest.wait_max:,} at every {gap}"))
+        parts.append((newest.max_wait / oldest.max_wait, f"{oldest.max_wait:,} and {newest.max_wait:,} at every {gap}"))
     worst = max(parts)
     shown = ", ".join(words for _, words in parts[:3])
     measured = f"the longest wait, oldest first and newest first: {shown}"
@@ -107,7 +107,7 @@ def _clean_ups(scale: Scale, cells: Cells) -> Verdict:
         (says, _cell(scale, cells, name, scale.gap))
         for says, name in (("rotation", "one by one"), ("inverse path", "inverse"), ("none", "none"))
     ]
-    shown = [f"{name} {sure(cell.responsiveness)}, longest wait {cell.wait_max:,}" for name, cell in three]
+    shown = [f"{name} {sure(cell.responsiveness)}, longest wait {cell.max_wait:,}" for name, cell in three]
     measured = f"at a request every {scale.gap}, lent one by one: {'; '.join(shown)}"
     rotation, inverse = three[0][1].responsiveness.mean, three[1][1].responsiveness.mean
     return Verdict(measured, unless(inverse <= _NEARLY * rotation, "the way back cleans up too little"), _INVERSE)
@@ -134,7 +134,7 @@ def _one_search(scale: Scale, cells: Cells) -> Verdict:
     measured = (
         f"{one.searches.mean:.1f} search messages per request at every {scale.gap}, {usual.searches.mean:.1f} without; "
         f"responsiveness {sure(one.responsiveness)} against {sure(usual.responsiveness)}, "
-        f"longest wait {one.wait_max:,} against {usual.wait_max:,}"
+        f"longest wait {one.max_wait:,} against {usual.max_wait:,}"
     )
     return Verdict(measured, unless(not over, f"more {', '.join(over)}"), _ONE_SEARCH)
 
@@ -158,7 +158,7 @@ def _losses(scale: Scale, cells: Cells) -> Verdict:
         parts = []
         for one in LOSING:
             cell = cells[name_of("binary", scale.nodes, scale.gap, one, loss)]
-            parts.append(f"{cell.responsiveness.mean:.1f} and {cell.wait_max:,} ({one.says})")
+            parts.append(f"{cell.responsiveness.mean:.1f} and {cell.max_wait:,} ({one.says})")
         shown.append(f"with {100 * loss:g} % lost {', '.join(parts)}")
     return Verdict(f"all are served; responsiveness and longest wait {'; '.join(shown)}")
 

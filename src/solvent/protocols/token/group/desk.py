@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from solvent.protocols.token.state import TokenConfig
 
 
-_FAILURES_MAX = 5
+_MAX_FAILURES = 5
 """After so many elections in vain a node does not wait longer any more."""
 
 
@@ -169,7 +169,7 @@ class Desk:
 
     def await_answers(self) -> None:
         """Wait for others, for a while."""
-        self.effects.append(SetTimer(ELECT, self.config.wait << min(self.state.failures, _FAILURES_MAX)))
+        self.effects.append(SetTimer(ELECT, self.config.wait << min(self.state.failures, _MAX_FAILURES)))
 
     def enter(self, line: Line) -> None:
         """Take part in the ring of a new epoch."""
@@ -218,7 +218,7 @@ class Desk:
         """Give the lines from `first` on, for one who has those before; if they are many, the first of them."""
         log = self.state.log
         first = min(max(first, log.base), log.length)
-        lines = log.some_between(first, log.length, self.config.bytes_max)
+        lines = log.some_between(first, log.length, self.config.max_bytes)
         is_whole = first + len(lines) == log.length
         return Append(epoch, first, log.epoch_before(first), lines, self.state.committed, is_whole=is_whole)
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from solvent.protocols.machine import NodeId
     from solvent.protocols.token.group.desk import Desk
 
-CALM_MAX = 64
+MAX_CALM = 64
 
 
 def is_majority(nodes: Iterable[NodeId], members: Map[NodeId, str]) -> bool:
@@ -92,7 +92,7 @@ def _calm(desk: Desk) -> int:
     state, config = desk.state, desk.config
     if state.inner is None or state.inner.is_waiting:
         return state.calm
-    return state.calm * (2 + len(state.ring) * (config.ring.rest_max + config.hop) // config.patience)
+    return state.calm * (2 + len(state.ring) * (config.ring.max_rest + config.hop) // config.patience)
 
 
 def seek(desk: Desk) -> None:
@@ -121,7 +121,7 @@ def on_seen(desk: Desk, sender: NodeId, seen: Seen) -> None:
         # It has begun: whatever this node has of an older one is worth nothing, and the user hears of it.
         desk.promise(seen.epoch)
     if desk.state.is_seeking:
-        desk.set(calm=min(2 * desk.state.calm, CALM_MAX))
+        desk.set(calm=min(2 * desk.state.calm, MAX_CALM))
     desk.refresh()
     if seen.epoch > desk.state.epoch and desk.has_token:
         # The others have a newer one.

@@ -55,7 +55,7 @@ class Log(Value, frozen=True, gc=False):
         """Give the lines from `first` up to `end`."""
         return tuple([self.lines[place] for place in range(first, end)])
 
-    def some_between(self, first: int, end: int, bytes_max: int) -> tuple[Line, ...]:
+    def some_between(self, first: int, end: int, max_bytes: int) -> tuple[Line, ...]:
         """Give the lines from `first` up to `end`, or as many of them as are not too large together."""
         size = 0
         for place in range(first, end):
@@ -63,7 +63,7 @@ class Log(Value, frozen=True, gc=False):
             size += _LINE_BYTES
             if type(entry) is Said and isinstance(entry.data, bytes | str):
                 size += len(entry.data)
-            if size > bytes_max and place > first:
+            if size > max_bytes and place > first:
                 return self.between(first, place)
         return self.between(first, end)
 

@@ -39,7 +39,7 @@ class GroupConfig(Value, frozen=True, gc=False):
     #: How the token goes about and is found; `node` and `size` are those of the ring it is in.
     ring: TokenConfig = TokenConfig(NodeId(0), 1, is_instant=False)
     #: How large lines may be together that are sent at once to one who lacks many, in bytes; one at least is sent.
-    bytes_max: int = 1_000_000
+    max_bytes: int = 1_000_000
     #: How many lines that all have are kept before they are forgotten.
     kept: int = 256
 

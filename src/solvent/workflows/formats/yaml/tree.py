@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from solvent.source import Source
     from solvent.workflows.places import Path
 
-LEVELS_MAX = 100
+MAX_LEVELS = 100
 """How deep lists and mappings may nest."""
-JSON_LEVELS_MAX = 200
+MAX_JSON_LEVELS = 200
 """More than in YAML: agents get workflows as JSON, with constants that may have as many levels as a file."""
-VALUES_MAX = 10_000_000
+MAX_VALUES = 10_000_000
 """How many values a file may have when aliases are written out: a few lines can mean billions."""
-_SAFE_LEVELS_MAX = 5_000
+_MAX_SAFE_LEVELS = 5_000
 """So many levels of YAML fit into the stack of any thread."""
 
 _LEXEME = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
@@ -84,11 +84,11 @@ class JsonTree(Tree):
         except _Duplicate as error:
             self._fail_duplicate(error.args[0])
         except RecursionError:
-            self.fail("W101", f"nested more than {JSON_LEVELS_MAX} levels deep", at=0)
+            self.fail("W101", f"nested more than {MAX_JSON_LEVELS} levels deep", at=0)
         except ValueError as error:
             self.fail("W101", f"this is not JSON that can be read: {error}", at=0)
-        if is_nested_too_deeply(self.data, JSON_LEVELS_MAX):
-            self.fail("W101", f"nested more than {JSON_LEVELS_MAX} levels deep", at=0)
+        if is_nested_too_deeply(self.data, MAX_JSON_LEVELS):
+            self.fail("W101", f"nested more than {MAX_JSON_LEVELS} levels deep", at=0)
 
     @staticmethod
     def _mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -157,7 +157,7 @@ def _first_repeated(keys: list[str]) -> str:
 def _may_be_deep(text: str) -> bool:
     """Whether a text may be nested too deeply to put it together: a level is a bracket, or a further column."""
     longest = max(map(len, text.splitlines()), default=0)
-    return text.count("[") + text.count("{") + 2 * longest > _SAFE_LEVELS_MAX
+    return text.count("[") + text.count("{") + 2 * longest > _MAX_SAFE_LEVELS
 
 
 class YamlTree(Tree):
@@ -200,10 +200,10 @@ class YamlTree(Tree):
         for event in events:
             if isinstance(event, yaml.CollectionStartEvent):
                 level += 1
-                if level > LEVELS_MAX + 1:
+                if level > MAX_LEVELS + 1:
                     self.fail(
                         "W101",
-                        f"nested more than {LEVELS_MAX} levels deep",
+                        f"nested more than {MAX_LEVELS} levels deep",
                         at=event.start_mark.index if event.start_mark else 0,
                     )
             elif isinstance(event, yaml.CollectionEndEvent):
@@ -213,13 +213,13 @@ class YamlTree(Tree):
         key = id(node)
         if key in self._made:
             self._count += self._sizes[key]
-            if self._count > VALUES_MAX:
-                self._fail_at(node, "W101", f"aliases make more than {VALUES_MAX:,} values of this file")
+            if self._count > MAX_VALUES:
+                self._fail_at(node, "W101", f"aliases make more than {MAX_VALUES:,} values of this file")
             return self._made[key]
         if key in self._open:
             self._fail_at(node, "W101", "an alias stands inside what it is an alias of")
-        if level > LEVELS_MAX:
-            self._fail_at(node, "W101", f"nested more than {LEVELS_MAX} levels deep")
+        if level > MAX_LEVELS:
+            self._fail_at(node, "W101", f"nested more than {MAX_LEVELS} levels deep")
         tag = node.tag or "!"
         if not tag.startswith(_TAG) and tag != "!":
             self._fail_at(node, "W104", f"the tag `{tag}` means nothing here", hint="leave it out")

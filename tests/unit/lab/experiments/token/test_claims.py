@@ -23,12 +23,12 @@ SEEN = Outcome(
     messages=900,
     moves={"round": 500},
     responsiveness_sum=200,
-    responsiveness_max=4,
+    max_responsiveness=4,
     wait_sum=300,
-    wait_max=8,
+    max_wait=8,
     others_sum=20,
-    others_max=3,
-    one_other_max=1,
+    max_others=3,
+    max_one_other=1,
 )
 
 
@@ -50,7 +50,7 @@ AS_IT_SHOULD = {
     name_of("ring", 100, 10): {"responsiveness_sum": 1000},
     name_of("ring", 100, 500): {"responsiveness_sum": 4950},
     name_of("binary", 100, 500): {"responsiveness_sum": 640},
-    name_of("binary", 100, 2, BY_NAME["newest first"]): {"wait_max": 20},
+    name_of("binary", 100, 2, BY_NAME["newest first"]): {"max_wait": 20},
 }
 
 
@@ -64,9 +64,9 @@ def test_each_difference_is_found() -> None:
     changes = AS_IT_SHOULD | {
         name_of("ring", 100, 10): {"responsiveness_sum": 1300},
         name_of("ring", 100, 500): {"responsiveness_sum": 3000},
-        name_of("binary", 8, 10): {"responsiveness_sum": 310, "messages": 1200, "responsiveness_max": 7},
+        name_of("binary", 8, 10): {"responsiveness_sum": 310, "messages": 1200, "max_responsiveness": 7},
         name_of("binary", 100, 500): {"responsiveness_sum": 700},
-        name_of("binary", 100, 2): {"one_other_max": 7, "others_max": 101},
+        name_of("binary", 100, 2): {"max_one_other": 7, "max_others": 101},
         name_of("binary", 8, 0): {"steps": 1060},
         name_of("binary", 100, 10, BY_NAME["inverse"]): {"responsiveness_sum": 300},
         name_of("binary", 100, 10, BY_NAME["directed"]): {"messages": 1400},

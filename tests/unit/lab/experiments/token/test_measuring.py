@@ -39,6 +39,6 @@ def test_a_cell_gives_means_with_intervals_and_maxima() -> None:
     assert cell.wait.half > 0
     assert cell.messages.mean > cell.searches.mean > 0
     assert cell.steps_per_grant.mean == pytest.approx(4, rel=0.5)
-    assert cell.wait_max == max(outcome.wait_max for outcome in outcomes)
-    assert cell.responsiveness_max <= cell.wait_max
-    assert cell.one_other_max <= cell.others_max
+    assert cell.max_wait == max(outcome.max_wait for outcome in outcomes)
+    assert cell.max_responsiveness <= cell.max_wait
+    assert cell.max_one_other <= cell.max_others

@@ -21,8 +21,8 @@ LARGE = b"x" * 1000
 class _World:
     """Three nodes; messages to those that are down are lost."""
 
-    def __init__(self, bytes_max: int) -> None:
-        self.nodes = [Group(GroupConfig(node, (A, B, C), bytes_max=bytes_max)) for node in (A, B, C)]
+    def __init__(self, max_bytes: int) -> None:
+        self.nodes = [Group(GroupConfig(node, (A, B, C), max_bytes=max_bytes)) for node in (A, B, C)]
         self.under_way = deque[tuple[NodeId, Received]]()
         self.down = set[NodeId]()
         self.appends = list[Append]()
@@ -52,10 +52,10 @@ class _World:
                     self.step(to, event)
 
 
-@pytest.mark.parametrize("bytes_max,least", [(1, 20), (4_000, 7), (1_000_000, 1)])
-def test_who_lacks_many_lines_gets_them_piece_by_piece(bytes_max: int, least: int) -> None:
+@pytest.mark.parametrize("max_bytes,least", [(1, 20), (4_000, 7), (1_000_000, 1)])
+def test_who_lacks_many_lines_gets_them_piece_by_piece(max_bytes: int, least: int) -> None:
     """However little is sent at once, in the end the node has everything, and is in the ring."""
-    world = _World(bytes_max)
+    world = _World(max_bytes)
     world.down.add(C)
     for node in (A, B):
         # The token was on its way to one that is down.
@@ -78,7 +78,7 @@ def test_who_lacks_many_lines_gets_them_piece_by_piece(bytes_max: int, least: in
     assert C in world.states[A].ring
     pieces = [append for append in world.appends if append.lines]
     assert len(pieces) >= least
-    assert all(len(append.lines) == 1 for append in pieces if bytes_max == 1)
+    assert all(len(append.lines) == 1 for append in pieces if max_bytes == 1)
 
 
 def test_a_log_gives_at_least_one_line() -> None:

@@ -32,7 +32,7 @@ def _numbers(effects: Effects) -> list[int]:
 
 def test_the_lock_is_not_given_twice_by_one_grant() -> None:
     """Who leaves the lock while what it wrote is not safe yet gets it again by another grant, with a greater fence."""
-    group = Group(GroupConfig(A, (A, B), ring=TokenConfig(A, 1, is_instant=False, rest_max=1000)))
+    group = Group(GroupConfig(A, (A, B), ring=TokenConfig(A, 1, is_instant=False, max_rest=1000)))
     state, _ = group.start()
     state, effects = _asked(group, state, Lock(), Broadcast("said under the lock"), Unlock(), Lock())
     assert state.is_appending
@@ -50,7 +50,7 @@ def test_who_is_alone_gets_the_lock_again_at_once() -> None:
 
 def test_the_token_does_not_rest_where_a_node_is_about_to_stop() -> None:
     """It goes on at once, and so it does when it comes again."""
-    group = Group(GroupConfig(A, (A, B), ring=TokenConfig(A, 1, is_instant=False, rest_max=1000)))
+    group = Group(GroupConfig(A, (A, B), ring=TokenConfig(A, 1, is_instant=False, max_rest=1000)))
     state, _ = group.start()
     assert state.inner is not None
     assert state.inner.token is not None

@@ -1,4 +1,4 @@
-"""The pulse of an agent is beaten by a process of its own: as long as the agent could act, and no longer."""
+"""The heartbeat of an agent is beaten by a process of its own: as long as the agent could act, and no longer."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from tests.live.agents_world import Member
 
-LEASE_MIN = 2.0
+MIN_LEASE = 2.0
 """The shortest that is promised to hold on a busy machine."""
 
 
@@ -50,12 +50,12 @@ def _one() -> Iterator[tuple[World, Member, int]]:
         [member] = world.start()
         together(world, 1)
         pids = [int(one.name) for one in Path("/proc").iterdir() if one.name.isdecimal()]
-        [pulse] = [one for one in pids if _state(one)[1] == member.process.pid]
-        yield world, member, pulse
+        [heartbeat] = [one for one in pids if _state(one)[1] == member.process.pid]
+        yield world, member, heartbeat
 
 
 def _called_once(world: World) -> None:
-    workflow = Workflow("one", (Task("T", "keep", (Value(2.5 * LEASE_MIN),)),), SERVICES)
+    workflow = Workflow("one", (Task("T", "keep", (Value(2.5 * MIN_LEASE),)),), SERVICES)
     world.start(2)
     together(world, 2)
     world.submit(RUN, workflow)
@@ -67,14 +67,14 @@ def _called_once(world: World) -> None:
 
 def test_a_service_may_keep_the_lock_of_the_interpreter() -> None:
     """For as long as it does, no thread of its agent runs; nobody takes over, and it is called once."""
-    with World(ttl=LEASE_MIN) as world:
+    with World(ttl=MIN_LEASE) as world:
         _called_once(world)
 
 
 @pytest.mark.soak
 def test_a_service_may_keep_the_lock_of_the_interpreter_far_away() -> None:
     """The same with a server."""
-    with served() as url, World(url, ttl=LEASE_MIN) as world:
+    with served() as url, World(url, ttl=MIN_LEASE) as world:
         _called_once(world)
 
 
@@ -82,48 +82,48 @@ def test_a_service_may_keep_the_lock_of_the_interpreter_far_away() -> None:
 def test_nobody_is_presumed_dead_while_nobody_can_write() -> None:
     """A process holds up all who write to a file, for longer than a lease: when it is over all have what they had."""
     workflow = Workflow("two", tuple(Task(name, "keep", (Value(0.0),)) for name in ("A", "B")), SERVICES)
-    with World(ttl=LEASE_MIN, pause=60.0) as world:
+    with World(ttl=MIN_LEASE, pause=60.0) as world:
         world.start(2)
         together(world, 2)
         world.submit(RUN, workflow)
         world.until_calls(2)
         with closing(sqlite3.connect(world.url, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
-            time.sleep(2.5 * LEASE_MIN)
+            time.sleep(2.5 * MIN_LEASE)
             other.execute("ROLLBACK")
-        time.sleep(LEASE_MIN)
+        time.sleep(MIN_LEASE)
         assert [sum(isinstance(one, Opened) for one in journal) for journal in world.journals(RUN)] == [1, 1]
 
 
-def test_the_pulse_dies_with_its_agent() -> None:
+def test_the_heartbeat_dies_with_its_agent() -> None:
     """When an agent is killed nobody beats for it."""
-    with _one() as (_, member, pulse):
+    with _one() as (_, member, heartbeat):
         member.kill()
-        until(lambda: _has_ended(pulse), member.said)
+        until(lambda: _has_ended(heartbeat), member.said)
 
 
-def test_an_agent_that_loses_its_pulse_beats_by_itself() -> None:
+def test_an_agent_that_loses_its_heartbeat_beats_by_itself() -> None:
     """The process that beats is killed: the agent is heard of as before, and works."""
-    with _one() as (world, member, pulse):
-        os.kill(pulse, signal.SIGKILL)
-        until(lambda: _state(pulse)[0] == "", member.said)
+    with _one() as (world, member, heartbeat):
+        os.kill(heartbeat, signal.SIGKILL)
+        until(lambda: _state(heartbeat)[0] == "", member.said)
         [before] = world.store.keys(AGENTS).values()
         until(lambda: list(world.store.keys(AGENTS).values()) != [before], member.said)
         world.submit(RUN, chain(2))
         assert world.until_over(RUN).state == "done"
 
 
-def test_a_pulse_that_was_stopped_goes_on() -> None:
+def test_a_heartbeat_that_was_stopped_goes_on() -> None:
     """An agent that can act lets the process that beats for it go on."""
-    with _one() as (_, member, pulse):
-        os.kill(pulse, signal.SIGSTOP)
-        until(lambda: _state(pulse)[0] not in ("T", "t"), member.said)
-        assert not _has_ended(pulse)
+    with _one() as (_, member, heartbeat):
+        os.kill(heartbeat, signal.SIGSTOP)
+        until(lambda: _state(heartbeat)[0] not in ("T", "t"), member.said)
+        assert not _has_ended(heartbeat)
 
 
-def test_an_agent_that_leaves_takes_its_pulse_away() -> None:
+def test_an_agent_that_leaves_takes_its_heartbeat_away() -> None:
     """It ends in order: its key is gone, and so is the process."""
-    with _one() as (world, member, pulse):
+    with _one() as (world, member, heartbeat):
         member.send(signal.SIGTERM)
         member.process.wait(200)
-        assert (world.store.keys(AGENTS), _has_ended(pulse)) == ({}, True), member.said()
+        assert (world.store.keys(AGENTS), _has_ended(heartbeat)) == ({}, True), member.said()
