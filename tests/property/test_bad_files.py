@@ -254,7 +254,7 @@ def record(folder: Path) -> bytes:
 
 
 _PLACES = st.lists(
-    st.tuples(st.floats(0, 1, max_exclude=True), st.binary(min_size=1, max_size=8)), min_size=1, max_size=20
+    st.tuples(st.floats(0, 1, exclude_max=True), st.binary(min_size=1, max_size=8)), min_size=1, max_size=20
 )
 
 
