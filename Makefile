@@ -30,7 +30,7 @@ SITE := $(BIN)/python -m sphinx --conf-dir docs --doctree-dir build/pages --fail
 .DELETE_ON_ERROR:
 # Two pips at work in one environment would spoil it.
 .NOTPARALLEL:
-.PHONY: help run lab test check wheel format gallery grammar options docs screenshots bench bench-workflow bench-records bench-patterns bench-protocols bench-handover bench-store bench-agents faults soak fuzz clean
+.PHONY: help run lab test retest check wheel format gallery grammar options docs screenshots bench bench-workflow bench-records bench-patterns bench-protocols bench-handover bench-store bench-agents faults soak fuzz clean
 
 help:  ## show this list
 	@grep -E '^[a-z]+:.*##' $(firstword $(MAKEFILE_LIST)) \
@@ -45,6 +45,9 @@ lab: $(VENV)/.lab  ## install the lab: simulator, model checker and experiments 
 
 test: $(VENV)/.installed  ## run all tests but the long ones
 	@$(TEST)
+
+retest: $(VENV)/.installed  ## run again, alone, the few tests that failed last
+	@$(BIN)/python -m tests.repo.retest
 
 check: $(VENV)/.installed  ## lint, types, layers, and the documentation: its snippets and its site
 	@$(BIN)/ruff check .
