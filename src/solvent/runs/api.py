@@ -40,10 +40,37 @@ def run(
     watch: Callable[[Event], None] | None = None,
     should_stop: Callable[[], bool] | None = None,
 ) -> Report:
-    """Run a workflow in this process until nothing more can happen, and report.
+    """Run a workflow in this process until nothing more can happen, and return its `Report`.
 
-    A signal from outside is when it comes, in seconds from the start, its name, and what comes with it. Ctrl-C ends
-    the calls that are out and then raises `KeyboardInterrupt`; a second one raises it at once.
+    - `workflow`: what `@workflow` made, or a model (`Workflow`).
+    - `inputs`: values for its inputs; those with a default may be left out.
+    - `jobs`: how many threads (default: cores + 4, at most 32) or worker processes (default: cores) run Python
+      functions.
+    - `processes`: `True` runs Python functions in worker processes that end with the run; a `Processes` pool can be
+      shared by runs.
+    - `executor`: any `concurrent.futures.Executor` for the Python functions; it stays open.
+    - `folder`: where the files that the workflow names are; the current folder by default.
+    - `signals`: signals from outside, each with the seconds from the start, the name and the value.
+    - `max_seconds`: stop after that time.
+    - `watch`: called with each `Event`.
+    - `should_stop`: called now and then; the run stops when it returns true.
+
+    A failed task raises nothing: the report has it, beside all that was finished.
+
+    Raises `SolventError` (W1xx) before anything is called if the workflow or its inputs are wrong; `Misuse` (H314,
+    H316) for something that is no workflow or has no such signal; `KeyboardInterrupt` after Ctrl-C, when running calls
+    have ended.
+
+    >>> from solvent import attempt, run, service, workflow
+    >>> number, length = service(int), service(len)
+    >>> @workflow
+    ... def measure(text: str) -> int:
+    ...     return attempt(number(text), otherwise=length(text))
+    >>> report = run(measure, {"text": "seven"}, jobs=2)
+    >>> report.succeeded, report.results
+    (True, {'int': 5})
+    >>> report.adaptations[0]["cause"]
+    "FAILED: ValueError: invalid literal for int() with base 10: 'seven'"
     """
     from solvent.runs.making import run_workflow
 

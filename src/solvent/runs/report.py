@@ -20,7 +20,19 @@ MAX_TEXT = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened to a task: `started`, `done`, `failed`, `adapted`; seconds count from the run's start."""
+    """Something that happened to a task; `run(..., watch=...)` is called with it.
+
+    `kind` is `"started"`, `"done"`, `"failed"` or `"adapted"`; `seconds` count from the start of the run.
+
+    >>> from solvent import run, service, workflow
+    >>> @workflow
+    ... def shout(text: str) -> str:
+    ...     return service(str.upper)(text)
+    >>> events = []
+    >>> _ = run(shout, {"text": "hi"}, watch=events.append)
+    >>> [(event.kind, event.task) for event in events]
+    [('started', 'upper'), ('done', 'upper')]
+    """
 
     kind: str
     task: str
@@ -30,7 +42,16 @@ class Event:
 
 @dataclass(slots=True)
 class Failed:
-    """A task that failed: how often it was tried, why, what the service had put out, and the molecules it holds."""
+    """A task that failed: why, after how many attempts, what the service had written, and the molecules the task holds.
+
+    >>> from solvent import run, service, workflow
+    >>> @workflow
+    ... def broken(text: str) -> int:
+    ...     return service(int)(text)
+    >>> failed = run(broken, {"text": "seven"}).failures[0]
+    >>> failed.task, failed.kind, failed.attempts
+    ('int', 'FAILED', 1)
+    """
 
     task: str
     kind: str
@@ -42,7 +63,15 @@ class Failed:
 
 @dataclass(slots=True)
 class Timing:
-    """When the last call of a task began and ended, in seconds from the run's start, and how many attempts it took."""
+    """When the last call of a task began and ended, in seconds from the run's start, and how many attempts it took.
+
+    >>> from solvent import run, service, workflow
+    >>> @workflow
+    ... def shout(text: str) -> str:
+    ...     return service(str.upper)(text)
+    >>> run(shout, {"text": "hi"}).timings["upper"].attempts
+    1
+    """
 
     started: float
     ended: float
@@ -51,37 +80,54 @@ class Timing:
 
 @dataclass(slots=True)
 class Report:
-    """How a run ended."""
+    """How a run ended: what `solvent.run` returns.
+
+    >>> from solvent import run, service, workflow
+    >>> @workflow
+    ... def shout(text: str) -> str:
+    ...     return service(str.upper)(text)
+    >>> report = run(shout, {"text": "hi"})
+    >>> report.succeeded, report.results, report.states, report.calls
+    (True, {'upper': 'HI'}, {'upper': 'done'}, {'upper': 1})
+    """
 
     workflow: str
     results: dict[str, Any] = field(default_factory=dict)
+    """The results by the name of their task, also where another task replaced it."""
     states: dict[str, str] = field(default_factory=dict)
+    """The state of each task: `done`, `failed`, `replaced`, `unused` or `waiting`."""
     calls: dict[str, int] = field(default_factory=dict)
+    """How often each task was called."""
     called_again: dict[str, int] = field(default_factory=dict)
-    """How many calls of each task were made again, besides these: whoever had made them was gone."""
+    """How many further calls of each task were repetitions, since the process that had made them was gone."""
     adaptations: list[dict[str, Any]] = field(default_factory=list)
+    """The alternatives that were taken, in order: `alternative`, `because` (the task), `cause`, `replaced`, `seconds`."""
     failures: list[Failed] = field(default_factory=list)
+    """The tasks that failed for good."""
     timings: dict[str, Timing] = field(default_factory=dict)
+    """When the last call of each task began and ended."""
     resources: dict[str, Any] = field(default_factory=dict)
     """What each resource holds in the end: an array, or the bytes."""
     reactions: int = 0
+    """How many reactions the run took."""
     seconds: float = 0.0
+    """How long the run took."""
     results_of: tuple[str, ...] = ()
-    """The tasks that in the end stand for those whose results are the workflow's."""
+    """The tasks whose results became the results of the workflow."""
     trace: list[Event] | None = None
-    """What happened in which order, where tasks may run several times: `started`, `done`, `failed`, `cancelled`, ..."""
+    """What happened, in order, where tasks may run several times: `started`, `done`, `failed`, `cancelled`, ..."""
     stuck: list[str] = field(default_factory=list)
-    """Who waits for what although nothing more can happen."""
+    """The tasks that still wait although nothing more can happen, and what they wait for."""
     ended_by: str = ""
-    """The task that ended the case, if one did."""
+    """The task that ended the workflow (`ends`), if one did."""
     is_cancelled: bool = False
-    """Whether a task has cancelled the whole case."""
+    """Whether a task has cancelled the whole workflow."""
     error: SolventError | None = None
-    """What stopped the run before nothing more could happen: a limit, Ctrl-C, a product that cannot be computed."""
+    """What stopped the run early: a limit, Ctrl-C, a product that cannot be computed."""
 
     @property
     def succeeded(self) -> bool:
-        """Whether every result of the workflow is there and no task failed without one that replaced it."""
+        """Whether every result of the workflow is there and no task failed without being replaced."""
         if self.error is not None or "failed" in self.states.values() or self.stuck or self.is_cancelled:
             return False
         if self.trace is not None:

@@ -255,7 +255,30 @@ LOOK_SECONDS = 0.5
 
 
 class Processes:
-    """A pool of worker processes."""
+    """A pool of worker processes that several runs can share: `run(..., processes=pool)`.
+
+    `jobs` is how many there are; as many as there are cores by default. Import it from `solvent.services`.
+
+    Raises `SolventError`: W177 where the system is not POSIX, W190 while a workflow file is imported, W191 too deep
+    inside other worker processes.
+
+    >>> from pathlib import Path
+    >>> from solvent import load_python, run
+    >>> from solvent.services import Processes
+    >>> _ = Path("squares.py").write_text('''
+    ... from solvent import service, workflow
+    ... @service
+    ... def square(number: int) -> int:
+    ...     return number ** 2
+    ... @workflow
+    ... def squares(numbers: list[int]) -> list[int]:
+    ...     return square.each(numbers)
+    ... ''')
+    >>> pool = Processes(jobs=1)
+    >>> run(load_python("squares.py"), {"numbers": [1, 2, 3]}, processes=pool).results
+    {'square': [1, 4, 9]}
+    >>> pool.close()
+    """
 
     def __init__(self, jobs: int | None = None) -> None:
         if os.name != "posix":
@@ -312,7 +335,7 @@ class Processes:
             self._tell("stop", target.seat)
 
     def close(self, *, cancel: bool = False) -> None:
-        """End the workers: after all calls, or at once."""
+        """End the workers: after all calls, or at once with `cancel`."""
         # Whoever has woken the thread before may have been interrupted before it did.
         self._woken = False
         self._tell("cancel" if cancel else "close", None)

@@ -25,7 +25,12 @@ if TYPE_CHECKING:
 
 
 class CallIdentity(NamedTuple):
-    """Which call of a recorded run it is."""
+    """Which call of a recorded run a service runs: what `solvent.call()` returns.
+
+    >>> from solvent.services.signs import CallIdentity
+    >>> CallIdentity(run="monday", task="book", key="monday/book/1").repeated
+    False
+    """
 
     run: str
     task: str
@@ -81,7 +86,19 @@ def cancelled() -> bool:
 
 
 def call() -> CallIdentity | None:
-    """Return which call the running function serves; nothing outside of a run that is recorded."""
+    """Return the call that the running function serves: run, task, key, and whether it may have been made before.
+
+    Use the key to find out whether the work was already done, by a process that died after it. Returns `None` outside
+    of a service, and in runs that are not recorded: `solvent run` records, `solvent.run` does not. Raises nothing.
+
+    >>> import solvent
+    >>> @solvent.service
+    ... def book(order: str) -> str:
+    ...     call = solvent.call()
+    ...     return f"{order}, unrecorded" if call is None else f"{order}, once by {call.key}"
+    >>> book("tea")
+    'tea, unrecorded'
+    """
     job = CURRENT.get()
     return None if job is None else job.identity
 

@@ -472,7 +472,19 @@ _OF_CONTROL = frozenset((Arrived, Signalled))
 
 
 class Workflow(msgspec.Struct, frozen=True, omit_defaults=True, dict=True):
-    """A whole workflow."""
+    """The model of a workflow: tasks, services and alternatives.
+
+    `definition()` of a `@workflow` and `load_python` return it, and `solvent.run` runs it.
+
+    >>> from solvent import service, workflow
+    >>> upper, strip = service(str.upper), service(str.strip)
+    >>> @workflow
+    ... def shout(text: str) -> str:
+    ...     return upper(strip(text))
+    >>> model = shout.definition()
+    >>> [task.name for task in model.tasks], model.destinations
+    (['strip', 'upper'], {'strip': ['upper'], 'upper': []})
+    """
 
     name: str
     tasks: tuple[Task, ...]

@@ -32,7 +32,19 @@ A = TypeVar("A")
 
 
 class ServiceFunction(EachMethods, Generic[P, R_co]):
-    """Something that can be called as a step of a workflow."""
+    """A service: what `@service`, `shell`, `http` and `program` make.
+
+    Inside a workflow a call adds a step; anywhere else it runs the function. The methods return a copy whose calls
+    differ, and can be combined: `fetch.named("T1").after(saved)(url)`.
+
+    >>> from solvent import run, service, workflow
+    >>> upper = service(str.upper)
+    >>> @workflow
+    ... def shout(words: list[str]) -> list[str]:
+    ...     return upper.named("louder").each(words)
+    >>> run(shout, {"words": ["a", "b"]}).results
+    {'louder': ['A', 'B']}
+    """
 
     def __init__(self, described: model.Service, function: Callable[P, Any] | None = None) -> None:
         self.function = function
@@ -75,7 +87,7 @@ class ServiceFunction(EachMethods, Generic[P, R_co]):
         return self._with(_name=name)
 
     def after(self, *steps: object) -> ServiceFunction[P, R_co]:
-        """Wait for steps although nothing is taken from them: `report.after(saved)(words)`."""
+        """Wait for steps from which nothing is taken: `report.after(saved)(words)`."""
         return self._with(_after=(*self._after, *steps))
 
     @overload
@@ -128,13 +140,15 @@ class ServiceFunction(EachMethods, Generic[P, R_co]):
     def many(self, count: Any = None, **how: Any) -> Any:
         """Call it several times at once: `search.many(3)(text)`, or `measure.many(over=0)(words)` for each word.
 
-        count    how often; a step gives the number when the workflow runs
-        over     instead: the position of the argument that is a list
-        need     how many results are waited for; all otherwise
-        cancel   end the calls that are still running when there are enough results
-        apart    wait for nothing: every call passes its result on by itself
-        more     a condition on a result that asks for one more call
-        enough   a condition on the list of the results so far
+        - `count`: how often; may be a step that returns the number.
+        - `over`: instead, the position of the argument that is a list.
+        - `need`: how many results to wait for; all of them by default.
+        - `cancel`: end the calls that are still running when there are enough results.
+        - `apart`: wait for nothing; each call passes its result on by itself.
+        - `more`: a condition on a result that asks for one more call.
+        - `enough`: a condition on the list of results so far.
+
+        Raises `SolventError` (W154) for options that exclude each other.
         """
         if self._stand_ins:
             raise problem("W154", "`many` comes before `otherwise`", hint="fetch.many(3).otherwise(other)(url)")
@@ -147,10 +161,10 @@ class ServiceFunction(EachMethods, Generic[P, R_co]):
         on: Trigger | tuple[Trigger, ...] | None = None,
         when: str | Callable[[R_co], object] | None = None,
     ) -> ServiceFunction[P, R_co]:
-        """Name what is called with the same arguments instead; a further one stands in for the one before it.
+        """Add a service that is called with the same arguments if this one fails.
 
-        `fetch.otherwise(mirror).otherwise(archive)(url)` asks the mirror if `fetch` fails, and the archive if the
-        mirror fails too. A stand-in may be any function that builds steps. See `attempt` for `on` and `when`.
+        `fetch.otherwise(mirror).otherwise(archive)(url)` calls the mirror if `fetch` fails, and the archive if the
+        mirror fails too. `stand_in` may be any function that builds steps. See `attempt` for `on` and `when`.
         """
         return self._with(_stand_ins=(*self._stand_ins, (stand_in, {"on": on, "when": when})))
 
@@ -231,7 +245,16 @@ _HINT_STEP = "a step stands for a value that is known when the workflow runs; ta
 
 
 class WorkflowFunction(ServiceFunction[P, R_co]):
-    """A function that builds a workflow; inside another workflow its call is a task."""
+    """A workflow: what `@workflow` makes. Run it with `solvent.run`; inside another workflow a call of it is a step.
+
+    >>> from solvent import service, workflow
+    >>> upper = service(str.upper)
+    >>> @workflow
+    ... def shout(text: str) -> str:
+    ...     return upper(text)
+    >>> shout.definition().name
+    'shout'
+    """
 
     function: Callable[P, Any]
 
@@ -248,7 +271,10 @@ class WorkflowFunction(ServiceFunction[P, R_co]):
         self._original = self
 
     def definition(self) -> model.Workflow:
-        """Trace the function and give the model of its workflow."""
+        """Call the function once and return the model of its workflow.
+
+        Raises `SolventError` (W1xx) for a step that is used wrongly, and whatever the function itself raises.
+        """
         return self.trace()[0]
 
     def _repr_svg_(self) -> str:

@@ -62,16 +62,24 @@ T = TypeVar("T")
 
 
 class Limits(TypedDict, total=False):
-    """How a service is called; see `model.Policy` for each."""
+    """How a service is called: limits of time, number and pace, and what is tried before a call counts as failed."""
 
     timeout: float
+    """Seconds after which an attempt is given up."""
     retries: int
+    """Further attempts after the first; 0 by default."""
     backoff: float
+    """Seconds before the first retry, doubled before each further one; 0.1 by default."""
     max_backoff: float
+    """The longest of these waits; 30 seconds by default."""
     concurrency: int
+    """How many calls of the service may run at the same time."""
     rate: float
+    """How many calls of the service may begin in one second."""
     heartbeat: float
+    """Seconds within which a running call must call `solvent.services.heartbeat()`."""
     max_lost: int
+    """How often a call may be repeated after its agent died; 10 by default."""
 
 
 class ServiceDecorator(Protocol):
@@ -96,7 +104,30 @@ def service(*, name: str | None = None, **limits: Unpack[Limits]) -> ServiceDeco
 
 
 def service(function: Any = None, /, *, name: str | None = None, **limits: Unpack[Limits]) -> Any:
-    """Make a service of a function, synchronous or asynchronous: `@service` or `@service(timeout=5, retries=2)`."""
+    """Make a service of a function, synchronous or asynchronous: `@service`, or `@service(timeout=5, retries=2)`.
+
+    Inside a workflow a call of the service adds a step; anywhere else it runs the function, so it can be tested like
+    any other.
+
+    - `name`: what its tasks are called, if not as the function.
+    - `limits`: time-out, retries and other `Limits` of each call.
+
+    Returns a `ServiceFunction` with the signature of the function.
+
+    Raises `SolventError` (W154) if the name is not text.
+
+    >>> from solvent import run, service, workflow
+    >>> @service(timeout=5, retries=2)
+    ... def count(text: str) -> int:
+    ...     return len(text.split())
+    >>> count("to be or not to be")
+    6
+    >>> @workflow
+    ... def words(text: str) -> int:
+    ...     return count(text)
+    >>> run(words, {"text": "to be"}).results
+    {'count': 2}
+    """
     _check_name(name)
     if function is None:
         return functools.partial(_python_service, name=name, limits=limits)
@@ -140,10 +171,30 @@ def workflow(
     patterns: Mapping[str, str] | None = None,
     **limits: Unpack[Limits],
 ) -> Any:
-    """Make a workflow of a function that calls services; its parameters are the workflow's inputs.
+    """Make a workflow of a function that calls services.
 
-    locks       how many steps may hold a lock at the same time, where that is more than one: `{"tape": 2}`
-    patterns    rule libraries of your own to join by (`joined_by`): `{"majority": "majority.hocl"}`
+    The function runs once, to build the graph: its parameters are the inputs of the workflow, each call of a service is
+    a step, and what it returns are the results. Inside another workflow a call of it is a step.
+
+    - `name`: what the workflow is called, if not as the function.
+    - `locks`: how many steps may hold a lock at once, where that is more than one: `{"tape": 2}`.
+    - `patterns`: rule libraries of your own for `joined_by`: `{"majority": "majority.hocl"}`.
+    - `limits`: `Limits` of its calls inside another workflow.
+
+    Returns a `WorkflowFunction`: `solvent.run` runs it, `definition()` returns its model.
+
+    Raises `SolventError` (W154) for a name that is not text or taken, and for a lock without permits. Errors inside the
+    function are raised when the workflow is run or its definition is asked for.
+
+    >>> from solvent import run, service, workflow
+    >>> upper = service(str.upper)
+    >>> @workflow
+    ... def shout(text: str = "hi") -> str:
+    ...     return upper(text)
+    >>> run(shout).results
+    {'upper': 'HI'}
+    >>> shout.definition().inputs
+    {'text': 'hi'}
     """
     _check_name(name)
     _check_names(locks or {}, patterns or {})
@@ -168,7 +219,26 @@ def _check_names(locks: Mapping[str, int], patterns: Mapping[str, str]) -> None:
 def shell(
     command: str, *, name: str | None = None, options: dict[str, Any] | None = None, **limits: Unpack[Limits]
 ) -> ServiceFunction[..., Any]:
-    """Make a service of a shell command, in which `{0}` and `{name}` stand for arguments."""
+    r"""Make a service of a shell command, in which `{0}` and `{name}` stand for arguments.
+
+    - `command`: the command. Arguments are put in as words and never read as code; a list becomes several words.
+    - `name`: what its tasks are called, if not as the command.
+    - `options`: `result` (`"stdout"`, `"json"`, `"lines"`, `"exit"`, `"file:PATH"`), `stdin`, `cwd`, `env`,
+      `max_output`.
+    - `limits`: time-out, retries and other `Limits`.
+
+    Returns a service whose result is what the command prints, unless `options` say otherwise.
+
+    Raises `SolventError` (W154) if the name is not text. A command that ends with an error makes its step fail.
+
+    >>> from solvent import run, shell, workflow
+    >>> sort = shell("printf '%s\n' {0} {1} | sort", name="sort")
+    >>> @workflow
+    ... def ordered(one: str, other: str) -> str:
+    ...     return sort(one, other)
+    >>> run(ordered, {"one": "b", "other": "a"}).results
+    {'sort': 'a\nb'}
+    """
     _check_name(name)
     called = name or _identifier(PurePath(command.split(maxsplit=1)[0]).name if command.strip() else "", "shell")
     described = model.Service(called, "shell", command, options=options or {}, policy=model.Policy(**limits))
@@ -178,7 +248,24 @@ def shell(
 def http(
     method: str, url: str, *, name: str | None = None, options: dict[str, Any] | None = None, **limits: Unpack[Limits]
 ) -> ServiceFunction[..., Any]:
-    """Make a service of an HTTP request: `http("POST", "http://localhost:8000/score")`."""
+    """Make a service of an HTTP request. Runs need the extra `http`: `pip install 'solvent[http]'`.
+
+    - `method`, `url`: such as `"POST"` and the address. `{0}` and `{name}` in the address stand for arguments; GET,
+      HEAD, DELETE and OPTIONS add other keywords to the query, all other methods send the arguments as JSON.
+    - `name`: what its tasks are called, if not as the last part of the address.
+    - `options`: `headers`, and `max_output` for the most bytes of an answer.
+    - `limits`: time-out, retries and other `Limits`.
+
+    Raises `SolventError` (W154) if the name is not text. A request that fails makes its step fail.
+
+    >>> from solvent import http, workflow
+    >>> score = http("POST", "http://localhost:8000/score", timeout=5)
+    >>> @workflow
+    ... def rated(text: str) -> float:
+    ...     return score(text)
+    >>> [task.name for task in rated.definition().tasks]
+    ['score']
+    """
     _check_name(name)
     called = name or _identifier(PurePath(url.split("?", maxsplit=1)[0]).name, method.lower())
     policy = model.Policy(**limits)
@@ -188,7 +275,28 @@ def http(
 def program(
     path: str, *, name: str | None = None, options: dict[str, Any] | None = None, **limits: Unpack[Limits]
 ) -> ServiceFunction[..., Any]:
-    """Make a service of a HOCL program."""
+    """Make a service of a HOCL program in a file, whose solution takes the arguments and runs until it is inert.
+
+    - `path`: the file, from the folder of the run.
+    - `name`: what its tasks are called, if not as the file.
+    - `options`: `{"result": "SUM"}` takes the value of the molecule `SUM : value` as the result.
+    - `limits`: time-out, retries and other `Limits`.
+
+    Items of a list become molecules of their own, and a keyword `n=3` becomes `N : 3`. The result is what is left
+    besides rules: the value of one molecule, or a list.
+
+    Raises `SolventError` (W154) if the name is not text. `run` raises if the program cannot be read.
+
+    >>> from pathlib import Path
+    >>> from solvent import program, run, workflow
+    >>> _ = Path("largest.hocl").write_text("<replace x::int, y::int by x if x >= y>")
+    >>> largest = program("largest.hocl")
+    >>> @workflow
+    ... def top(one: int, other: int) -> int:
+    ...     return largest(one, other)
+    >>> run(top, {"one": 3, "other": 8}).results
+    {'largest': 8}
+    """
     _check_name(name)
     called = name or _identifier(PurePath(path).stem, "hocl")
     described = model.Service(called, "hocl", path, options=options or {}, policy=model.Policy(**limits))
@@ -218,14 +326,28 @@ def attempt(
 ) -> T:
     """Use the result of one step, or that of another if something goes wrong with it.
 
-    `otherwise` and the steps that lead only to it wait until they are needed. It may be a constant; it may be an
-    attempt itself; and for a tuple of steps it is a tuple of as many.
+    Steps that lead only to `otherwise` run only if they are needed. `otherwise` may be a constant or another `attempt`;
+    for a tuple of steps it is a tuple of the same length.
 
-    on      "failure" (which a time-out is too), "timeout", "condition", or several; failure unless `when` is given
-    when    a condition that rejects a result: a function of it, or HOCL text such as "result < 0.9"
-    watch   later steps whose outcome decides, instead of `first` itself
-    also    further steps that are given up together with `first`
-    name    what the alternative is called
+    - `on`: `"failure"` (which includes time-outs), `"timeout"`, `"condition"`, or a tuple of them; failure unless
+      `when` is given.
+    - `when`: a condition that rejects a result: a function of it, or HOCL text such as `"result < 0.9"`.
+    - `watch`: later steps whose outcome decides, instead of `first` itself.
+    - `also`: further steps to give up together with `first`.
+    - `name`: what the alternative is called in reports.
+
+    Returns `first`, which stands for the result of either.
+
+    Raises `SolventError`: W156 outside a workflow, W155 for arguments that are not steps of it.
+
+    >>> from solvent import attempt, run, service, workflow
+    >>> number, length = service(int), service(len)
+    >>> @workflow
+    ... def measure(text: str) -> int:
+    ...     return attempt(number(text), otherwise=length(text))
+    >>> report = run(measure, {"text": "seven"})
+    >>> report.results, report.states
+    ({'int': 5}, {'int': 'replaced', 'len': 'done'})
     """
     builder_for("attempt").add_alternative(first, otherwise, on=on, when=when, watch=watch, also=also, name=name)
     return first
@@ -272,15 +394,29 @@ def resource(
     save: str | PathLike[str] = "",
     undo: bool = True,
 ) -> Any:
-    """Return a resource of the workflow that is being built: an array, so many bytes, or a file.
+    """Return a resource of the workflow that is being built: data that steps change in place instead of passing it on.
 
-    shape, dtype   an array of these lengths and this type (float64), as NumPy has them; at first, all is zero
-    size           so many bytes instead, at first all zero
-    file           the bytes are those of a file, changed in place; made if there is none and the size is said
-    save           where it is written when the run has ended: `.npy` for an array as NumPy does, else its bytes
-    undo           false: nothing is kept of the version before: what a call that fails had changed stays changed
+    - `shape`, `dtype`: an array of this shape and type (`float64`), as in NumPy; all zero at first.
+    - `size`: a number of bytes instead, all zero at first.
+    - `file`: the bytes are those of a file, changed in place; created if it does not exist and `size` is given.
+    - `save`: where to write it when the run has ended: `.npy` for an array as NumPy does, else its bytes.
+    - `undo`: if false, no earlier version is kept: what a failed call has changed stays changed.
 
-    Numbers and paths may be inputs of the workflow.
+    Numbers and paths may be inputs of the workflow. Pass the resource to a step for exclusive use, `grid.read` for
+    reading beside others, and `grid[10:20]` for some of its rows.
+
+    Raises `SolventError`: W156 outside a workflow, W152 if the name is taken, W161 for a size or type that makes no
+    sense.
+
+    >>> from solvent import resource, run, service, workflow
+    >>> @service
+    ... def fill(table) -> None:
+    ...     table[:4] = b"done"
+    >>> @workflow
+    ... def filled() -> None:
+    ...     return fill(resource("table", size=4))
+    >>> bytes(run(filled).resources["table"])
+    b'done'
     """
     builder = builder_for("resource")
     if name in builder.resources:

@@ -30,7 +30,26 @@ _LINES_OF_ONE_FRAME = 2
 
 
 def load_python(path: str | Path, name: str | None = None) -> Workflow:
-    """Import a Python file and give the model of its workflow, which `name` chooses if there are several."""
+    """Import a Python file and return the model of its workflow.
+
+    - `path`: the file, or `"flows.py:pipeline"` to name the workflow, too.
+    - `name`: which workflow, if the file has several.
+
+    Raises `SolventError`: W158 if there is no such file, W205 if it cannot be imported, W15x if it has no such
+    workflow.
+
+    >>> from pathlib import Path
+    >>> from solvent import load_python, run
+    >>> _ = Path("flows.py").write_text('''
+    ... from solvent import service, workflow
+    ... upper = service(str.upper)
+    ... @workflow
+    ... def shout(text: str) -> str:
+    ...     return upper(text)
+    ... ''')
+    >>> run(load_python("flows.py:shout"), {"text": "hi"}).results
+    {'upper': 'HI'}
+    """
     return read_python(path, name).workflow
 
 

@@ -51,7 +51,20 @@ TAKEN = ("all", "any", "first", "active", "cancel", "threads")
 
 
 def any_of(*steps: T) -> T:
-    """Start the call that takes this once for each of the steps that arrives, with its result."""
+    """Start the step that takes this once for each of the given steps that finishes, with its result.
+
+    Returns what the step takes; may also stand in `after(...)` and in the workflow's `return`.
+
+    Raises `SolventError`: W156 outside a workflow, W154 without steps.
+
+    >>> from solvent import any_of, run, service, workflow
+    >>> upper, lower, strip = service(str.upper), service(str.lower), service(str.strip)
+    >>> @workflow
+    ... def both(text: str) -> str:
+    ...     return strip(any_of(upper(text), lower(text)))
+    >>> run(both, {"text": " Hi "}).calls["strip"]
+    2
+    """
     return cast("T", _join("any_of", steps, "one", join="any"))
 
 
@@ -65,21 +78,61 @@ def first_of(*steps: T, need: int, cancel: bool = False) -> list[T]: ...
 
 
 def first_of(*steps: Any, need: int = 1, cancel: bool = False) -> Any:
-    """Start the call with the first that arrives, or with the list of the first `need`; the rest is ignored.
+    """Start the step that takes this with the first result that arrives, or with the list of the first `need`.
 
-    With `cancel` what is still at work on the other branches is cancelled.
+    Later results are ignored. With `cancel=True` the other steps are cancelled.
+
+    Raises `SolventError`: W156 outside a workflow, W154 without steps, W155 if `need` exceeds the number of steps.
+
+    >>> from solvent import first_of, run, service, workflow
+    >>> near, far, strip = service(str.upper), service(str.upper), service(str.strip)
+    >>> @workflow
+    ... def fastest(text: str) -> str:
+    ...     return strip(first_of(near.named("near")(text), far.named("far")(text)))
+    >>> run(fastest, {"text": " hi "}).results
+    {'strip': 'HI'}
     """
     _check_need("first_of", need, len(steps))
     return _join("first_of", steps, "one" if need == 1 else "all", join="first", need=need, cancels_rest=cancel)
 
 
 def active_of(*steps: T) -> list[T]:
-    """Start the call with the list of all that arrive, as soon as no other of the steps can still arrive."""
+    """Start the step that takes this with the list of results that arrived, once no other can still arrive.
+
+    Use it after `choose_some`, where only some branches run.
+
+    Raises `SolventError`: W156 outside a workflow, W154 without steps.
+
+    >>> from solvent import active_of, choose_some, run, service, workflow
+    >>> size, upper, lower, join = service(len), service(str.upper), service(str.lower), service(sorted)
+    >>> @workflow
+    ... def some(text: str) -> list[str]:
+    ...     length, loud, quiet = size(text), upper(text), lower(text)
+    ...     choose_some(length, ("result > 1", loud), ("result > 9", quiet))
+    ...     return join(active_of(loud, quiet))
+    >>> run(some, {"text": "Hello"}).results
+    {'sorted': ['HELLO']}
+    """
     return cast("list[T]", _join("active_of", steps, "all", join="active"))
 
 
 def joined_by(pattern: str, *steps: T, need: int = 1) -> list[T]:
-    """Start the call by the rules of a library that `@workflow(patterns={...})` names; `need` is a number for them."""
+    """Start the step that takes this by the rules of a library of your own.
+
+    `pattern` is a name that `@workflow(patterns={...})` gives to a HOCL file; `need` is a number that its rules can
+    use. The step takes the list of results that the rules let through. See "Write a pattern of your own" in the
+    documentation.
+
+    Raises `SolventError`: W154 if the workflow has no pattern of that name, W156 outside a workflow.
+
+    >>> from solvent import joined_by, service, workflow
+    >>> upper, lower, join = service(str.upper), service(str.lower), service(sorted)
+    >>> @workflow(patterns={"majority": "majority.hocl"})
+    ... def vote(text: str) -> list[str]:
+    ...     return join(joined_by("majority", upper(text), lower(text), need=2))
+    >>> vote.definition().task("sorted").control.join
+    'majority'
+    """
     known = builder_for("joined_by").patterns
     if pattern not in known:
         hint = f"it has {', '.join(known)}" if known else f'@workflow(patterns={{"{pattern}": "{pattern}.hocl"}})'
@@ -89,7 +142,20 @@ def joined_by(pattern: str, *steps: T, need: int = 1) -> list[T]:
 
 
 def all_threads(step: T, count: int) -> list[T]:
-    """Start the call with the list of so many results of one step, which arrive one after the other."""
+    """Start the step that takes this with the list of `count` results of one step, which arrive one after the other.
+
+    The step must deliver that many results: see `threads`, and `ServiceFunction.many` with `apart=True`.
+
+    Raises `SolventError`: W155 if `count` is not a positive integer, W156 outside a workflow.
+
+    >>> from solvent import all_threads, run, service, threads, workflow
+    >>> upper, join = service(str.upper), service("-".join)
+    >>> @workflow
+    ... def twice(text: str) -> str:
+    ...     return join(all_threads(threads(upper(text), 2), 2))
+    >>> run(twice, {"text": "ab"}).results
+    {'join': 'AB-AB'}
+    """
     check_count("all_threads", count)
     return cast("list[T]", _join("all_threads", (step,), "all", threads=count))
 
@@ -116,17 +182,68 @@ def _whole(builder: Builder, step: object, word: str) -> str:
 
 
 def choose(step: T, *routes: tuple[When[T], object], otherwise: object = None) -> T:
-    """Go on with one step: that of the first condition that holds of the result, or `otherwise`."""
+    """Continue with one step: the one of the first condition that holds for the result, or `otherwise`.
+
+    - `step`: the step whose result decides.
+    - `routes`: pairs of a condition and the step to continue with. A condition is HOCL text about `result`, or a
+      function of the result.
+    - `otherwise`: the step to continue with if no condition holds; without it the step fails then.
+
+    A chosen step that comes before `step` makes a loop. Returns `step`.
+
+    Raises `SolventError`: W155 for a route that is not such a pair, W156 outside a workflow.
+
+    >>> from solvent import any_of, choose, run, service, workflow
+    >>> size, upper, lower, strip = service(len), service(str.upper), service(str.lower), service(str.strip)
+    >>> @workflow
+    ... def shout(text: str) -> str:
+    ...     length, loud, quiet = size(text), upper(text), lower(text)
+    ...     choose(length, ("result < 5", loud), otherwise=quiet)
+    ...     return strip(any_of(loud, quiet))
+    >>> run(shout, {"text": "Hi"}).results
+    {'strip': 'HI'}
+    """
     return _split("choose", "one", step, routes, otherwise)
 
 
 def choose_some(step: T, *routes: tuple[When[T], object], otherwise: object = None) -> T:
-    """Go on with the steps of all conditions that hold of the result; with `otherwise` if none does."""
+    """Continue with all steps whose conditions hold for the result, or with `otherwise` if none holds.
+
+    Arguments are those of `choose`; join the branches by `active_of`. Returns `step`.
+
+    Raises `SolventError`: W155 for a route that is not a pair of condition and step, W156 outside a workflow.
+
+    >>> from solvent import choose_some, run, service, workflow
+    >>> size, upper, lower = service(len), service(str.upper), service(str.lower)
+    >>> @workflow
+    ... def some(text: str) -> tuple[str, str]:
+    ...     length, loud, quiet = size(text), upper(text), lower(text)
+    ...     choose_some(length, (lambda n: n > 1, loud), (lambda n: n > 9, quiet))
+    ...     return loud, quiet
+    >>> run(some, {"text": "Hello"}).results
+    {'upper': 'HELLO'}
+    """
     return _split("choose_some", "some", step, routes, otherwise)
 
 
 def deferred(step: T, *later: object) -> T:
-    """Offer the result to several steps; the first that can start takes it, and the others lose it."""
+    """Offer the result to several steps: the first that can start takes it, the others do not run.
+
+    What each of them waits for besides `step` decides, such as a signal. Returns `step`.
+
+    Raises `SolventError`: W155 for fewer than two steps, W156 outside a workflow.
+
+    >>> from solvent import deferred, run, service, waits_for, workflow
+    >>> ask, accept, reject = service(str.strip), service(str.upper), service(str.lower)
+    >>> @workflow
+    ... def decide(text: str) -> tuple[str, str]:
+    ...     question = ask(text)
+    ...     yes, no = waits_for(accept(question), "yes"), waits_for(reject(question), "no")
+    ...     deferred(question, yes, no)
+    ...     return yes, no
+    >>> run(decide, {"text": "Ship it?"}, signals=[(0.0, "yes", None)]).results
+    {'upper': 'SHIP IT?'}
+    """
     builder, task = _task("deferred", step)
     routes = [Route(_onward(builder, "deferred", task, one)) for one in later]
     _route(builder, task, "deferred", routes)
@@ -134,11 +251,27 @@ def deferred(step: T, *later: object) -> T:
 
 
 def repeat(last: T, *, back_to: object, when: When[T]) -> T:
-    """Go back to an earlier step as long as a condition holds of the result, and onwards otherwise.
+    """Go back to an earlier step while a condition holds for the result; continue otherwise.
 
-    The earlier step, or what stands in for it, is then called with the result of `last` in place of what it takes from
-    the step before it.
-    Inputs and constants stay the same.
+    - `last`: the step whose result decides.
+    - `back_to`: the step to repeat from. It is called with the result of `last` in place of the result it took before;
+      inputs and constants stay the same.
+    - `when`: HOCL text about `result`, or a function of the result.
+
+    Returns `last`.
+
+    Raises `SolventError`: W155 without a condition, or if `back_to` waits for several steps; W156 outside a workflow.
+
+    >>> from solvent import repeat, run, service, workflow
+    >>> size = service(len)
+    >>> @service
+    ... def double(number: int) -> int:
+    ...     return 2 * number
+    >>> @workflow
+    ... def grow(text: str) -> int:
+    ...     return repeat(step := double(size(text)), back_to=step, when="result < 50")
+    >>> run(grow, {"text": "abc"}).results
+    {'double': 96}
     """
     builder, task = _task("repeat", last)
     first = _task("repeat", back_to)[1]
@@ -221,7 +354,18 @@ def _enter(builder: Builder, first: str) -> None:
 
 
 def threads(step: T, count: int) -> T:
-    """Pass the result on so many times, as if the step had been done so often."""
+    """Pass the result on `count` times, as if the step had run that often. Returns `step`.
+
+    Raises `SolventError`: W155 if `count` is not a positive integer, W156 outside a workflow.
+
+    >>> from solvent import any_of, run, service, threads, workflow
+    >>> upper, strip = service(str.upper), service(str.strip)
+    >>> @workflow
+    ... def thrice(text: str) -> str:
+    ...     return strip(any_of(threads(upper(text), 3)))
+    >>> run(thrice, {"text": "hi"}).calls
+    {'upper': 1, 'strip': 3}
+    """
     check_count("threads", count)
     return _refined("threads", step, copies=count)
 
@@ -230,39 +374,115 @@ def threads(step: T, count: int) -> T:
 
 
 def locked(step: T, *locks: str) -> T:
-    """Hold locks while the step is at work; steps that need the same lock wait for each other."""
+    """Hold locks while the step runs: steps that hold the same lock do not run at the same time. Returns `step`.
+
+    `@workflow(locks={"line": 2})` lets two steps hold a lock at once.
+
+    Raises `SolventError`: W155 if a name is missing or not text, W156 outside a workflow.
+
+    >>> from solvent import locked, run, service, workflow
+    >>> upper, lower = service(str.upper), service(str.lower)
+    >>> @workflow
+    ... def in_turns(text: str) -> tuple[str, str]:
+    ...     return locked(upper(text), "printer"), locked(lower(text), "printer")
+    >>> run(in_turns, {"text": "Hi"}).succeeded
+    True
+    """
     _check_names("locked", locks)
     return _refined("locked", step, takes=locks, gives=locks)
 
 
 def section(lock: str, first: object, last: T) -> T:
-    """Hold a lock from the start of one step to the end of another."""
+    """Hold a lock from the start of step `first` to the end of step `last`. Returns `last`.
+
+    Raises `SolventError`: W155 if the name is not text, W156 outside a workflow.
+
+    >>> from solvent import run, section, service, workflow
+    >>> upper, strip = service(str.upper), service(str.strip)
+    >>> @workflow
+    ... def exclusive(text: str) -> str:
+    ...     return section("printer", first := upper(text), strip(first))
+    >>> run(exclusive, {"text": " Hi "}).results
+    {'strip': 'HI'}
+    """
     _check_names("section", (lock,))
     _refined("section", first, takes=(lock,))
     return _refined("section", last, gives=(lock,))
 
 
 def waits_for(step: T, signal: str, *, transient: bool = False) -> T:
-    """Let a step start only with a signal, which is lost if it comes too early and is `transient`."""
+    """Let a step start only after a signal has arrived. Returns `step`.
+
+    A signal comes from a step (`sends`), or from outside (`run(..., signals=...)`). With `transient=True` it is lost if
+    it arrives before the step could start otherwise.
+
+    Raises `SolventError`: W155 if the name is not text, W156 outside a workflow.
+
+    >>> from solvent import run, service, waits_for, workflow
+    >>> upper = service(str.upper)
+    >>> @workflow
+    ... def approved(text: str) -> str:
+    ...     return waits_for(upper(text), "go")
+    >>> run(approved, {"text": "hi"}, signals=[(0.0, "go", None)]).results
+    {'upper': 'HI'}
+    """
     _check_names("waits_for", (signal,))
     return _refined("waits_for", step, signal=signal, is_transient=transient)
 
 
 def signal_value(signal: str, *, transient: bool = False) -> Any:
-    """Start the call that takes this only with a signal (`waits_for`), and hand over what came with it."""
+    """Start the step that takes this when a signal arrives, with the value that came with it.
+
+    With `transient=True` a signal that arrives too early is lost.
+
+    Raises `SolventError`: W155 if the name is not text, W156 outside a workflow.
+
+    >>> from solvent import run, service, signal_value, workflow
+    >>> upper = service(str.upper)
+    >>> @workflow
+    ... def answered() -> str:
+    ...     return upper(signal_value("answer"))
+    >>> run(answered, signals=[(0.0, "answer", "yes")]).results
+    {'upper': 'YES'}
+    """
     _check_names("signal_value", (signal,))
     demands = {"signal": signal, "is_transient": transient}
     return Start(builder_for("signal_value"), Signalled(), f"signal_value({signal})", demands)
 
 
 def sends(step: T, *signals: str) -> T:
-    """Send signals when the step is done."""
+    """Send signals when the step is done; steps under `waits_for` start by them. Returns `step`.
+
+    Raises `SolventError`: W155 if a name is missing or not text, W156 outside a workflow.
+
+    >>> from solvent import run, sends, service, waits_for, workflow
+    >>> upper, lower = service(str.upper), service(str.lower)
+    >>> @workflow
+    ... def ordered(text: str) -> str:
+    ...     sends(upper(text), "ready")
+    ...     return waits_for(lower(text), "ready")
+    >>> run(ordered, {"text": "Hi"}).states
+    {'upper': 'done', 'lower': 'done'}
+    """
     _check_names("sends", signals)
     return _refined("sends", step, sends=signals)
 
 
 def milestone(step: T, *, after: object, before: object) -> T:
-    """Let a step start only while one other is done and another has not started."""
+    """Let a step start only while step `after` is done and step `before` has not started. Returns `step`.
+
+    Raises `SolventError`: W155 for something that is not a whole step, W156 outside a workflow.
+
+    >>> from solvent import milestone, run, service, workflow
+    >>> order, change, ship = service(str.strip), service(str.upper), service(str.lower)
+    >>> @workflow
+    ... def shop(text: str) -> tuple[str, str]:
+    ...     ordered, changed = order(text), change(text)
+    ...     shipped = ship.after(changed)(ordered)
+    ...     return milestone(changed, after=ordered, before=shipped), shipped
+    >>> run(shop, {"text": " Tea "}).states
+    {'strip': 'done', 'upper': 'done', 'lower': 'done'}
+    """
     return _refined("milestone", step, during=(_task("milestone", after)[1], _task("milestone", before)[1]))
 
 
@@ -270,12 +490,39 @@ def milestone(step: T, *, after: object, before: object) -> T:
 
 
 def cancels(step: T, *others: object) -> T:
-    """Withdraw other steps when this one is done: they do not start any more, and what they do is ended."""
+    """Cancel other steps when this one is done: they do not start any more, and running calls end. Returns `step`.
+
+    Raises `SolventError`: W155 without other steps, W156 outside a workflow.
+
+    >>> from solvent import cancels, run, service, waits_for, workflow
+    >>> upper, lower = service(str.upper), service(str.lower)
+    >>> @workflow
+    ... def either(text: str) -> str:
+    ...     late = waits_for(lower(text), "never sent")
+    ...     return cancels(upper(text), late)
+    >>> run(either, {"text": "Hi"}).results
+    {'upper': 'HI'}
+    """
     return _refined("cancels", step, cancels=_tasks("cancels", others))
 
 
 def completes(step: T, *others: object) -> T:
-    """Let steps of several instances (`service.many`) go on with the results they have when this one is done."""
+    """Let steps with several instances finish with the results they have when this step is done.
+
+    The instances are those of `ServiceFunction.many`. Returns `step`.
+
+    Raises `SolventError`: W155 for a step without instances, W156 outside a workflow.
+
+    >>> from solvent import completes, service, workflow
+    >>> search, stop = service(str.upper), service(str.strip)
+    >>> @workflow
+    ... def enough(text: str) -> str:
+    ...     found = search.many(3)(text)
+    ...     completes(stop(text), found)
+    ...     return found
+    >>> enough.definition().task("strip").control.completes
+    ('upper',)
+    """
     builder, names = builder_for("completes"), _tasks("completes", others)
     for name in names:
         control = builder.task(name).control
@@ -285,7 +532,19 @@ def completes(step: T, *others: object) -> T:
 
 
 def ends(step: T, *, cancelled: bool = False) -> T:
-    """Let the whole workflow be over when the step is done: with success, or cancelled."""
+    """End the whole workflow when the step is done: successfully, or as cancelled. Returns `step`.
+
+    Raises `SolventError`: W155 if another ending was given for the step, W156 outside a workflow.
+
+    >>> from solvent import ends, run, service, waits_for, workflow
+    >>> upper, lower = service(str.upper), service(str.lower)
+    >>> @workflow
+    ... def early(text: str) -> str:
+    ...     waits_for(lower(text), "never sent")
+    ...     return ends(upper(text))
+    >>> run(early, {"text": "Hi"}).ended_by
+    'upper'
+    """
     return _refined("ends", step, ends="cancelled" if cancelled else "case")
 
 
@@ -383,7 +642,7 @@ How = Literal["dot", "cross"]
 
 
 class Group:
-    """Some lists that are combined before they are combined with others."""
+    """Some lists that are combined before they are combined with others: what `each` and `cross` return."""
 
     def __init__(self, how: How, lists: tuple[Any, ...]) -> None:
         self.how: How = how
@@ -391,12 +650,40 @@ class Group:
 
 
 def each(*lists: Iterable[Any] | Group) -> Group:
-    """Combine lists first with first, second with second, inside a larger combination."""
+    """Combine lists item by item (first with first, second with second) inside `service.each` or `service.cross`.
+
+    Use it where one call combines lists in both ways; `service.each(xs, ys)` alone needs no group.
+
+    Raises nothing; the call that takes the group checks it.
+
+    >>> from solvent import each, run, service, workflow
+    >>> @service
+    ... def label(name: str, size: int, colour: str) -> str:
+    ...     return f"{name}{size}{colour}"
+    >>> @workflow
+    ... def labels() -> list[str]:
+    ...     return label.cross(each(["a", "b"], [1, 2]), ["red", "blue"])
+    >>> run(labels).results["label"]
+    ['a1red', 'a1blue', 'b2red', 'b2blue']
+    """
     return Group("dot", lists)
 
 
 def cross(*lists: Iterable[Any] | Group) -> Group:
-    """Combine lists each with each, inside a larger combination."""
+    """Combine lists each item with each inside `service.each` or `service.cross`, the last list changing fastest.
+
+    Raises nothing; the call that takes the group checks it.
+
+    >>> from solvent import cross, run, service, workflow
+    >>> @service
+    ... def pair(number: int, letter: str, name: str) -> str:
+    ...     return f"{number}{letter}{name}"
+    >>> @workflow
+    ... def pairs() -> list[str]:
+    ...     return pair.each(cross([1, 2], ["a", "b"]), ["w", "x", "y", "z"])
+    >>> run(pairs).results["pair"]
+    ['1aw', '1bx', '2ay', '2bz']
+    """
     return Group("cross", lists)
 
 
