@@ -44,7 +44,22 @@ INTERRUPTED = 130
 
 
 class SolventError(Exception):
-    """What every deliberate error is: a code, a message, perhaps a place and a hint."""
+    """The base of every error that Solvent raises on purpose: a code, a message, perhaps a place and a hint.
+
+    - `code`: such as `"W156"`; the reference of errors lists all.
+    - `message`, `hint`: what is wrong, and what to do about it.
+    - `span`, `place`: where in a text, if a text is wrong.
+    - `frames`: the lines of your Python code that raised, if some did.
+
+    `str(error)` is the whole text with an excerpt.
+
+    >>> from solvent import SolventError, hocl
+    >>> try:
+    ...     hocl.parse("<1, replace x by y>", name="a.hocl")
+    ... except SolventError as error:
+    ...     print(error.code, error.place, error.message)
+    H203 a.hocl:1:18 `y` is used but no pattern binds it
+    """
 
     exit_code = 2
 
@@ -60,7 +75,7 @@ class SolventError(Exception):
 
     @property
     def place(self) -> str:
-        """`file:line:column`, or nothing where no text is at fault."""
+        """`file:line:column` of the text that is wrong, or an empty text."""
         return self.span.place if self.span is not None else ""
 
     def details(self) -> Sequence[str]:
@@ -68,7 +83,7 @@ class SolventError(Exception):
         return self.frames
 
     def show(self) -> str:
-        """Put the whole error into words: code, message, place, excerpt, details and hint."""
+        """Return the whole text of the error: code, message, place, excerpt, details and hint."""
         lines = [f"error[{self.code}]: {self.message}"]
         if self.span is not None:
             lines += [f"  {self.span.place}", excerpt(self.span, self.note)]
@@ -82,15 +97,39 @@ class SolventError(Exception):
 
 
 class ProgramError(SolventError):
-    """The program's text is wrong."""
+    """The text of a HOCL program is wrong (H1xx, H2xx).
+
+    >>> from solvent import ProgramError, hocl
+    >>> try:
+    ...     hocl.parse("<1, 2")
+    ... except ProgramError as error:
+    ...     print(error.code, error.message)
+    H121 `<` is not closed
+    """
 
 
 class SyntaxProblem(ProgramError):
-    """The text does not read as HOCL."""
+    """The text is not HOCL (H1xx).
+
+    >>> from solvent import SyntaxProblem, hocl
+    >>> try:
+    ...     hocl.parse("<1, replace by>")
+    ... except SyntaxProblem as error:
+    ...     print(error.code, error.message)
+    H120 expected a pattern, found `by`
+    """
 
 
 class NameProblem(ProgramError):
-    """A name, a type or a number of arguments is wrong."""
+    """A name, a type or a number of arguments is wrong in a program (H2xx).
+
+    >>> from solvent import NameProblem, hocl
+    >>> try:
+    ...     hocl.parse("<1, replace x by y>")
+    ... except NameProblem as error:
+    ...     print(error.code, error.message)
+    H203 `y` is used but no pattern binds it
+    """
 
 
 class WorkflowProblem(SolventError):
@@ -104,7 +143,15 @@ class WorkflowFailed(SolventError):
 
 
 class Misuse(SolventError):
-    """Solvent was called in a way it does not allow."""
+    """Solvent was called in a way it does not allow (H3xx and others).
+
+    >>> from solvent import Misuse, hocl
+    >>> try:
+    ...     hocl.rule("1, 2")
+    ... except Misuse as error:
+    ...     print(error.code, error.message)
+    H305 this text is not one rule
+    """
 
 
 class NodeProblem(SolventError):
@@ -112,27 +159,73 @@ class NodeProblem(SolventError):
 
 
 class RingProblem(SolventError):
-    """A node of a ring cannot go on, or is no member any more."""
+    """A node of a ring cannot continue, or is no member any more (N2xx).
+
+    >>> from solvent import LockLost, RingProblem
+    >>> issubclass(LockLost, RingProblem)
+    True
+    """
 
     exit_code = 1
 
 
 class LockLost(RingProblem):
-    """The lock was taken away while somebody had it: the others took this node for dead."""
+    """The lock of a ring was taken away from its holder, since the other nodes took its node for dead (N201).
+
+    >>> import asyncio
+    >>> from solvent import LockLost, ring
+    >>> async def write() -> str:
+    ...     async with ring.join() as node:
+    ...         try:
+    ...             async with node.lock() as lock:
+    ...                 return f"written under {len(lock.fence)} numbers"
+    ...         except LockLost:
+    ...             return "may have to be written again"
+    >>> asyncio.run(write())
+    'written under 3 numbers'
+    """
 
 
 class DataProblem(SolventError):
-    """The data of a resource cannot be had, kept or handed over."""
+    """The data of a shared resource cannot be read, kept or handed over (D2xx).
+
+    >>> from solvent import DataLost, DataProblem
+    >>> issubclass(DataLost, DataProblem)
+    True
+    """
 
     exit_code = 1
 
 
 class DataLost(DataProblem):
-    """The version that is wanted is not there: it was replaced by another, torn, or went with its last holder."""
+    """The version of the data that is wanted is gone: replaced, incomplete, or lost with its last holder (D201, S205).
+
+    >>> import os
+    >>> from solvent import DataLost, shared
+    >>> with shared.join(f"example-{os.getpid()}") as space, space.handle("table", size=4) as table:
+    ...     try:
+    ...         view = table.acquire()
+    ...     except DataLost:
+    ...         view = table.acquire(anew=True)
+    ...     len(view)
+    4
+    """
 
 
 class SpaceProblem(SolventError):
-    """A process cannot enter a store, or takes no part in it any more."""
+    """A process cannot join others to share data, or is no longer one of them (S2xx).
+
+    Where it waited with a time-out, the error is a `TimeoutError` as well.
+
+    >>> import os
+    >>> from solvent import SpaceProblem, shared
+    >>> try:
+    ...     with shared.join(f"example-{os.getpid()}") as space:
+    ...         print("joined", len(space.members))
+    ... except SpaceProblem as error:
+    ...     print(error.hint)
+    joined 1
+    """
 
     exit_code = 1
 
@@ -192,7 +285,17 @@ class AgentProblem(SolventError):
 
 
 class ReactionFailed(SolventError):
-    """A product could not be computed; the reactants are back in the solution."""
+    """A product could not be computed (H4xx); the reactants are back in the solution.
+
+    `rule` is the text of the rule, `reactants` are the molecules it had taken, as texts.
+
+    >>> from solvent import ReactionFailed, hocl
+    >>> try:
+    ...     hocl.react(hocl.parse("<1, replace-one x by x / 0>").solution())
+    ... except ReactionFailed as error:
+    ...     print(error.code, error.message, error.reactants)
+    H401 division by zero ('1',)
+    """
 
     exit_code = 1
 
@@ -217,7 +320,16 @@ class ReactionFailed(SolventError):
 
 
 class LimitReached(SolventError):
-    """A limit on the work was met before the solution was inert, or somebody has interrupted it."""
+    """A limit was met before the solution was inert (H5xx). The molecules stay in the solution, which can be run again.
+
+    >>> from solvent import LimitReached, hocl
+    >>> solution = hocl.parse("<1, replace x::int by x + 1>").solution()
+    >>> try:
+    ...     hocl.react(solution, max_reactions=10)
+    ... except LimitReached as error:
+    ...     print(error.code, error.message, 11 in solution)
+    H501 not inert after 10 reactions True
+    """
 
     exit_code = 3
 

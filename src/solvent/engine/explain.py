@@ -33,7 +33,19 @@ _CANDIDATES_SHOWN = 3
 
 @dataclass(slots=True)
 class PatternReport:
-    """How one pattern fared: how many molecules fit it alone, and whether it fits together with those before it."""
+    """How one pattern of a rule fared.
+
+    `fit` molecules fit it alone; `fits_together` says whether one is left beside the patterns before it. `nearest` are
+    molecules that come near, and `misfits` say what inside them does not fit.
+
+    >>> from solvent import hocl
+    >>> tasks = hocl.parse("<T1 : <SRC : <T0>>, (start = replace T1 : <SRC : <>, ?w> by T1 : <w>)>").solution()
+    >>> _ = hocl.react(tasks)
+    >>> start = next(one for one in tasks if isinstance(one, hocl.Rule))
+    >>> misfit = hocl.why_not(tasks, start).patterns[0].misfits[0]
+    >>> misfit.found, misfit.reason
+    ('<T0>', 'it is not empty')
+    """
 
     pattern: str
     fit: int
@@ -44,7 +56,13 @@ class PatternReport:
 
 @dataclass(slots=True)
 class ConditionReport:
-    """A part of the condition: how often it was false, and for which bindings first."""
+    """A part of a rule's condition: how often it was false, and for which bindings first.
+
+    >>> from solvent import hocl
+    >>> report = hocl.why_not(hocl.Solution([1]), hocl.rule("replace x by x + 1 if x > 2"))
+    >>> report.conditions[0].condition, report.conditions[0].failures, report.conditions[0].example
+    ('x > 2', 1, 'x = 1')
+    """
 
     condition: str
     failures: int = 0
@@ -53,7 +71,15 @@ class ConditionReport:
 
 @dataclass(slots=True)
 class Report:
-    """What stops a rule."""
+    """What stops a rule: what `why_not` returns.
+
+    `patterns` and `conditions` say how each part fared, `combinations` how often all patterns fitted together, and
+    `is_complete` whether the search came to its end.
+
+    >>> from solvent import hocl
+    >>> hocl.why_not(hocl.Solution(["a"]), hocl.rule("replace x::int by x + 1")).verdict
+    'no molecule fits pattern 1, `x::int`'
+    """
 
     rule: str
     text: str
@@ -99,7 +125,17 @@ def rules_named(solution: Solution, name: str) -> Iterator[tuple[Solution, Rule]
 
 
 def why_not(solution: Solution, rule: Rule) -> Report:
-    """Say how far a rule gets in its solution."""
+    """Return how far a rule gets in a solution, and what stops it.
+
+    `solution` is where the rule would react; the rule need not be in it.
+
+    Raises nothing; a search that takes too long is cut short, and the report says so.
+
+    >>> from solvent import hocl
+    >>> report = hocl.why_not(hocl.Solution([9]), hocl.rule("replace x, y by x if x >= y"))
+    >>> report.verdict
+    'no molecule is left for pattern 2, `y`, beside the patterns before it'
+    """
     return _Search(solution, rule).report()
 
 

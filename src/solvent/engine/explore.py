@@ -43,7 +43,14 @@ class Property(Protocol):
 
 
 class Violation(NamedTuple):
-    """A property that does not hold: in a state, or, where a rule is given, of its reaction from there to `after`."""
+    """A property that does not hold: in a state, or, where a rule is given, of its reaction from there to `after`.
+
+    >>> from solvent import hocl
+    >>> counter = hocl.parse("<N:0, (up = replace N:n by N:(n + 1) if n < 5)>").solution()
+    >>> found = hocl.explore(counter, properties=[hocl.Never(hocl.rule("replace N:n by if n > 2"))])
+    >>> hocl.show(found.states[found.violation.state])
+    '<N:3, up>'
+    """
 
     property: Property
     state: int
@@ -53,7 +60,18 @@ class Violation(NamedTuple):
 
 
 class Exploration:
-    """The graph of states of a program."""
+    """All states that a program can reach: what `explore` returns.
+
+    - `states`: the states as solutions, the first one first, near ones before far ones.
+    - `edges`: for each state, the numbers of those after it.
+    - `is_complete`: whether all states were found.
+    - `violation`: the first property that does not hold, if one does not; nothing was explored after it.
+
+    >>> from solvent import hocl
+    >>> found = hocl.explore(hocl.parse("<1, 2, 4, replace x::int, y::int by x - y>").solution())
+    >>> found.terminates, found.confluent, len(found.finals)
+    (True, False, 6)
+    """
 
     def __init__(self) -> None:
         self.states: list[Solution] = []
@@ -66,7 +84,7 @@ class Exploration:
 
     @property
     def finals(self) -> list[int]:
-        """The states in which nothing can react."""
+        """The numbers of the states in which nothing can react."""
         return [state for state, edges in enumerate(self.edges) if not edges and self._is_expanded(state)]
 
     def _is_expanded(self, state: int) -> bool:
@@ -74,14 +92,14 @@ class Exploration:
 
     @property
     def terminates(self) -> bool | None:
-        """Whether every run ends; None when the limit was met before a cycle was."""
+        """Whether every run ends; `None` if the limit was met before a cycle was found."""
         if self.cycle() is not None:
             return False
         return True if self.is_complete else None
 
     @property
     def confluent(self) -> bool | None:
-        """Whether any two runs can still meet; None when the limit was met before two final states were."""
+        """Whether any two runs can still meet; `None` if the limit was met before two final states were found."""
         if len(self.finals) > 1:
             return False
         if not self.is_complete:
@@ -89,7 +107,7 @@ class Exploration:
         return len(self.traps()) == 1
 
     def traps(self) -> list[list[int]]:
-        """Give the sets of states that no run leaves: a final state, or a cycle without a way out."""
+        """Return the sets of states that no run leaves: a final state, or a cycle without a way out."""
         components = _components(self.edges)
         number = {state: at for at, component in enumerate(components) for state in component}
         return [
@@ -99,7 +117,7 @@ class Exploration:
         ]
 
     def cycle(self) -> list[int] | None:
-        """Give states that lead back to the first of them, if there are any."""
+        """Return states that lead back to the first of them, or `None`."""
         for component in _components(self.edges):
             start = component[0]
             if len(component) > 1 or start in self.edges[start]:
@@ -107,7 +125,7 @@ class Exploration:
         return None
 
     def path(self, state: int) -> list[int]:
-        """Give the states through which a state was first reached, itself the last."""
+        """Return the states through which a state was first reached, itself the last."""
         return [after for _, _, after in self._way(state)]
 
     def _way(self, state: int) -> list[_Passage]:
@@ -120,7 +138,7 @@ class Exploration:
         return way[::-1]
 
     def divergence(self) -> tuple[int, int]:
-        """Give two states whose runs can never meet again; only where the program is not confluent."""
+        """Return two states whose runs can never meet again; only for a program that is not confluent."""
         # The states were found in order of distance, so the first ones have the shortest runs.
         ends = self.finals
         if len(ends) < 2:
@@ -128,17 +146,17 @@ class Exploration:
         return ends[0], ends[1]
 
     def run_to(self, state: int) -> list[Record]:
-        """Give the records of a shortest run to a state."""
+        """Return the records of a shortest run to a state."""
         return self._replay(self._way(state))
 
     def run_to_violation(self) -> list[Record]:
-        """Give the records of a shortest run to where a property does not hold."""
+        """Return the records of a shortest run to where a property does not hold."""
         assert self.violation is not None
         _, state, _, rule, after = self.violation
         return self._replay(self._way(state) + ([] if rule is None or after is None else [(state, rule, after)]))
 
     def run_round(self, cycle: list[int]) -> list[Record]:
-        """Give the records of a run through the states of a cycle and back to the first."""
+        """Return the records of a run through the states of a cycle and back to the first."""
         way = []
         for state, after in zip(cycle, [*cycle[1:], cycle[0]], strict=True):
             wanted = self.states[after]
@@ -172,7 +190,20 @@ def explore(
     properties: Sequence[Property] = (),
     into: Exploration | None = None,
 ) -> Exploration:
-    """Explore every order of reactions from a solution, which stays; `into` can be watched as it grows."""
+    """Try every order of reactions from a solution, which is not changed; equal states are merged.
+
+    - `max_states`: stop after this many states.
+    - `should_stop`: called now and then; stop when it returns true.
+    - `properties`: what must hold (`Never`, `Refines`); stop at the first that does not, by a shortest run.
+    - `into`: an exploration to fill, which another thread can watch.
+
+    Raises `ReactionFailed` when a product cannot be computed.
+
+    >>> from solvent import hocl
+    >>> found = hocl.explore(hocl.parse("<3, 5, replace x::int, y::int by x - y>").solution())
+    >>> found.confluent, sorted(n for one in found.finals for n in found.states[one] if type(n) is int)
+    (False, [-2, 2])
+    """
     explorer = _Explorer(into if into is not None else Exploration(), max_states, properties)
     explorer.explore(solution, should_stop)
     return explorer.found

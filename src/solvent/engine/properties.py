@@ -39,7 +39,16 @@ Run: TypeAlias = tuple[str, ...]
 
 
 class Never:
-    """No state is reached in which a rule could react."""
+    """A property for `explore`: no state is reached in which a rule could react. The rule is none of the program's.
+
+    `text` is what reports call it.
+
+    >>> from solvent import hocl
+    >>> counter = hocl.parse("<N:0, (up = replace N:n by N:(n + 1) if n < 5)>").solution()
+    >>> found = hocl.explore(counter, properties=[hocl.Never(hocl.rule("replace N:n by if n > 2"))])
+    >>> [record.rule for record in found.run_to_violation()]
+    ['up', 'up', 'up']
+    """
 
     def __init__(self, rule: Rule, *, text: str = "") -> None:
         self.rule = rule
@@ -55,7 +64,24 @@ class Never:
 
 
 class Refines:
-    """Every reaction is none of a coarser program, or one, or as many as are allowed."""
+    """A property for `explore`: each reaction is none, or one, of a coarser program.
+
+    - `coarser`: the first state of the coarser program, with its rules.
+    - `mapping`: rules and molecules that turn a state, without its rules, into one of the coarser program.
+    - `name`: what reports call the coarser program.
+    - `max_steps`: how many reactions of the coarser program one reaction may stand for.
+
+    Exploring raises `LimitReached` if the mapping does not end.
+
+    >>> from solvent import hocl
+    >>> fine = hocl.parse("<N:0, (half = replace N:n by N:(n + 1) if n < 4)>").solution()
+    >>> coarse = hocl.parse("<N:0, (full = replace N:n by N:(n + 2) if n < 4)>").solution()
+    >>> refines = hocl.Refines(coarse, [hocl.rule("replace N:n by N:(n - 1) if n % 2 == 1")])
+    >>> hocl.explore(fine, properties=[refines]).violation is None
+    True
+    >>> refines.counterparts()
+    {'half': [(), ('full',)]}
+    """
 
     def __init__(
         self, coarser: Solution, mapping: Iterable[Molecule], *, name: str = "the coarser program", max_steps: int = 1
@@ -78,11 +104,11 @@ class Refines:
 
     @property
     def states_shown(self) -> int:
-        """How many states of the coarser program the mapping has shown."""
+        """How many states of the coarser program were found."""
         return len(set(self._mapped.values()))
 
     def counterparts(self) -> dict[str, list[Run]]:
-        """Give for each rule the runs of the coarser program that its reactions are, as few as tell all of them."""
+        """Return for each rule the runs of the coarser program that its reactions stand for."""
         found: dict[str, list[Run]] = {}
         for rule, counted in sorted(self._runs.items()):
             left = Counter(counted)

@@ -22,7 +22,15 @@ POLL_MASK = 0xFF
 
 
 class Reaction:
-    """One rule applied once."""
+    """One rule applied once: what `step` returns and an observer gets.
+
+    `rule` reacted in `solution`, took the `reactants`, needed but left what it `kept`, and made the `products`.
+
+    >>> from solvent import hocl
+    >>> reaction = hocl.step(hocl.parse("<1, 2, (sum = replace x::int, y::int by x + y)>").solution())
+    >>> reaction.rule.name, sorted(reaction.reactants), reaction.products
+    ('sum', [1, 2], [3])
+    """
 
     __slots__ = ("before", "kept", "products", "reactants", "rule", "solution")
 

@@ -24,7 +24,16 @@ if TYPE_CHECKING:
 
 
 class Made:
-    """A molecule of a run: its number, its text when it was made, and what made it."""
+    """A molecule of a recorded run.
+
+    It has a `number`, the `molecule`, its `text` when it was made, the number of the `reaction` that made it (`None`
+    for what was there at the start), and where it was `moved` from.
+
+    >>> from solvent import hocl
+    >>> recorder = hocl.record(hocl.parse("<1, 2, replace x::int, y::int by x + y>").solution())
+    >>> recorder.why(3).reaction, recorder.why(3).text
+    (1, '3')
+    """
 
     __slots__ = ("molecule", "moved", "number", "reaction", "text")
 
@@ -39,7 +48,16 @@ class Made:
 
 
 class Record:
-    """One reaction: the rule, what it took, kept and made, and where inside the solution it happened."""
+    """One reaction of a recorded run.
+
+    `rule` is the name of the rule, `reactants`, `kept` and `products` are molecules (`Made`), `before` and `after`
+    their texts; `level` and `place` say in which sub-solution it happened.
+
+    >>> from solvent import hocl
+    >>> recorder = hocl.record(hocl.parse("<1, 2, (sum = replace x::int, y::int by x + y)>").solution())
+    >>> recorder.records[0].rule, recorder.records[0].after
+    ('sum', ['3'])
+    """
 
     __slots__ = ("after", "before", "by", "kept", "level", "number", "place", "products", "reactants", "rule")
 
@@ -60,7 +78,17 @@ class Record:
 
 
 class Recorder:
-    """Keeps the records of a run."""
+    """The record of a run: `records` are its reactions, `molecules` all molecules. `record` returns one.
+
+    To record a run of your own, pass it as the observer: `react(solution, observe=Recorder(solution))`.
+
+    >>> from solvent import hocl
+    >>> solution = hocl.parse("<1, 2, 3, (sum = replace x::int, y::int by x + y)>").solution()
+    >>> recorder = hocl.Recorder(solution)
+    >>> _ = hocl.react(solution, observe=recorder)
+    >>> len(recorder.records), recorder.why(6).reaction, recorder.why(1).reaction
+    (2, 2, None)
+    """
 
     def __init__(self, solution: Solution) -> None:
         self.solution = solution
@@ -108,7 +136,7 @@ class Recorder:
         self._sync(self.solution, None, 0, [])
 
     def why(self, molecule: Molecule) -> Made | None:
-        """Give the record of a molecule: one that is there at the end if possible, else the last one made."""
+        """Return what made a molecule, or `None`: one that is there at the end if possible, else the last one made."""
         key = _key(molecule)
         for solution in self._everywhere(self.solution):
             found = self._held.get(id(solution), {}).get(key)

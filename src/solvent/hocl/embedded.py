@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from solvent.engine.reaction import POLL_MASK, Flight, Reaction, Stopped
 from solvent.engine.reactor import Reactor
@@ -25,8 +25,48 @@ if TYPE_CHECKING:
 _POLL_SECONDS = 0.001
 
 
+class RunLimits(TypedDict, total=False):
+    """Options of a run that is recorded: in which order to react, and when to stop.
+
+    >>> from solvent import hocl
+    >>> solution = hocl.parse("<1, 2, 3, (sum = replace x::int, y::int by x + y)>").solution()
+    >>> len(hocl.record(solution, seed=7, max_seconds=10).records)
+    2
+    """
+
+    seed: int | None
+    """Draw reactions at random, repeatably; without it the order is fixed."""
+    max_reactions: int | None
+    """Raise `LimitReached` (H501) after this many reactions."""
+    max_seconds: float | None
+    """Raise `LimitReached` (H502) after this time."""
+    should_stop: Callable[[], bool] | None
+    """Called now and then; raise `LimitReached` (H504) when it returns true."""
+
+
+class RunOptions(RunLimits, total=False):
+    """Options of a run: those of `RunLimits`, and an observer.
+
+    >>> from solvent import hocl
+    >>> rules = []
+    >>> solution = hocl.parse("<1, 2, 3, (sum = replace x::int, y::int by x + y)>").solution()
+    >>> _ = hocl.react(solution, observe=lambda reaction: rules.append(reaction.rule.name))
+    >>> rules
+    ['sum', 'sum']
+    """
+
+    observe: Callable[[Reaction], None] | None
+    """Called with each reaction after it has happened."""
+
+
 class Outcome:
-    """How a run ended."""
+    """How a run of a solution ended: whether it is `inert`, after how many `reactions` and `seconds`.
+
+    >>> from solvent import hocl
+    >>> outcome = hocl.react(hocl.parse("<1, 2, replace x, y by x + y>").solution())
+    >>> outcome.inert, outcome.reactions, outcome.seconds >= 0
+    (True, 1, True)
+    """
 
     __slots__ = ("inert", "reactions", "seconds")
 
@@ -46,7 +86,18 @@ class Outcome:
 
 
 class Run:
-    """One run of a solution: its order of choice, its limits and its observer."""
+    """One run of a solution: its order of choice, its limits and its observer.
+
+    `react` makes one and runs it; use `Run` to ask for the `outcome()` after an error. The options are `RunOptions`.
+
+    >>> from solvent import LimitReached, hocl
+    >>> run = hocl.Run(hocl.parse("<1, replace x::int by x + 1>").solution(), max_reactions=5)
+    >>> try:
+    ...     run.to_inertia()
+    ... except LimitReached:
+    ...     print(run.outcome().reactions)
+    5
+    """
 
     def __init__(
         self,
@@ -91,12 +142,12 @@ class Run:
         return self.max_seconds is not None and now - self.started > self.max_seconds
 
     def outcome(self) -> Outcome:
-        """Return the state of the run."""
+        """Return how far the run has come."""
         seconds = time.perf_counter() - self.started
         return Outcome(inert=self.solution.inert, reactions=self.reactor.reactions, seconds=seconds)
 
     def to_inertia(self) -> Outcome:
-        """Run until the solution is inert."""
+        """Run until the solution is inert. Raises what `react` raises."""
         self._react()
         if self.reactor.flights:
             self._wait_here()
@@ -119,7 +170,7 @@ class Run:
         raise Misuse("H307", message, hint="write `await solvent.hocl.react_async(solution)`")
 
     async def to_inertia_async(self) -> Outcome:
-        """Run until the solution is inert, without blocking the event loop while calls are in flight."""
+        """Run until the solution is inert, without blocking the event loop while calls are in progress."""
         self._react()
         await self._wait_for_flights()
         return self.outcome()
@@ -187,22 +238,58 @@ class Run:
         self.reactor.flights = []
 
 
-def react(solution: Solution | Program, **options: Any) -> Outcome:
-    """Run a solution until it is inert; see `Run` for the options.
+def react(solution: Solution | Program, **options: Unpack[RunOptions]) -> Outcome:
+    """Run a solution until it is inert.
 
-    Raises `LimitReached` when a limit is met first and `ReactionFailed` when a product cannot be computed; the
-    solution then stands as it is and can be run again.
+    - `solution`: it is changed in place. What was added since the last run is tried, and nothing twice.
+    - `options`: seed, limits and observer: `RunOptions`.
+
+    Raises `LimitReached` when a limit is met first, `ReactionFailed` when a product cannot be computed; the solution
+    then stands as it is and can be run again. Raises `Misuse`: H306 for a program in place of a solution, H307 for
+    asynchronous calls inside an event loop.
+
+    >>> from solvent import hocl
+    >>> solution = hocl.parse("let max = replace x, y by x if x >= y in <2, 9, 5, max>").solution()
+    >>> hocl.react(solution, max_reactions=1000).reactions
+    2
+    >>> hocl.show(solution)
+    '<9, max>'
     """
     return Run(_solution(solution), **options).to_inertia()
 
 
-async def react_async(solution: Solution | Program, **options: Any) -> Outcome:
-    """Run a solution until it is inert, from asynchronous code."""
+async def react_async(solution: Solution | Program, **options: Unpack[RunOptions]) -> Outcome:
+    """Run a solution until it is inert, from asynchronous code; arguments and errors are those of `react`.
+
+    Asynchronous functions of the program run in the caller's event loop; other reactions happen meanwhile.
+
+    Raises `LimitReached` and `ReactionFailed`, as `react` does.
+
+    >>> import asyncio
+    >>> from solvent import hocl
+    >>> functions = hocl.Functions()
+    >>> @functions.register
+    ... async def double(number: int) -> int:
+    ...     return 2 * number
+    >>> solution = hocl.parse("<1, 2, replace-one x by GOT : double(x)>", functions=functions).solution()
+    >>> asyncio.run(hocl.react_async(solution, max_seconds=10)).reactions
+    1
+    """
     return await Run(_solution(solution), **options).to_inertia_async()
 
 
-def record(solution: Solution, **options: Any) -> Recorder:
-    """Run a solution until it is inert and return the record of its reactions; see `Run` for the options."""
+def record(solution: Solution, **options: Unpack[RunLimits]) -> Recorder:
+    """Run a solution until it is inert and return the record of its reactions.
+
+    `options` are `RunLimits`; the errors are those of `react`.
+
+    Raises `LimitReached` and `ReactionFailed`, as `react` does.
+
+    >>> from solvent import hocl
+    >>> recorder = hocl.record(hocl.parse("<1, 2, (sum = replace x::int, y::int by x + y)>").solution())
+    >>> [(one.rule, sorted(one.before), one.after) for one in recorder.records]
+    [('sum', ['1', '2'], ['3'])]
+    """
     from solvent.engine.trace import Recorder
 
     recorder = Recorder(solution)
@@ -218,14 +305,33 @@ def _solution(given: Solution | Program) -> Solution:
 
 
 def show(molecule: Molecule) -> str:
-    """Return the text of a molecule or a solution, in canonical order; raise `TooLarge` if that takes long."""
+    """Return the text of a molecule or a solution, in canonical order.
+
+    Raises `LimitReached` (H323) if the text would be too long.
+
+    >>> from solvent import hocl
+    >>> hocl.show(hocl.Solution([3, "a", (hocl.Symbol("T"), 1)]))
+    '<3, "a", T:1>'
+    """
     with deep_stack():
         check_printable(molecule if isinstance(molecule, Solution) else (molecule,))
         return print_molecule(molecule)
 
 
 def step(solution: Solution, *, seed: int | None = None) -> Reaction | None:
-    """Perform one reaction and return it, or `None` if the solution is inert."""
+    """Perform one reaction and return it, or return `None` if the solution is inert.
+
+    With `seed` the reaction is drawn at random, repeatably.
+
+    Raises `ReactionFailed` when a product cannot be computed.
+
+    >>> from solvent import hocl
+    >>> solution = hocl.parse("<1, 2, 3, (sum = replace x::int, y::int by x + y)>").solution()
+    >>> while reaction := hocl.step(solution):
+    ...     print(reaction.rule.name)
+    sum
+    sum
+    """
     from solvent.engine.choice import Stepper
 
     seen: list[Reaction] = []

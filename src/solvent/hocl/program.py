@@ -34,7 +34,13 @@ _OPEN = ("H121", "H103")
 
 
 class Program:
-    """A program that has been parsed and checked."""
+    """A program that has been parsed and checked: what `parse` and `load` return.
+
+    >>> from solvent import hocl
+    >>> program = hocl.parse("let max = replace x, y by x if x >= y in <2, 9, max>")
+    >>> hocl.show(program.solution()), list(program.rules())
+    ('<2, 9, max>', ['max'])
+    """
 
     def __init__(self, tree: ProgramNode, source: Source, functions: Functions) -> None:
         self.tree = tree
@@ -42,12 +48,12 @@ class Program:
         self.functions = functions
 
     def solution(self) -> Solution:
-        """Return a new solution, as the program describes it."""
+        """Return a new solution with the molecules of the program."""
         with deep_stack():
             return lower_program(self.tree, self.source, self.functions)
 
     def rules(self) -> dict[str, Rule]:
-        """Return the rules that the outermost lets name."""
+        """Return the rules that the outermost `let` expressions name."""
         lets = [node for node in self.tree.body if isinstance(node, LetNode)]
         return {binding.name: closed_rule(binding.rule) for let in lets for binding in let.bindings}
 
@@ -60,7 +66,21 @@ def check_length(text: str, name: str) -> None:
 
 
 def parse(text: str, *, name: str = "<text>", functions: Functions | None = None) -> Program:
-    """Parse and check a program."""
+    """Parse and check a program.
+
+    - `text`: the program, such as `"<1, 2, replace x, y by x + y>"`.
+    - `name`: what errors call the text, such as the name of its file.
+    - `functions`: the Python functions that it may call.
+
+    Raises `SyntaxProblem` and `NameProblem` if the text is wrong.
+
+    >>> from solvent import hocl
+    >>> solution = hocl.parse("<2, 3, 5, replace x, y by x + y>").solution()
+    >>> hocl.react(solution).reactions
+    2
+    >>> 10 in solution
+    True
+    """
     check_length(text, name)
     functions = functions if functions is not None else Functions()
     source = Source(text, name)
@@ -71,7 +91,16 @@ def parse(text: str, *, name: str = "<text>", functions: Functions | None = None
 
 
 def load(path: str | Path, *, functions: Functions | None = None) -> Program:
-    """Parse and check the program in a file."""
+    """Parse and check the program in a file; see `parse`.
+
+    Raises `Misuse` (H304) if the file cannot be read, `SyntaxProblem` and `NameProblem` if its text is wrong.
+
+    >>> from pathlib import Path
+    >>> from solvent import hocl
+    >>> _ = Path("three.hocl").write_text("<1, 2, 3>")
+    >>> len(hocl.load("three.hocl").solution())
+    3
+    """
     return parse(read_text(path), name=str(path), functions=functions)
 
 
@@ -95,7 +124,17 @@ def read_text(path: str | Path) -> str:
 def molecules(
     text: str, *, functions: Functions | None = None, rules: Mapping[str, Rule] | None = None
 ) -> list[Molecule]:
-    """Parse molecules with commas between them, such as `1, "a":2, <3>`; they may name the given rules."""
+    """Parse molecules with commas between them, such as `1, "a":2, <3>`.
+
+    - `functions`: the Python functions that they may call.
+    - `rules`: rules that the text may use by name.
+
+    Raises `SyntaxProblem` and `NameProblem` if the text is wrong.
+
+    >>> from solvent import hocl
+    >>> hocl.molecules('1, "a":2, T')
+    [1, ('a', 2), Symbol('T')]
+    """
     functions = functions if functions is not None else Functions()
     source = Source(text, "<text>")
     rules = {name: rule for name, rule in (rules or {}).items() if not rule.captured}
@@ -106,7 +145,19 @@ def molecules(
 
 
 def rule(text: str, *, name: str | None = None, functions: Functions | None = None) -> Rule:
-    """Parse one rule, such as `replace x, y by x if x >= y`, with a name if given."""
+    """Parse one rule, such as `replace x, y by x if x >= y`.
+
+    - `name`: the name of the rule, for reports and for other rules.
+    - `functions`: the Python functions that it may call.
+
+    Raises `Misuse` (H305) if the text is something else, `SyntaxProblem` and `NameProblem` if it is wrong.
+
+    >>> from solvent import hocl
+    >>> add = hocl.rule("replace x::int, y::int by x + y", name="add")
+    >>> solution = hocl.Solution([1, 2, 3, add])
+    >>> hocl.react(solution).reactions, hocl.show(solution)
+    (2, '<6, add>')
+    """
     found = molecules(f"({name} = {text})" if name else text, functions=functions)
     if len(found) != 1 or not isinstance(found[0], Rule):
         raise Misuse("H305", "this text is not one rule", hint='for example rule("replace x, y by x if x >= y")')

@@ -52,7 +52,14 @@ def format_text(text: str, name: str = "<text>") -> str:
 
 
 def program_text(solution: Solution) -> str:
-    """Return a program whose solution equals this one."""
+    """Return a program whose solution equals this one.
+
+    Raises `Misuse` (H310) for a Python value that HOCL cannot write, `LimitReached` (H323) for a text that is too long.
+
+    >>> from solvent import hocl
+    >>> print(hocl.program_text(hocl.Solution([3, (hocl.Symbol("T"), 4)])), end="")
+    <3, T : 4>
+    """
     with deep_stack():
         check_printable(solution)
         lets = _Lets(solution)
@@ -64,12 +71,32 @@ def program_text(solution: Solution) -> str:
 
 
 def save(solution: Solution, path: str | Path) -> None:
-    """Write a solution into a file, as a program."""
+    """Write a solution into a file, as a program: `solvent run` and `load_solution` continue with it.
+
+    The file is written entirely or not at all.
+
+    Raises `Misuse`: H309 if the file cannot be written, H310 for a Python value that HOCL cannot write.
+
+    >>> from solvent import hocl
+    >>> solution = hocl.Solution([1, 2, hocl.rule("replace x, y by x + y")])
+    >>> hocl.save(solution, "sum.hocl")
+    >>> hocl.load_solution("sum.hocl") == solution
+    True
+    """
     write_whole(path, program_text(solution))
 
 
 def load_solution(path: str | Path, *, functions: Functions | None = None) -> Solution:
-    """Read a solution from a file."""
+    """Read a solution from a file: that of the program in it.
+
+    Raises `Misuse` (H304) if the file cannot be read, `SyntaxProblem` and `NameProblem` if its text is wrong.
+
+    >>> from pathlib import Path
+    >>> from solvent import hocl
+    >>> _ = Path("rest.hocl").write_text("<1, 2, 3>")
+    >>> hocl.load_solution("rest.hocl").count(2)
+    1
+    """
     return load(path, functions=functions).solution()
 
 

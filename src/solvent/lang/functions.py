@@ -71,7 +71,21 @@ def _arity(call: Any, code: Any) -> tuple[int, int | None]:
 
 
 class Functions:
-    """The functions a program may call, by name."""
+    """The Python functions that a program may call, by name. Built-in functions are always there.
+
+    A registered function gets plain Python values and may return any. An `async def` function can be called in products
+    only; other reactions happen while it runs.
+
+    >>> from solvent import hocl
+    >>> functions = hocl.Functions()
+    >>> @functions.register
+    ... def price(item: str) -> int:
+    ...     return {"tea": 180}[item]
+    >>> solution = hocl.parse('<"tea", replace s::string by price(s)>', functions=functions).solution()
+    >>> _ = hocl.react(solution)
+    >>> 180 in solution
+    True
+    """
 
     def __init__(self) -> None:
         self._own: dict[str, Function] = {}
@@ -79,7 +93,13 @@ class Functions:
     def register(
         self, call: Callable[..., Any], name: str | None = None, *, is_raw: bool = False
     ) -> Callable[..., Any]:
-        """Make a Python function callable from programs (also a decorator); a raw one takes and returns molecules."""
+        """Make a Python function callable from programs, also as a decorator, and return it.
+
+        - `name`: its name in programs, if not its own.
+        - `is_raw`: whether it takes and returns molecules instead of plain Python values.
+
+        Raises `Misuse` (H301) for a name that is no identifier or begins with an upper-case letter.
+        """
         name = name or str(getattr(call, "__name__", ""))
         if not (name.isidentifier() and not name[0].isupper()):
             message = f"`{name}` cannot name a function"
@@ -92,7 +112,7 @@ class Functions:
         return self._own.get(name) or _builtin(name)
 
     def names(self) -> Iterable[str]:
-        """Return every name that can be called."""
+        """Return every name that can be called, in order."""
         return sorted({*self._own, *BUILTIN})
 
 
@@ -109,7 +129,15 @@ def _builtin(name: str) -> Function | None:
 
 
 def molecule_from_python(value: Any) -> Molecule:
-    """Return the molecule for a Python value; what HOCL has no form for becomes opaque."""
+    """Return the molecule for a Python value.
+
+    A list becomes a `List`, a tuple of one item as well, and what HOCL has no form for becomes `Opaque`. Raises
+    nothing.
+
+    >>> from solvent import hocl
+    >>> hocl.molecule_from_python([1, (2, "b"), {"key": 3}])
+    List([1, (2, 'b'), Opaque({'key': 3})])
+    """
     kind = type(value)
     if kind in (int, str, float, bool, Symbol, Solution, Rule, Opaque, List):
         return value
@@ -125,7 +153,14 @@ def molecule_from_python(value: Any) -> Molecule:
 
 
 def python_from_molecule(molecule: Molecule) -> Any:
-    """Return a plain Python value for a molecule: lists as `list`, opaque values themselves."""
+    """Return the plain Python value for a molecule: a `list` for a `List`, the value itself for an `Opaque`.
+
+    Symbols, rules and solutions stay as they are. Raises nothing.
+
+    >>> from solvent import hocl
+    >>> hocl.python_from_molecule(hocl.List([1, hocl.Opaque({"key": 3})]))
+    [1, {'key': 3}]
+    """
     kind = type(molecule)
     if kind is List:
         return [python_from_molecule(item) for item in molecule]

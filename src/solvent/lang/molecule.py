@@ -25,11 +25,25 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 Molecule: TypeAlias = Any
-"""Any of the values above. Python cannot say `tuple of molecules or ...` without slowing every use of it."""
+"""Any value that a solution can hold: a number, text, boolean, tuple, `List`, `Symbol`, `Solution`, `Rule`, `Opaque`.
+
+It is `Any`: Python cannot say `tuple of molecules or ...` without slowing every use of it.
+
+>>> from solvent.hocl import Molecule, Symbol, show
+>>> def label(name: str, value: Molecule) -> Molecule:
+...     return Symbol(name), value
+>>> show(label("N", 3))
+'N:3'
+"""
 
 
 class Symbol:
-    """A constant that stands for itself, such as `SRC`. One object for each name, so `is` compares them."""
+    """A constant that stands for itself, such as `SRC`. There is one object for each name, so `is` compares symbols.
+
+    >>> from solvent.hocl import Symbol
+    >>> Symbol("SRC") is Symbol("SRC"), Symbol("SRC").name
+    (True, 'SRC')
+    """
 
     __slots__ = ("name",)
     _known: ClassVar[dict[str, Any]] = {}
@@ -52,7 +66,12 @@ class Symbol:
 
 
 class List(tuple[Any, ...]):
-    """An ordered list of molecules. A `tuple` underneath, so it is a value and can be a key."""
+    """An ordered list of molecules; a `tuple` underneath, so it cannot be changed and can be a key.
+
+    >>> from solvent.hocl import List, show
+    >>> show(List([1, 2]))
+    '(1, 2)'
+    """
 
     __slots__ = ()
 
@@ -61,7 +80,12 @@ class List(tuple[Any, ...]):
 
 
 class Opaque:
-    """A Python value that HOCL has no form for: it can be matched, moved and given back to Python."""
+    """A Python value that HOCL has no form for. Rules can match and move it; `value` is the value itself.
+
+    >>> from solvent.hocl import Opaque
+    >>> Opaque({"key": 3}).value
+    {'key': 3}
+    """
 
     __slots__ = ("value",)
 
@@ -87,7 +111,12 @@ class Opaque:
 
 
 class Endless:
-    """`m^inf`: a molecule of which there are always more. Only ever directly in a solution."""
+    """`m^inf`: a molecule of which there are always more. It stands directly in a solution only.
+
+    >>> from solvent.hocl import Endless, Solution, show
+    >>> show(Solution([Endless(1)]))
+    '<1^inf>'
+    """
 
     __slots__ = ("molecule",)
 

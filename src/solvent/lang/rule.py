@@ -12,7 +12,13 @@ if TYPE_CHECKING:
 
 
 class Rule:
-    """A rule in a solution. It never changes, so one object may stand in many places."""
+    """A rule as a molecule: `rule(text)` and parsing make it. It never changes, so one object may stand in many places.
+
+    >>> from solvent import hocl
+    >>> add = hocl.rule("replace-one x, y by x + y", name="add")
+    >>> add.name, add.one_shot, add.text
+    ('add', True, 'replace-one x, y by x + y')
+    """
 
     __slots__ = ("_text", "captured", "node")
     is_rule = True
@@ -24,12 +30,12 @@ class Rule:
 
     @property
     def name(self) -> str | None:
-        """Its name, from a `let` or `(name = replace ...)`."""
+        """The name of the rule, from a `let` or `(name = replace ...)`."""
         return self.node.name
 
     @property
     def one_shot(self) -> bool:
-        """Whether its reaction consumes it."""
+        """Whether its reaction consumes the rule."""
         return self.node.one_shot
 
     def copied(self, room: list[int] | None = None) -> Rule:
@@ -41,7 +47,7 @@ class Rule:
 
     @property
     def text(self) -> str:
-        """The rule in full: captured values and the rules it names stand in place of their names."""
+        """The rule in full: captured values, and the rules that it names, in place of their names."""
         try:
             return self._text
         except AttributeError:

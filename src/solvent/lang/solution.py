@@ -36,7 +36,18 @@ class Settled(Protocol):
 
 
 class Solution:
-    """A multiset of molecules that react with each other."""
+    """A multiset of molecules that react with each other.
+
+    Iterate over it to read molecules; `len`, `in` and `==` work as for a multiset. `inert` says whether it has been run
+    and nothing was added since.
+
+    >>> from solvent import hocl
+    >>> solution = hocl.Solution([1, 2, hocl.rule("replace x::int, y::int by x + y")])
+    >>> solution.add(4)
+    >>> _ = hocl.react(solution)
+    >>> solution.inert, 7 in solution, len(solution)
+    (True, True, 2)
+    """
 
     __slots__ = ("flight", "fresh", "height", "host", "inert", "settled", "waiting")
     is_solution = True
@@ -83,7 +94,7 @@ class Solution:
         return sum(1 for held in self if equal(held, molecule))
 
     def copied(self, room: list[int] | None = None) -> Self:
-        """Return an independent solution with the same molecules, all of them fresh; `room` as for `copied`."""
+        """Return an independent solution with the same molecules. `room` is for the engine."""
         if room is not None:
             take_room(room, len(self) + SOLUTION_PARTS)
         return type(self)(copied(one, room) for one in self)

@@ -101,7 +101,7 @@ class Report:
     called_again: dict[str, int] = field(default_factory=dict)
     """How many further calls of each task were repetitions, since the process that had made them was gone."""
     adaptations: list[dict[str, Any]] = field(default_factory=list)
-    """The alternatives that were taken, in order: `alternative`, `because` (the task), `cause`, `replaced`, `seconds`."""
+    """Which alternatives were taken, in order: `alternative`, `because` (a task), `cause`, `replaced`, `seconds`."""
     failures: list[Failed] = field(default_factory=list)
     """The tasks that failed for good."""
     timings: dict[str, Timing] = field(default_factory=dict)
