@@ -1,11 +1,21 @@
-"""A ring of processes: one lock for all of them, and broadcasts that all hear in one order.
+"""One lock for several processes, and broadcasts that all receive in one order; no server.
+
+The processes are nodes of a ring in which a token goes round: the node that has it has the lock. A ring survives the
+loss of nodes as long as most members are there.
+
+>>> import asyncio
+>>> from solvent import ring
+>>> async def main() -> int:
+...     async with ring.join() as node, node.lock():
+...         return await node.broadcast("one at a time")
+>>> asyncio.run(main()) >= 0
+True
 
 Reading order: place (what is given), data, standstill, locking, saying, hearing, opening, node, ring.
 """
 
 from solvent.ring.hearing import RingMessage
 from solvent.ring.locking import Fence, Lock
-from solvent.ring.place import RingPlace
 from solvent.ring.ring import Ring, RingStatus, join
 
-__all__ = ["Fence", "Lock", "Ring", "RingMessage", "RingPlace", "RingStatus", "join"]
+__all__ = ["Fence", "Lock", "Ring", "RingMessage", "RingStatus", "join"]

@@ -19,13 +19,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RingMessage:
-    """A broadcast, as all nodes hear it."""
+    """A broadcast, as all nodes receive it.
+
+    >>> from solvent.ring import RingMessage
+    >>> message = RingMessage(place=3, origin=0, data={"temperature": 21.5})
+    >>> message.place, message.data["temperature"]
+    (3, 21.5)
+    """
 
     place: int
-    """Its place in the common order; greater than that of the message before, not always by one."""
+    """Its place in the common order: greater than that of the message before, not always by one."""
     origin: int
-    """The node that said it."""
+    """The node that sent it."""
     data: Any
+    """What was sent; tuples arrive as lists."""
 
 
 class _Link:

@@ -25,7 +25,12 @@ _WISH, _UNLOCK, _UNLOCK_AND_WISH = Wish(), Unlock(), Unlock(is_again=True)
 
 
 class Fence(NamedTuple):
-    """A value for every time the lock is given, greater each time; a plain tuple of numbers."""
+    """A number for each time the lock is given, greater each time; a plain tuple of integers.
+
+    >>> from solvent.ring import Fence
+    >>> Fence(epoch=0, node=2, number=7) < Fence(epoch=1, node=0, number=1)
+    True
+    """
 
     epoch: int
     node: int
@@ -33,7 +38,22 @@ class Fence(NamedTuple):
 
 
 class Lock:
-    """The lock, for one `async with ring.lock() as lock:`."""
+    """The lock of a ring, for one `async with node.lock() as lock:`.
+
+    If the other nodes take this one for dead, they continue without it and another node may get the lock. Leaving the
+    block raises `LockLost` then.
+
+    >>> import asyncio
+    >>> from solvent import ring
+    >>> async def fences() -> bool:
+    ...     async with ring.join() as node:
+    ...         async with node.lock() as lock:
+    ...             first = lock.fence
+    ...         async with node.lock(timeout=5) as lock:
+    ...             return first < lock.fence
+    >>> asyncio.run(fences())
+    True
+    """
 
     __slots__ = ("_fence", "_granted", "_is_doubtful", "_is_lost", "_queue", "_timeout")
 
@@ -48,9 +68,10 @@ class Lock:
 
     @property
     def fence(self) -> Fence:
-        """What to guard a resource with: it should refuse who comes with a smaller one than it has seen.
+        """A number that grows each time the lock is given: what you protect should refuse a smaller one.
 
-        Raises `LockLost` if the lock is lost, or may be (`is_lost`). `confirm` ends the doubt.
+        Raises `LockLost` if the lock is lost, or may be (`is_lost`); `confirm` settles that. Raises `Misuse` (P344)
+        before the lock was entered.
         """
         if self._fence is None:
             raise _not_entered()
@@ -61,17 +82,18 @@ class Lock:
 
     @property
     def is_lost(self) -> bool:
-        """Whether the others took this node for dead and go on without it; another node may have the lock.
+        """Whether the other nodes took this one for dead and continue without it: another node may have the lock.
 
-        It is also true while that is in doubt: this process stood still for longer than the patience, and the others
-        have not answered since. If they answer that nobody else had the lock, it is false again.
+        It is also true while that is in doubt: this process stood still for longer than the patience, and the other
+        nodes have not answered since. If they answer that no other node had the lock, it is false again.
         """
         return self._is_lost or self._is_doubtful or self._queue.is_doubtful(self)
 
     async def confirm(self) -> None:
-        """Wait until the others have answered if this process stood still, say in a call that blocks the event loop.
+        """Wait for the answers of the other nodes if this process stood still, as in a call that blocks the loop.
 
-        Raises `LockLost` if the lock is lost, or if too few answer in time.
+        Raises `LockLost` if the lock is lost, or if too few nodes answer in time; `Misuse` (P344) before the lock was
+        entered.
         """
         if self._fence is None:
             raise _not_entered()

@@ -41,24 +41,48 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RingStatus:
-    """How things stand at a node."""
+    """What a node knows of its ring: what `Ring.status` returns.
+
+    >>> import asyncio
+    >>> from solvent import ring
+    >>> async def look() -> ring.RingStatus:
+    ...     async with ring.join() as node:
+    ...         return node.status()
+    >>> asyncio.run(look()).members
+    (0,)
+    """
 
     node: int
-    #: The number of the token's epoch, and the nodes that it goes round among.
+    #: The number of the token's epoch.
     epoch: int
+    #: The nodes among which the token goes round.
     ring: tuple[int, ...]
     members: tuple[int, ...]
+    #: Whether the token is at this node.
     has_token: bool
-    #: Where the token went when it was here last; it may have gone on since. None: it has not been here.
+    #: Where the token went when it was here last; it may have moved since. `None`: it has not been here.
     holder: int | None
     #: How often the token has left this node.
     moves: int
-    #: The place of the last message that was heard; -1: none.
+    #: The place of the last message received; -1: none.
     place: int
 
 
 class Ring:
-    """One node; made by `ring`, entered with `async with`."""
+    """A node of a ring, made by `ring.join` and entered with `async with`, once.
+
+    At the end of the block a node without a journal leaves the ring; one with a journal only stops, and may come back.
+
+    >>> import asyncio
+    >>> from solvent import ring
+    >>> async def count() -> int:
+    ...     async with ring.join() as node:
+    ...         async with node.lock():
+    ...             await node.broadcast({"count": 1})
+    ...         return len(node.members)
+    >>> asyncio.run(count())
+    1
+    """
 
     def __init__(self, place: RingPlace, watch: Callable[[Any], None] | None = None, board: Path | None = None) -> None:
         self._node = RingNode(place, watch)
@@ -67,31 +91,31 @@ class Ring:
 
     @property
     def node(self) -> int:
-        """This node's number."""
+        """The number of this node."""
         return self._node.place.node
 
     @property
     def address(self) -> str:
-        """Where this node listens."""
+        """The address at which this node listens."""
         return text_from_address(self._node.address)
 
     @property
     def members(self) -> dict[int, str]:
-        """Who is a member, as far as this node knows, and where each is to be found."""
+        """The members that this node knows, and their addresses."""
         return dict(sorted(self._node.state.log.members.items()))
 
     @property
     def place(self) -> int:
-        """The place of the last message that this node has heard; -1 before the first."""
+        """The place of the last message that this node has received; -1 before the first."""
         return self._node.heard.place
 
     @property
     def counters(self) -> Counters:
-        """What the node has done so far: messages, bytes, steps."""
+        """Counters of this node: messages, bytes, steps."""
         return self._node.host.counters
 
     def status(self) -> RingStatus:
-        """Tell how things stand here."""
+        """Return what this node knows: the epoch, the ring, and where the token is."""
         state = self._node.state
         has_token = state.inner is not None and state.inner.token is not None
         return RingStatus(
@@ -118,31 +142,43 @@ class Ring:
         }
 
     def lock(self, *, timeout: float | None = None) -> Lock:
-        """Give the lock, to be entered: `async with ring.lock():`; at most one node has it, and one task there.
+        """Return the lock, to be entered: `async with ring.lock():`. At most one task of one node has it.
 
         With a timeout, in seconds, entering raises `TimeoutError` when it takes longer.
+
+        Raises `Misuse` (P345) if the ring has not been entered.
         """
         _ = self._node.host
         return Lock(self._node.queue, timeout)
 
     async def broadcast(self, data: Any) -> int:
-        """Have all nodes hear something, in one order; return its place when it is safe.
+        """Send data to all nodes, which receive messages in one order; return its place there when it is safe.
 
-        It is safe when most members have it. Who gives up waiting does not take it back.
+        It is safe when most members have it. Cancelling the call does not take the message back. Data is what
+        MessagePack can carry, up to a megabyte: `None`, booleans, numbers, text, bytes, lists and mappings.
+
+        Raises `Misuse`: P341 for other data, P342 for too much of it; `RingProblem` if this node cannot continue.
         """
         _ = self._node.host
         return await self._node.said.say(packed(data))
 
     def messages(self, *, after: int | None = None) -> AsyncIterator[RingMessage]:
-        """Give all broadcasts, in the common order: those that are kept, and then each as it comes.
+        """Return all broadcasts in the common order: those that are kept, then each as it comes.
 
-        With `after`, only those after that place: `after=ring.place` begins now. Any number may listen at once.
+        With `after`, only those after that place: `after=ring.place` begins now. Any number of tasks may listen at
+        once.
+
+        Raises `Misuse` (P343) if messages after that place are not kept any more; `RingProblem` if this node cannot
+        continue.
         """
         _ = self._node.host
         return self._node.heard.listen(after)
 
     async def remove(self, node: int) -> None:
-        """Let a member count no longer that is gone for good; return when that is safe."""
+        """Remove a member that is gone for good; return when that is safe.
+
+        Raises `Misuse` (P345) for this node, and for one that is no member.
+        """
         self._node.check()
         if node == self.node:
             raise Misuse("P345", "a node does not remove itself", hint="leave: `await ring.leave()`")
@@ -152,7 +188,10 @@ class Ring:
         await self._node.removal(node)
 
     async def leave(self) -> None:
-        """Be a member no longer; return when the others need nothing of this node any more."""
+        """Leave the ring; return when the other nodes need nothing of this one any more.
+
+        Raises `Misuse` (P345) while this node has the lock.
+        """
         node = self._node
         node.check()
         if node.queue.is_held:
@@ -210,11 +249,38 @@ def join(
     watch: Callable[[Any], None] | None = None,
     board: bool | str | PathLike[str] | None = None,
 ) -> Ring:
-    """Give a node of a ring, to be entered: `async with solvent.ring.join(...) as ring:`.
+    """Return a node of a ring, to be entered: `async with ring.join(...) as node:`.
 
-    The first members know each other by `peers`, numbers and addresses; others `join` at the address of any member.
-    Without a `secret` only processes of this user on this machine can join. Beyond this machine all need the same
-    `secret`, or `secret=False` if anybody who can reach them may join.
+    The first members know each other by `peers`; all others `join` at the address of any member. Without arguments the
+    node is alone, until others join.
+
+    - `name`: nodes of rings with different names do not talk to each other.
+    - `node`: the number of this node.
+    - `peers`: the first members, a mapping or text: `"0=127.0.0.1:7000,1=127.0.0.1:7001"`; the same for all of them.
+    - `join`: instead of `peers`, the address of a member, or of several; a number is not needed then.
+    - `listen`, `address`: where to listen, if `peers` does not say; where others reach this node, if that is elsewhere.
+    - `journal`: a folder or file for what the node must remember after a restart; without it the node forgets all.
+    - `fsync`: whether the journal also survives a loss of power.
+    - `secret`: only nodes with the same secret can join. Without one, only processes of this user on this machine can.
+      Beyond this machine one is required, or `secret=False` to let in anybody. Messages are not encrypted.
+    - `patience`: after how many seconds without news the token is taken for lost.
+    - `kept`: how many messages are kept for those who begin to listen later.
+    - `watch`: called with everything that the node reports.
+    - `board`: `True`, or a folder: publish the status, for `solvent web`; also `SOLVENT_BOARD=on`.
+
+    Raises `Misuse` (P340, S210) and `SolventError` (N1xx) for arguments that are wrong; entering raises `SolventError`
+    (N130, N132) if no member answers or lets it in, `RingProblem` (N203) if it has forgotten what it was.
+
+    >>> import asyncio
+    >>> from solvent import ring
+    >>> async def main() -> object:
+    ...     async with ring.join() as node:
+    ...         async with node.lock():
+    ...             await node.broadcast({"temperature": 21.5})
+    ...         async for message in node.messages():
+    ...             return message.data
+    >>> asyncio.run(main())
+    {'temperature': 21.5}
     """
     place = place_from(
         node=node,

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from solvent.errors import SolventError
-from solvent.ring import RingPlace, join
+from solvent.ring import join
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from solvent.ring.place import RingPlace
 
 PEERS = {0: "127.0.0.1:7000", 1: "127.0.0.1:7001"}
 
