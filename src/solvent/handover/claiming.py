@@ -33,6 +33,13 @@ if TYPE_CHECKING:
     from solvent.protocols.elmp.vocabulary import Claim
 
 Mode: TypeAlias = Literal["write", "read"]
+"""How a resource is claimed: to write, which excludes all others, or to read beside others that read.
+
+>>> from typing import get_args
+>>> from solvent.shared import Mode
+>>> get_args(Mode)
+('write', 'read')
+"""
 _USE_BITS = 32
 
 
@@ -90,11 +97,10 @@ class Claiming:
 
     @property
     def trouble(self) -> SpaceProblem | None:
-        """What is wrong, though nothing is raised; nothing most of the time.
+        """What is wrong although nothing is raised; `None` most of the time.
 
-        While it waits, also to take part: too few processes of the space answer (`S207`). After it was acquired, once:
-        what came back may be an older version than was released (`S208`). After a release: not as many hosts as are to
-        have it have what was released (`S209`).
+        While it waits: too few processes answer (S207). After it was acquired, once: the data may be an older version
+        than was released (S208). After a release: fewer hosts than wanted have what was released (S209).
         """
         cycle = self._cycle
         is_waiting = self._is_waiting if cycle is None else not cycle.is_settled
@@ -102,24 +108,24 @@ class Claiming:
 
     @property
     def view(self) -> memoryview:
-        """The bytes that are held: to be changed, or read-only where they are held to be read."""
+        """The bytes that are held; read-only if they are held to be read. Raises `Misuse` (S104) if nothing is held."""
         return self._held().view
 
     @property
     def array(self) -> Any:
-        """The bytes that are held as a NumPy array, mapped and not copied; read-only from the release on."""
+        """The bytes that are held, as a NumPy array that is mapped and not copied; read-only after the release."""
         cycle = self._cycle
         return self._held().array(cycle.claim.first if cycle is not None else 0)
 
     @property
     def path(self) -> Path | None:
-        """The file of the bytes that are held, which is theirs until the release; none of a lock without data."""
+        """The file of the bytes that are held, until the release; `None` for a lock without data."""
         region = self._held().region
         return None if region is None else region.path
 
     @property
     def fence(self) -> int:
-        """A number that is greater each time the resource is had to be written, for what else is to be protected."""
+        """A number that grows each time the resource is held for writing, for whatever else the lock protects."""
         cycle = self._cycle
         self._held()
         assert cycle is not None
@@ -128,7 +134,7 @@ class Claiming:
         return cycle.grant.turn << _USE_BITS | cycle.grant.use
 
     def request(self, mode: Mode | None = None, *, offset: int | None = None, length: int | None = None) -> None:
-        """Claim the resource, and do something else until it is there."""
+        """Claim the resource and return at once; `acquire` waits for it."""
         self._check()
         claim = self._claim(mode, offset, length) or self._usual
         with self._section:
@@ -137,34 +143,34 @@ class Claiming:
                 self._request(claim)
 
     def test(self) -> bool:
-        """Tell whether to acquire it would take no time: it is this handle's turn, and the data is on this host."""
+        """Return whether `acquire` would take no time: it is this handle's turn, and the data is on this host."""
         self._check()
         cycle = self._cycle
         return self._is_valid and cycle is not None and not cycle.is_over and cycle.is_settled
 
     def release(self) -> None:
-        """Let the next one have it, with what was changed; ignored where nothing is held."""
+        """Let the next handle have the resource, with what was changed; ignored if nothing is held."""
         if self._node.fault is not None:
             self._check()
         with self._section:
             self._release()
 
     def withdraw(self) -> None:
-        """Claim it no longer, however far that has come; what was changed counts for nothing.
+        """Give up the claim, however far it has come; what was changed is discarded.
 
-        Without `keep_last` there is nothing to go back to: what is held is released as it is.
+        Without `keep_last` there is no version to go back to: what is held is released as it is.
         """
         with self._section:
             self._withdraw()
 
     def resize(self, size: int) -> memoryview:
-        """Change the number of bytes, and give a new view; only who holds everything, to change it, can do that."""
+        """Change the number of bytes and return a new view; only while everything is held for writing."""
         return self._held().resize(size)
 
     def destroy(self) -> None:
-        """Take part no longer: claims are dropped, what is held is released. The handle can be created anew.
+        """Take part no longer: claims are dropped, what is held is released. `create` makes the handle valid again.
 
-        Ignored after the space was left, and in a copy of the process (`fork`).
+        Ignored after the process has left, and in a copy of the process (`fork`).
         """
         self._end(self._release)
 

@@ -18,7 +18,12 @@ if TYPE_CHECKING:
 
 
 class HandleState(StrEnum):
-    """How far a handle is, in the words of the paper."""
+    """How far a handle is, in the words of the paper.
+
+    >>> from solvent.shared import HandleState
+    >>> HandleState("locked") is HandleState.LOCKED
+    True
+    """
 
     #: It does not take part: not created yet, or destroyed.
     INVALID = "invalid"

@@ -28,10 +28,24 @@ _NOW.stop()
 
 
 class BlockingHandle(Claiming):
-    """A handle whose calls wait; entered with `with`."""
+    """A handle of a resource whose calls wait; entered with `with`. `BlockingSpace.handle` returns it.
+
+    >>> import os
+    >>> from solvent import shared
+    >>> with shared.join(f"example-{os.getpid()}") as space, space.handle("table", size=4) as table:
+    ...     table.request()  # claim it, and do something else meanwhile
+    ...     view = table.acquire(timeout=10)
+    ...     view[:] = b"done"
+    ...     table.release()
+    ...     str(table.state)
+    'valid'
+    """
 
     def create(self, *, timeout: float | None = None) -> Self:
-        """Take part in the resource; entering the `with` block does it. `TimeoutError` after so many seconds."""
+        """Take part in the resource; entering the `with` block does it.
+
+        Raises `TimeoutError` after `timeout` seconds.
+        """
         self._create(self._seconds(timeout))
         return self
 
@@ -44,9 +58,16 @@ class BlockingHandle(Claiming):
         timeout: float | None = None,
         anew: bool = False,
     ) -> memoryview:
-        """Wait for the resource, and give its bytes; `TimeoutError` after so many seconds, and nothing is claimed then.
+        """Wait for the resource and return its bytes; without arguments, what was requested.
 
-        Without a mode or a part it acquires what was requested. With `anew`, data that was lost is made anew.
+        - `mode`: `"write"` for exclusive use, `"read"` to share it with others that read.
+        - `offset`, `length`: a part only; other processes can hold other parts.
+        - `timeout`: seconds to wait.
+        - `anew`: make the data anew if it was lost.
+
+        Raises `TimeoutError` when it takes longer, and nothing is claimed then; `DataLost` (S205) if the data is gone,
+        `Misuse` (S103, S105, S106) if the handle is destroyed, describes other data or is in use, `SpaceProblem` (S203,
+        S206) if this process is no longer part.
         """
         claim = self._claim(mode, offset, length)
         seconds = self._seconds(timeout)
@@ -79,10 +100,25 @@ class BlockingHandle(Claiming):
 
 
 class Handle(Claiming):
-    """A handle for coroutines; entered with `async with`."""
+    """A handle of a resource for coroutines; entered with `async with`. `Space.handle` returns it.
+
+    It differs from `BlockingHandle` in that `create` and `acquire` are awaited.
+
+    >>> import asyncio, os
+    >>> from solvent import shared
+    >>> async def fill() -> int:
+    ...     async with shared.join(f"example-{os.getpid()}") as space, space.handle("table", size=4) as table:
+    ...         view = await table.acquire("write", offset=0, length=2)
+    ...         return len(view)
+    >>> asyncio.run(fill())
+    2
+    """
 
     async def create(self, *, timeout: float | None = None) -> Self:  # noqa: ASYNC109 - what is begun is undone
-        """Take part in the resource; entering the `async with` block does it. `TimeoutError` after so many seconds."""
+        """Take part in the resource; entering the `async with` block does it.
+
+        Raises `TimeoutError` after `timeout` seconds.
+        """
         unwanted, seconds = threading.Event(), self._seconds(timeout)
         try:
             await in_thread(lambda: self._create(seconds, lambda: not unwanted.is_set()), f"solvent-create-{self.name}")
@@ -103,10 +139,7 @@ class Handle(Claiming):
         timeout: float | None = None,  # noqa: ASYNC109 - the claim is withdrawn with it
         anew: bool = False,
     ) -> memoryview:
-        """Wait for the resource, and give its bytes; `TimeoutError` after so many seconds, and nothing is claimed then.
-
-        Without a mode or a part it acquires what was requested. With `anew`, data that was lost is made anew.
-        """
+        """Wait for the resource and return its bytes; arguments and errors are those of `BlockingHandle.acquire`."""
         claim = self._claim(mode, offset, length)
         me, seconds = self._me(), self._seconds(timeout)
         within(seconds)

@@ -52,33 +52,33 @@ class _Inside:
 
     @property
     def name(self) -> str:
-        """The name of the space."""
+        """The name that the processes share."""
         return self._node.place.name
 
     @property
     def node(self) -> int:
-        """The number of this process: no other one ever has it."""
+        """The number of this process; no other process ever has it."""
         return self._node.node
 
     @property
     def address(self) -> str:
-        """Where processes of other hosts can join."""
+        """The address at which processes of other hosts can join."""
         return self._node.home.address
 
     @property
     def members(self) -> dict[int, str]:
-        """Who takes part, as far as is known here, and where each is to be found."""
+        """The processes that this one knows, and their addresses."""
         return {node: home.address for node, home in sorted(self._node.members.items())}
 
     @property
     def founder(self) -> int:
-        """Who lets others in, as far as is known here; another one when this one leaves or dies."""
+        """The process that lets others in, as far as is known here; another one when it leaves or dies."""
         founder: int = self._node.host.state.standing.founder
         return founder
 
     @property
     def counters(self) -> Counters:
-        """What the process has done for the locks so far: messages, bytes, steps."""
+        """Counters of this process: messages, bytes, steps."""
         return self._node.host.counters
 
 
@@ -89,7 +89,17 @@ def _check_name(resource: Any) -> None:
 
 
 class BlockingSpace(_Inside):
-    """A space for code without asyncio."""
+    """The processes that share data under a name, for code without asyncio: what `with shared.join(name)` gives.
+
+    >>> import os
+    >>> from solvent import shared
+    >>> with shared.join(f"example-{os.getpid()}") as space:
+    ...     with space.handle("counter", size=8) as counter:
+    ...         counter.acquire()[0] += 1
+    ...         counter.release()
+    ...     len(space.members)
+    1
+    """
 
     def handle(
         self,
@@ -106,7 +116,7 @@ class BlockingSpace(_Inside):
         length: int | None = None,
         timeout: float | None = None,
     ) -> BlockingHandle:
-        """Give a handle of a resource, to be entered; see `Space.handle`."""
+        """Return a handle of a resource, to be entered with `with`. See `Space.handle` for arguments and errors."""
         _check_name(resource)
         contents = contents_from(size=size, initial=initial, array=array, file=file)
         contents = with_copies(contents, copies, keep_last=keep_last)
@@ -115,7 +125,18 @@ class BlockingSpace(_Inside):
 
 
 class Space(_Inside):
-    """A space for coroutines."""
+    """The processes that share data under a name, for coroutines: what `async with shared.join(name)` gives.
+
+    >>> import asyncio, os
+    >>> from solvent import shared
+    >>> async def greet() -> bytes:
+    ...     async with shared.join(f"example-{os.getpid()}") as space, space.handle("text", initial=b"hello") as text:
+    ...         view = await text.acquire(timeout=10)
+    ...         view[0:1] = b"J"
+    ...         return bytes(view)
+    >>> asyncio.run(greet())
+    b'Jello'
+    """
 
     def handle(
         self,
@@ -132,14 +153,26 @@ class Space(_Inside):
         length: int | None = None,
         timeout: float | None = None,
     ) -> Handle:
-        """Give a handle of a resource, to be entered.
+        """Return a handle of a resource, to be entered with `async with`.
 
-        What the data is to be, if nobody has made it yet: `size` zeros, `initial` bytes or array, an `array` of shape
-        and type, or what is in a `file`. Without any of these the handle uses what others make, or is a lock alone.
-        With `keep_last` the last released version survives a process that dies while it writes; without, all of it may
-        be lost then, also if only a part was written. With `copies` of more than one it survives the loss of a host as
-        well, since a release waits until so many hosts have it, as far as there are.
-        `timeout` is how long to wait, to take part and to acquire, where nothing else is said.
+        The first process makes the data, of one of these; the others say the same or nothing. A handle without any of
+        them uses what others make, or is a lock alone.
+
+        - `size`: this many zero bytes.
+        - `initial`: these bytes, or a NumPy array.
+        - `array`: shape and type of an array of zeros: `array=((100, 100), float)`.
+        - `file`: a file, which is mapped; what is released is in it.
+
+        Options:
+
+        - `keep_last`: keep the last released version while the next one is written, so that it survives a process that
+          dies meanwhile. Without it, that data may be lost.
+        - `copies`: how many hosts keep each released version; a release waits for them, as far as there are so many.
+        - `mode`, `offset`, `length`: what `acquire` and `request` claim where nothing else is said.
+        - `timeout`: how many seconds to wait to take part and to acquire, where nothing else is said; for ever by
+          default.
+
+        Raises `Misuse` (S102) for arguments that are wrong.
         """
         _check_name(resource)
         contents = contents_from(size=size, initial=initial, array=array, file=file)
@@ -149,7 +182,17 @@ class Space(_Inside):
 
 
 class Opening:
-    """A space that is to be entered, once: with `with` or with `async with`."""
+    """What `shared.join` returns: enter it once, with `with` (`BlockingSpace`) or `async with` (`Space`).
+
+    At the end of the block the process leaves: what is still held is released, or, after an exception, withdrawn.
+
+    >>> import os
+    >>> from solvent import shared
+    >>> opening = shared.join(f"example-{os.getpid()}")
+    >>> with opening as space:
+    ...     space.name == f"example-{os.getpid()}"
+    True
+    """
 
     def __init__(self, place: SpacePlace, board: Path | None = None) -> None:
         self._node = SpaceNode(place)
@@ -220,13 +263,29 @@ def join(
     keep: bool = False,
     board: bool | str | PathLike[str] | None = None,
 ) -> Opening:
-    """Give a space, to be entered: `async with shared.join("run") as space:`, or `with` for code without asyncio.
+    """Join the processes that share data under a name: `with shared.join("run") as space:`, or `async with`.
 
     Processes of one host find each other by the name. Others `join` at the address of any process, which must `listen`
-    where they can reach it. With `keep`, the data outlives the last process, for a while, and is found by the next.
+    where they can reach it.
 
-    Without a `secret` only processes of this user on this machine can join. Beyond this machine all need the same
-    `secret`, or `secret=False` if anybody who can reach them may join.
+    - `join`: the address of a process on another host, or several; processes of one host need none.
+    - `listen`, `address`: where to listen, `HOST:PORT`; the name of this host as others know it, if that is another.
+    - `secret`: only processes with the same secret can join. Without one, only processes of this user on this machine
+      can. Beyond this machine one is required, or `secret=False` to let in anybody. Messages are not encrypted.
+    - `patience`: after how many seconds of silence a process of another host is taken for dead.
+    - `folder`: where processes of this host share memory, if not in `/dev/shm`.
+    - `keep`: let the data outlive the last process for a minute, and find what was kept.
+    - `board`: `True`, or a folder: publish the status, for `solvent web`; also `SOLVENT_BOARD=on`.
+
+    Raises `Misuse` (S101, S210) and `SolventError` (N104, N106) for arguments that are wrong; entering raises
+    `SpaceProblem` (S201, S202) if no process is found, or lets this one in.
+
+    >>> import os
+    >>> from solvent import shared
+    >>> with shared.join(f"example-{os.getpid()}") as space, space.handle("counter", size=8) as counter:
+    ...     view = counter.acquire()
+    ...     view[0] += 1
+    ...     counter.release()
     """
     place = place_from(
         name,
