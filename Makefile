@@ -30,7 +30,7 @@ SITE := $(BIN)/python -m sphinx --conf-dir docs --doctree-dir build/pages --fail
 .DELETE_ON_ERROR:
 # Two pips at work in one environment would spoil it.
 .NOTPARALLEL:
-.PHONY: help run lab test retest check wheel format gallery grammar options docs screenshots bench bench-workflow bench-records bench-patterns bench-protocols bench-handover bench-store bench-agents faults soak fuzz clean
+.PHONY: help run lab test retest check wheel format gallery grammar reference docs screenshots bench bench-workflow bench-records bench-patterns bench-protocols bench-handover bench-store bench-agents faults soak fuzz clean
 
 help:  ## show this list
 	@grep -E '^[a-z]+:.*##' $(firstword $(MAKEFILE_LIST)) \
@@ -70,8 +70,9 @@ gallery: $(VENV)/.installed  ## make the pages and pictures of workflow patterns
 grammar: $(VENV)/.installed  ## make the grammar for editors anew
 	@$(BIN)/python -m tests.repo.grammar
 
-options: $(VENV)/.installed  ## make the reference of commands and options anew
+reference: $(VENV)/.installed  ## make the references anew: commands and options, the Python API
 	@$(BIN)/python -m tests.repo.options
+	@$(BIN)/python -m tests.repo.api
 
 docs: $(VENV)/.installed  ## make the site of the documentation, build/site/index.html
 	@$(SITE) --quiet

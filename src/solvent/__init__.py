@@ -1,22 +1,21 @@
-"""Solvent: workflows that repair themselves.
+"""Workflows that repair themselves.
 
-    from solvent import attempt, run, service, workflow
-
-    @service
-    def fetch(city: str) -> float: ...
-
-    @service
-    def guess(city: str) -> float: ...
-
-    @workflow
-    def morning(city: str):
-        return attempt(fetch(city), otherwise=guess(city))
-
-    print(run(morning, {"city": "Graz"}).results)
+>>> from solvent import attempt, run, service, workflow
+>>> @service
+... def fetch(city: str) -> float:
+...     raise ConnectionError(f"no answer for {city}")
+>>> @service
+... def guess(city: str) -> float:
+...     return 20.0
+>>> @workflow
+... def morning(city: str) -> float:
+...     return attempt(fetch(city), otherwise=guess(city))
+>>> run(morning, {"city": "Graz"}).results
+{'fetch': 20.0}
 
 Modules beside it: `solvent.hocl` for programs of molecules and rules, `solvent.ring` for one lock and one order of
 messages among processes, `solvent.shared` for data that processes hand over to each other, and `solvent.dho` for the
-same by the names of its paper. Names are imported when first used, so `import solvent` alone costs nothing.
+same by the names of its paper. Names are imported when first used, so `import solvent` alone costs next to nothing.
 """
 
 from __future__ import annotations
@@ -103,7 +102,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
 
 
 __all__ = [

@@ -1,6 +1,6 @@
 """The reference of options, `docs/reference/options.md`: made of the parsers that read the words of each command.
 
-    python -m tests.repo.options          write the page (`make options`)
+    python -m tests.repo.options          write the page (`make reference`)
 
 A test compares what is written with what would be written, so the page cannot say what is not so any more.
 """
@@ -23,7 +23,7 @@ PAGE = ROOT / "docs" / "reference" / "options.md"
 _INTRO = """\
 # Every command and option
 
-<!-- Made by `make options` of the commands' own parsers; do not edit. -->
+<!-- Made by `make reference` of the commands' own parsers; do not edit. -->
 
 What `solvent COMMAND --help` prints, for all commands at once. [The command line](command-line.md) tells what they are
 for and shows them at work.

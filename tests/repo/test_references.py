@@ -21,10 +21,10 @@ _FAULT = "H999"
 
 
 def test_reference_of_options_is_up_to_date() -> None:
-    """The page is the one that `make options` would write."""
+    """The page is the one that `make reference` would write."""
     seen, text = PAGE.read_text(encoding="utf-8"), made()
     changes = difflib.unified_diff(seen.splitlines(), text.splitlines(), "written", "would be", lineterm="", n=0)
-    assert seen == text, "run `make options`\n" + "\n".join([*changes][:20])
+    assert seen == text, "run `make reference`\n" + "\n".join([*changes][:20])
 
 
 def test_every_error_is_listed() -> None:

@@ -1,11 +1,12 @@
 """Programs of molecules and rules: parse, run, record, explain and explore them.
 
-    from solvent import hocl
-
-    program = hocl.parse("let max = replace x, y by x if x >= y in <2, 3, 5, 8, 9, max>")
-    solution = program.solution()
-    hocl.react(solution)
-    print(hocl.show(solution))           # <9, max>
+>>> from solvent import hocl
+>>> program = hocl.parse("let max = replace x, y by x if x >= y in <2, 3, 5, 8, 9, max>")
+>>> solution = program.solution()
+>>> hocl.react(solution).reactions
+4
+>>> hocl.show(solution)
+'<9, max>'
 
 Reading order: process_settings, program, embedded, program_file; diagnostics, explanation, json_fields. Public names
 are imported when first used.
@@ -57,7 +58,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
 
 
 __all__ = [

@@ -62,7 +62,13 @@ T = TypeVar("T")
 
 
 class Limits(TypedDict, total=False):
-    """How a service is called: limits of time, number and pace, and what is tried before a call counts as failed."""
+    """How a service is called: limits of time, number and pace, and what is tried before a call counts as failed.
+
+    >>> from solvent import service
+    >>> upper = service(name="upper", timeout=5, retries=2)(str.upper)
+    >>> upper.described.policy.retries
+    2
+    """
 
     timeout: float
     """Seconds after which an attempt is given up."""
