@@ -35,8 +35,8 @@ def load_python(path: str | Path, name: str | None = None) -> Workflow:
     - `path`: the file, or `"flows.py:pipeline"` to name the workflow, too.
     - `name`: which workflow, if the file has several.
 
-    Raises `SolventError`: W158 if there is no such file, W205 if it cannot be imported, W15x if it has no such
-    workflow.
+    Raises `SolventError`: W158 if the file cannot be imported, W159 if it has no such workflow, W205 if the workflow
+    function raises.
 
     >>> from pathlib import Path
     >>> from solvent import load_python, run

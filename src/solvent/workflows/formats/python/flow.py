@@ -82,7 +82,7 @@ def first_of(*steps: Any, need: int = 1, cancel: bool = False) -> Any:
 
     Later results are ignored. With `cancel=True` the other steps are cancelled.
 
-    Raises `SolventError`: W156 outside a workflow, W154 without steps, W155 if `need` exceeds the number of steps.
+    Raises `SolventError`: W156 outside a workflow, W155 if `need` exceeds the number of steps.
 
     >>> from solvent import first_of, run, service, workflow
     >>> near, far, strip = service(str.upper), service(str.upper), service(str.strip)
