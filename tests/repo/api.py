@@ -13,8 +13,9 @@ import ast
 import inspect
 import re
 import textwrap
-from functools import cache, cached_property
+from functools import cached_property
 from importlib import import_module
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple, get_overloads
 
 from tests.repo.project import ROOT
@@ -128,7 +129,6 @@ INTERNAL = frozenset(
 _MAX_WIDTH = 100
 _INTRO = "<!-- Made by `make reference` of the docstrings; do not edit. -->"
 _TYPES_INTRO = "Types in the signatures above. They are not imported: functions return them, or take what fits them."
-_SIGNATURE_LANGUAGE = "python no-check"
 
 
 class Member(NamedTuple):
@@ -195,7 +195,7 @@ def _section(entry: Entry) -> str:
         page = next(one for one in PAGES if one.module == entry.value.__name__)
         return f"{parts[0]}\n\n[{entry.text.splitlines()[0]}]({page.file})"
     if entry.signatures:
-        parts.append("```{}\n{}\n```".format(_SIGNATURE_LANGUAGE, "\n".join(entry.signatures)))
+        parts.append("```python no-check\n{}\n```".format("\n".join(entry.signatures)))
     parts.append(markdown(entry.text))
     if entry.members:
         parts.append("\n".join(map(_bullet, entry.members)))
@@ -207,22 +207,13 @@ def _section(entry: Entry) -> str:
 def _bullet(member: Member) -> str:
     first, *rest = markdown(member.text).split("\n\n")
     line = f"- `{member.signature}`" + (f": {first}" if first else "")
-    return textwrap.indent("\n\n".join([line, *rest]), "  ", lambda _: True).removeprefix("  ") + ("\n" if rest else "")
+    return textwrap.indent("\n\n".join([line, *rest]), "  ").removeprefix("  ") + ("\n" if rest else "")
 
 
 def markdown(text: str) -> str:
     """Return a docstring as Markdown: examples become fenced blocks."""
-    paragraphs = re.split(r"\n{2,}", text.strip())
-    parts: list[str] = []
-    for paragraph in paragraphs:
-        if paragraph.startswith(">>> "):
-            if parts and parts[-1].startswith("```pycon"):
-                parts[-1] = parts[-1].removesuffix("\n```") + f"\n\n{paragraph}\n```"
-            else:
-                parts.append(f"```pycon\n{paragraph}\n```")
-        else:
-            parts.append(paragraph)
-    return "\n\n".join(parts)
+    parts = re.split(r"\n{2,}", text.strip())
+    return "\n\n".join([f"```pycon\n{part}\n```" if part.startswith(">>> ") else part for part in parts])
 
 
 def _entry(module: Any, name: str, seen: dict[str, str]) -> Entry:
@@ -234,27 +225,18 @@ def _entry(module: Any, name: str, seen: dict[str, str]) -> Entry:
         return Entry(name, value, _class_signature(value), text, *_members(value, seen))
     if inspect.isfunction(value):
         functions = get_overloads(value) or [value]
-        return Entry(name, value, [f"{_def(one)}{_signature(one)}" for one in functions], text, [], {})
+        word = "async def" if inspect.iscoroutinefunction(value) else "def"
+        return Entry(name, value, [f"{word} {name}{_signature(one)}" for one in functions], text, [], {})
     return Entry(name, value, *_alias(name), [], {})
-
-
-def _def(function: Any) -> str:
-    return f"{'async ' if inspect.iscoroutinefunction(function) else ''}def {function.__name__}"
 
 
 def _alias(name: str) -> tuple[list[str], str]:
     """Return the definition of a type alias, and the string after it."""
-    body = _tree(inspect.getsourcefile(import_module(ALIASES[name])) or "").body
+    body = ast.parse(inspect.getsource(import_module(ALIASES[name]))).body
     for at, node in enumerate(body):
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id == name:
             return [ast.unparse(node)], _string(body, at)
     raise LookupError(name)
-
-
-@cache
-def _tree(file: str) -> ast.Module:
-    with open(file, encoding="utf-8") as text:  # noqa: PTH123 - a name, not a path
-        return ast.parse(text.read())
 
 
 def _string(body: list[ast.stmt], at: int) -> str:
@@ -291,7 +273,7 @@ def _parameters(parameters: list[inspect.Parameter]) -> list[str]:
             words.append("*")
         stars = "*" if one.kind is one.VAR_POSITIONAL else "**" if one.kind is one.VAR_KEYWORD else ""
         word = f"{stars}{one.name}" + ("" if one.annotation is one.empty else f": {_type(one.annotation)}")
-        words.append(word if one.default is one.empty else f"{word} = {_default(one.default)}")
+        words.append(word if one.default is one.empty else f"{word} = {one.default!r}")
     if parameters and parameters[-1].kind is inspect.Parameter.POSITIONAL_ONLY:
         words.append("/")
     return words
@@ -301,10 +283,6 @@ def _type(annotation: Any) -> str:
     if isinstance(annotation, str):
         return annotation.replace('"', "'").replace("model.", "")
     return annotation.__name__ if inspect.isclass(annotation) else str(annotation)
-
-
-def _default(value: Any) -> str:
-    return "..." if value is Ellipsis else repr(value)
 
 
 def _class_signature(value: Any) -> list[str]:
@@ -342,16 +320,13 @@ def _members(value: Any, seen: dict[str, str]) -> tuple[list[Member], dict[str, 
 
 
 def _own_members(one: Any) -> Iterator[Member]:
-    node = next(
-        each
-        for each in ast.walk(_tree(inspect.getsourcefile(one) or ""))
-        if isinstance(each, ast.ClassDef) and each.name == one.__name__
-    )
-    lines = inspect.getsource(one).splitlines()
+    source = inspect.getsource(one)
+    node = ast.parse(source).body[0]
+    assert isinstance(node, ast.ClassDef)
     for at, statement in enumerate(node.body):
         field = _field(statement)
         if field and field[0][0] != "_" and f"{one.__name__}.{field[0]}" not in INTERNAL:
-            text = _string(node.body, at) or _comment(lines, statement.lineno - node.lineno + _decorators(node))
+            text = _string(node.body, at) or _comment(source.splitlines()[: statement.lineno - 1])
             if text or not isinstance(statement, ast.Assign):
                 yield Member(*field, text)
         elif isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -359,10 +334,6 @@ def _own_members(one: Any) -> Iterator[Member]:
             is_public = statement.name[0] != "_" and f"{one.__name__}.{statement.name}" not in INTERNAL
             if is_public and not _is_overload(statement):
                 yield _method(statement.name, member, is_async=isinstance(statement, ast.AsyncFunctionDef))
-
-
-def _decorators(node: ast.ClassDef) -> int:
-    return node.lineno - min([one.lineno for one in node.decorator_list] or [node.lineno])
 
 
 def _is_overload(statement: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
@@ -382,13 +353,10 @@ def _field(statement: ast.stmt) -> tuple[str, str] | None:
     return None
 
 
-def _comment(lines: list[str], at: int) -> str:
-    """Return the comment `#:` above a line."""
-    found: list[str] = []
-    while at > 0 and lines[at - 1].strip().startswith("#:"):
-        at -= 1
-        found.insert(0, lines[at].strip().removeprefix("#:").strip())
-    return " ".join(found)
+def _comment(before: list[str]) -> str:
+    """Return the comment `#:` at the end of some lines."""
+    found = [*takewhile(lambda line: line.strip().startswith("#:"), reversed(before))]
+    return " ".join([line.strip().removeprefix("#:").strip() for line in reversed(found)])
 
 
 def _method(name: str, member: Any, *, is_async: bool) -> Member:
@@ -397,10 +365,8 @@ def _method(name: str, member: Any, *, is_async: bool) -> Member:
         assert function is not None
         kind = _type(inspect.signature(function).return_annotation)
         return Member(name, f"{name}: {kind}", inspect.getdoc(member) or "", function)
-    function = member.__func__ if isinstance(member, classmethod | staticmethod) else member
-    is_bound = not isinstance(member, staticmethod)
-    signature = _signature(function, is_method=is_bound, is_wide=True)
-    return Member(name, f"{'await ' if is_async else ''}{name}{signature}", inspect.getdoc(function) or "", function)
+    signature = _signature(member, is_method=True, is_wide=True)
+    return Member(name, f"{'await ' if is_async else ''}{name}{signature}", inspect.getdoc(member) or "", member)
 
 
 def written(page: Page) -> Path:

@@ -68,16 +68,6 @@ def test_problems_of_programs_are_one_kind() -> None:
     assert issubclass(NameProblem, ProgramError)
 
 
-def test_every_offered_name_exists() -> None:
-    """Every name that the package offers can be imported."""
-    assert [name for name in solvent.__all__ if getattr(solvent, name, None) is None] == []
-
-
-def test_every_offered_name_is_listed() -> None:
-    """Whoever completes names in an interpreter sees them before any was used."""
-    assert set(solvent.__all__) <= set(dir(solvent))
-
-
 def test_unknown_name_of_the_package() -> None:
     """A name that the package does not offer is an ordinary attribute error."""
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
