@@ -115,7 +115,7 @@ def _still(seen: Watched, theme: str, large: str) -> None:
 def _molecules(seen: Watched, theme: str) -> None:
     """Take a picture of a solution: it needs the room."""
     seen.go("#/run/morning-1/molecules/16")
-    seen.wait(".film-solution .nested")
+    seen.wait(".replay-solution .nested")
     details = seen.page.get_by_role("button", name="Details")
     if details.get_attribute("aria-pressed") == "true":
         details.click()
@@ -161,7 +161,7 @@ def _together(chromium: Browser, folder: Path) -> None:
                     handle.acquire()
             while not (folder / "nodes" / "run.json").exists():
                 time.sleep(0.1)
-            site = {"folders": (folder / "nodes",), "board": board, "shown": ".solvent/store.db"}
+            site = {"folders": (folder / "nodes",), "status_folder": board, "shown": ".solvent/store.db"}
             with served(folder / "none.db", **site) as client:
                 for theme in THEMES:
                     with looking(chromium, str(client.base_url), viewport=SIZE, color_scheme=theme) as seen:

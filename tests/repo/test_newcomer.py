@@ -43,7 +43,7 @@ def test_the_tutorial_works_in_a_fresh_environment(tmp_path: Path) -> None:
     (where,) = run_commands(['python -c "import solvent; print(solvent.__file__)"'], folder, programs=programs)
     assert where[0].startswith(str(programs.parent)), where
     # What the playground offers comes with what is installed.
-    offered = "from solvent.web.playground.examples import examples; print(examples()[0].name)"
+    offered = "from solvent.web.playground.editor import examples; print(examples()[0].name)"
     assert run_commands([f'python -c "{offered}"'], folder, programs=programs) == [("maximum",)]
     wrong = [line for page in PAGES for line in _differences(page, folder, programs)]
     if wrong:

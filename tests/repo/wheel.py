@@ -171,7 +171,7 @@ def _try_import(place: Place, modules: str) -> None:
 _TRIALS: dict[str, Callable[[Place], None]] = {
     "": _try_bare,
     "nats": _try_nats,
-    "web": partial(_try_import, modules="uvicorn, solvent.web.app, solvent.web.serving"),
+    "web": partial(_try_import, modules="uvicorn, solvent.web.server"),
     "http": _try_http,
     "otel": partial(_try_import, modules="solvent.runs.observing.tracing"),
     "figures": _try_figures,

@@ -34,8 +34,7 @@ def main(arguments: list[str]) -> int:
         said = f"the page needs a package that is not installed: {error.name}"
         raise Misuse("H353", said, hint=install_hint("web")) from None
     from solvent.net.secrecy import is_loopback
-    from solvent.web.app import make_app
-    from solvent.web.serving import Server, address_of, listen
+    from solvent.web.server import Server, address_of, listen
     from solvent.web.site import Site
 
     if not is_loopback(options.host) and not options.expose:
@@ -46,8 +45,9 @@ def main(arguments: list[str]) -> int:
     with listen(options.host, options.port) as listening:
         hosts = frozenset({options.host, *options.name})
         folders = tuple(map(_folder_of_run, options.nodes))
-        board = None if options.board is None else Path(options.board)
-        site = Site(place, shown=redacted(place), secret=secret, hosts=hosts, folders=folders, board=board)
+        status_folder = None if options.board is None else Path(options.board)
+        shown = redacted(place)
+        site = Site(place, shown=shown, secret=secret, hosts=hosts, folders=folders, status_folder=status_folder)
         # What cannot be a store is better refused now than on every page; a file that is not there yet may come.
         site.store()
         if not is_loopback(options.host):
@@ -60,7 +60,7 @@ def main(arguments: list[str]) -> int:
 
         # `run` gives Ctrl-C on once it has ended; by then all is done.
         with closing(site), suppress(KeyboardInterrupt):
-            Server(site, make_app(site), ready=ready).run(sockets=[listening])
+            Server(site, ready=ready).run(sockets=[listening])
     return 0
 
 

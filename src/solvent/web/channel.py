@@ -1,12 +1,11 @@
-"""What several viewers follow together: one thread looks at the store, however many listen.
+"""Channels: one thread reads the store, and any number of viewers follow it by server-sent events.
 
-A *source* looks at the store and says what has changed, as messages; it can also say all that it knows at once (a
-snapshot). A channel keeps the last messages, numbered, so that a viewer whose connection broke hears what it missed
-(`Last-Event-ID`), and each viewer reads them at its own pace: one that is slow holds up nobody, and when it is too far
-behind it gets a snapshot instead. The thread runs while anybody listens, and a little longer.
+A *source* reads the store and returns what has changed as messages; it can also return all that it knows (a snapshot).
+A channel keeps the last messages, numbered, so that a viewer whose connection broke gets what it missed
+(`Last-Event-ID`). Each viewer reads at its own pace; one that is too far behind gets a snapshot instead. The thread
+runs while there are viewers, and a little longer.
 
-Numbers begin with a word that is another for each channel: what a viewer has from a server that was started anew says
-nothing here, and it gets a snapshot.
+Numbers begin with a random word of the channel, so that a viewer of a server that was restarted gets a snapshot.
 """
 
 from __future__ import annotations
@@ -18,48 +17,54 @@ import time
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
+from starlette.responses import StreamingResponse
 
 from solvent.errors import SolventError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
+    from starlette.requests import Request
+    from starlette.responses import Response
+
     from solvent.store import Store
+    from solvent.web.site import Site
 
 Message = dict[str, Any]
 MAX_KEPT = 20_000
-"""Messages that are kept for viewers to catch up with; who is further behind gets a snapshot."""
+"""Messages kept for viewers to catch up with."""
 MAX_BATCH = 2_000
 LOOK_SECONDS = 1.0
-"""How often is looked at the latest: that a process died is no change of the store."""
+"""The longest time between two looks: the death of a process does not change the store."""
 LINGER_SECONDS = 20.0
 PING_SECONDS = 15.0
 RETRY_MS = 1_000
+_HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
 
 
 class Source(Protocol):
-    """What is followed; for one thread at a time."""
+    """What a channel follows; used by one thread at a time."""
 
     @property
     def scopes(self) -> tuple[str, ...]:
-        """The logs and keys at whose change it is time to look."""
+        """The logs and keys whose changes matter."""
 
     @property
     def pause_seconds(self) -> float:
-        """How long to wait between two looks at least, so that what happens together is told together."""
+        """The shortest time between two looks, so that changes are sent in batches."""
 
     def look(self) -> list[Message]:
-        """Look, and say what has changed since the last time."""
+        """Read the store, and return what has changed since the last time."""
 
     def snapshot(self) -> Message:
-        """Say all that is known."""
+        """Return all that is known."""
 
 
 class Channel:
-    """One source, and those who listen; all but its thread belongs to one event loop."""
+    """One source and its viewers; all but its thread belongs to one event loop."""
 
     def __init__(self, store: Callable[[], Store | None], make: Callable[[], Source]) -> None:
-        """`make` makes the source, within the thread."""
+        """Start following; `make` is called in the thread and returns the source."""
         self._store = store
         self._make = make
         self._word = secrets.token_hex(4)
@@ -80,13 +85,13 @@ class Channel:
 
     @property
     def is_over(self) -> bool:
-        """Whether it tells nothing any more."""
+        """Whether its thread has ended."""
         return self._is_over.is_set()
 
     def close(self) -> None:
-        """Look no more; whoever listens hears that it is over."""
+        """Stop the thread and the streams of the viewers."""
         self._is_over.set()
-        self._tell_loop()
+        self._notify()
 
     # -------------------------------------------------------------------------------------------------- the thread
 
@@ -95,7 +100,7 @@ class Channel:
             while not self._is_over.is_set() and not self._is_unwanted():
                 store = self._store()
                 if store is None:
-                    # There is no such file yet; looking must not make it.
+                    # The file does not exist yet, and reading must not create it.
                     self._look_once()
                     self._is_over.wait(LOOK_SECONDS)
                     continue
@@ -104,7 +109,7 @@ class Channel:
             self.error = error
         finally:
             self._is_over.set()
-            self._tell_loop()
+            self._notify()
 
     def _follow(self, store: Store) -> None:
         self._look_once()
@@ -133,12 +138,12 @@ class Channel:
             if excess > 0:
                 del self._kept[:excess]
                 self._first += excess
-        self._tell_loop()
+        self._notify()
 
     def _is_unwanted(self) -> bool:
         return not self._listeners and time.monotonic() - self._idle_since > LINGER_SECONDS
 
-    def _tell_loop(self) -> None:
+    def _notify(self) -> None:
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._wake)
 
@@ -149,16 +154,16 @@ class Channel:
     # ------------------------------------------------------------------------------------------------- the viewers
 
     async def listen(self, last: str, is_stopping: asyncio.Event) -> AsyncIterator[bytes]:
-        """Give what one viewer hears, from behind the last that it has heard, as server-sent events."""
+        """Yield the server-sent events of one viewer, after the last one that it has."""
         self._listeners += 1
         try:
             yield f"retry: {RETRY_MS}\n\n".encode()
             position = self._position(last)
             while not is_stopping.is_set():
                 changed = self._changed
-                said, position = await asyncio.to_thread(self._since, position)
-                if said:
-                    yield said
+                data, position = await asyncio.to_thread(self._since, position)
+                if data:
+                    yield data
                     continue
                 if self.error is not None:
                     yield _event("problem", {"error": self.error.message, "hint": self.error.hint}, "")
@@ -176,7 +181,7 @@ class Channel:
         return int(number) if word == self._word and number.isascii() and number.isdigit() else 0
 
     def _since(self, position: int) -> tuple[bytes, int]:
-        """Give what comes behind a position: messages, or a snapshot where they are kept no more; and where it ends."""
+        """Return the messages after a position, or a snapshot if they are gone, and the new position."""
         with self._lock:
             if self._snapshot is None:
                 return b"", position
@@ -190,12 +195,34 @@ class Channel:
         return _event("news", fresh, f"{self._word}.{position}"), position
 
     def _whole(self, end: int) -> bytes:
-        """Give a snapshot; viewers that come at the same time share it."""
+        """Return a snapshot; viewers that come at the same time share it."""
         assert self._snapshot is not None
         assert self._source is not None
         if self._snapshot[0] != end:
             self._snapshot = end, _event("all", self._source.snapshot(), f"{self._word}.{end}")
         return self._snapshot[1]
+
+
+class Channels:
+    """The channels of a site: one for the list of runs (no name), one for each run that is being viewed."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._channels: dict[str, Channel] = {}
+        site.at_end(self._close)
+
+    def stream(self, name: str, make: Callable[[], Source], request: Request) -> Response:
+        """Return the events of a channel as a response."""
+        self._channels = {key: one for key, one in self._channels.items() if not one.is_over}
+        if name not in self._channels:
+            self._channels[name] = Channel(self._site.store, make)
+        last = request.headers.get("last-event-id") or request.query_params.get("after", "")
+        events = self._channels[name].listen(last, self._site.is_stopping)
+        return StreamingResponse(events, media_type="text/event-stream", headers=_HEADERS)
+
+    def _close(self) -> None:
+        for channel in self._channels.values():
+            channel.close()
 
 
 def _event(kind: str, data: Any, number: str) -> bytes:
@@ -204,7 +231,7 @@ def _event(kind: str, data: Any, number: str) -> bytes:
 
 
 async def _either(one: asyncio.Event, other: asyncio.Event, seconds: float) -> bool:
-    """Wait for one of two; false when time is over."""
+    """Wait for one of two events; return false after the timeout."""
     waits = [asyncio.ensure_future(one.wait()), asyncio.ensure_future(other.wait())]
     try:
         done, _ = await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
@@ -214,4 +241,4 @@ async def _either(one: asyncio.Event, other: asyncio.Event, seconds: float) -> b
     return bool(done)
 
 
-__all__ = ["Channel", "Source"]
+__all__ = ["Channel", "Channels", "Message", "Source"]

@@ -1,13 +1,12 @@
-"""Rings and spaces of data handover: where the token is, who has which resource and who waits, as they tell.
+"""Rings and shared data: where the token is, which process holds which resource, and which wait.
 
-Processes that were asked to (`board=True`, or `SOLVENT_BOARD`) write down how things stand with them; see
-`running.boards`. What all of them say of one ring, or one space, is put together here. They look at different moments,
-so while a token moves faster than they look, several may say that they have had it: the latest word counts.
+Processes with `board=True` or `SOLVENT_BOARD` write their status into files (`net.status_files`). This module joins the
+files of each ring and of each name of shared data. They are written at different moments, so while a token moves
+faster than that, several processes may claim it: the latest file counts.
 """
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
@@ -24,37 +23,24 @@ if TYPE_CHECKING:
     from solvent.web.site import Site
 
 SHOWN_SECONDS = 30.0
-"""How long a process is shown that says nothing any more."""
+"""How long a process is shown after its last status."""
 MAX_PROCESSES = 500
-_TELLS = {
-    "ring": frozenset(
-        {
-            "epoch",
-            "ring",
-            "members",
-            "holder",
-            "has_token",
-            "is_locked",
-            "waiting",
-            "moves",
-            "messages",
-            "place",
-            "address",
-        }
-    ),
-    "space": frozenset({"resources", "claims", "founder", "messages", "address"}),
+_NODE_FIELDS = ("is_locked", "waiting", "moves", "messages", "place", "address")
+_FIELDS = {
+    "ring": {"epoch", "ring", "members", "holder", "has_token", *_NODE_FIELDS},
+    "space": {"resources", "claims", "founder", "messages", "address"},
 }
 
 
-def seen(notices: list[Notice], now: float) -> dict[str, Any]:
-    """Put together what processes tell."""
+def status_of(notices: list[Notice], now: float) -> dict[str, Any]:
+    """Return the status of rings and shared data, joined from the notices of their processes."""
     rings: dict[tuple[str, str], list[Notice]] = defaultdict(list)
     spaces: dict[str, list[Notice]] = defaultdict(list)
     for one in notices:
-        # What another version has written may lack something.
-        if now - one.at <= SHOWN_SECONDS and _TELLS.get(one.kind, frozenset({""})) <= one.told.keys():
+        # Another version may have written other fields.
+        if now - one.at <= SHOWN_SECONDS and _FIELDS.get(one.kind, {""}) <= one.told.keys():
             if one.kind == "ring":
-                # Rings need no name: those with other members are others.
+                # Rings need no name: those with other members are different rings.
                 rings[one.name, min(one.told["members"].values(), default="")].append(one)
             else:
                 spaces[one.name].append(one)
@@ -75,7 +61,7 @@ def _process(notice: Notice, now: float) -> dict[str, Any]:
 
 
 def _ring(name: str, notices: list[Notice], now: float) -> dict[str, Any]:
-    # A node that was killed and started again is there twice for a while: the latest word of it counts.
+    # A node that was killed and started again is there twice for a while: its latest notice counts.
     notices = list({one.node: one for one in sorted(notices, key=lambda one: one.at)}.values())
     told = {one.node: one.told for one in notices}
     alive = [one for one in notices if not one.is_silent(now)]
@@ -89,7 +75,7 @@ def _ring(name: str, notices: list[Notice], now: float) -> dict[str, Any]:
     nodes = [
         {
             **_process(one, now),
-            **{key: told[one.node][key] for key in ("is_locked", "waiting", "moves", "messages", "place", "address")},
+            **{key: told[one.node][key] for key in _NODE_FIELDS},
             "has_token": one.node == holder,
         }
         for one in sorted(notices, key=lambda one: one.node)
@@ -108,12 +94,11 @@ def _ring(name: str, notices: list[Notice], now: float) -> dict[str, Any]:
 def _space(name: str, notices: list[Notice], now: float) -> dict[str, Any]:
     resources: dict[str, dict[str, list[dict[str, Any]]]] = {}
     for one in notices:
-        for resource in one.told["resources"]:
+        for resource in (*one.told["resources"], *(claim["resource"] for claim in one.told["claims"])):
             resources.setdefault(resource, {"has": [], "comes": [], "waits": []})
+        about = {"node": one.node, "process": one.process, "is_silent": one.is_silent(now)}
         for claim in one.told["claims"]:
-            found = resources.setdefault(claim["resource"], {"has": [], "comes": [], "waits": []})
-            is_silent = one.is_silent(now)
-            found[claim["state"]].append({**claim, "node": one.node, "process": one.process, "is_silent": is_silent})
+            resources[claim["resource"]][claim["state"]].append({**claim, **about})
     processes = [
         {**_process(one, now), "messages": one.told["messages"], "address": one.told["address"]}
         for one in sorted(notices, key=lambda one: one.node)
@@ -128,13 +113,12 @@ def _space(name: str, notices: list[Notice], now: float) -> dict[str, Any]:
 
 
 def routes(site: Site) -> list[Route]:
-    """Give what can be asked."""
+    """Return the routes of this part of the page."""
 
-    async def locks(_request: Request) -> Response:
-        notices = await asyncio.to_thread(read_board, site.board)
-        return JSONResponse(seen(notices, time.time()))
+    def locks(_request: Request) -> Response:
+        return JSONResponse(status_of(read_board(site.status_folder), time.time()))
 
     return [Route("/api/locks", locks)]
 
 
-__all__ = ["routes", "seen"]
+__all__ = ["SHOWN_SECONDS", "routes", "status_of"]

@@ -1,13 +1,11 @@
-"""Programs that run over nodes: how each node is, what it says and to whom.
+"""Programs that run over nodes: the status of each node, its messages and their recipients.
 
-Runs of this machine are found by their folders, as `solvent top` finds them, and their nodes are asked; of runs that
-are kept in the page's store, it is read there what their nodes have said. However many look, nodes are asked once in a
-while.
+Runs of this machine are found by their folders, as `solvent top` finds them, and their nodes are asked; the status of
+runs in the page's store is read there. Nodes are asked once per interval, however many viewers there are.
 """
 
 from __future__ import annotations
 
-import asyncio
 import threading
 import time
 from contextlib import suppress
@@ -34,11 +32,11 @@ _MAX_SHARED = 50
 
 
 class _Watched(NamedTuple):
-    """A run that somebody looks at, and when it was looked at last."""
+    """A run that is being viewed, with its last status."""
 
     nodes: Nodes
     looking: threading.Lock
-    #: What was seen last, and when.
+    #: The last status, and when it was read.
     seen: list[tuple[float, dict[str, Any]]]
 
 
@@ -52,7 +50,7 @@ class Programs:
         site.at_end(self.close)
 
     def all(self) -> list[dict[str, Any]]:
-        """Give the runs that are known, the latest first."""
+        """Return the known runs, the latest first."""
         found = []
         for folder in self._folders():
             with suppress(Misuse):
@@ -82,7 +80,7 @@ class Programs:
         return [*map(Path, self._site.folders), *(one for one in known_runs() if is_going_on(one))]
 
     def look(self, where: str, run: str) -> dict[str, Any]:
-        """Say how the nodes of a run are."""
+        """Return the status of the nodes of a run."""
         with self._guard:
             watched = self._watched.get((where, run))
             if watched is None:
@@ -108,7 +106,7 @@ class Programs:
         return SharedNodes(store, run)
 
     def close(self) -> None:
-        """Look no more."""
+        """Stop looking at all runs."""
         with self._guard:
             for one in self._watched.values():
                 one.nodes.close()
@@ -116,17 +114,16 @@ class Programs:
 
 
 def routes(site: Site) -> list[Route]:
-    """Give what can be asked."""
+    """Return the routes of this part of the page."""
     programs = Programs(site)
 
-    async def every(_request: Request) -> Response:
-        return JSONResponse({"runs": await asyncio.to_thread(programs.all)})
+    def every(_request: Request) -> Response:
+        return JSONResponse({"runs": programs.all()})
 
-    async def one(request: Request) -> Response:
-        where, run = request.path_params["where"], request.path_params["run"]
-        return JSONResponse(await asyncio.to_thread(programs.look, where, run))
+    def one(request: Request) -> Response:
+        return JSONResponse(programs.look(request.path_params["where"], request.path_params["run"]))
 
     return [Route("/api/programs", every), Route("/api/programs/{where}/{run}", one)]
 
 
-__all__ = ["Programs", "routes"]
+__all__ = ["routes"]

@@ -1,47 +1,48 @@
-"""Runs of workflows: what the page asks about them."""
+"""Runs of workflows: what the page asks about them, and cancelling, for those who know the secret."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from solvent.errors import RecordProblem
-from solvent.runs.agents.plans import places_of
-from solvent.web.channel import Channel
-from solvent.web.finding import Workflows, find
-from solvent.web.following import Following
-from solvent.web.graph import Layouts
-from solvent.web.rows import Rows
-from solvent.web.tasks import about_task
+from solvent.runs.agents.plans import end, ending_of, places_of, plan_of
+from solvent.runs.records.runs import cancel
+from solvent.web.channel import Channels
+from solvent.web.graph_layout import Layouts
+from solvent.web.run_list import RunList
+from solvent.web.run_lookup import Workflows, card_of, find
+from solvent.web.run_source import RunSource
+from solvent.web.task_details import details_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from starlette.requests import Request
 
     from solvent.web.channel import Source
-    from solvent.web.finding import Found
+    from solvent.web.run_lookup import Found
     from solvent.web.site import Site
 
-_STREAM = {"cache-control": "no-store", "x-accel-buffering": "no"}
+_PAUSE_SECONDS = 0.5
+"""The delay after a wrong secret, against guessing."""
 
 
 def routes(site: Site) -> list[Route]:
-    """Give what can be asked."""
+    """Return the routes of this part of the page."""
     workflows, layouts, channels = Workflows(), Layouts(), Channels(site)
+    # Wrong secrets also wait for each other.
+    refusing = asyncio.Lock()
 
     def found(request: Request) -> Found:
         return find(site.store(), request.path_params["run"], workflows)
 
     async def rows(request: Request) -> Response:
-        channel = channels.of("", lambda: Rows(site.store, workflows))
-        return _stream(request, channel, site)
+        return channels.stream("", lambda: RunList(site.store, workflows), request)
 
-    async def about(request: Request) -> Response:
-        return JSONResponse(await asyncio.to_thread(lambda: about_run(found(request))))
+    def about(request: Request) -> Response:
+        return JSONResponse(_about(found(request)))
 
     async def events(request: Request) -> Response:
         one = await asyncio.to_thread(found, request)
@@ -50,27 +51,30 @@ def routes(site: Site) -> list[Route]:
             store = site.store()
             if store is None:
                 raise RecordProblem("R401", f"there is no run `{one.run}` any more")
-            return Following(store, one)
+            return RunSource(store, one)
 
-        return _stream(request, channels.of(one.run, make), site)
+        return channels.stream(one.run, make, request)
 
-    async def graph(request: Request) -> Response:
-        asked = request.query_params
+    def graph(request: Request) -> Response:
+        one, query = found(request), request.query_params
+        is_whole = query.get("whole") == "1"
+        return JSONResponse(layouts.of(one.workflow, one.tasks, query.getlist("open"), is_whole=is_whole))
 
-        def lay() -> Response:
-            one = found(request)
-            whole = asked.get("whole") == "1"
-            return JSONResponse(layouts.of(one.workflow, one.tasks, asked.getlist("open"), is_whole=whole))
+    def task(request: Request) -> Response:
+        one, store = found(request), site.store()
+        assert store is not None
+        return JSONResponse(details_of(store, one, request.path_params["task"]))
 
-        return await asyncio.to_thread(lay)
-
-    async def task(request: Request) -> Response:
-        def tell() -> Response:
-            one, store = found(request), site.store()
-            assert store is not None
-            return JSONResponse(about_task(store, one, request.path_params["task"]))
-
-        return await asyncio.to_thread(tell)
+    async def stop(request: Request) -> Response:
+        kind, _, secret = request.headers.get("authorization", "").partition(" ")
+        if not site.has_control:
+            said = "nothing can be changed from this page"
+            return JSONResponse({"error": said, "hint": "solvent web --control --secret-file FILE"}, status_code=403)
+        if kind.lower() != "bearer" or not site.is_secret(secret):
+            async with refusing:
+                await asyncio.sleep(_PAUSE_SECONDS)
+            return JSONResponse({"error": "that is not the secret"}, status_code=401)
+        return JSONResponse(await asyncio.to_thread(_cancel, site, request.path_params["run"]))
 
     return [
         Route("/api/events", rows),
@@ -78,37 +82,12 @@ def routes(site: Site) -> list[Route]:
         Route("/api/runs/{run}/events", events),
         Route("/api/runs/{run}/graph", graph),
         Route("/api/runs/{run}/tasks/{task:path}", task),
+        Route("/api/runs/{run}/cancel", stop, methods=["POST"]),
     ]
 
 
-class Channels:
-    """The channels of a site: one for the list, one for each run that somebody looks at."""
-
-    def __init__(self, site: Site) -> None:
-        self._site = site
-        self._channels: dict[str, Channel] = {}
-        site.at_end(self._close)
-
-    def of(self, name: str, make: Callable[[], Source]) -> Channel:
-        """Give the channel of a run, or of the list (no name)."""
-        self._channels = {key: one for key, one in self._channels.items() if not one.is_over}
-        if name not in self._channels:
-            self._channels[name] = Channel(self._site.store, make)
-        return self._channels[name]
-
-    def _close(self) -> None:
-        for channel in self._channels.values():
-            channel.close()
-
-
-def _stream(request: Request, channel: Channel, site: Site) -> Response:
-    last = request.headers.get("last-event-id") or request.query_params.get("after", "")
-    told = channel.listen(last, site.is_stopping)
-    return StreamingResponse(told, media_type="text/event-stream", headers=_STREAM)
-
-
-def about_run(found: Found) -> dict[str, Any]:
-    """Say what a run is, and what does not change while it goes on."""
+def _about(found: Found) -> dict[str, Any]:
+    """Return what does not change while a run goes on."""
     workflow = found.workflow
     service_of = {} if workflow is None else {task.name: task.service for task in workflow.tasks}
     tasks: list[dict[str, Any]] = [{"name": name, "service": service_of.get(name, "")} for name in found.tasks]
@@ -128,4 +107,16 @@ def about_run(found: Found) -> dict[str, Any]:
     }
 
 
-__all__ = ["about_run", "routes"]
+def _cancel(site: Site, run: str) -> dict[str, Any]:
+    store = site.store()
+    card = card_of(store, run)
+    if store is None or (card is None and plan_of(store, run) is None):
+        raise RecordProblem("R401", f"there is no run `{run[:100]}`")
+    if card is not None:
+        return {"run": run, "is_done": cancel(store, card)}
+    if ending_of(store, run) is None:
+        end(store, run, "cancelled", "from the page")
+    return {"run": run, "is_done": True}
+
+
+__all__ = ["routes"]

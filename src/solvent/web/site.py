@@ -1,4 +1,4 @@
-"""What all parts of the page share: where runs are, who may change something, and whether it is time to end."""
+"""What all parts of the page share: the store, the secret, and whether the server is stopping."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Site:
-    """One page: its store, its secret, and those who listen."""
+    """One page: its store, its secret, and what has to be closed with it."""
 
     def __init__(
         self,
@@ -30,51 +30,51 @@ class Site:
         secret: str = "",
         hosts: frozenset[str] = frozenset(),
         folders: tuple[Path, ...] = (),
-        board: Path | None = None,
+        status_folder: Path | None = None,
     ) -> None:
-        """`url` is where runs are, `shown` how that is said; with a `secret`, who knows it may control runs.
+        """Describe a page.
 
-        `hosts` are names by which the page may be asked for, besides addresses and `localhost`; `folders` are those of
-        runs of programs over nodes, besides those that are found; `board` is where rings and shared data tell how
-        they are.
+        `url` is that of the store, `shown` its text on the page; with a `secret`, whoever knows it may cancel runs.
+        `hosts` are the names of the page besides addresses and `localhost`. `folders` are those of programs over nodes
+        besides the ones that are found; in `status_folder` rings and shared data write their status.
         """
         self.folders = folders
-        self.board = board or usual_folder()
+        self.status_folder = status_folder or usual_folder()
         self.url = url
         self.shown = shown or url
         self.hosts = hosts
         self.is_stopping = asyncio.Event()
         self._secret = secret
         self._store: Store | None = None
-        self._opening = threading.Lock()
+        self._guard = threading.Lock()
         self._endings: list[Callable[[], None]] = []
 
     @property
     def has_control(self) -> bool:
-        """Whether anybody may change anything."""
+        """Whether runs can be cancelled from the page."""
         return bool(self._secret)
 
-    def knows(self, secret: str) -> bool:
-        """Tell whether that is the secret; how long it takes says nothing about it."""
-        return self.has_control and hmac.compare_digest(secret.encode(), self._secret.encode())
+    def is_secret(self, text: str) -> bool:
+        """Return whether a text is the secret, in a time that does not depend on the text."""
+        return self.has_control and hmac.compare_digest(text.encode(), self._secret.encode())
 
     def store(self) -> Store | None:
-        """Give the store; nothing while it is not there, since looking at runs makes none."""
-        with self._opening:
+        """Return the store, or `None` while there is none: looking at runs does not create it."""
+        with self._guard:
             if self._store is None:
                 with suppress(NoStore):
                     self._store = open_store(self.url, is_made=False)
             return self._store
 
     def at_end(self, ending: Callable[[], None]) -> None:
-        """Have something done when the page ends."""
+        """Call a function when the page is closed."""
         self._endings.append(ending)
 
     def close(self) -> None:
-        """End all that goes on, and let the store go."""
+        """Stop what runs in the background, and close the store."""
         for ending in self._endings:
             ending()
-        with self._opening:
+        with self._guard:
             if self._store is not None:
                 self._store.close()
                 self._store = None

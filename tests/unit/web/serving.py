@@ -11,8 +11,7 @@ from urllib.parse import urlencode
 
 import urllib3
 
-from solvent.web.app import make_app
-from solvent.web.serving import Server, address_of, listen
+from solvent.web.server import Server, address_of, listen
 from solvent.web.site import Site
 
 if TYPE_CHECKING:
@@ -77,7 +76,7 @@ def served(store: Path | str, **options: object) -> Iterator[Client]:
     site = Site(str(store), **options)  # type: ignore[arg-type]
     is_ready = threading.Event()
     with listen("127.0.0.1", 0) as listening:
-        server = Server(site, make_app(site), ready=is_ready.set)
+        server = Server(site, ready=is_ready.set)
         loops: list[asyncio.AbstractEventLoop] = []
 
         async def serve() -> None:

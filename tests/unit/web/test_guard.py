@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from solvent.web.guard import HEADERS, Guard
+from solvent.web.server import HEADERS, Guard
 from tests.unit.web.serving import served
 
 if TYPE_CHECKING:

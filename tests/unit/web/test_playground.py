@@ -11,14 +11,14 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from solvent.web.playground import Sandbox
+from solvent.web.playground.sandbox import Sandbox
 from tests.unit.web.serving import MAX_SECONDS, served
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from solvent.web.playground import Question
+    from solvent.web.playground.question import Question
     from solvent.web.playground.sandbox import Job
     from tests.unit.web.serving import Answer, Client
 

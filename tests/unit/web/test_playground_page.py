@@ -9,7 +9,7 @@ import pytest
 from pygments import token
 
 from solvent.lang.pygments_lexer import HoclLexer
-from solvent.web.playground.examples import examples
+from solvent.web.playground.editor import examples
 from tests.browser.chromium import browser
 from tests.unit.web.serving import served
 

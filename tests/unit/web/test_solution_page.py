@@ -51,7 +51,7 @@ def opened(board: Path) -> Iterator[tuple[Page, str, list[str]]]:
             run_by_agents(store, "shared")
         command = [sys.executable, "-m", "solvent", "run", str(folder / "sum.hocl"), "--nodes", "3", "--store"]
         subprocess.run([*command, str(folder / "store.db")], check=True, timeout=MAX_SECONDS, capture_output=True)
-        with served(folder / "store.db", board=board) as client:
+        with served(folder / "store.db", status_folder=board) as client:
             page = one.new_page(viewport={"width": 1280, "height": 800})
             page.set_default_timeout(MAX_SECONDS * 1000)
             wrong: list[str] = []
@@ -95,7 +95,7 @@ def number_at(page: Page, number: int) -> None:
 
 def last_of(page: Page) -> int:
     """Give how many reactions there are."""
-    return int(page.locator(".film-bar input[type=range]").get_attribute("max") or 0)
+    return int(page.locator(".replay-bar input[type=range]").get_attribute("max") or 0)
 
 
 def test_keys_step_back_and_forth(look: Any) -> None:
@@ -110,7 +110,7 @@ def test_keys_step_back_and_forth(look: Any) -> None:
     number_at(page, last_of(page))
     page.keyboard.press("Home")
     number_at(page, 0)
-    assert page.locator(".film-aside h2").inner_text() == "The beginning"
+    assert page.locator(".replay-aside h2").inner_text() == "The beginning"
 
 
 def test_the_address_is_that_of_the_moment(look: Any) -> None:
@@ -124,12 +124,12 @@ def test_the_address_is_that_of_the_moment(look: Any) -> None:
 
 def test_what_a_reaction_made_is_marked_and_explained(look: Any) -> None:
     """A click on a molecule tells which reaction made it."""
-    page = look("run/adapted/molecules/3", ".film-solution [data-role=made]")
-    made = page.locator(".film-solution .chip[data-role=made]").first
+    page = look("run/adapted/molecules/3", ".replay-solution [data-role=made]")
+    made = page.locator(".replay-solution .chip[data-role=made]").first
     assert made.inner_text().startswith("+\nRES:3")
     made.click()
     page.wait_for_selector("text=Why it is there")
-    assert "Made by reaction 3, rule gw_call (a call is answered)." in page.locator(".film-aside").inner_text()
+    assert "Made by reaction 3, rule gw_call (a call is answered)." in page.locator(".replay-aside").inner_text()
 
 
 def test_molecules_are_found_by_their_text(look: Any) -> None:
@@ -145,7 +145,7 @@ def test_events_of_a_task_are_one_key_apart(look: Any) -> None:
     """Having named a task, `]` goes to its next event."""
     page = look("run/adapted/molecules/0", ".nested")
     number_at(page, 0)
-    page.fill("[list=film-tasks]", "spare")
+    page.fill("[list=replay-tasks]", "spare")
     page.keyboard.press("Enter")
     wait_for(lambda: number_of(page) > 0)
     first = number_of(page)
@@ -157,7 +157,7 @@ def test_events_of_a_task_are_one_key_apart(look: Any) -> None:
 def test_of_many_tasks_few_are_drawn_and_the_rest_is_to_be_had(look: Any) -> None:
     """A large solution shows its first molecules, and more when asked."""
     page = look("run/large/molecules/1", ".nested")
-    boxes = page.locator(".film-solution > .members > .nested")
+    boxes = page.locator(".replay-solution > .members > .nested")
     few = boxes.count()
     assert few < MANY
     page.get_by_role("button", name="more").click()
@@ -167,7 +167,7 @@ def test_of_many_tasks_few_are_drawn_and_the_rest_is_to_be_had(look: Any) -> Non
 def test_places_of_agents_are_chosen(look: Any) -> None:
     """Each place of a run of agents has its own record."""
     page = look("run/shared/molecules", ".nested")
-    tasks = page.locator(".film-solution .fold .name")
+    tasks = page.locator(".replay-solution .fold .name")
     first = tasks.all_inner_texts()
     page.select_option("select", "1")
     wait_for(lambda: str(page.evaluate("location.hash")).endswith("/1"))

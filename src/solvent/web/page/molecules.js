@@ -1,6 +1,6 @@
 // The solution of a run as molecules: stepping back and forth through its record.
 //
-// The server replays the run once (POST /api/runs/NAME/film) and then answers what is in the solution at any moment; only
+// The server replays the run once (POST /api/runs/NAME/replay) and then answers what is in the solution at any moment; only
 // what is seen is sent. A moment is a number of reactions: #/run/NAME/molecules/12, or /12/PLACE of a run of agents.
 import { ask } from "./asking.js";
 import { address, fill, make, sheet } from "./dom.js";
@@ -14,7 +14,7 @@ const GROWN_MS = 2500;
 
 export function show(root, run, page, words) {
   sheet("molecules.css");
-  const base = `/api/runs/${encodeURIComponent(run.name)}/film`;
+  const base = `/api/runs/${encodeURIComponent(run.name)}/replay`;
   const first = words[0] === undefined ? Infinity : Number(words[0]) || 0;
   const view = { number: first, of: 0, place: words[1] ?? null, task: "", playing: 0, over: false, isMade: false };
   let wanted = null;
@@ -28,18 +28,18 @@ export function show(root, run, page, words) {
   const play = button("▶", "Play (space)", () => setPlaying(!view.playing));
   const places = make("span", {});
   const search = make("input", { type: "search", placeholder: "Find molecules  /", "aria-label": "Find molecules", oninput: () => { clearTimeout(timer); timer = setTimeout(find, LOOK_MS); } });
-  const names = make("datalist", { id: "film-tasks" }, ...run.tasks.slice(0, 2000).map((task) => make("option", { value: task.name })));
-  const task = make("input", { type: "search", placeholder: "Events of a task", list: "film-tasks", "aria-label": "Task whose events to go to", onchange: () => { setTask(task.value); task.blur(); } });
+  const names = make("datalist", { id: "replay-tasks" }, ...run.tasks.slice(0, 2000).map((task) => make("option", { value: task.name })));
+  const task = make("input", { type: "search", placeholder: "Events of a task", list: "replay-tasks", "aria-label": "Task whose events to go to", onchange: () => { setTask(task.value); task.blur(); } });
   const events = make("span", { class: "events" });
   const notice = make("div", {});
-  const aside = make("div", { class: "film-aside" });
-  const solution = make("div", { class: "film-solution", tabindex: "-1" });
-  const bar = make("div", { class: "film-bar" }, places,
+  const aside = make("div", { class: "replay-aside" });
+  const solution = make("div", { class: "replay-solution", tabindex: "-1" });
+  const bar = make("div", { class: "replay-bar" }, places,
     button("«", "The beginning (Home)", () => go(0)), button("‹", "One reaction back (←)", () => go(view.number - 1)), play,
     button("›", "One reaction on (→)", () => go(view.number + 1)), button("»", "The end (End)", () => go(view.of)),
     slider, count, total, task, names, events, search);
-  const body = make("div", { class: "film-body" }, aside, solution);
-  root.append(make("div", { class: "film" }, bar, notice, body));
+  const body = make("div", { class: "replay-body" }, aside, solution);
+  root.append(make("div", { class: "replay" }, bar, notice, body));
   waiting("Replaying the run …");
 
   function query(more = {}) {
@@ -57,47 +57,47 @@ export function show(root, run, page, words) {
   async function load() {
     view.isMade = false;
     try {
-      let film = await ask(base + query(), { method: "POST" });
-      while (film.state === "making") {
-        if (!view.of) waiting(`Replaying the run: ${counted(film.reactions, "reaction")} so far …`);
+      let replay = await ask(base + query(), { method: "POST" });
+      while (replay.state === "making") {
+        if (!view.of) waiting(`Replaying the run: ${counted(replay.reactions, "reaction")} so far …`);
         await new Promise((done) => setTimeout(done, LOOK_MS));
         if (view.over) return;
-        film = await ask(base + query());
+        replay = await ask(base + query());
       }
       if (view.over) return;
-      if (film.state !== "made") throw new Error([film.error, film.hint].filter(Boolean).join(" · "));
-      loaded(film);
+      if (replay.state !== "made") throw new Error([replay.error, replay.hint].filter(Boolean).join(" · "));
+      loaded(replay);
     } catch (error) {
       if (!view.over) fill(notice, make("div", { class: "notice bad", role: "alert" }, error.message));
     }
   }
 
-  function loaded(film) {
+  function loaded(replay) {
     const wasAtEnd = view.of > 0 && view.number >= view.of;
     view.isMade = true;
-    view.of = film.reactions;
-    view.place = film.places ? String(film.place) : null;
-    slider.max = film.reactions;
-    total.textContent = `of ${film.reactions.toLocaleString("en")}`;
-    fill(places, ...(film.places > 1 ? [placeChoice(film)] : []));
-    fill(notice, ...(film.note ? [make("div", { class: "notice" }, film.note)] : []));
+    view.of = replay.reactions;
+    view.place = replay.places ? String(replay.place) : null;
+    slider.max = replay.reactions;
+    total.textContent = `of ${replay.reactions.toLocaleString("en")}`;
+    fill(places, ...(replay.places > 1 ? [placeChoice(replay)] : []));
+    fill(notice, ...(replay.note ? [make("div", { class: "notice" }, replay.note)] : []));
     body.hidden = bar.hidden = false;
-    go(wasAtEnd ? film.reactions : view.number);
-    if (run.state === "running" || film.note) setTimeout(look, GROWN_MS);
+    go(wasAtEnd ? replay.reactions : view.number);
+    if (run.state === "running" || replay.note) setTimeout(look, GROWN_MS);
   }
 
-  function placeChoice(film) {
-    const options = Array.from({ length: film.places }, (_, at) => make("option", { value: at, selected: at === film.place }, `place ${at}`));
+  function placeChoice(replay) {
+    const options = Array.from({ length: replay.places }, (_, at) => make("option", { value: at, selected: at === replay.place }, `place ${at}`));
     return make("select", { "aria-label": "Place of the run", onchange: (event) => { view.place = event.target.value; view.number = Infinity; view.of = 0; load(); } }, ...options);
   }
 
   /** See whether more has happened; who looks at the end sees it at once. */
   async function look() {
     if (view.over) return;
-    const film = await ask(base + query()).catch(() => ({}));
+    const replay = await ask(base + query()).catch(() => ({}));
     if (view.over) return;
-    if (film.has_grown && view.number >= view.of) load();
-    else if (film.has_grown) {
+    if (replay.has_grown && view.number >= view.of) load();
+    else if (replay.has_grown) {
       fill(notice, make("div", { class: "notice" }, "More has happened since. ", make("button", { type: "button", onclick: load }, "Show it")));
     } else if (run.state === "running") setTimeout(look, GROWN_MS);
   }

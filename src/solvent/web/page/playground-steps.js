@@ -2,8 +2,8 @@
 import { fill, make } from "./dom.js";
 
 /** Give what draws a moment: `draw(members, roles)`; `asked(molecule)` hears which molecule was chosen. */
-export function drawing(moments, { written, asked }) {
-  const molecules = new Map(moments.molecules.map((one) => [one.id, one]));
+export function drawing(recorded, { written, asked }) {
+  const molecules = new Map(recorded.molecules.map((one) => [one.id, one]));
 
   function draw(members, roles = new Map()) {
     const found = [document.createTextNode("<")];
@@ -31,20 +31,20 @@ export function drawing(moments, { written, asked }) {
   return draw;
 }
 
-/** Make the view of the moments of a run: `asked(molecule)` hears which molecule was chosen, `point` which rule acts. */
-export function steps(moments, { written, asked, point }) {
-  const last = moments.states.length - 1;
-  const draw = drawing(moments, { written, asked });
+/** Make the view of the steps of a run: `asked(molecule)` hears which molecule was chosen, `point` which rule acts. */
+export function steps(recorded, { written, asked, point }) {
+  const last = recorded.states.length - 1;
+  const draw = drawing(recorded, { written, asked });
   const range = make("input", { type: "range", min: 0, max: last, value: 0, "aria-label": "Reaction", oninput: () => show(Number(range.value)) });
   const back = make("button", { type: "button", "aria-label": "Back", title: "Back (←)", onclick: () => go(-1) }, "‹");
   const on = make("button", { type: "button", "aria-label": "Forward", title: "Forward (→)", onclick: () => go(1) }, "›");
   const count = make("span", { class: "num soft" });
   const said = make("p", { class: "pg-said", role: "status" });
   const solution = make("div", { class: "pg-solution mono" });
-  const list = make("ol", { class: "pg-reactions mono", "aria-label": "Reactions" }, ...moments.reactions.map((one, at) =>
+  const list = make("ol", { class: "pg-reactions mono", "aria-label": "Reactions" }, ...recorded.reactions.map((one, at) =>
     make("li", {}, make("button", { type: "button", class: "plain", onclick: () => show(at + 1) },
       make("span", { class: "num faint" }, `${at + 1}`), make("span", { class: "pg-name" }, one.rule), make("span", { class: "soft" }, arrow(one))))));
-  const cut = moments.is_cut ? make("p", { class: "soft" }, `Only the first ${last} reactions can be gone through; the run went on.`) : null;
+  const cut = recorded.is_cut ? make("p", { class: "soft" }, `Only the first ${last} reactions can be gone through; the run went on.`) : null;
   const root = make("div", { class: "pg-steps" },
     make("div", { class: "pg-bar" }, back, range, on, count), said, solution,
     make("p", { class: "pg-legend soft" }, make("i", { class: "pg-made" }), "just made ", make("i", { class: "pg-taken" }), "taken next ",
@@ -57,8 +57,8 @@ export function steps(moments, { written, asked, point }) {
     back.disabled = at === 0;
     on.disabled = at === last;
     count.textContent = `${at} / ${last}`;
-    const before = moments.reactions[at - 1];
-    const next = moments.reactions[at];
+    const before = recorded.reactions[at - 1];
+    const next = recorded.reactions[at];
     fill(said, ...sentence(before, next, at));
     const roles = new Map();
     const give = (ids, role) => ids?.forEach((id) => roles.set(id, `${roles.get(id) ?? ""} ${role}`));
@@ -67,7 +67,7 @@ export function steps(moments, { written, asked, point }) {
     give(next?.kept, "pg-kept");
     give(next?.taken, "pg-taken");
     give(next && [next.by], "pg-by");
-    fill(solution, draw(moments.states[at], roles));
+    fill(solution, draw(recorded.states[at], roles));
     for (const [number, line] of [...list.children].entries()) line.toggleAttribute("data-now", number === at - 1);
     const line = list.children[at - 1];
     if (line) list.scrollTop = Math.max(0, line.offsetTop - list.clientHeight / 2);
@@ -79,7 +79,7 @@ export function steps(moments, { written, asked, point }) {
     if (!before) parts.push("The start. ");
     else parts.push(`Reaction ${number}: `, make("b", { class: "mono" }, before.rule), ` ${what(before)}. `);
     if (next) parts.push(make("span", { class: "soft" }, "Next reacts ", make("b", { class: "mono" }, next.rule), "."));
-    else parts.push(make("span", { class: "soft" }, moments.is_cut ? "The run went on from here." : "Nothing happens after this."));
+    else parts.push(make("span", { class: "soft" }, recorded.is_cut ? "The run went on from here." : "Nothing happens after this."));
     return parts;
   }
 

@@ -111,7 +111,7 @@ function open(root, about, content, word, page, signal) {
     return question("run", {}, (found) => {
       if (!found.outcome) return fill(panels.result, nothing("There is no result: see what is wrong below the program.")) && choose("result");
       fill(panels.result, ...result(found));
-      walk = steps(found.moments, { written, asked: askedAbout, point: program.point });
+      walk = steps(found.steps, { written, asked: askedAbout, point: program.point });
       program.point();
       fill(panels.steps, walk.root);
       if (selected() !== "steps") choose("result");
@@ -242,15 +242,15 @@ function open(root, about, content, word, page, signal) {
     tabs.querySelector(`#pg-tab-${name}`).focus();
   }
 
-  function result({ outcome, moments }) {
+  function result({ outcome, steps: recorded }) {
     const state = outcome.inert ? "inert" : "not inert";
     const said = `${state} after ${outcome.reactions.toLocaleString("en")} reaction${outcome.reactions === 1 ? "" : "s"}, in ${outcome.seconds.toFixed(3)} s`;
-    const rules = [...new Set(moments.molecules.map((one) => one.rule).filter(Boolean))];
+    const rules = [...new Set(recorded.molecules.map((one) => one.rule).filter(Boolean))];
     return [make("p", { class: "state", "data-state": outcome.inert ? "done" : "stopped" }, said),
       make("div", { class: "pg-final pg-solution mono", tabindex: 0, role: "group", "aria-label": "The final solution" },
         // Where every reaction was watched, each molecule can be asked about.
-        moments.is_cut ? written(outcome.solution) : drawing(moments, { written, asked: askedAbout })(moments.states.at(-1)),
-        outcome.left_out && moments.is_cut ? make("span", { class: "soft" }, ` … ${outcome.left_out.toLocaleString("en")} more characters`) : ""),
+        recorded.is_cut ? written(outcome.solution) : drawing(recorded, { written, asked: askedAbout })(recorded.states.at(-1)),
+        outcome.left_out && recorded.is_cut ? make("span", { class: "soft" }, ` … ${outcome.left_out.toLocaleString("en")} more characters`) : ""),
       make("div", { class: "pg-next" }, make("button", { type: "button", onclick: () => choose("steps") }, "Step through it"),
         make("button", { type: "button", onclick: explore }, "Try all orders"),
         ...rules.slice(0, 6).map((name) => make("button", { type: "button", onclick: () => explain(name, true) }, `Why not ${name}?`)))];

@@ -25,7 +25,7 @@ function pathText(path) {
 
 /** Draw what is in a solution. */
 export function drawSolution(root, solution, tools) {
-  fill(root, make("div", { class: "film-count soft" }, `${solution.count.toLocaleString("en")} molecules`), ...members(solution, tools));
+  fill(root, make("div", { class: "replay-count soft" }, `${solution.count.toLocaleString("en")} molecules`), ...members(solution, tools));
 }
 
 function members(solution, tools) {

@@ -1,9 +1,9 @@
-"""What runs in a process of the playground: one question in, one answer out, within limits of the system.
+"""A process of the playground: one question in, one answer out, within limits of the system.
 
     python -m solvent.web.playground.process < question.json > answer.json
 
-The limits are set before anything is read: memory, files, and, once it is known how long a question may take, time of
-the processor. Where a system has no such limits (Windows), whoever started the process ends it by the clock alone.
+The limits of memory and files are set before anything is read, that of processor time with the question. Where a
+system has no such limits (Windows), the sandbox ends the process by the clock alone.
 """
 
 from __future__ import annotations
@@ -11,23 +11,21 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import suppress
-from typing import Any
 
 import msgspec
 
 from solvent.errors import Misuse
-from solvent.web.playground.answering import answer
-from solvent.web.playground.problems import error_of
-from solvent.web.playground.question import MAX_ANSWER, MAX_BYTES, MAX_MEMORY, read_question
+from solvent.web.playground.answers import answer
+from solvent.web.playground.question import MAX_ANSWER, MAX_BYTES, MAX_MEMORY, error_of, problem, read_question
 
 READY = b"\n"
-"""What a process writes when it has started; an answer in JSON may begin with it."""
+"""Written when the process has started; JSON may begin with it."""
 _MAX_FILES = 32
 _NICENESS = 5
 
 
 def main() -> None:
-    """Answer one question; without one, end."""
+    """Answer one question, if there is one, and exit."""
     _limit("AS", MAX_MEMORY)
     _limit("FSIZE", 0)
     _limit("CORE", 0)
@@ -40,7 +38,7 @@ def main() -> None:
     if data:
         sys.stdout.buffer.write(_answered(data))
         sys.stdout.buffer.flush()
-    # Nothing is worth tidying up, and a large solution takes long to take apart.
+    # Deallocating a large solution would take long.
     os._exit(0)
 
 
@@ -61,16 +59,11 @@ def _answered(data: bytes) -> bytes:
 
 
 def _stopped(code: str, message: str, hint: str = "") -> bytes:
-    return msgspec.json.encode({"problems": [stopped(code, message, hint)]})
-
-
-def stopped(code: str, message: str, hint: str = "") -> dict[str, Any]:
-    """Say what has ended a process."""
-    return {"kind": "error", "code": code, "message": message, "note": "", "hint": hint, "details": []}
+    return msgspec.json.encode({"problems": [problem(code, message, hint)]})
 
 
 def _limit(name: str, amount: int) -> None:
-    """Set a limit of the system, where it has that one; never more than there was."""
+    """Set a limit of the system, if it has that one; never raise one."""
     if sys.platform == "win32":
         return
     import resource

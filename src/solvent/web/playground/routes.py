@@ -1,8 +1,4 @@
-"""The playground: what the page asks about programs that people type in.
-
-It keeps nothing and changes nothing, so it is there without `--control`. Programs run in processes of their own, within
-limits: see `solvent.web.playground`.
-"""
+"""The routes of the playground. It keeps nothing and changes nothing, so it needs no `--control`."""
 
 from __future__ import annotations
 
@@ -14,10 +10,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from solvent.errors import Misuse
-from solvent.web.playground import Sandbox
-from solvent.web.playground.examples import examples
+from solvent.web.playground.editor import examples, words
 from solvent.web.playground.question import MAX_BYTES, Question, limits, read_question
-from solvent.web.playground.words import words
+from solvent.web.playground.sandbox import Sandbox
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -25,24 +20,24 @@ if TYPE_CHECKING:
     from solvent.web.site import Site
 
 _LOOK_SECONDS = 0.5
-"""How often it is looked whether anybody still waits for an answer."""
+"""How often to check whether the browser still waits for an answer."""
 
 
 def routes(site: Site) -> list[Route]:
-    """Give what can be asked."""
+    """Return the routes of this part of the page."""
     sandbox = Sandbox()
     site.at_end(sandbox.close)
 
-    async def about(_request: Request) -> Response:
-        await asyncio.to_thread(sandbox.warm)
-        known = await asyncio.to_thread(examples)
-        usual = {name: getattr(Question("check", ""), name) for name in ("max_reactions", "max_seconds", "max_states")}
-        found = {"examples": known, "words": words(), "limits": limits(), "usual": usual}
+    def about(_request: Request) -> Response:
+        sandbox.warm()
+        defaults = Question("check", "")
+        usual = {name: getattr(defaults, name) for name in ("max_reactions", "max_seconds", "max_states")}
+        found = {"examples": examples(), "words": words(), "limits": limits(), "usual": usual}
         return Response(msgspec.json.encode(found), media_type="application/json")
 
     async def ask(request: Request) -> Response:
         if request.headers.get("content-type", "").split(";")[0] != "application/json":
-            # A form of another page could send anything else without asking first.
+            # A form of another page could send other types without a preflight request.
             return JSONResponse({"error": "a question is sent as application/json"}, status_code=415)
         job = sandbox.ask(read_question(await _body(request)))
         future = asyncio.wrap_future(job.future)
@@ -51,7 +46,7 @@ def routes(site: Site) -> list[Route]:
                 if await request.is_disconnected():
                     break
         finally:
-            # Whoever has gone, or is to end, leaves nothing behind.
+            # A browser that has left, or a server that stops, leaves no process behind.
             job.end()
         return Response(await future, media_type="application/json")
 
@@ -59,7 +54,7 @@ def routes(site: Site) -> list[Route]:
 
 
 async def _body(request: Request) -> bytes:
-    """Read a question, up to as long as it may be."""
+    """Read a question; raise `Misuse` if it is too long."""
     data = b""
     async for piece in request.stream():
         data += piece

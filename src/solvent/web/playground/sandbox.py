@@ -1,7 +1,7 @@
-"""Who starts the playground's processes, gives them questions, and ends them.
+"""The sandbox: starts the processes of the playground, passes them questions, and ends them.
 
-A process answers one question. The next one is started while nobody waits, so that an answer need not wait for Python.
-A process that takes too long is killed; so is one whose question nobody wants answered any more.
+A process answers one question. The next one is started in advance, so that an answer need not wait for Python. A
+process that takes too long is killed; so is one whose viewer has left.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from solvent.errors import Misuse
-from solvent.web.playground.process import READY, stopped
-from solvent.web.playground.question import MAX_ANSWER, MAX_MEMORY, Question
+from solvent.web.playground.process import READY
+from solvent.web.playground.question import MAX_ANSWER, MAX_MEMORY, Question, problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 GRACE_SECONDS = 2.0
-"""How much longer than it may compute a process may live: it reads, and writes down what it has found."""
+"""How much longer a process may live than it may compute: it also reads and writes."""
 START_SECONDS = 60.0
-"""How long a process may take to start: where there is much else to do, longer than most programs."""
+"""How long a process may take to start, on a busy machine."""
 MAX_WAITING = 16
-"""How many questions may wait for a process."""
+"""The number of questions that may wait for a process."""
 _COMMAND = (sys.executable, "-P", "-m", "solvent.web.playground.process")
 _KEPT = ("HOME", "LANG", "LC_ALL", "PATH", "PYTHONPATH", "SYSTEMROOT", "APPDATA", "VIRTUAL_ENV")
-"""What of the environment a process gets: enough to find Python's modules."""
+"""The environment variables that a process gets: enough to find Python's modules."""
 
 Process = subprocess.Popen[bytes]
 
@@ -49,7 +49,7 @@ class Job:
         self._lock = threading.Lock()
 
     def begin(self, process: Process) -> bool:
-        """Note the process that works on it; say whether an answer is still wanted."""
+        """Set the process that works on it; return whether an answer is still wanted."""
         with self._lock:
             self._process = process
             return not self._is_over
@@ -75,13 +75,13 @@ class Sandbox:
         self._is_closed = False
 
     def warm(self) -> None:
-        """Have a process ready for the next question."""
+        """Start a process for the next question."""
         with self._lock:
             if not self._is_closed and (self._spare is None or self._spare.poll() is not None):
                 self._spare = _started()
 
     def ask(self, question: Question) -> Job:
-        """Have a question answered; the answer is JSON."""
+        """Begin to answer a question; the answer is JSON."""
         job = Job()
         with self._lock:
             if self._is_closed or len(self._jobs) >= self._room:
@@ -92,7 +92,7 @@ class Sandbox:
         return job
 
     def close(self) -> None:
-        """End all that goes on."""
+        """End all questions and processes."""
         with self._lock:
             self._is_closed = True
             spare, self._spare = self._spare, None
@@ -118,7 +118,7 @@ class Sandbox:
         data = b""
         try:
             if job.begin(process) and _in_time(START_SECONDS, too_late, lambda: _is_ready(process)):
-                # What it may take counts from here: it has started.
+                # Its time counts from here: it has started.
                 seconds, asked = question.max_seconds + GRACE_SECONDS, msgspec.json.encode(question)
                 data = _in_time(seconds, too_late, lambda: _asked(process, asked))
         finally:
@@ -131,14 +131,14 @@ class Sandbox:
 def _started() -> Process:
     environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
     pipe = subprocess.PIPE
-    # What is started is this Python; a program reaches it as data.
+    # The command is this Python; a program reaches it as data.
     return subprocess.Popen(  # noqa: S603
         _COMMAND, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, env=environment
     )
 
 
 def _in_time(seconds: float, too_late: Callable[[], None], work: Callable[[], Result]) -> Result:
-    """Do something that `too_late` ends if it takes too long."""
+    """Run `work`; call `too_late`, which ends it, if it takes too long."""
     timer = threading.Timer(seconds, too_late)
     timer.daemon = True
     timer.start()
@@ -149,13 +149,13 @@ def _in_time(seconds: float, too_late: Callable[[], None], work: Callable[[], Re
 
 
 def _is_ready(process: Process) -> bool:
-    """Wait until a process has started; say whether it has."""
+    """Wait until a process has started; return whether it has."""
     assert process.stdout is not None
     return process.stdout.read(len(READY)) == READY
 
 
 def _asked(process: Process, question: bytes) -> bytes:
-    """Give a process its question, and read what it answers, up to more than there may be."""
+    """Send a process its question, and read its answer, up to one byte more than allowed."""
     assert process.stdin is not None
     assert process.stdout is not None
     # A process that was killed reads nothing.
@@ -166,7 +166,7 @@ def _asked(process: Process, question: bytes) -> bytes:
 
 
 def _end(process: Process) -> None:
-    """End a process, and let go of what leads to it."""
+    """End a process, and close its pipes."""
     process.kill()
     process.wait()
     for pipe in (process.stdin, process.stdout):
@@ -176,13 +176,13 @@ def _end(process: Process) -> None:
 
 
 def _why_ended(process: Process, question: Question, *, is_late: bool) -> dict[str, object]:
-    """Say why a process has given no answer."""
-    # A limit of the processor's time ends a process by a signal, too.
+    """Return the error of a process that has given no answer."""
+    # The limit of processor time also ends a process by a signal.
     if is_late or process.returncode == -getattr(signal, "SIGXCPU", 0):
         said = f"no answer after {question.max_seconds:g} seconds: the program was ended"
-        return stopped("H502", said, "allow more seconds, or try it with less data")
+        return problem("H502", said, "allow more seconds, or try it with less data")
     said = f"the program was ended: it needs more than {MAX_MEMORY // 2**20} MB of memory, or is nested too deeply"
-    return stopped("H505", said, "try it with less data")
+    return problem("H505", said, "try it with less data")
 
 
-__all__ = ["Job", "Sandbox"]
+__all__ = ["Sandbox"]

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from solvent.errors import Misuse
-from solvent.web.playground import Question, Sandbox
 from solvent.web.playground import sandbox as module
-from solvent.web.playground.examples import examples
+from solvent.web.playground.editor import examples
 from solvent.web.playground.process import READY
+from solvent.web.playground.question import Question
+from solvent.web.playground.sandbox import Sandbox
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -130,6 +131,6 @@ def test_every_example_can_be_checked_and_run(sandbox: Sandbox) -> None:
 
 
 def _problems(text: str) -> list[Any]:
-    from solvent.web.playground.answering import answer
+    from solvent.web.playground.answers import answer
 
     return [one for one in answer(Question("check", text))["problems"] if one["kind"] == "error"]

@@ -38,9 +38,9 @@ def page(place: Path) -> Iterator[Client]:
         yield client
 
 
-def film(client: Client, run: str, query: str = "") -> dict[str, Any]:
+def replay(client: Client, run: str, query: str = "") -> dict[str, Any]:
     """Have a run replayed, and wait for it."""
-    address = f"/api/runs/{run}/film{query}"
+    address = f"/api/runs/{run}/replay{query}"
     assert client.post(address).status_code == 200
     until = time.monotonic() + MAX_SECONDS
     while (found := client.get(address).json())["state"] == "making":
@@ -52,45 +52,45 @@ def film(client: Client, run: str, query: str = "") -> dict[str, Any]:
 def test_looking_alone_replays_nothing(place: Path) -> None:
     """A run is replayed when somebody asks for that, not when somebody asks how far it is."""
     with served(place) as client:
-        assert client.get("/api/runs/r1/film").json()["state"] == "none"
+        assert client.get("/api/runs/r1/replay").json()["state"] == "none"
 
 
 def test_a_run_is_replayed_and_can_be_stepped_through(page: Client) -> None:
     """Every moment of it can be asked for, with the reaction that led there."""
-    of = film(page, "r1")["reactions"]
-    moments = [page.get("/api/runs/r1/film/at", params={"n": number}).json() for number in (0, 1, of)]
+    of = replay(page, "r1")["reactions"]
+    moments = [page.get("/api/runs/r1/replay/at", params={"n": number}).json() for number in (0, 1, of)]
     assert [one["number"] for one in moments] == [0, 1, of]
     assert (moments[0]["reaction"], moments[1]["reaction"]["rule"]) == (None, "gw_setup")
 
 
 def test_places_of_agents_are_replayed_each_by_itself(page: Client) -> None:
-    """A run of agents has as many films as places."""
-    found = film(page, "shared", "?place=1")
+    """A run of agents has as many replays as places."""
+    found = replay(page, "shared", "?place=1")
     assert (found["state"], found["place"], found["places"]) == ("made", 1, 2)
 
 
-def test_a_film_is_made_once(page: Client) -> None:
+def test_a_replay_is_made_once(page: Client) -> None:
     """Who asks again while nothing has happened since gets the one that there is."""
-    film(page, "r1")
-    assert page.post("/api/runs/r1/film").json()["state"] == "made"
+    replay(page, "r1")
+    assert page.post("/api/runs/r1/replay").json()["state"] == "made"
 
 
-def test_a_film_of_a_run_that_has_gone_on_is_made_anew(tmp_path: Path) -> None:
+def test_a_replay_of_a_run_that_has_gone_on_is_made_anew(tmp_path: Path) -> None:
     """What has happened since is told, and shown to who asks for it."""
     with store_at(tmp_path) as store, served(tmp_path / "store.db") as client:
         held = recorded(store, "r1", workflow(Task("one", "add", (Value(1),))), max_seconds=0)
-        before = film(client, "r1")
+        before = replay(client, "r1")
         held.journal.answered("one", 1, 1, None)
         held.journal.commit()
-        grown = client.get("/api/runs/r1/film").json()
-        after = film(client, "r1")
+        grown = client.get("/api/runs/r1/replay").json()
+        after = replay(client, "r1")
     assert (before["has_grown"], grown["has_grown"], after["has_grown"]) == (False, True, False)
     assert after["reactions"] > before["reactions"]
 
 
 def test_a_run_that_is_not_there_is_not_found(page: Client) -> None:
     """Nobody starts a process for it."""
-    answer = page.post("/api/runs/nobody/film")
+    answer = page.post("/api/runs/nobody/replay")
     assert (answer.status_code, answer.json()["code"]) == (404, "R401")
 
 
@@ -100,22 +100,22 @@ def test_a_run_that_is_not_there_is_not_found(page: Client) -> None:
 )
 def test_what_is_no_number_is_refused(page: Client, query: str, status: int) -> None:
     """Whatever is asked, the answer is one that the page can show."""
-    film(page, "r1")
-    answer = page.get(f"/api/runs/r1/film/{query}")
+    replay(page, "r1")
+    answer = page.get(f"/api/runs/r1/replay/{query}")
     assert answer.status_code == status
     assert answer.json()
 
 
 def test_another_page_replays_nothing(page: Client) -> None:
     """Only the page itself may have a process started."""
-    answer = page.post("/api/runs/r1/film", headers={"sec-fetch-site": "cross-site"})
+    answer = page.post("/api/runs/r1/replay", headers={"sec-fetch-site": "cross-site"})
     assert answer.status_code == 403
 
 
 def test_nothing_is_left_when_the_page_ends(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Films are thrown away with the page."""
+    """Replays are thrown away with the page."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with served(place) as client:
-        film(client, "r1")
+        replay(client, "r1")
         assert list(tmp_path.iterdir())
     assert not list(tmp_path.iterdir())

@@ -1,8 +1,8 @@
-"""A run, moment by moment: what is in the solution after each of its first reactions.
+"""A run step by step: what is in the solution after each of its first reactions.
 
-Molecules have numbers, and a moment is a list of them, so that a molecule's text is given once. One that holds
+Molecules have numbers, and a state is a list of them, so that a molecule's text is sent once. A molecule that holds
 solutions is a list: its number, then by turns a piece of its text and the list of what is in its next solution, a piece
-of text last. What the run does after the last moment that is kept is not watched any more.
+of text last. What happens after the last step that is kept is not recorded.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from solvent.engine.trace import Recorder
 from solvent.lang.molecule import ATOMS, Endless, List, Molecule, order_key, sub_solutions
 from solvent.lang.printer import print_molecule
 from solvent.lang.rule import Rule
-from solvent.web.playground.problems import NAME, units
-from solvent.web.playground.question import MAX_MEMBERS, MAX_MOLECULE, MAX_MOMENTS
+from solvent.web.playground.question import MAX_MEMBERS, MAX_MOLECULE, MAX_STEPS, NAME, units
 
 if TYPE_CHECKING:
     from solvent.engine.reaction import Reaction
@@ -22,22 +21,22 @@ if TYPE_CHECKING:
     from solvent.lang.solution import Solution
 
 
-class Moments:
-    """Watches a run; given to it as `observe`."""
+class Steps:
+    """Records the steps of a run, as its `observe`."""
 
-    def __init__(self, solution: Solution, *, max_moments: int = MAX_MOMENTS, max_members: int = MAX_MEMBERS) -> None:
+    def __init__(self, solution: Solution, *, max_steps: int = MAX_STEPS, max_members: int = MAX_MEMBERS) -> None:
         self._solution = solution
         self._recorder = Recorder(solution)
-        self._max_moments = max_moments
+        self._max_steps = max_steps
         self._members_left = max_members
         self.states: list[list[Any]] = [self._members(solution)]
         self.reactions: list[dict[str, Any]] = []
-        #: Whether reactions have happened that were not watched.
+        #: Whether reactions have happened that were not recorded.
         self.is_cut = False
 
     def __call__(self, reaction: Reaction) -> None:
-        """Keep what a reaction has left, as long as there is room."""
-        if self.is_cut or len(self.reactions) >= self._max_moments or self._members_left <= 0:
+        """Record the state after a reaction, as long as there is room."""
+        if self.is_cut or len(self.reactions) >= self._max_steps or self._members_left <= 0:
             self.is_cut = True
             return
         self._recorder(reaction)
@@ -45,7 +44,7 @@ class Moments:
         self.states.append(self._members(self._solution))
 
     def as_json(self) -> dict[str, Any]:
-        """Give the moments, the reactions between them, and the molecules that they name."""
+        """Return the states, the reactions between them, and the molecules in them."""
         return {
             "molecules": [_molecule(made) for made in self._recorder.molecules],
             "states": self.states,
@@ -119,4 +118,4 @@ def _short(text: str) -> str:
     return text if len(text) <= MAX_MOLECULE else f"{text[:MAX_MOLECULE]}…"
 
 
-__all__ = ["Moments"]
+__all__ = ["Steps"]

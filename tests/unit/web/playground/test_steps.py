@@ -1,4 +1,4 @@
-"""The moments of a run show what is in its solution, whatever the program."""
+"""The steps of a run show what is in its solution, whatever the program."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from hypothesis import given
 
 import solvent
 from solvent.errors import SolventError
-from solvent.web.playground.examples import examples
-from solvent.web.playground.moments import Moments
+from solvent.web.playground.editor import examples
+from solvent.web.playground.steps import Steps
 from tests.property.amounts import examples as amount
 from tests.property.strategies import programs
 
@@ -33,10 +33,10 @@ def _member(member: Any, molecules: dict[int, str]) -> str:
 
 def _watched(text: str, seed: int | None) -> tuple[solvent.hocl.Solution, dict[str, Any]]:
     solution = solvent.hocl.parse(text, name="program").solution()
-    moments = Moments(solution, max_moments=150)
+    steps = Steps(solution, max_steps=150)
     with contextlib.suppress(SolventError):
-        solvent.hocl.react(solution, seed=seed, max_reactions=150, observe=moments)
-    return solution, moments.as_json()
+        solvent.hocl.react(solution, seed=seed, max_reactions=150, observe=steps)
+    return solution, steps.as_json()
 
 
 @pytest.mark.parametrize("seed", [None, 1])
@@ -54,7 +54,7 @@ def test_the_last_moment_is_the_final_solution(name: str, seed: int | None) -> N
 @amount(60)
 @given(programs())
 def test_the_last_moment_of_any_program_is_its_solution(text: str) -> None:
-    """Whatever the program, the moments end in what is there at the end, and name only known molecules."""
+    """Whatever the program, the steps end in what is there at the end, and name only known molecules."""
     solution, found = _watched(text, 1)
     molecules = {one["id"]: one["text"] for one in found["molecules"]}
     written = [_text(state, molecules) for state in found["states"]]
@@ -74,17 +74,17 @@ def test_a_reaction_names_its_rule_its_place_and_what_it_takes() -> None:
     assert text[reaction["start"] : reaction["end"]] == "replace x::int, y::int by x + y"
 
 
-def test_moments_end_where_there_are_enough() -> None:
-    """Not more moments are kept than may be, and it is said that the run went on."""
+def test_steps_end_where_there_are_enough() -> None:
+    """Not more steps are kept than may be, and it is said that the run went on."""
     solution = solvent.hocl.parse("<1, (replace x::int by x + 1 if x < 50)>").solution()
-    moments = Moments(solution, max_moments=10)
-    solvent.hocl.react(solution, observe=moments)
-    assert (len(moments.states), moments.is_cut) == (11, True)
+    steps = Steps(solution, max_steps=10)
+    solvent.hocl.react(solution, observe=steps)
+    assert (len(steps.states), steps.is_cut) == (11, True)
 
 
-def test_moments_end_where_they_show_too_much() -> None:
-    """Large solutions are shown in fewer moments, so that an answer stays small."""
+def test_steps_end_where_they_show_too_much() -> None:
+    """Large solutions are shown in fewer steps, so that an answer stays small."""
     solution = solvent.hocl.parse("<A^1000, (replace A by B)>").solution()
-    moments = Moments(solution, max_members=5000)
-    solvent.hocl.react(solution, observe=moments)
-    assert (len(moments.states), moments.is_cut) == (5, True)
+    steps = Steps(solution, max_members=5000)
+    solvent.hocl.react(solution, observe=steps)
+    assert (len(steps.states), steps.is_cut) == (5, True)

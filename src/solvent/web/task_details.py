@@ -1,4 +1,4 @@
-"""One task of a run: where its arguments come from, its calls with what they gave or why they failed, its molecules."""
+"""One task of a run: where its arguments come from, its calls with their results or failures, its molecules."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from solvent.runs.records.entries import Answered, Called, Retried, Withdrawn
 from solvent.runs.records.history import task_of
 from solvent.runs.records.journal import MAX_READ
 from solvent.values import codec
-from solvent.web.finding import card_of
-from solvent.web.values import cut, shown
+from solvent.web.run_lookup import card_of
+from solvent.web.shown_values import cut, shown
 from solvent.workflows.model import Claim, Input, Result, Value
 from solvent.workflows.translate import Concretiser, task_symbol
 
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from solvent.store import Store
-    from solvent.web.finding import Found
+    from solvent.web.run_lookup import Found
     from solvent.workflows.model import Argument, Task, Workflow
 
 MAX_CALLS = 200
-"""Calls that are told of in full: the last ones."""
+"""The number of calls shown, the last ones."""
 _MAX_VALUE_CHARACTERS = 1_000
 _MAX_BLOB_BYTES = 4_000_000
 _MAX_CONTROLLED_TASKS = 500
-"""The molecules of such a workflow are made together or not at all."""
+"""The largest workflow with control structures of which molecules are shown: they are all made together."""
 
 
-def about_task(store: Store, found: Found, name: str) -> dict[str, Any]:
-    """Say all that is known of a task."""
+def details_of(store: Store, found: Found, name: str) -> dict[str, Any]:
+    """Return all that is known of a task."""
     if name not in found.tasks:
         hint = nearest(name, list(found.tasks[:10_000])) or "the list of tasks shows which there are"
         raise Misuse("H318", f"the run `{found.run}` has no task `{name[:100]}`", hint=hint)
@@ -75,9 +75,6 @@ def _service(workflow: Workflow, name: str) -> dict[str, Any]:
     return {"name": name, "kind": service.kind, "target": cut(service.target, 500), "policy": policy}
 
 
-# ----------------------------------------------------------------------------------------------------- arguments
-
-
 def _inputs(found: Found) -> dict[str, Any]:
     try:
         given = codec.decode(found.inputs) if found.inputs else {}
@@ -88,7 +85,7 @@ def _inputs(found: Found) -> dict[str, Any]:
 
 
 def _argument(slot: Argument, given: dict[str, Any], results: dict[str, Any]) -> dict[str, Any]:
-    """Say where an argument comes from, and what it is as far as that is known."""
+    """Return where an argument comes from, and its value if that is known."""
     if isinstance(slot, Value):
         return {"from": "value", "value": shown(slot.value, _MAX_VALUE_CHARACTERS)}
     if isinstance(slot, Input):
@@ -109,7 +106,7 @@ def _argument(slot: Argument, given: dict[str, Any], results: dict[str, Any]) ->
 
 
 def _results(store: Store, found: Found, task: Task) -> dict[str, Any]:
-    """Give the results of the tasks that a task takes from, as far as they were called once and have answered."""
+    """Return the results of the tasks whose results a task takes, if each was called once and has answered."""
     wanted = {slot.task for slot in task.slots if isinstance(slot, Result)}
     if not wanted:
         return {}
@@ -122,11 +119,8 @@ def _results(store: Store, found: Found, task: Task) -> dict[str, Any]:
     return known
 
 
-# --------------------------------------------------------------------------------------------------------- calls
-
-
 def _entries(store: Store, found: Found) -> Iterator[tuple[int, entries.Any]]:
-    """Give what the journals of a run say, with the place."""
+    """Yield the entries of the journals of a run, each with its place."""
     after = 0
     while True:
         records = store.read(found.logs, after, MAX_READ)
@@ -136,7 +130,7 @@ def _entries(store: Store, found: Found) -> Iterator[tuple[int, entries.Any]]:
             try:
                 noted = entries.read(record.data, store.get_blob)
             except ValueError:
-                # The page of the run says so.
+                # The page of the run shows the error.
                 continue
             for entry in noted:
                 yield int(place) if place.isdigit() else -1, entry
@@ -145,7 +139,7 @@ def _entries(store: Store, found: Found) -> Iterator[tuple[int, entries.Any]]:
 
 
 def _calls(store: Store, found: Found, name: str) -> list[dict[str, Any]]:
-    """Tell of each call, in the order in which they began."""
+    """Return the calls of a task, in the order in which they began."""
     names = frozenset(found.tasks)
     told: list[dict[str, Any]] = []
     out: dict[str, dict[str, Any]] = {}
@@ -184,7 +178,7 @@ def _answer(store: Store, entry: Answered) -> dict[str, Any]:
 
 
 def _value(store: Store, entry: Answered) -> tuple[bool, Any]:
-    """Give the value of an answer; or why it is not shown."""
+    """Return whether the value of an answer can be shown, and the value or the reason."""
     try:
         data = store.get_blob(entry.blob) if entry.blob else entry.value
         if len(data) > _MAX_BLOB_BYTES:
@@ -195,7 +189,7 @@ def _value(store: Store, entry: Answered) -> tuple[bool, Any]:
 
 
 def _failure(store: Store, found: Found, name: str) -> dict[str, Any]:
-    """Say why a task has failed in the end, with what its service has put out and the molecules that it holds."""
+    """Return why a task failed in the end, with the output of its service and the molecules that it holds."""
     card = None if found.is_of_agents else card_of(store, found.run)
     summary = None if card is None else summary_of(store, card)
     for task, kind, cause, attempts, output, held in [] if summary is None else summary.failures:
@@ -206,7 +200,7 @@ def _failure(store: Store, found: Found, name: str) -> dict[str, Any]:
 
 
 def _molecules(workflow: Workflow, task: Task, given: dict[str, Any]) -> list[str]:
-    """Give the molecules with which a task begins."""
+    """Return the molecules with which a task begins."""
     if workflow.is_controlled and len(workflow.tasks) > _MAX_CONTROLLED_TASKS:
         return []
     symbol = task_symbol(task.name)
@@ -217,9 +211,9 @@ def _molecules(workflow: Workflow, task: Task, given: dict[str, Any]) -> list[st
                 if type(one) is tuple and one[0] == symbol and type(one[-1]) is Solution:
                     return sorted(cut(print_molecule(part), _MAX_VALUE_CHARACTERS) for part in one[-1])
     except (SolventError, OSError):
-        # A rule library of the user's own may be gone.
+        # A rule library of the user may be gone.
         return []
     return []
 
 
-__all__ = ["about_task"]
+__all__ = ["details_of"]

@@ -1,4 +1,4 @@
-"""Values as a page shows them: texts that are not too long."""
+"""Values as texts of limited length, for the page."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _LINE = 60
 
 
 def shown(value: Any, max_characters: int = MAX_CHARACTERS) -> str:
-    """Write a value: a text as it is, data as JSON, short data on one line, all else as Python writes it."""
+    """Return a value as text: a text as it is, data as JSON, other values by `repr`."""
     if isinstance(value, str):
         return cut(value, max_characters)
     try:
@@ -26,10 +26,10 @@ def shown(value: Any, max_characters: int = MAX_CHARACTERS) -> str:
 
 
 def cut(text: str, max_characters: int = MAX_CHARACTERS) -> str:
-    """Shorten a text, and say by how much."""
+    """Return a text, cut if it is too long, with the number of characters left out."""
     if len(text) <= max_characters:
         return text
     return f"{text[:max_characters]}\n… and {len(text) - max_characters:,} characters more"
 
 
-__all__ = ["MAX_CHARACTERS", "cut", "shown"]
+__all__ = ["cut", "shown"]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from solvent.runs.records.entries import Answered, Called, Ended, Failure, Opened, Retried, Withdrawn
-from solvent.web.story import Story
+from solvent.web.projection import RunProjection
 from tests.unit.runs.agents.flows import adaptive
 
 if TYPE_CHECKING:
@@ -20,9 +20,9 @@ NAMES = ("one", "two", "spare", "sum")
 BROKEN = Answered("two", 12.0, 1, failure=Failure("FAILED", "ValueError: no such column"))
 
 
-def story(*noted: entries.Any) -> Story:
+def projection(*noted: entries.Any) -> RunProjection:
     """Take entries of a run that began at 10."""
-    found = Story(NAMES, adaptive(), 10.0)
+    found = RunProjection(NAMES, adaptive(), 10.0)
     for entry in noted:
         found.take(entry)
     return found
@@ -30,12 +30,12 @@ def story(*noted: entries.Any) -> Story:
 
 def test_tasks_of_alternatives_are_asleep_at_first() -> None:
     """Before anything happens, a task that stands by is asleep and all others wait."""
-    assert story().states == ["waiting", "waiting", "asleep", "waiting"]
+    assert projection().states == ["waiting", "waiting", "asleep", "waiting"]
 
 
 def test_a_call_runs_until_it_is_answered() -> None:
     """A task runs from its call to its answer, and times count from the run's beginning."""
-    found = story(Called("one", 10.5))
+    found = projection(Called("one", 10.5))
     assert found.states[0] == "running"
     found.take(Answered("one", 11.0, 2))
     assert found.states[0] == "done"
@@ -45,7 +45,7 @@ def test_a_call_runs_until_it_is_answered() -> None:
 
 def test_the_first_call_of_an_alternative_tells_that_it_applies() -> None:
     """When a task that stood by is called, what it stands in for is replaced, because of what has failed."""
-    found = story(Called("two", 11.0), BROKEN)
+    found = projection(Called("two", 11.0), BROKEN)
     assert found.states[1:3] == ["failed", "asleep"]
     told = found.take(Called("spare", 12.5))
     assert told[0] == {
@@ -56,14 +56,16 @@ def test_the_first_call_of_an_alternative_tells_that_it_applies() -> None:
 
 def test_what_was_replaced_stays_so() -> None:
     """An answer that comes when its task was given up changes the call and not the task."""
-    found = story(Called("two", 11.0), BROKEN, Called("two#2", 12.2), Called("spare", 12.5), Answered("two#2", 13.0, 1))
+    found = projection(
+        Called("two", 11.0), BROKEN, Called("two#2", 12.2), Called("spare", 12.5), Answered("two#2", 13.0, 1)
+    )
     assert found.states[1] == "replaced"
     assert [call.state for call in found.calls] == ["failed", "done", "running"]
 
 
 def test_a_task_of_several_calls_is_done_with_the_last() -> None:
     """A task runs while one of its calls is out, and has failed when one of them has."""
-    found = story(Called("one[0]", 11.0), Called("one[1]", 11.0), Answered("one[0]", 12.0, 1))
+    found = projection(Called("one[0]", 11.0), Called("one[1]", 11.0), Answered("one[0]", 12.0, 1))
     assert found.states[0] == "running"
     found.take(Answered("one[1]", 12.0, 1, failure=Failure("TIMEOUT", "after 1 s")))
     assert (found.states[0], found.calls[1].text) == ("failed", "TIMEOUT: after 1 s")
@@ -71,26 +73,26 @@ def test_a_task_of_several_calls_is_done_with_the_last() -> None:
 
 def test_further_attempts_are_kept_with_their_call() -> None:
     """When a call was tried again is known, and how often."""
-    found = story(Called("one", 11.0), Retried("one", 11.5), Retried("one", 12.0))
+    found = projection(Called("one", 11.0), Retried("one", 11.5), Retried("one", 12.0))
     assert (found.calls[0].tries, found.calls[0].attempts) == ([1.5, 2.0], 3)
 
 
 def test_calls_of_a_process_that_is_gone_are_interrupted() -> None:
     """Who opens a journal anew knows that the calls before have nobody who waits for them."""
-    found = story(Opened("first", 10.0), Called("one", 11.0), Opened("second", 20.0))
+    found = projection(Opened("first", 10.0), Called("one", 11.0), Opened("second", 20.0))
     assert (found.states[0], found.calls[0].state, found.calls[0].ended) == ("waiting", "interrupted", 10.0)
     assert [one["who"] for one in found.openings] == ["first", "second"]
 
 
 def test_a_call_that_was_given_back_waits_again() -> None:
     """A call that its agent has ended in order to leave is not counted as failed."""
-    found = story(Called("one", 11.0), Withdrawn("one", 12.0))
+    found = projection(Called("one", 11.0), Withdrawn("one", 12.0))
     assert (found.states[0], found.calls[0].state) == ("waiting", "withdrawn")
 
 
 def test_the_end_says_what_calls_do_not() -> None:
     """At the end, states are what the run came to, and alternatives that applied without a call are told of."""
-    found = story(Called("two", 11.0), BROKEN, Ended("failed", 13.0))
+    found = projection(Called("two", 11.0), BROKEN, Ended("failed", 13.0))
     told = found.finish({"one": "done", "two": "replaced", "spare": "waiting"}, ["instead"], ["sum waits"])
     assert [one["e"] for one in told] == ["adapt", "task", "task", "task", "stuck"]
     assert found.states == ["done", "replaced", "waiting", "waiting"]
@@ -98,8 +100,8 @@ def test_the_end_says_what_calls_do_not() -> None:
 
 def test_entries_of_unknown_tasks_are_left_out() -> None:
     """A journal that does not fit the workflow breaks nothing."""
-    assert story().take(Called("nobody", 11.0)) == []
-    assert story().take(Answered("nobody", 11.0, 1)) == []
+    assert projection().take(Called("nobody", 11.0)) == []
+    assert projection().take(Answered("nobody", 11.0, 1)) == []
 
 
 KEYS = st.sampled_from(["one", "two", "spare", "sum", "one#2", "two[3]", "other"])
@@ -117,7 +119,7 @@ ENTRIES = st.one_of(
 @given(st.lists(ENTRIES, max_size=30), st.integers(0, 30))
 def test_a_snapshot_and_what_follows_is_all(noted: Sequence[entries.Any], cut: int) -> None:
     """Whoever has a snapshot, and then each message, knows what the last snapshot says."""
-    found = Story(NAMES, adaptive(), 10.0)
+    found = RunProjection(NAMES, adaptive(), 10.0)
     for entry in noted[:cut]:
         found.take(entry)
     viewer = _Viewer(found.snapshot())

@@ -1,17 +1,16 @@
-"""What has happened in a run, as a page follows it: tasks with their states, calls, adaptations. It does no input.
+"""The projection of a run for the page: states of tasks, calls, adaptations. Pure.
 
-Each entry of a journal is taken once, in order, and gives *messages*: small mappings that say what has changed, which
-viewers apply to what they have. `snapshot` says all at once what the messages so far have said; whoever applies it and
-then all later messages knows the same as who has heard everything.
+Each journal entry is taken once, in order, and returns *messages*: small mappings of what has changed, which viewers
+apply to what they have. A viewer that applies `snapshot` and then all later messages has the same as one that has
+applied all messages.
 
-That an alternative applies stands in no journal. It is known from the first call of one of its tasks, which would not
-be made else, and at the end of a run from what that came to.
+No journal entry says that an alternative applies. The first call of one of its tasks shows it, or the end of the run.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -22,30 +21,30 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from solvent.runs.records import entries
+    from solvent.web.channel import Message
     from solvent.workflows.model import Workflow
 
-Message = dict[str, Any]
 MAX_TEXT_CHARACTERS = 400
-"""Of why a call failed, as much as a list needs; a task's own page has all."""
+"""The length of a failure's text in a list; the details of the task have all of it."""
 
 
-class Call(msgspec.Struct):
-    """One call, with times in seconds from the run's beginning."""
+class Call(msgspec.Struct, omit_defaults=True):
+    """One call, with times in seconds from the run's beginning; viewers get it with short names, without defaults."""
 
-    task: int
-    key: str
-    began: float
-    place: int = -1
-    tries: list[float] = []
+    task: int = msgspec.field(name="t")
+    key: str = msgspec.field(name="k")
+    began: float = msgspec.field(name="b")
+    state: str = msgspec.field(name="s")
+    place: int = msgspec.field(name="p", default=-1)
+    tries: list[float] = msgspec.field(name="r", default_factory=list)
     """When each further attempt began."""
-    ended: float | None = None
-    state: str = "running"
-    attempts: int = 1
-    text: str = ""
+    ended: float | None = msgspec.field(name="x", default=None)
+    attempts: int = msgspec.field(name="a", default=1)
+    text: str = msgspec.field(name="m", default="")
 
 
-class Story:
-    """A run, as far as it is known."""
+class RunProjection:
+    """The state of a run, as far as it is known."""
 
     def __init__(self, tasks: Sequence[str], workflow: Workflow | None, began: float) -> None:
         self.began = began
@@ -70,7 +69,7 @@ class Story:
                 self.states[self.number_of[name]] = "asleep"
 
     def take(self, entry: entries.Any, place: int = -1) -> list[Message]:
-        """Take the next entry of a journal, and say what has changed."""
+        """Apply the next entry of a journal, and return what has changed."""
         match entry:
             case Opened():
                 return self._opened(entry, place)
@@ -81,7 +80,7 @@ class Story:
             case Answered():
                 return self._answered(entry, place)
             case Withdrawn():
-                return self._over(entry.key, entry.at, "withdrawn", "waiting")
+                return self._end_call(entry.key, entry.at, "withdrawn", "waiting")
             case Signalled():
                 told = {"e": "signal", "at": self._after(entry.at), "name": entry.name}
                 self.signals.append(told)
@@ -91,10 +90,10 @@ class Story:
         return []
 
     def snapshot(self) -> Message:
-        """Say all that is known."""
+        """Return all that is known."""
         return {
             "states": self.states,
-            "calls": [_told(number, one) for number, one in enumerate(self.calls)],
+            "calls": [_message(number, one) for number, one in enumerate(self.calls)],
             "adaptations": self.adaptations,
             "openings": self.openings,
             "signals": self.signals,
@@ -102,20 +101,20 @@ class Story:
         }
 
     def finish(self, states: Mapping[str, str], applied: Iterable[str], stuck: Sequence[str]) -> list[Message]:
-        """Take how the tasks were when the run ended, which its calls alone do not tell."""
+        """Apply the states of the tasks when the run ended, which its calls alone do not show."""
         at = self.ended or max((one.ended or one.began for one in self.calls), default=0.0)
-        messages = [
-            told for name in applied if name in self._alternatives and name not in self._applied
-            for told in self._adapt(name, at)
-        ]  # fmt: skip
+        messages: list[Message] = []
+        for name in applied:
+            if name in self._alternatives and name not in self._applied:
+                messages += self._adapt(name, at)
         for name, state in states.items():
             number = self.number_of.get(name)
             if number is not None:
-                messages += self._be(number, state, is_final=True)
+                messages += self._set_state(number, state, is_final=True)
         for number, call in enumerate(self.calls):
             if call.ended is None:
                 call.ended, call.state = max(at, call.began), "interrupted"
-                messages.append(_told(number, call))
+                messages.append(_message(number, call))
         if stuck:
             self.stuck = list(stuck)
             messages.append({"e": "stuck", "lines": self.stuck})
@@ -123,14 +122,14 @@ class Story:
 
     @property
     def out_count(self) -> int:
-        """How many calls are out."""
+        """The number of calls that have no answer yet."""
         return len(self._out)
 
     def _after(self, at: float) -> float:
         return round(max(0.0, at - self.began), 4)
 
-    def _be(self, task: int, state: str, *, is_final: bool = False) -> list[Message]:
-        """Have a task in a state; one that was replaced stays so, whatever becomes of its calls."""
+    def _set_state(self, task: int, state: str, *, is_final: bool = False) -> list[Message]:
+        """Set the state of a task; one that was replaced stays so, whatever becomes of its calls."""
         if self.states[task] == state or (task in self._replaced and state != "replaced" and not is_final):
             return []
         self.states[task] = state
@@ -147,33 +146,33 @@ class Story:
         messages = [told]
         for key, number in list(self._out.items()):
             if self.calls[number].place == place:
-                # Whoever made these calls is gone; they are made again if they are wanted.
-                messages += self._over(key, entry.at, "interrupted", "waiting")
+                # The process that made these calls is gone; calls that are still needed are repeated.
+                messages += self._end_call(key, entry.at, "interrupted", "waiting")
         return messages
 
     def _ended(self, entry: Ended) -> list[Message]:
         self.ended = self._after(entry.at)
         if entry.state != "cancelled":
             return []
-        messages = [one for key in list(self._out) for one in self._over(key, entry.at, "cancelled", "cancelled")]
+        messages = [one for key in list(self._out) for one in self._end_call(key, entry.at, "cancelled", "cancelled")]
         for task in sorted({call.task for call in self.calls}):
             if self.states[task] == "waiting":
-                messages += self._be(task, "cancelled")
+                messages += self._set_state(task, "cancelled")
         return messages
 
     def _called(self, entry: Called, place: int) -> list[Message]:
         task = self._number(entry.key)
         if task is None:
             return []
-        messages = self._over(entry.key, entry.at, "interrupted", "waiting") if entry.key in self._out else []
+        messages = self._end_call(entry.key, entry.at, "interrupted", "waiting") if entry.key in self._out else []
         name = self.tasks[task]
         if name in self._wakers and self._applied.isdisjoint(self._wakers[name]):
-            messages += self._adapt(self._which(self._wakers[name]), self._after(entry.at))
-        call = Call(task, entry.key, self._after(entry.at), place)
+            messages += self._adapt(self._waker_of(self._wakers[name]), self._after(entry.at))
+        call = Call(task, entry.key, self._after(entry.at), "running", place)
         self._out[entry.key] = len(self.calls)
         self._out_of[task] += 1
         self.calls.append(call)
-        return [*messages, _told(len(self.calls) - 1, call), *self._be(task, "running")]
+        return [*messages, _message(len(self.calls) - 1, call), *self._set_state(task, "running")]
 
     def _retried(self, entry: Retried) -> list[Message]:
         number = self._out.get(entry.key)
@@ -182,48 +181,48 @@ class Story:
         call = self.calls[number]
         call.tries = [*call.tries, self._after(entry.at)]
         call.attempts = len(call.tries) + 1
-        return [_told(number, call)]
+        return [_message(number, call)]
 
     def _answered(self, entry: Answered, place: int) -> list[Message]:
         if entry.key not in self._out:
-            # It was answered without having been called: cancelled before, or lost too often.
+            # Answered without a call: cancelled before, or lost too often.
             task = self._number(entry.key)
             if task is None:
                 return []
             self._out[entry.key] = len(self.calls)
             self._out_of[task] += 1
-            self.calls.append(Call(task, entry.key, self._after(entry.at), place, attempts=0))
+            self.calls.append(Call(task, entry.key, self._after(entry.at), "running", place, attempts=0))
         call = self.calls[self._out[entry.key]]
         call.attempts = max(call.attempts, entry.attempts)
         failure = entry.failure
         if failure is None:
-            return self._over(entry.key, entry.at, "done", "done")
+            return self._end_call(entry.key, entry.at, "done", "done")
         kind = "cancelled" if failure.kind == "CANCELLED" else "failed"
         said = failure.text if failure.kind in {"FAILED", "CANCELLED"} else f"{failure.kind}: {failure.text}"
         call.text = said[:MAX_TEXT_CHARACTERS]
-        return self._over(entry.key, entry.at, kind, kind)
+        return self._end_call(entry.key, entry.at, kind, kind)
 
-    def _over(self, key: str, at: float, state: str, becomes: str) -> list[Message]:
-        """End a call; its task is what the call became unless others of it are out, or one has failed."""
+    def _end_call(self, key: str, at: float, state: str, becomes: str) -> list[Message]:
+        """End a call; its task takes the state `becomes` unless other calls of it are out, or one has failed."""
         number = self._out.pop(key, None)
         if number is None:
             return []
         call = self.calls[number]
         call.ended, call.state = max(self._after(at), call.began), state
         self._out_of[call.task] -= 1
-        messages = [_told(number, call)]
+        messages = [_message(number, call)]
         has_failed = self.states[call.task] == "failed"
         if becomes == "failed" or (not self._out_of[call.task] and not (has_failed and becomes == "cancelled")):
-            messages += self._be(call.task, becomes)
+            messages += self._set_state(call.task, becomes)
         return messages
 
-    def _which(self, names: Sequence[str]) -> str:
-        """Of several alternatives that may have woken a task, give one whose watched tasks have failed."""
+    def _waker_of(self, names: Sequence[str]) -> str:
+        """Return which of several alternatives has woken a task: one whose watched tasks have failed."""
         bad = {self.tasks[number] for number, state in enumerate(self.states) if state == "failed"}
         return next((one for one in names if not bad.isdisjoint(self._alternatives[one].watched)), names[0])
 
     def _adapt(self, name: str, at: float) -> list[Message]:
-        """Have an alternative apply: what it replaces is given up, and its own tasks wait from now on."""
+        """Apply an alternative: the tasks that it replaces end, and its own tasks wait from now on."""
         self._applied.add(name)
         alternative = self._alternatives[name]
         replaced = [self.number_of[one] for one in alternative.replaced if one in self.number_of]
@@ -236,11 +235,11 @@ class Story:
         self.adaptations.append(told)
         messages = [told]
         for number in replaced:
-            messages += self._be(number, "replaced")
+            messages += self._set_state(number, "replaced")
             self._replaced.add(number)
         for number in woken:
             if self.states[number] == "asleep":
-                messages += self._be(number, "waiting")
+                messages += self._set_state(number, "waiting")
         return messages
 
     def _is_bad(self, name: str) -> bool:
@@ -252,22 +251,8 @@ class Story:
         return [(known[old], known[new]) for old, new in exits.items() if old in known and new in known]
 
 
-def _told(number: int, call: Call) -> Message:
-    """Give a call as viewers hear of it; what is as it mostly is, is left out."""
-    told: Message = {"e": "call", "n": number, "t": call.task, "b": call.began, "s": call.state}
-    if call.ended is not None:
-        told["x"] = call.ended
-    if call.key:
-        told["k"] = call.key
-    if call.place >= 0:
-        told["p"] = call.place
-    if call.tries:
-        told["r"] = call.tries
-    if call.attempts != 1:
-        told["a"] = call.attempts
-    if call.text:
-        told["m"] = call.text
-    return told
+def _message(number: int, call: Call) -> Message:
+    return {"e": "call", "n": number, **msgspec.to_builtins(call)}
 
 
-__all__ = ["Call", "Message", "Story"]
+__all__ = ["RunProjection"]

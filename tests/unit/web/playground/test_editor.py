@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from solvent.web.playground.examples import FIRST, examples
+from solvent.web.playground.editor import FIRST, examples
 
 
 def test_examples_for_newcomers_come_first() -> None:

@@ -1,7 +1,7 @@
-"""The list of runs, followed: a row for each, be it of one process or of agents.
+"""The source that viewers of the list of runs follow: a row for each, whether one process or agents have it.
 
-Cards change seldom; what changes often is how many tasks are done, which only journals tell. Those of runs that go on
-are read, each from where the last reading ended; of a run that has ended nothing is read again.
+Run records change seldom; the number of tasks done changes often, and only journals have it. The journals of active
+runs are read, each from where the last reading ended; of a run that has ended nothing is read again.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from solvent.runs.records.cards import read_card, summary_of
 from solvent.runs.records.entries import Answered, Called
 from solvent.runs.records.history import task_of
 from solvent.runs.records.journal import MAX_READ
-from solvent.web.finding import find
-from solvent.web.following import state_of
+from solvent.web.run_lookup import find
+from solvent.web.run_source import state_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
     from solvent.runs.records.cards import RunCard
     from solvent.store import Store
     from solvent.store.interface import Entry
-    from solvent.web.finding import Found, Workflows
-    from solvent.web.story import Message
+    from solvent.web.channel import Message
+    from solvent.web.run_lookup import Found, Workflows
 
 MAX_ROWS = 2_000
-"""Only the newest runs are listed."""
+"""The number of runs listed, the newest ones."""
 BUSY_SECONDS = 30.0
-"""After so long without a word a run of agents is said to wait; its own page looks at their heartbeats."""
+"""A run of agents without an entry for so long is shown as waiting; its own page looks at their heartbeats."""
 
 
 class Progress:
-    """How far a run is: how many of its tasks are done, and how many have failed."""
+    """The progress of a run: how many of its tasks are done, and how many have failed."""
 
     def __init__(self, found: Found) -> None:
         self.found = found
@@ -50,12 +50,12 @@ class Progress:
         self._after = 0
 
     def look(self, store: Store) -> Message:
-        """Read what was written since, and give the numbers."""
+        """Read the new entries, and return the numbers."""
         while True:
             records = store.read(self.found.logs, self._after, MAX_READ)
             for record in records:
                 self._after = record.position
-                # A record that does not read is told of by the page of its run.
+                # The page of the run shows an entry that cannot be read.
                 with suppress(ValueError):
                     for entry in entries.read(record.data, store.get_blob):
                         self._take(entry)
@@ -79,7 +79,7 @@ class Progress:
             self._failed.add(task)
 
     def _wake(self, task: str) -> None:
-        """Have an alternative apply: it would not be called else."""
+        """Apply the alternative of a task: without it the task would not be called."""
         self._woken.add(task)
         workflow = self.found.workflow
         if workflow is not None:
@@ -88,8 +88,8 @@ class Progress:
                     self._replaced |= self._tasks.intersection(one.replaced)
 
 
-class Rows:
-    """What a channel follows: all runs of a store (see `channel.Source`)."""
+class RunList:
+    """All runs of a store, as a channel follows them (`channel.Source`)."""
 
     scopes = ("runs/", SUBMITTED, FINISHED)
     pause_seconds = 0.3
@@ -99,11 +99,11 @@ class Rows:
         self._workflows = workflows
         self._rows: dict[str, Message] = {}
         self._cards: dict[str, tuple[int, RunCard]] = {}
-        self._going: dict[str, Progress] = {}
+        self._progresses: dict[str, Progress] = {}
         self._over = set[str]()
 
     def look(self) -> list[Message]:
-        """Give the rows that have changed, and those that are gone."""
+        """Return the rows that have changed, and those that are gone."""
         store = self._store()
         found: dict[str, Message] = {}
         if store is not None:
@@ -118,7 +118,7 @@ class Rows:
         return fresh
 
     def snapshot(self) -> Message:
-        """Give all rows, the newest first."""
+        """Return all rows, the newest first."""
         rows = sorted(self._rows.values(), key=lambda row: (row["created"], row["run"]), reverse=True)
         return {"rows": rows[:MAX_ROWS], "left_out": max(0, len(rows) - MAX_ROWS)}
 
@@ -145,7 +145,7 @@ class Rows:
         if not card.has_ended:
             return row | self._progress(store, run).look(store)
         self._forget(run)
-        return row | {"ended": card.ended} | _came_to(store, card)
+        return row | {"ended": card.ended} | _totals(store, card)
 
     def _of_agents(self, store: Store, run: str, *, has_ended: bool) -> Message:
         progress = self._progress(store, run)
@@ -163,18 +163,18 @@ class Rows:
         return row | {"ended": ending.at}
 
     def _progress(self, store: Store, run: str) -> Progress:
-        if run not in self._going:
-            self._going[run] = Progress(find(store, run, self._workflows))
-        return self._going[run]
+        if run not in self._progresses:
+            self._progresses[run] = Progress(find(store, run, self._workflows))
+        return self._progresses[run]
 
     def _forget(self, run: str) -> None:
         self._over.add(run)
-        self._going.pop(run, None)
+        self._progresses.pop(run, None)
         self._cards.pop(run, None)
 
 
-def _came_to(store: Store, card: RunCard) -> Message:
-    """Say how many tasks were done and failed in the end."""
+def _totals(store: Store, card: RunCard) -> Message:
+    """Return how many tasks were done and failed in the end."""
     summary = summary_of(store, card)
     if summary is None:
         return {}
@@ -188,4 +188,4 @@ def _came_to(store: Store, card: RunCard) -> Message:
     }
 
 
-__all__ = ["Progress", "Rows"]
+__all__ = ["RunList"]

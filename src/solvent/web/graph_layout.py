@@ -1,7 +1,7 @@
-"""The graph of a run's workflow, laid out: boxes and lines for the page to draw.
+"""The layout of a run's workflow graph: boxes and lines for the page to draw.
 
-Where there are many tasks, those that do alike are one box (`pictures.groups`), until a viewer opens it. A layout
-does not change while a run goes on: tasks of alternatives have their places from the beginning.
+If there are many tasks, those that do the same are one box (`pictures.groups`) until a viewer opens it. A layout does
+not change while a run goes on: tasks of alternatives have their places from the beginning.
 """
 
 from __future__ import annotations
@@ -15,29 +15,25 @@ from msgspec.structs import replace
 from solvent.pictures import Graph, Node, group, place
 from solvent.pictures.groups import MAX_NODES
 from solvent.pictures.layers import layers_of
+from solvent.pictures.text_width import cut
 from solvent.workflows.diagram import graph_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from solvent.web.story import Message
+    from solvent.web.channel import Message
     from solvent.workflows.model import Workflow
 
 _MAX_KEPT = 24
 _MAX_LETTERS = 34
 _MAX_BESIDE = 20
-"""Tasks that do alike and stand side by side; a row of more cannot be read at a glance."""
+"""The largest number of tasks of one kind side by side that can be read at a glance."""
 _ROOM = ("service", "0" * 30)
-"""Where the page writes how many tasks of a box are in which state."""
+"""A line for the counts that the page writes into a box of several tasks."""
 
 
-def unlinked(tasks: Sequence[str]) -> Graph:
-    """Make the graph of tasks of which only the names are known."""
-    return Graph(tuple(Node(name, (("", _cut(name)),)) for name in tasks))
-
-
-def laid_out(graph: Graph, opened: Sequence[str], *, is_whole: bool) -> Message:
-    """Say where boxes and lines lie; without `is_whole`, boxes of many tasks stay closed unless they are `opened`."""
+def _layout(graph: Graph, opened: Sequence[str], *, is_whole: bool) -> Message:
+    """Return boxes and lines; without `is_whole`, tasks that do the same are one box unless it is `opened`."""
     limit = len(graph.nodes) if is_whole else _limit(graph)
     grouped = group(graph, limit, opened=frozenset(opened))
     shown = grouped.graph
@@ -69,7 +65,7 @@ def laid_out(graph: Graph, opened: Sequence[str], *, is_whole: bool) -> Message:
 
 
 def _limit(graph: Graph) -> int:
-    """Say from how many boxes on those that do alike are one: earlier where very many of them stand side by side."""
+    """Return the number of boxes above which tasks are grouped: fewer where very many of a kind are side by side."""
     alike = Counter(
         (layer, node.group or node.name, node.is_dashed)
         for layer, node in zip(layers_of(graph), graph.nodes, strict=True)
@@ -78,31 +74,29 @@ def _limit(graph: Graph) -> int:
     return min(MAX_NODES, len(alike)) if is_wide else MAX_NODES
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= _MAX_LETTERS else f"{text[: _MAX_LETTERS - 1]}…"
-
-
 class Layouts:
-    """Layouts that were asked for: several viewers look at one, and laying out thousands of tasks takes seconds."""
+    """A cache of layouts: several viewers look at one, and laying out thousands of tasks takes seconds."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[object, ...], Message] = OrderedDict()
-        self._working = threading.Lock()
+        self._kept: OrderedDict[tuple[object, ...], tuple[Workflow | None, Message]] = OrderedDict()
+        self._guard = threading.Lock()
 
     def of(self, workflow: Workflow | None, tasks: Sequence[str], opened: Sequence[str], *, is_whole: bool) -> Message:
-        """Give the layout of a workflow."""
+        """Return the layout of a workflow, or of tasks of which only the names are known."""
         key = id(workflow) if workflow is not None else tuple(tasks), tuple(sorted(opened)), is_whole
-        # One at a time: two threads of Python would not be faster together.
-        with self._working:
+        # One at a time: two threads of Python are not faster together.
+        with self._guard:
             if key not in self._kept:
-                graph = unlinked(tasks) if workflow is None else graph_of(workflow)
-                # The workflow is kept with it, so that no other has its identity.
-                self._kept[key] = {"of": workflow, "layout": laid_out(graph, opened, is_whole=is_whole)}
+                if workflow is None:
+                    graph = Graph(tuple(Node(name, (("", cut(name, _MAX_LETTERS)),)) for name in tasks))
+                else:
+                    graph = graph_of(workflow)
+                # The workflow is kept with it, so that no other object gets its id.
+                self._kept[key] = workflow, _layout(graph, opened, is_whole=is_whole)
                 if len(self._kept) > _MAX_KEPT:
                     self._kept.popitem(last=False)
             self._kept.move_to_end(key)
-            found: Message = self._kept[key]["layout"]
-            return found
+            return self._kept[key][1]
 
 
-__all__ = ["Layouts", "laid_out", "unlinked"]
+__all__ = ["Layouts"]

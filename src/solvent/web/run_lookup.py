@@ -1,4 +1,4 @@
-"""A run, found by its name: its workflow, and where its journals are; be it of one process or of agents."""
+"""A run found by its name: its workflow and the logs of its journals, whether one process or agents have it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MAX_KEPT = 16
 
 
 class Found(msgspec.Struct, frozen=True):
-    """What does not change while a run goes on."""
+    """The facts of a run that do not change while it goes on."""
 
     run: str
     title: str
@@ -34,30 +34,30 @@ class Found(msgspec.Struct, frozen=True):
     created: float
     tasks: tuple[str, ...]
     workflow: Workflow | None
-    """Nothing where no file can say it."""
+    """`None` if its document cannot be read."""
     logs: str
-    """The name of its journal, or that below which its journals are."""
+    """The log of its journal, or the prefix of the logs of its journals."""
     inputs: bytes = b""
     file: str = ""
     plan: Plan | None = None
-    """How agents divide it, if it is theirs."""
+    """How agents divide it, if they have it."""
 
     @property
     def is_of_agents(self) -> bool:
-        """Whether it was given to agents."""
+        """Whether agents have it."""
         return self.plan is not None
 
 
 class Workflows:
-    """Workflows as their documents say: reading a large one takes a moment, and several viewers ask for it."""
+    """A cache of workflows: parsing a large document takes a moment, and several viewers ask for it."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[str, Workflow | None] = OrderedDict()
-        self._reading = threading.Lock()
+        self._guard = threading.Lock()
 
     def read(self, store: Store, document: str, title: str) -> Workflow | None:
-        """Give the workflow of a blob; nothing where that is none."""
-        with self._reading:
+        """Return the workflow in a blob, or `None` if it cannot be read."""
+        with self._guard:
             if document not in self._kept:
                 self._kept[document] = _workflow(store, document, title)
                 if len(self._kept) > _MAX_KEPT:
@@ -72,7 +72,7 @@ def _workflow(store: Store, document: str, title: str) -> Workflow | None:
         with deep_stack():
             return load_text(text, name=f"{title}.json").workflow
     except (SolventError, ValueError, RecursionError):
-        # Written by another version, or damaged: the rest of the run can still be shown.
+        # Written by another version, or damaged; the rest of the run can still be shown.
         return None
 
 
@@ -89,13 +89,11 @@ def find(store: Store | None, run: str, workflows: Workflows) -> Found:
     if store is None or card is None:
         raise RecordProblem("R401", f"there is no run `{run[:100]}`", hint="the list shows which there are")
     workflow = workflows.read(store, card.document, card.workflow) if card.document else None
-    return Found(
-        name, card.workflow, card.created, card.tasks, workflow, log_of(name), card.inputs, card.file
-    )  # fmt: skip
+    return Found(name, card.workflow, card.created, card.tasks, workflow, log_of(name), card.inputs, card.file)
 
 
 def card_of(store: Store | None, run: str) -> RunCard | None:
-    """Give the card of a run of one process, if there is one."""
+    """Return the record of a run of one process, if there is one."""
     entry = store.get(key_of(run)) if store is not None and run else None
     return None if entry is None else read_card(run, entry.value)
 

@@ -9,7 +9,7 @@ import pytest
 
 import solvent
 from solvent.errors import Misuse
-from solvent.web.playground.answering import answer
+from solvent.web.playground.answers import answer
 from solvent.web.playground.question import Question, read_question
 
 MAX = "let max = replace x, y by x if x >= y in\n<2, 9, 5, max>"
@@ -71,11 +71,11 @@ def test_run_gives_the_final_solution_and_how_it_ended() -> None:
 
 
 def test_run_that_meets_a_limit_tells_how_far_it_came() -> None:
-    """A run that is stopped is a problem, with a solution and moments all the same."""
+    """A run that is stopped is a problem, with a solution and steps all the same."""
     found = _ask("run", "<1, (replace x::int by x + 1)>", max_reactions=7)
     assert [(one["code"], one["hint"]) for one in found["problems"]] == [("H501", "allow more reactions")]
     assert (found["outcome"]["inert"], found["outcome"]["reactions"]) == (False, 7)
-    assert len(found["moments"]["reactions"]) == 7
+    assert len(found["steps"]["reactions"]) == 7
 
 
 def test_run_that_fails_marks_what_could_not_be_computed() -> None:
@@ -90,7 +90,7 @@ def test_run_that_fails_marks_what_could_not_be_computed() -> None:
 def test_seed_chooses_the_order() -> None:
     """The same seed gives the same run, and seeds give different ones."""
     program = "<1, 2, 3, 4, 5, (replace x::int, y::int by x - y)>"
-    found = [_ask("run", program, seed=seed)["moments"]["reactions"] for seed in (1, 1, 2, 3, 4, 5)]
+    found = [_ask("run", program, seed=seed)["steps"]["reactions"] for seed in (1, 1, 2, 3, 4, 5)]
     assert found[0] == found[1]
     assert any(one != found[0] for one in found[2:])
 
