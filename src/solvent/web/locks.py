@@ -35,7 +35,7 @@ _FIELDS = {
 def status_of(notices: list[Notice], now: float) -> dict[str, Any]:
     """Return the status of rings and shared data, joined from the notices of their processes."""
     rings: dict[tuple[str, str], list[Notice]] = defaultdict(list)
-    spaces: dict[str, list[Notice]] = defaultdict(list)
+    shared: dict[str, list[Notice]] = defaultdict(list)
     for one in notices:
         # Another version may have written other fields.
         if now - one.at <= SHOWN_SECONDS and _FIELDS.get(one.kind, {""}) <= one.told.keys():
@@ -43,10 +43,10 @@ def status_of(notices: list[Notice], now: float) -> dict[str, Any]:
                 # Rings need no name: those with other members are different rings.
                 rings[one.name, min(one.told["members"].values(), default="")].append(one)
             else:
-                spaces[one.name].append(one)
+                shared[one.name].append(one)
     return {
         "rings": [_ring(name, some[:MAX_PROCESSES], now) for (name, _), some in sorted(rings.items())],
-        "spaces": [_space(name, some[:MAX_PROCESSES], now) for name, some in sorted(spaces.items())],
+        "shared": [_shared(name, some[:MAX_PROCESSES], now) for name, some in sorted(shared.items())],
     }
 
 
@@ -91,7 +91,7 @@ def _ring(name: str, notices: list[Notice], now: float) -> dict[str, Any]:
     }
 
 
-def _space(name: str, notices: list[Notice], now: float) -> dict[str, Any]:
+def _shared(name: str, notices: list[Notice], now: float) -> dict[str, Any]:
     resources: dict[str, dict[str, list[dict[str, Any]]]] = {}
     for one in notices:
         for resource in (*one.told["resources"], *(claim["resource"] for claim in one.told["claims"])):

@@ -1,4 +1,4 @@
-"""Rings and spaces, as a browser asks for them."""
+"""Rings and shared data, as a browser asks for them."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ def test_a_page_shows_who_has_a_resource_and_who_waits(tmp_path: Path) -> None:
         ):
             one.acquire()
             other.request()
-            found = wait_for(client, lambda some: [one for space in some["spaces"] for one in waits(space)])
-        after = wait_for(client, lambda some: not some["spaces"])
-    (resource,) = found["spaces"][0]["resources"]
+            found = wait_for(client, lambda some: [one for space in some["shared"] for one in waits(space)])
+        after = wait_for(client, lambda some: not some["shared"])
+    (resource,) = found["shared"][0]["resources"]
     assert (resource["name"], len(resource["has"]), len(resource["waits"])) == ("grid", 1, 1)
-    assert after == {"rings": [], "spaces": []}
+    assert after == {"rings": [], "shared": []}
 
 
 def test_a_page_shows_where_the_token_is(tmp_path: Path) -> None:
@@ -116,5 +116,5 @@ def test_who_was_silent_for_long_is_not_shown() -> None:
 def test_what_does_not_fit_is_left_out() -> None:
     """A notice of another version breaks no page."""
     assert status_of([Notice("ring", "r", 0, "elsewhere", 1, NOW, {}), Notice("x", "r", 0, "e", 1, NOW, {})], NOW) == {
-        "rings": [], "spaces": [],
+        "rings": [], "shared": [],
     }  # fmt: skip

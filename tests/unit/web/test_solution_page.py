@@ -177,8 +177,8 @@ def test_places_of_agents_are_chosen(look: Any) -> None:
 def test_who_had_the_places_of_a_run_is_said_when_it_is_over(look: Any) -> None:
     """Leases are given back at the end; who had them is still named, and no agent is said to have none."""
     page = look("run/shared/agents", "[data-place]")
-    assert "this is who had its places" in page.locator(".run-body").inner_text()
-    assert "nobody" not in page.locator(".run-body").inner_text()
+    assert "These agents had its places" in page.locator(".run-body").inner_text()
+    assert "no agent" not in page.locator(".run-body").inner_text()
     assert page.locator("[data-agent]").count() == 0
 
 

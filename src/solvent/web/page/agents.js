@@ -1,4 +1,4 @@
-// Who has a run of agents: the agents, whether they are alive, and the places of the run with their leases.
+// The agents of a run, whether they are alive, and the places of the run with their leases.
 import { fill, make } from "./dom.js";
 import { counted, tally } from "./words.js";
 
@@ -8,16 +8,16 @@ export function show(root, run) {
 
   function draw() {
     const told = run.agents ?? { agents: [], places: [], missing: [] };
-    // Who has ended his part gives its lease back: who had it last is in the record.
+    // A place that has ended has no lease any more: the record says which agent had it last.
     const had = new Map(run.openings.map((one) => [one.place, one.who]));
     const known = new Map(told.agents.map((one) => [one.name, one]));
     fill(box,
-      run.isOver ? make("p", { class: "notice flat" }, "The run is over: this is who had its places.") : null,
+      run.isOver ? make("p", { class: "notice flat" }, "The run is over. These agents had its places.") : null,
       told.missing.length && !run.isOver ? make("div", { class: "notice bad flat" }, `No agent offers: ${told.missing.join(", ")}`) : null,
       run.isOver ? null : [make("h2", {}, counted(told.agents.length, "agent")),
         make("div", { class: "cards" }, ...told.agents.map((one) => agent(one, told.places)))],
       make("h2", {}, counted(told.places.length, "place")),
-      make("p", { class: "soft" }, run.isOver ? "Each place had some of the tasks." : "Each place has some of the tasks; who holds its lease goes on with them."),
+      make("p", { class: "soft" }, run.isOver ? "Each place had some of the tasks." : "Each place has some of the tasks; the agent that holds its lease runs them."),
       make("div", { class: "cards" }, ...told.places.map((one) => place(one, run, known, had.get(one.place)))));
   }
 
@@ -48,8 +48,8 @@ function place(one, run, known, last) {
     part.style.width = `${(100 * count) / Math.max(1, tasks.length)}%`;
     bar.append(part);
   }
-  const who = run.isOver ? one.agent || last || "nobody"
-    : one.agent ? `${one.agent}${holder ? (holder.state === "silent" ? " (silent)" : "") : " (gone)"}` : "nobody";
+  const who = run.isOver ? one.agent || last || "no agent"
+    : one.agent ? `${one.agent}${holder ? (holder.state === "silent" ? " (silent)" : "") : " (gone)"}` : "no agent";
   return make("div", { class: "card small-card", data: { place: String(one.place) } },
     make("div", { class: "card-head" }, make("strong", {}, `place ${one.place}`), make("span", { class: "faint num" }, `epoch ${one.epoch}`)),
     make("p", { class: holder?.state === "silent" && !run.isOver ? "bad" : "soft" }, who),

@@ -1,5 +1,5 @@
 // The graph of a run: boxes in layers, drawn as things happen.
-import { ask } from "./asking.js";
+import { ask } from "./request.js";
 import { camera } from "./camera.js";
 import { fill, make } from "./dom.js";
 import { tabKeys } from "./keys.js";
@@ -16,7 +16,7 @@ export function show(root, run) {
   const list = make("div", { class: "visually-hidden" });
   const stage = make("div", { class: "stage", tabindex: "0", role: "listbox", "aria-label": "Tasks, in layers" }, canvas, list);
   const said = make("div", { class: "said", role: "status", "aria-live": "polite" });
-  const whole = make("button", { type: "button", onclick: toggleWhole, title: "Every task, or one box for those that do alike (g)" }, "All tasks");
+  const whole = make("button", { type: "button", onclick: toggleWhole, title: "Every task, or one box for tasks of one kind (g)" }, "All tasks");
   const tools = make("div", { class: "tools", role: "group", "aria-label": "View" },
     button("−", "Smaller (-)", () => eye.zoomBy(1 / 1.3)), button("+", "Larger (+)", () => eye.zoomBy(1.3)), button("Fit", "Show all (f)", () => eye.fit(), ""), whole);
   root.append(make("div", { class: "graph" }, stage, said, tools));

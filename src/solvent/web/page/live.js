@@ -1,6 +1,6 @@
-// A run as it is followed: what the server says of it at first, and then whatever happens (see story.py).
-import { ask } from "./asking.js";
-import { listen } from "./listening.js";
+// A run as it is followed: a snapshot first, and then the messages of what has changed (see projection.py).
+import { ask } from "./request.js";
+import { listen } from "./event-stream.js";
 
 /** Follow a run. `ready` is kept when it is known; `on` tells, once a frame at most, that something has changed. */
 export function follow(name) {
@@ -24,7 +24,7 @@ export function follow(name) {
     openings: [],
     signals: [],
     stuck: [],
-    /** How it stands: `state`, `ended`, `seconds`, `results`, `failures`, `error`, `holder`. */
+    /** Its status: `state`, `ended`, `seconds`, `results`, `failures`, `error`, `holder`. */
     told: {},
     agents: null,
     state: "",

@@ -1,7 +1,7 @@
-// Rings and spaces: where the token is, who has which resource, and who waits.
+// Rings and shared data: where the token is, which process has which resource, and which wait.
 import { fill, make, sheet } from "./dom.js";
 import { circle } from "./circle.js";
-import { poll } from "./polling.js";
+import { poll } from "./poll.js";
 
 const LOOK_MS = 400;
 const MANY = 24;
@@ -10,9 +10,9 @@ const number = (value) => (value ?? 0).toLocaleString("en");
 export function show(root) {
   sheet("nodes.css");
   const rings = make("div", {});
-  const spaces = make("div", {});
+  const shared = make("div", {});
   const notice = make("div", {});
-  root.append(make("div", { class: "page wide" }, notice, rings, spaces));
+  root.append(make("div", { class: "page wide" }, notice, rings, shared));
   let last = null;
 
   function told(found) {
@@ -23,18 +23,18 @@ export function show(root) {
       return [ring.name, before && seconds ? Math.max(0, ring.moves - before.moves) / seconds : null];
     }));
     last = { found, at };
-    fill(notice, ...(found.rings.length || found.spaces.length ? [] : [nothing()]));
+    fill(notice, ...(found.rings.length || found.shared.length ? [] : [nothing()]));
     fill(rings, ...found.rings.map((ring) => drawRing(ring, rates.get(ring.name))));
-    fill(spaces, ...found.spaces.map(drawSpace));
+    fill(shared, ...found.shared.map(drawShared));
   }
 
   return poll("/api/locks", LOOK_MS, told, (error) => fill(notice, make("div", { class: "notice bad", role: "alert" }, error.message)));
 }
 
 function nothing() {
-  return make("div", { class: "empty" }, make("p", {}, "No ring and no space tells how it stands."),
-    make("p", {}, "Processes tell with ", make("code", {}, "solvent.ring.join(..., board=True)"), ", ", make("code", {}, "solvent.shared.join(..., board=True)"), " or ", make("code", {}, "SOLVENT_BOARD=on"), "; ",
-      make("code", {}, "solvent lab serve token --nodes 8"), " and ", make("code", {}, "solvent lab serve handover"), " do by themselves."));
+  return make("div", { class: "empty" }, make("p", {}, "Nothing is reporting status yet."),
+    make("p", {}, "Processes report with ", make("code", {}, "solvent.ring.join(..., board=True)"), ", ", make("code", {}, "solvent.shared.join(..., board=True)"), " or ", make("code", {}, "SOLVENT_BOARD=on"), "; ",
+      make("code", {}, "solvent lab serve token --nodes 8"), " and ", make("code", {}, "solvent lab serve handover"), " report by themselves."));
 }
 
 function drawRing(ring, rate) {
@@ -46,17 +46,17 @@ function drawRing(ring, rate) {
     const state = !node ? "unknown" : node.is_silent ? "gone" : node.is_locked ? "locked" : node.has_token ? "token" : node.waiting ? "waits" : "idle";
     return { id, text: id < 1000 ? String(id) : `…${String(id).slice(-2)}`, state, held: id === ring.holder, title: `node ${id}: ${SAYS[state]}` };
   });
-  const at = ring.holder === null ? "nobody knows where the token is" : `the token is at node ${ring.holder}`;
+  const at = ring.holder === null ? "the token's place is unknown" : `the token is at node ${ring.holder}`;
   const locked = ring.nodes.find((node) => node.is_locked && !node.is_silent);
-  const said = [at, locked ? `node ${locked.node} has the lock` : "nobody has the lock", `epoch ${ring.epoch}`, `${number(ring.moves)} moves${rate === null || rate === undefined ? "" : `, ${number(Math.round(rate))} a second`}`];
+  const said = [at, locked ? `node ${locked.node} has the lock` : "the lock is free", `epoch ${ring.epoch}`, `${number(ring.moves)} moves${rate === null || rate === undefined ? "" : `, ${number(Math.round(rate))} a second`}`];
   return make("section", { class: "lock" }, make("h2", {}, `Ring ${ring.name || ""}`), make("p", { class: "soft" }, said.join(" · ")),
     make("div", { class: "two" }, make("div", {}, make("div", { class: "card picture" }, circle(shown, lines, { label: `A ring of ${all.length}: ${at}` })),
       make("div", { class: "legend" }, ...Object.entries(SAYS).map(([mode, says]) => make("span", { class: "mode", data: { mode } }, says)))),
-    make("div", { class: "scroll" }, make("table", { class: "card rows" }, make("thead", {}, make("tr", {}, ...["node", "", "waiting", "token left", "messages", "heard up to", "process"].map((name) => make("th", { scope: "col" }, name)))),
+    make("div", { class: "scroll" }, make("table", { class: "card rows" }, make("thead", {}, make("tr", {}, ...["node", "", "waiting", "token left", "messages", "delivered", "process"].map((name) => make("th", { scope: "col" }, name)))),
       make("tbody", {}, ...shown.map(({ id, state }) => ringRow(id, known.get(id), state)))))));
 }
 
-const SAYS = { locked: "has the lock", token: "has the token", waits: "waits for the lock", idle: "wants nothing", gone: "says nothing any more", unknown: "does not tell" };
+const SAYS = { locked: "has the lock", token: "has the token", waits: "waits for the lock", idle: "idle", gone: "silent", unknown: "does not report" };
 
 function ringRow(id, node, state) {
   const mode = make("td", {}, make("span", { class: "mode", data: { mode: state } }, SAYS[state]));
@@ -64,19 +64,19 @@ function ringRow(id, node, state) {
   return make("tr", {}, make("td", { class: "num" }, String(id)), mode, ...cells.map((cell) => make("td", { class: "num" }, String(cell))));
 }
 
-function drawSpace(space) {
+function drawShared(space) {
   const silent = space.processes.filter((one) => one.is_silent).length;
-  const telling = space.processes.length - silent;
-  const said = [telling === 1 ? "1 process tells" : `${telling} processes tell`, silent ? `${silent} silent` : null].filter(Boolean).join(" · ");
-  return make("section", { class: "lock" }, make("h2", {}, `Space ${space.name}`), make("p", { class: "soft" }, said),
-    space.resources.length ? make("div", { class: "resources" }, ...space.resources.map(drawResource)) : make("p", { class: "soft" }, "Nobody has a handle of anything."));
+  const reporting = space.processes.length - silent;
+  const said = [reporting === 1 ? "1 process reports" : `${reporting} processes report`, silent ? `${silent} silent` : null].filter(Boolean).join(" · ");
+  return make("section", { class: "lock" }, make("h2", {}, `Shared data ${space.name}`), make("p", { class: "soft" }, said),
+    space.resources.length ? make("div", { class: "resources" }, ...space.resources.map(drawResource)) : make("p", { class: "soft" }, "There are no handles."));
 }
 
 function drawResource(resource) {
   const holds = [...resource.has, ...resource.comes];
   return make("div", { class: "card resource" }, make("h3", {}, resource.name),
-    make("div", { class: "line" }, make("span", { class: "label" }, "has it"), ...(holds.length ? some(holds) : [make("span", { class: "faint" }, "nobody, when they looked")])),
-    make("div", { class: "line" }, make("span", { class: "label" }, "wait"), ...(resource.waits.length ? some(resource.waits) : [make("span", { class: "faint" }, "nobody")])));
+    make("div", { class: "line" }, make("span", { class: "label" }, "has it"), ...(holds.length ? some(holds) : [make("span", { class: "faint" }, "no process, at the last report")])),
+    make("div", { class: "line" }, make("span", { class: "label" }, "wait"), ...(resource.waits.length ? some(resource.waits) : [make("span", { class: "faint" }, "none")])));
 }
 
 function some(claims) {
@@ -91,5 +91,5 @@ function partOf(claim) {
 }
 
 function titleOf(claim) {
-  return `number ${claim.node} in the space; ${claim.mode === "read" ? "to read" : "to write"}${claim.is_silent ? "; its process is gone, or stopped" : ""}`;
+  return `process number ${claim.node}; ${claim.mode === "read" ? "to read" : "to write"}${claim.is_silent ? "; the process is gone or stopped" : ""}`;
 }

@@ -2,7 +2,7 @@
 //
 // The server replays the run once (POST /api/runs/NAME/replay) and then answers what is in the solution at any moment; only
 // what is seen is sent. A moment is a number of reactions: #/run/NAME/molecules/12, or /12/PLACE of a run of agents.
-import { ask } from "./asking.js";
+import { ask } from "./request.js";
 import { address, fill, make, sheet } from "./dom.js";
 import { tabKeys } from "./keys.js";
 import { drawSolution, drawReaction, drawWhy, nameOf, timeOf } from "./solution.js";
@@ -155,7 +155,7 @@ export function show(root, run, page, words) {
     const lines = found.members.map((one) => make("li", {},
       make("span", { class: "soft" }, one.path.map((step) => step.text).join(" / ") || "solution", " "),
       make("button", { class: "chip", type: "button", onclick: () => { openAt(one.path); tools.why(one.id); } }, one.text)));
-    const said = found.members.length ? `${found.members.length}${found.more ? " of more" : ""} found` : "Nothing found here and now.";
+    const said = found.members.length ? `${found.members.length}${found.more ? " of more" : ""} found` : "Nothing found at this step.";
     fill(notice, make("div", { class: "notice found", role: "status" }, make("b", {}, said), make("ul", {}, ...lines)));
   }
 

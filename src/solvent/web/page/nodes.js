@@ -1,8 +1,8 @@
-// Programs that run over nodes: how each node goes about it, what it has, and who talks to whom.
+// Programs that run over nodes: the status of each node, and the messages between them.
 import { address, fill, make, sheet } from "./dom.js";
 import { viewKeys } from "./keys.js";
 import { circle } from "./circle.js";
-import { poll } from "./polling.js";
+import { poll } from "./poll.js";
 
 const LIST_MS = 2000;
 const LOOK_MS = 1000;
@@ -44,7 +44,7 @@ function one(root, where, run, page) {
   let last = null;
 
   function told(found) {
-    fill(notice, ...(found.is_over ? [make("div", { class: "notice" }, found.nodes.length ? "The run is over: this is how its nodes were." : "The run is over, or no node answers.")] : []));
+    fill(notice, ...(found.is_over ? [make("div", { class: "notice" }, found.nodes.length ? "The run is over. This is the last status of its nodes." : "The run is over, or no node answers.")] : []));
     head.firstChild.textContent = `${found.run}: ${found.program}`;
     if (found.nodes.length || !last) draw(found);
     if (found.nodes.length) last = found;
@@ -59,7 +59,7 @@ function one(root, where, run, page) {
       return { from: node.node, to: Number(to), weight: count - old || count / 1e6, title: `${node.node} → ${to}: ${number(count)} messages` };
     }));
     fill(picture, circle(nodes.map((node) => ({ id: node.node, text: String(node.node), state: stateOf(node), title: titleOf(node) })), lines,
-      { label: `${found.nodes.length} nodes of ${found.count}, and who talks to whom` }));
+      { label: `${found.nodes.length} nodes of ${found.count}, and the messages between them` }));
     fill(kinds, make("h2", {}, "Messages"), kindTable(found.nodes, last?.nodes ?? [], last ? found.at - last.at : 0));
     fill(rows, make("table", { class: "card rows" }, make("thead", {}, make("tr", {}, ...COLUMNS.map((name) => make("th", { scope: "col" }, name)))),
       make("tbody", {}, ...nodes.map(row))));
@@ -90,7 +90,7 @@ function kindTable(nodes, before, seconds) {
   const sum = (list) => list.reduce((all, node) => { for (const [kind, count] of Object.entries(node.kinds)) all.set(kind, (all.get(kind) ?? 0) + count); return all; }, new Map());
   const now = sum(nodes);
   const old = sum(before);
-  if (!now.size) return make("p", { class: "soft" }, "Nothing was said yet.");
+  if (!now.size) return make("p", { class: "soft" }, "No messages yet.");
   const most = Math.max(...now.values());
   return make("table", { class: "bars" }, make("tbody", {}, ...[...now].sort((one, other) => other[1] - one[1]).map(([kind, count]) => make("tr", {},
     make("th", { scope: "row", class: "mono" }, kind), make("td", {}, make("meter", { min: 0, max: most, value: count, "aria-label": `${count} ${kind}` })),

@@ -1,5 +1,5 @@
 // What stands beside the views of a run: its results and errors, one of its tasks, or several tasks that are one box.
-import { ask } from "./asking.js";
+import { ask } from "./request.js";
 import { fill, make } from "./dom.js";
 import { aboutTask } from "./task.js";
 import { table } from "./table.js";
@@ -41,7 +41,7 @@ export function panel(root, run) {
     shownFor = now;
     const mine = ++turn;
     const title = [heading(task.name, () => run.select(null)), make("p", {}, make("span", { class: "state", data: { state: task.state } }, task.state))];
-    if (isOther) fill(root, ...title, make("p", { class: "faint" }, "Looking …"));
+    if (isOther) fill(root, ...title, make("p", { class: "faint" }, "Loading …"));
     try {
       const told = await ask(`${run.place}/tasks/${encodeURIComponent(task.name)}`);
       if (mine === turn && task) fill(root, ...title, ...aboutTask(run, task, told));
@@ -108,12 +108,12 @@ function overview(run) {
     make("div", { class: "value error" }, make("a", { href: linkOf(run, one.task), class: "what" }, one.task), make("pre", {}, one.cause))));
   if (failures.length > 20) parts.push(make("p", { class: "faint" }, `and ${counted(failures.length - 20, "error")} more`));
   if (run.adaptations.length) parts.push(make("h3", {}, "Adaptations"), ...run.adaptations.map((one) => adaptation(run, one)));
-  if (run.stuck.length) parts.push(make("h3", {}, "Waiting for ever"), ...run.stuck.slice(0, 20).map((one) => make("p", { class: "soft" }, one)));
-  if (!run.about.is_known) parts.push(make("p", { class: "notice flat" }, "The workflow cannot be written down, so how its tasks hang together is not known here."));
-  if (told.holder && !run.isOver) parts.push(make("p", { class: "faint" }, `${told.holder} has it`));
+  if (run.stuck.length) parts.push(make("h3", {}, "Tasks that can never run"), ...run.stuck.slice(0, 20).map((one) => make("p", { class: "soft" }, one)));
+  if (!run.about.is_known) parts.push(make("p", { class: "notice flat" }, "The workflow is not in the record, so the links between its tasks are unknown."));
+  if (told.holder && !run.isOver) parts.push(make("p", { class: "faint" }, `run by ${told.holder}`));
   if (["stopped", "interrupted"].includes(run.state)) {
-    parts.push(told.hindrance ? make("p", { class: "notice flat" }, `It cannot be resumed: ${told.hindrance}`)
-      : make("p", { class: "soft" }, "To go on: ", make("code", {}, `solvent resume ${run.name}`)));
+    parts.push(told.hindrance ? make("p", { class: "notice flat" }, `This run cannot be resumed: ${told.hindrance}`)
+      : make("p", { class: "soft" }, "To resume: ", make("code", {}, `solvent resume ${run.name}`)));
   }
   if (run.openings.length > 1) parts.push(make("h3", {}, "Had by"), ...run.openings.slice(-20).map((one) =>
     make("p", { class: "soft" }, `${one.who}${one.place >= 0 ? `, place ${one.place}` : ""} `, make("span", { class: "faint num" }, `from ${seconds(one.at)}`))));

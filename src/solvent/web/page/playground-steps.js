@@ -44,7 +44,7 @@ export function steps(recorded, { written, asked, point }) {
   const list = make("ol", { class: "pg-reactions mono", "aria-label": "Reactions" }, ...recorded.reactions.map((one, at) =>
     make("li", {}, make("button", { type: "button", class: "plain", onclick: () => show(at + 1) },
       make("span", { class: "num faint" }, `${at + 1}`), make("span", { class: "pg-name" }, one.rule), make("span", { class: "soft" }, arrow(one))))));
-  const cut = recorded.is_cut ? make("p", { class: "soft" }, `Only the first ${last} reactions can be gone through; the run went on.`) : null;
+  const cut = recorded.is_cut ? make("p", { class: "soft" }, `Only the first ${last} reactions can be stepped through; the run went on.`) : null;
   const root = make("div", { class: "pg-steps" },
     make("div", { class: "pg-bar" }, back, range, on, count), said, solution,
     make("p", { class: "pg-legend soft" }, make("i", { class: "pg-made" }), "just made ", make("i", { class: "pg-taken" }), "taken next ",

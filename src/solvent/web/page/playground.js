@@ -96,7 +96,7 @@ function open(root, about, content, word, page, signal) {
         told.asked = [{ kind: "error", code: "", message: `${says}: ${error.message}`, hint: "", details: [] }];
         complain();
         // What was there answers another question.
-        fill(where === "why" ? answered : panels[where], nothing("There is no answer: see what is wrong below the program."));
+        fill(where === "why" ? answered : panels[where], nothing("No answer: see the errors below the program."));
         if (isAnswered) console.error(error);
       }
     } finally {
@@ -109,7 +109,7 @@ function open(root, about, content, word, page, signal) {
 
   function run() {
     return question("run", {}, (found) => {
-      if (!found.outcome) return fill(panels.result, nothing("There is no result: see what is wrong below the program.")) && choose("result");
+      if (!found.outcome) return fill(panels.result, nothing("No result: see the errors below the program.")) && choose("result");
       fill(panels.result, ...result(found));
       walk = steps(found.steps, { written, asked: askedAbout, point: program.point });
       program.point();
@@ -121,7 +121,7 @@ function open(root, about, content, word, page, signal) {
 
   function explore() {
     return question("explore", {}, (found) => {
-      fill(panels.orders, found.orders ? orders(found.orders, { written }) : nothing("Nothing was found: see what is wrong below the program."));
+      fill(panels.orders, found.orders ? orders(found.orders, { written }) : nothing("No result: see the errors below the program."));
       choose("orders");
     });
   }
@@ -132,7 +132,7 @@ function open(root, about, content, word, page, signal) {
     if (!word) return undefined;
     choose("why");
     return question(isRule ? "why-not" : "why", { about: word }, (found) => {
-      const shown = found.why ? origin(found.why, { written, about: word }) : found.why_not ? obstacle(found.why_not, { written }) : nothing("There is no answer: see below the program.");
+      const shown = found.why ? origin(found.why, { written, about: word }) : found.why_not ? obstacle(found.why_not, { written }) : nothing("No answer: see the errors below the program.");
       const stopped = (found.why ?? found.why_not)?.stopped;
       fill(answered, stopped ? make("p", { class: "notice" }, `[${stopped.code}] ${stopped.message}. ${stopped.hint}`) : null, shown);
     });
@@ -150,7 +150,7 @@ function open(root, about, content, word, page, signal) {
     told = { checked: [], asked: [] };
     // What is still shown is about the text before.
     for (const panel of [panels.result, panels.orders, panels.why]) panel.toggleAttribute("data-old", true);
-    fill(panels.steps, nothing("Run the program to go through its reactions."));
+    fill(panels.steps, nothing("Run the program to step through its reactions."));
     clearTimeout(timer);
     checking?.abort();
     timer = setTimeout(check, PAUSE_MS);
@@ -258,7 +258,7 @@ function open(root, about, content, word, page, signal) {
 
   const stop = make("button", { type: "button", class: "danger", hidden: true, onclick: () => asking?.abort() }, "Stop");
   fill(panels.result, nothing("Ctrl-Enter runs the program."));
-  fill(panels.steps, nothing("Run the program to go through its reactions."));
+  fill(panels.steps, nothing("Run the program to step through its reactions."));
   fill(panels.orders, make("p", { class: "empty" }, "Which results can there be, whatever reacts first? ", make("button", { type: "button", onclick: explore }, "Try all orders")));
   fill(panels.why, make("form", { class: "pg-ask", onsubmit: (event) => { event.preventDefault(); explain(subject.value, event.submitter?.value === "rule"); } }, subject,
     make("button", { value: "molecule" }, "Why is it there?"), make("button", { value: "rule" }, "Why does it not react?")), answered);

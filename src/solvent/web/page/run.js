@@ -1,5 +1,5 @@
 // One run: how it stands, its tabs (see tabs.js), and beside them its results and errors, or one of its tasks.
-import { ask } from "./asking.js";
+import { ask } from "./request.js";
 import { address, dialog, fill, make, sheet } from "./dom.js";
 import { tabKeys, viewKeys } from "./keys.js";
 import { follow } from "./live.js";
@@ -18,7 +18,7 @@ export function show(root, [name, ...words], page) {
   const times = make("span", { class: "soft num" });
   const bar = make("div", { class: "bar wide", role: "img" });
   const cancel = make("button", { type: "button", class: "danger", hidden: true, onclick: () => askToCancel(run) }, "Cancel run");
-  const beside = make("button", { type: "button", hidden: true, onclick: toggle, "aria-pressed": "true", title: "Show or hide what is beside (b)" }, "Details");
+  const beside = make("button", { type: "button", hidden: true, onclick: toggle, "aria-pressed": "true", title: "Show or hide the details (b)" }, "Details");
   const tabs = make("div", { class: "tabs", role: "tablist", "aria-label": "Views of the run" });
   const body = make("div", { class: "run-body", role: "tabpanel", id: "tab" });
   const side = make("aside", { class: "side", "aria-label": "Details" });
@@ -125,9 +125,9 @@ export function show(root, [name, ...words], page) {
 function askToCancel(run) {
   const secret = make("input", { type: "password", autocomplete: "off" });
   const said = make("p", { class: "soft", role: "alert" });
-  const form = make("form", { onsubmit: send }, make("p", { class: "soft" }, "What it calls is ended, and nobody goes on with it."),
+  const form = make("form", { onsubmit: send }, make("p", { class: "soft" }, "Its calls are ended, and no agent resumes it."),
     make("label", { class: "field" }, "The secret", secret), said, make("div", { class: "buttons" },
-      make("button", { type: "button", onclick: () => close() }, "Leave it"), make("button", { class: "danger" }, "Cancel run")));
+      make("button", { type: "button", onclick: () => close() }, "Keep it running"), make("button", { class: "danger" }, "Cancel run")));
   const close = dialog(`Cancel ${run.name}?`, form);
   secret.focus();
   async function send(event) {

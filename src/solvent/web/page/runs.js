@@ -1,7 +1,7 @@
 // The list of runs: live, the newest first, found by name, workflow or state.
 import { address, fill, make, sheet } from "./dom.js";
 import { viewKeys } from "./keys.js";
-import { listen } from "./listening.js";
+import { listen } from "./event-stream.js";
 import { counted, seconds, when } from "./words.js";
 
 const MAX_SHOWN = 200;
@@ -52,8 +52,8 @@ export function show(root, words, page) {
   }
 
   function nothing() {
-    if (!isKnown) return make("div", { class: "empty" }, "Looking …");
-    if (rows.size) return make("div", { class: "empty" }, "No run is like that.");
+    if (!isKnown) return make("div", { class: "empty" }, "Loading …");
+    if (rows.size) return make("div", { class: "empty" }, "No run matches.");
     return make("div", { class: "empty" }, make("p", {}, "There are no runs yet."),
       make("p", { class: "soft" }, "Runs appear here as they happen: ", make("code", {}, "solvent run WORKFLOW")));
   }

@@ -12,7 +12,7 @@ export function aboutTask(run, task, told) {
   if (told.service) parts.push(...service(told.service));
   if (told.arguments?.length) parts.push(make("h3", {}, "Arguments"), ...told.arguments.map((one) => argument(one, link)));
   parts.push(make("h3", {}, told.calls.length > 1 ? `Calls (${(told.calls.length + told.left_out).toLocaleString("en")})` : "Call"));
-  if (!told.calls.length) parts.push(make("p", { class: "faint" }, "It has not been called."));
+  if (!told.calls.length) parts.push(make("p", { class: "faint" }, "No calls yet."));
   if (told.left_out) parts.push(make("p", { class: "faint" }, `${counted(told.left_out, "earlier call")} not shown`));
   parts.push(...told.calls.map((one) => call(one, run)));
   if (told.after?.length || told.goes_to?.length) {
@@ -27,7 +27,7 @@ export function aboutTask(run, task, told) {
   }
   const molecules = failure?.molecules ? [failure.molecules] : told.molecules ?? [];
   if (molecules.length) {
-    parts.push(make("details", { open: molecules.length < 16 }, make("summary", {}, failure?.molecules ? "Molecules in the end" : "Molecules at first"),
+    parts.push(make("details", { open: molecules.length < 16 }, make("summary", {}, failure?.molecules ? "Molecules at the end" : "Molecules at the start"),
       make("pre", { class: "molecules" }, molecules.join("\n"))));
   }
   return parts;
@@ -65,7 +65,7 @@ function call(one, run) {
       attempts > 1 ? make("span", { class: "attempts num" }, counted(attempts, "attempt")) : null),
     tries,
     one.text ? make("pre", { class: "bad" }, one.text) : null,
-    one.output ? make("details", { open: true }, make("summary", {}, "What it has put out"), make("pre", { class: "log" }, one.output)) : null,
+    one.output ? make("details", { open: true }, make("summary", {}, "Output"), make("pre", { class: "log" }, one.output)) : null,
     "result" in one ? make("pre", { class: "result" }, one.result) : null,
     one.note ? make("p", { class: "faint" }, one.note) : null);
 }

@@ -20,15 +20,15 @@ export function counted(number, noun) {
   return `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
 }
 
-/** The states of tasks, in the order in which people want to hear of them, each with its mark. */
+/** The states of tasks, in the order of interest, each with its mark. */
 export const STATES = {
   failed: "✗", running: "▸", done: "✓", waiting: "·", cancelled: "⊘", interrupted: "!", replaced: "↷", asleep: "z", unused: "z",
 };
 
-/** What a state means, for those who point at it. */
+/** The meaning of a state, as a tooltip. */
 export const MEANS = {
-  asleep: "waits to stand in for another", unused: "was not needed", replaced: "another stands in for it",
-  interrupted: "its process is gone", withdrawn: "was given back before it ended",
+  asleep: "stands by to replace another task", unused: "was not needed", replaced: "another task has replaced it",
+  interrupted: "its process has ended", withdrawn: "was returned before it ended",
 };
 
 /** Count tasks by state: a Map in the order of STATES. */

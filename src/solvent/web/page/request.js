@@ -1,6 +1,6 @@
-// Questions to the server.
+// Requests to the server.
 
-/** Ask for something; an answer that is an error is thrown, with what to do about it. */
+/** Send a request and return its JSON; throw an error of the server, with its hint. */
 export async function ask(address, options = {}) {
   const answer = await fetch(address, options);
   const found = await answer.json().catch(() => ({}));

@@ -1,9 +1,9 @@
-// Server-sent events. Browsers keep few connections to one server, so a page that nobody sees lets its own go, and
-// hears what it has missed when it is seen again.
+// Server-sent events. Browsers allow few connections to one server, so a hidden page closes its own, and gets what it
+// missed when it is visible again.
 
 const sign = document.getElementById("link");
 
-/** Listen to an address: `listen("/api/events", {all(data) {}, news(data) {}, problem(data) {}})`; gives what ends it. */
+/** Listen to an address: `listen("/api/events", {all(data) {}, news(data) {}, problem(data) {}})`; returns a function that ends it. */
 export function listen(address, takes) {
   let source = null;
   let last = "";
@@ -13,7 +13,7 @@ export function listen(address, takes) {
     if (isOver || source) return;
     source = new EventSource(last ? `${address}?after=${encodeURIComponent(last)}` : address);
     source.onopen = () => say("");
-    // The browser tries again by itself, and says where it was; where it has given up, so do we, later.
+    // The browser reconnects by itself, from where it was; if it has given up, we reconnect later.
     source.onerror = () => {
       say("lost");
       if (source?.readyState === EventSource.CLOSED) { shut(); setTimeout(open, 2000); }

@@ -1,7 +1,7 @@
-// Asking again and again, while the page is seen.
-import { ask } from "./asking.js";
+// Repeated requests, while the page is visible.
+import { ask } from "./request.js";
 
-/** Ask every so often; `told` gets what is answered, `failed` what is wrong. Gives a function that ends it. */
+/** Send a request every so often; `told` gets the answers, `failed` the errors. Returns a function that ends it. */
 export function poll(address, every, told, failed) {
   let over = false;
   let timer = 0;
