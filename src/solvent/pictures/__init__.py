@@ -4,14 +4,11 @@ Reading order: graph, layers, groups; text_width, terminal; shapes, geometry, th
 """
 
 from solvent.pictures.dot import dot
-from solvent.pictures.geometry import Box, Label, Piece, Places, drawn, place
+from solvent.pictures.geometry import drawn, place
 from solvent.pictures.graph import Edge, Graph, Node
-from solvent.pictures.groups import Grouped, group
+from solvent.pictures.groups import group
 from solvent.pictures.png import png
 from solvent.pictures.svg import svg
 from solvent.pictures.terminal import text
 
-__all__ = [
-    "Box", "Edge", "Graph", "Grouped", "Label", "Node", "Piece", "Places", "dot", "drawn", "group", "place", "png",
-    "svg", "text",
-]  # fmt: skip
+__all__ = ["Edge", "Graph", "Node", "dot", "drawn", "group", "place", "png", "svg", "text"]

@@ -1,7 +1,6 @@
 """The boxes, lines and labels of a graph in pixels, and the shapes that SVG and PNG are made of.
 
-Lines are SVG paths with absolute coordinates and three commands only: `M x y` begins, `L x y` goes straight,
-`C x y x y x y` is a curve. Lines that lead to several nodes share their first pieces; a piece lists all its edges.
+Lines that lead to several nodes share their first pieces; a piece lists all its edges.
 """
 
 from __future__ import annotations
@@ -61,27 +60,6 @@ class Box(msgspec.Struct, frozen=True):
         return self.y + self.height + self.stack
 
 
-class Piece(msgspec.Struct, frozen=True):
-    """A line, or a part of one."""
-
-    path: str
-    """Its course: `M`, `L` and `C`."""
-    kind: str
-    """`""`, `dashed`, `back`, `run`, `loop` or `cancel`."""
-    edges: tuple[int, ...]
-    """The edges it belongs to, by number."""
-    end: str = ""
-    """Its end: nothing where another piece follows, `arrow`, `return` or `cross`."""
-
-
-class Label(msgspec.Struct, frozen=True):
-    """A text beside a line; `x` and `y` are the middle of its baseline."""
-
-    x: float
-    y: float
-    text: str
-
-
 class Places(msgspec.Struct, frozen=True):
     """A graph in pixels, without title and legend."""
 
@@ -89,8 +67,8 @@ class Places(msgspec.Struct, frozen=True):
     height: float
     boxes: tuple[Box, ...]
     """One for each node."""
-    pieces: tuple[Piece, ...]
-    labels: tuple[Label, ...] = ()
+    pieces: tuple[Line, ...]
+    labels: tuple[Text, ...] = ()
 
 
 def line_height(kind: str) -> int:
@@ -111,7 +89,7 @@ def place(graph: Graph) -> Places:
     plan = _Plan(graph, layout)
     pieces = [*plan.pieces(), *plan.overlaid()]
     boxes = tuple(plan.box(node) for node in range(len(graph.nodes)))
-    labels = tuple(Label(plan.xs[item], plan.bottom(item) - 4, text) for item, text in layout.labels.items())
+    labels = tuple(Text(plan.xs[item], plan.bottom(item) - 4, text, "label") for item, text in layout.labels.items())
     edges = [x + width / 2 for x, width in zip(plan.xs, plan.room, strict=True)]
     has_cancels = any(edge.kind == "cancel" for edge in graph.edges)
     width = max([0.0, *edges, *(box.right for box in boxes)]) + MARGIN + (2 * MARGIN if has_cancels else 0)
@@ -171,14 +149,14 @@ class _Plan:
 
     # ----------------------------------------------------------------------------------------------- the lines
 
-    def pieces(self) -> Iterable[Piece]:
+    def pieces(self) -> Iterable[Line]:
         """Draw the edges from layer to layer."""
         edges = self.graph.edges
         for (source, target), numbers in self.layout.pieces.items():
             kinds = {edges[number].kind for number in numbers}
             kind = kinds.pop() if len(kinds) == 1 else ""
             end = "" if not self.is_node(target) else "return" if kind in ("back", "run") else "arrow"
-            yield Piece(self._curve(source, target), kind, tuple(numbers), end)
+            yield Line(self._curve(source, target), kind, end, tuple(numbers))
 
     def _curve(self, source: int, target: int) -> str:
         """Draw a curve from a lower edge to an upper one, or the other way; vertical beside other items."""
@@ -207,15 +185,15 @@ class _Plan:
         share = self.widths[item] / 4 if self.is_node(item) else 0.0
         return share if towards >= self.xs[item] else -share
 
-    def overlaid(self) -> Iterable[Piece]:
+    def overlaid(self) -> Iterable[Line]:
         """Draw the edges that lie outside the layers: loops at one node, and cancel edges."""
         drawn: set[tuple[int, int]] = set()
         for number, edge in enumerate(self.graph.edges):
             if edge.kind == "cancel":
-                yield Piece(self._cancel(edge.source, edge.target), "cancel", (number,), "cross")
+                yield Line(self._cancel(edge.source, edge.target), "cancel", "cross", (number,))
             elif edge.source == edge.target and edge.link not in drawn:
                 drawn.add(edge.link)
-                yield Piece(self._loop(edge.source), "loop", (number,), "return")
+                yield Line(self._loop(edge.source), "loop", "return", (number,))
 
     def _loop(self, item: int) -> str:
         box = self.box(item)
@@ -244,11 +222,10 @@ class _Plan:
 def drawn(graph: Graph) -> Sheet:
     """Draw a graph as shapes."""
     places = place(graph)
-    # What is to be seen lies above the rest, where lines meet.
-    pieces = sorted(places.pieces, key=lambda piece: piece.kind == "run")
-    shapes: list[Shape] = [Line(piece.path, piece.kind, piece.end) for piece in pieces]
+    # A highlighted path lies above other lines.
+    shapes: list[Shape] = [*sorted(places.pieces, key=lambda piece: piece.kind == "run")]
     shapes += [_box(node, box) for node, box in zip(graph.nodes, places.boxes, strict=True)]
-    shapes += [Text(label.x, label.y, label.text, "label") for label in places.labels]
+    shapes += places.labels
     bottom = places.height - MARGIN
     shapes += [
         Text(MARGIN, bottom + number * LINE, line, "legend", "start") for number, line in enumerate(graph.legend, 1)
@@ -275,4 +252,4 @@ def _written(node: Node, box: Box) -> Iterator[Text]:
         yield Text(box.middle, y - 3, line, "faded" if node.state in FADED and not kind else kind)
 
 
-__all__ = ["LINE", "MARGIN", "Box", "Label", "Piece", "Places", "drawn", "line_height", "place", "size_of"]
+__all__ = ["Box", "Places", "drawn", "line_height", "place", "size_of"]

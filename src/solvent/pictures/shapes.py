@@ -34,6 +34,8 @@ class Line(msgspec.Struct, frozen=True):
     kind: str = ""
     end: str = ""
     """Its end: nothing, `arrow`, `return` or `cross`."""
+    edges: tuple[int, ...] = ()
+    """The edges of the graph that it is a part of, by number."""
 
 
 class Text(msgspec.Struct, frozen=True):

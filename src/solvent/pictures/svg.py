@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from solvent.pictures.shapes import DARK, DASHES, ENDS, LIGHT, LINES, RECTS, TEXTS, Group, Line, Rect, Text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from solvent.pictures.shapes import Shape, Sheet
 
@@ -30,28 +30,19 @@ _UNPRINTABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 def svg(sheet: Sheet) -> str:
     """Write a picture as SVG."""
     width, height = round(sheet.width), round(sheet.height)
-    shapes = [_shape(one) for one in sheet.shapes]
-    used = {line.end for line in _lines(sheet.shapes) if line.end}
-    ends = "".join(text for name, text in _ENDS.items() if name in used)
+    kinds = _kinds(sheet.shapes)
+    ends = "".join(text for name, text in _ENDS.items() if name in kinds["end"])
     size = f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="picture" {size} role="img" text-anchor="middle">',
         f"<title>{_written(sheet.title)}</title>",
-        f"<style>\n{_styles(sheet)}</style>",
+        f"<style>\n{_styles(kinds)}</style>",
         *([f"<defs>{ends}</defs>"] if ends else []),
-        *shapes,
+        *map(_shape, sheet.shapes),
         "</svg>",
         "",
     ]
     return "\n".join(lines)
-
-
-def _lines(shapes: tuple[Shape, ...]) -> Iterator[Line]:
-    for one in shapes:
-        if isinstance(one, Line):
-            yield one
-        elif isinstance(one, Group):
-            yield from _lines(one.shapes)
 
 
 def _written(text: str) -> str:
@@ -83,17 +74,15 @@ def _class(kind: str) -> str:
 # ------------------------------------------------------------------------------------------------------- styles
 
 
-def _styles(sheet: Sheet) -> str:
+def _styles(kinds: Mapping[str, set[str]]) -> str:
     """Return the CSS of the kinds in use: sizes and light colours, then the dark colours."""
-    kinds = _kinds(sheet.shapes)
     sizes = ["  .picture text { font: 13px ui-sans-serif, system-ui, sans-serif; }"]
     sizes += ["  .picture path { fill: none; }", "  .picture rect { stroke-width: 1.2; }"]
     dashed = "stroke-dasharray: {} {};"
     for kind in sorted(kinds["text"]):
         letters = TEXTS.get(kind, TEXTS[""])
-        said = (
-            f"{f' font-size: {letters.size}px;' if letters.size != 13 else ''}{' font-weight: 600;' * letters.is_bold}"
-        )
+        said = f" font-size: {letters.size}px;" if letters.size != 13 else ""
+        said += " font-weight: 600;" * letters.is_bold
         sizes += [f"  .picture text.{kind} {{{said} }}"] if said else []
     for kind in sorted({"", *kinds["path"]}):
         stroke = LINES.get(kind, LINES[""])
@@ -140,12 +129,8 @@ def _colours(kinds: Mapping[str, set[str]], colour: Mapping[str, str]) -> list[s
     ]
     for end in sorted(kinds["end"]):
         name = colour[ENDS[end]]
-        how = (
-            f"stroke: {name}; stroke-width: 2; stroke-dasharray: none;"
-            if end == "cross"
-            else f"fill: {name}; stroke: none;"
-        )
-        lines.append(f"  .picture #{end} path {{ {how} }}")
+        cross = f"stroke: {name}; stroke-width: 2; stroke-dasharray: none;"
+        lines.append(f"  .picture #{end} path {{ {cross if end == 'cross' else f'fill: {name}; stroke: none;'} }}")
     return lines
 
 

@@ -13,7 +13,7 @@ from solvent.pictures import Edge, Graph, Node, dot, drawn, png, svg, text
 from solvent.pictures.shapes import DARK, ENDS, LIGHT, LINES, RECTS, TEXTS, Rect, Sheet
 from tests.unit.pictures.strategies import graphs
 
-STORE = "{http://www.w3.org/2000/svg}"
+SVG = "{http://www.w3.org/2000/svg}"
 RUN = Graph(
     (Node("a", state="start"), Node("b"), Node("c", state="final")),
     (Edge(0, 1, "run", "x"), Edge(1, 2, "run", "y"), Edge(0, 2, "", "z"), Edge(2, 0, "back", "again")),
@@ -32,7 +32,7 @@ def _xml(text: str) -> ET.Element:
 def test_any_graph_is_one_well_formed_svg(graph: Graph) -> None:
     """Each node is a group, and what is drawn has a colour in light and in dark."""
     root = _xml(svg(drawn(graph)))
-    assert len(root.findall(f"{STORE}g")) == len(graph.nodes)
+    assert len(root.findall(f"{SVG}g")) == len(graph.nodes)
     assert "http" not in svg(drawn(graph)).replace("http://www.w3.org/2000/svg", "")
 
 
@@ -81,7 +81,7 @@ def test_every_colour_is_there_in_light_and_in_dark() -> None:
 
 def test_a_way_that_is_to_be_seen_lies_above() -> None:
     """Its lines are drawn last, with heads of their colour."""
-    lines = [path for path in _xml(svg(drawn(RUN))).findall(f"{STORE}path") if path.get("d", "").startswith("M")]
+    lines = [path for path in _xml(svg(drawn(RUN))).findall(f"{SVG}path") if path.get("d", "").startswith("M")]
     kinds = [path.get("class") for path in lines]
     assert kinds[-4:] == ["run"] * 4
     assert [path.get("marker-end") for path in lines[-4:]].count("url(#return)") == 2
@@ -96,7 +96,7 @@ def test_what_leads_back_is_told_in_the_terminal() -> None:
 def test_text_that_xml_cannot_say() -> None:
     """Signs that may not stand in XML are replaced, and the rest is escaped."""
     root = _xml(svg(drawn(Graph((Node("a\x00<b>&\ud800"),), name="\x1b"))))
-    assert [one.text for one in root.iter(f"{STORE}text")] == ["a\ufffd<b>&\ufffd"]
+    assert [one.text for one in root.iter(f"{SVG}text")] == ["a\ufffd<b>&\ufffd"]
 
 
 def test_wide_letters_take_two_columns() -> None:
@@ -107,6 +107,6 @@ def test_wide_letters_take_two_columns() -> None:
 def test_texts_stand_where_they_are_put() -> None:
     """Where a text begins is its own attribute; a style would win over it, and cut legends off at the left."""
     root = _xml(svg(drawn(RUN)))
-    (legend,) = root.findall(f"{STORE}text[@class='legend']")
+    (legend,) = root.findall(f"{SVG}text[@class='legend']")
     assert (root.get("text-anchor"), legend.get("text-anchor")) == ("middle", "start")
     assert "text-anchor:" not in svg(drawn(RUN))

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import re
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 from hypothesis import given
 
-from solvent.pictures import Box, Edge, Graph, Node, place
+from solvent.pictures import Edge, Graph, Node, place
 from tests.unit.pictures.strategies import graphs
+
+if TYPE_CHECKING:
+    from solvent.pictures.geometry import Box
 
 
 def _numbers(path: str) -> list[float]:
