@@ -11,32 +11,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import TYPE_CHECKING
 
+from solvent.lang import syntax
 from solvent.lang.molecule import Symbol
-from solvent.lang.syntax import (
-    Binary,
-    Binding,
-    Call,
-    Expression,
-    LetNode,
-    ListNode,
-    ListPattern,
-    Literal,
-    LiteralPattern,
-    Multiplet,
-    Name,
-    Node,
-    Pattern,
-    ProgramNode,
-    RestPattern,
-    RuleNode,
-    RulePattern,
-    SolutionNode,
-    SolutionPattern,
-    TupleNode,
-    TuplePattern,
-    Unary,
-    VariablePattern,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -53,7 +29,9 @@ class Definition:
 
     __slots__ = ("end", "kind", "name", "node", "rule", "start", "until", "whole")
 
-    def __init__(self, kind: Kind, name: str, start: int, node: Node, *, whole: tuple[int, int], until: int) -> None:
+    def __init__(
+        self, kind: Kind, name: str, start: int, node: syntax.Node, *, whole: tuple[int, int], until: int
+    ) -> None:
         self.kind = kind
         self.name = name
         self.start = start
@@ -64,7 +42,7 @@ class Definition:
         #: The name is known from `whole` up to here.
         self.until = until
         #: The rule whose pattern binds it; of a rule, itself.
-        self.rule: RuleNode | None = None
+        self.rule: syntax.RuleNode | None = None
 
 
 class Occurrence:
@@ -83,7 +61,7 @@ class Occurrence:
 class Occurrences:
     """All names of a program."""
 
-    def __init__(self, tree: ProgramNode, text: str, lexemes: list[Lexeme]) -> None:
+    def __init__(self, tree: syntax.ProgramNode, text: str, lexemes: list[Lexeme]) -> None:
         finder = _Finder(text, lexemes, tree)
         self.all = sorted(finder.found, key=lambda one: one.start)
         self.definitions = sorted(finder.definitions, key=lambda one: one.start)
@@ -111,7 +89,7 @@ class Occurrences:
 
 
 class _Finder:
-    def __init__(self, text: str, lexemes: list[Lexeme], tree: ProgramNode) -> None:
+    def __init__(self, text: str, lexemes: list[Lexeme], tree: syntax.ProgramNode) -> None:
         self._text = text
         self._lexemes = lexemes
         self._starts = [one.start for one in lexemes]
@@ -125,13 +103,13 @@ class _Finder:
         for one in self._of_rules:
             one.definition = one.definition or rules.get(one.name)
 
-    def _find_tasks(self, tree: ProgramNode) -> None:
+    def _find_tasks(self, tree: syntax.ProgramNode) -> None:
         body = tree.body
-        while len(body) == 1 and isinstance(body[0], LetNode):
+        while len(body) == 1 and isinstance(body[0], syntax.LetNode):
             body = body[0].body
-        for node in body[0].items if len(body) == 1 and isinstance(body[0], SolutionNode) else ():
+        for node in body[0].items if len(body) == 1 and isinstance(body[0], syntax.SolutionNode) else ():
             match node:
-                case TupleNode(parts=[Literal(value=Symbol() as symbol) as first, SolutionNode()]):
+                case syntax.TupleNode(parts=[syntax.Literal(value=Symbol() as symbol) as first, syntax.SolutionNode()]):
                     whole = node.start, node.end
                     task = Definition("task", symbol.name, first.start, node, whole=whole, until=tree.end)
                     self._tasks.setdefault(symbol.name, task)
@@ -148,39 +126,39 @@ class _Finder:
 
     # --- Expressions.
 
-    def _molecules(self, items: Iterable[Expression], names: dict[str, Definition]) -> None:
+    def _molecules(self, items: Iterable[syntax.Expression], names: dict[str, Definition]) -> None:
         for item in items:
             self._expression(item, names)
 
-    def _expression(self, node: Expression, names: dict[str, Definition]) -> None:
+    def _expression(self, node: syntax.Expression, names: dict[str, Definition]) -> None:
         match node:
-            case Literal():
+            case syntax.Literal():
                 self._symbol(node)
-            case Name():
+            case syntax.Name():
                 self.found.append(Occurrence(node.text, node.start, names.get(node.text)))
-            case SolutionNode() | ListNode():
+            case syntax.SolutionNode() | syntax.ListNode():
                 self._molecules(node.items, names)
-            case TupleNode():
+            case syntax.TupleNode():
                 self._molecules(node.parts, names)
-            case Binary():
+            case syntax.Binary():
                 self._molecules((node.left, node.right), names)
-            case Unary():
+            case syntax.Unary():
                 self._expression(node.operand, names)
-            case Multiplet():
+            case syntax.Multiplet():
                 self._molecules((node.item,) if node.count is None else (node.item, node.count), names)
-            case Call():
+            case syntax.Call():
                 self.found.append(Occurrence(node.function, self._place_of_function(node), None, is_called=True))
                 self._molecules(node.arguments, names)
-            case RuleNode():
+            case syntax.RuleNode():
                 self._rule(node, names)
-            case LetNode():
+            case syntax.LetNode():
                 self._let(node, dict(names))
 
-    def _symbol(self, node: Literal | LiteralPattern) -> None:
+    def _symbol(self, node: syntax.Literal | syntax.LiteralPattern) -> None:
         if isinstance(node.value, Symbol) and node.value.name in self._tasks:
             self.found.append(Occurrence(node.value.name, node.start, self._tasks[node.value.name]))
 
-    def _place_of_function(self, node: Call) -> int:
+    def _place_of_function(self, node: syntax.Call) -> int:
         if not node.method:
             return node.start
         # Behind the value, and whatever brackets there are around it, comes a dot, and then the name.
@@ -189,7 +167,7 @@ class _Finder:
             at += 1
         return self._lexemes[min(at + 1, len(self._lexemes) - 1)].start
 
-    def _let(self, node: LetNode, names: dict[str, Definition]) -> None:
+    def _let(self, node: syntax.LetNode, names: dict[str, Definition]) -> None:
         for binding in node.bindings:
             definition = self._named(binding, self._behind(node.end))
             if binding.recursive:
@@ -200,7 +178,7 @@ class _Finder:
         self._molecules(node.body, names)
 
     @staticmethod
-    def _named(binding: Binding, until: int) -> Definition:
+    def _named(binding: syntax.Binding, until: int) -> Definition:
         whole = binding.start, max(binding.end, binding.rule.end)
         definition = Definition(
             "rule", binding.name, binding.end - len(binding.name), binding, whole=whole, until=until
@@ -208,7 +186,7 @@ class _Finder:
         definition.rule = binding.rule
         return definition
 
-    def _rule(self, rule: RuleNode, names: dict[str, Definition]) -> None:
+    def _rule(self, rule: syntax.RuleNode, names: dict[str, Definition]) -> None:
         at = bisect_left(self._starts, rule.start)
         if rule.name is not None and at > 1 and self._lexemes[at - 1].text == "=" and not self._is_let(at):
             # `(name = replace ...)`
@@ -230,30 +208,36 @@ class _Finder:
 
     # --- Patterns.
 
-    def _pattern(self, pattern: Pattern, rule: RuleNode, bound: dict[str, Definition]) -> None:
+    def _pattern(self, pattern: syntax.Pattern, rule: syntax.RuleNode, bound: dict[str, Definition]) -> None:
         match pattern:
-            case LiteralPattern():
+            case syntax.LiteralPattern():
                 self._symbol(pattern)
-            case VariablePattern():
+            case syntax.VariablePattern():
                 self._bind("variable", pattern.name, pattern.start, pattern, rule, bound)
-            case RestPattern():
+            case syntax.RestPattern():
                 is_marked = self._text[pattern.start] in "?+"
                 start = pattern.end - len(pattern.name) if is_marked else pattern.start
                 self._bind("rest", pattern.name, start, pattern, rule, bound)
-            case RulePattern():
+            case syntax.RulePattern():
                 one = Occurrence(pattern.rule, pattern.start, None)
                 self.found.append(one)
                 self._of_rules.append(one)
                 self._bind("variable", pattern.name, pattern.end - len(pattern.name), pattern, rule, bound)
-            case TuplePattern():
+            case syntax.TuplePattern():
                 for part in pattern.parts:
                     self._pattern(part, rule, bound)
-            case ListPattern() | SolutionPattern():
+            case syntax.ListPattern() | syntax.SolutionPattern():
                 for item in pattern.items:
                     self._pattern(item, rule, bound)
 
     def _bind(  # noqa: PLR0917 - a step of the walk above
-        self, kind: Kind, name: str, start: int, pattern: Pattern, rule: RuleNode, bound: dict[str, Definition]
+        self,
+        kind: Kind,
+        name: str,
+        start: int,
+        pattern: syntax.Pattern,
+        rule: syntax.RuleNode,
+        bound: dict[str, Definition],
     ) -> None:
         if name in bound:
             # The same variable again asks for an equal molecule.

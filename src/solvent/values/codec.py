@@ -201,8 +201,8 @@ _READERS: dict[int, Callable[[memoryview], Any]] = {
     _CODES[frozenset]: lambda data: frozenset(_DECODE(data)),
     _CODES[complex]: lambda data: complex(*_DECODE(data)),
     _CODES[bytearray]: bytearray,
-    # Also in decimal digits, as it was written before: of those Python reads a few thousand only.
-    _CODES[int]: lambda data: int(bytes(data), 0),
+    # In hexadecimal digits: of decimal ones Python reads a few thousand only.
+    _CODES[int]: lambda data: int(bytes(data), 16),
     _CODES[dict]: lambda data: {key: value for key, value in _DECODE(data)},  # noqa: C416 - pairs of any length are none
     _CODES[Decimal]: lambda data: Decimal(str(data, "utf-8")),
     _CODES[UUID]: lambda data: UUID(str(data, "utf-8")),

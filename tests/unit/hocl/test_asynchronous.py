@@ -15,7 +15,12 @@ if TYPE_CHECKING:
 
     from solvent.lang.solution import Solution
 
-SEEDS = (None, 1)
+
+@pytest.fixture(params=(None, 1))
+def seed(request: pytest.FixtureRequest) -> int | None:
+    """Run in order, and with choices at random."""
+    found: int | None = request.param
+    return found
 
 
 class Service:
@@ -70,7 +75,6 @@ def open_gate(service: Service) -> None:
     service.gate.set()
 
 
-@pytest.mark.parametrize("seed", SEEDS)
 def test_answer_arrives_as_product(seed: int | None) -> None:
     """What an asynchronous function returns is a molecule of the product."""
     solution, _ = run_with("<4, replace-one x::int by A : ask(x)>", open_gate, seed=seed)
@@ -78,7 +82,6 @@ def test_answer_arrives_as_product(seed: int | None) -> None:
     assert solution.inert
 
 
-@pytest.mark.parametrize("seed", SEEDS)
 def test_other_reactions_go_on_meanwhile(seed: int | None) -> None:
     """While a call is out, other rules react; here only they let the call answer at all."""
     text = '<"q", B:1, (replace-one x::string by ask(x)), (step = replace B:n::int by B:note(n + 1) if (n < 3))>'
@@ -87,7 +90,6 @@ def test_other_reactions_go_on_meanwhile(seed: int | None) -> None:
     assert service.events.index("noted 3") < service.events.index("answered q")
 
 
-@pytest.mark.parametrize("seed", SEEDS)
 def test_calls_are_out_together(seed: int | None) -> None:
     """Several calls wait at the same time: none of these answers before all three are out."""
     functions = Functions()
@@ -104,7 +106,6 @@ def test_calls_are_out_together(seed: int | None) -> None:
     assert solvent.hocl.show(solution) == "<A:1, A:2, <A:3, inner>, outer>"
 
 
-@pytest.mark.parametrize("seed", SEEDS)
 def test_solution_is_not_inert_while_a_call_is_out(seed: int | None) -> None:
     """An outer rule waits for a sub-solution whose call is out."""
     inner = "<4, (replace-one x::int by ask(x))>"
@@ -114,7 +115,6 @@ def test_solution_is_not_inert_while_a_call_is_out(seed: int | None) -> None:
     assert service.events.index("noted 3") < service.events.index("answered 4")
 
 
-@pytest.mark.parametrize("seed", SEEDS)
 def test_answers_deep_inside_wake_every_solution_around(seed: int | None) -> None:
     """An answer in the innermost solution lets the ones around it go on, level by level."""
     out = "(replace-one <x::int> by x + 1)"
@@ -123,7 +123,6 @@ def test_answers_deep_inside_wake_every_solution_around(seed: int | None) -> Non
     assert solvent.hocl.show(solution) == "<42>"
 
 
-@pytest.mark.parametrize("seed", SEEDS)
 def test_answers_react_further(seed: int | None) -> None:
     """What a call brings meets the rules and may call again."""
     text = "<1, (more = replace x::int by ask(x) if (x < 1000))>"
@@ -131,7 +130,6 @@ def test_answers_react_further(seed: int | None) -> None:
     assert solvent.hocl.show(solution) == "<1000, more>"
 
 
-@pytest.mark.parametrize("seed", SEEDS)
 def test_run_without_a_loop_waits_too(seed: int | None) -> None:
     """`run` makes an event loop of its own when a program needs one."""
     functions = Functions()
@@ -146,7 +144,6 @@ def test_run_without_a_loop_waits_too(seed: int | None) -> None:
     assert (outcome.inert, outcome.reactions, solvent.hocl.show(solution)) == (True, 2, "<A:2, A:3, r>")
 
 
-@pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("nested", [False, True])
 def test_failed_call_puts_its_reactants_back(seed: int | None, *, nested: bool) -> None:
     """A call that fails gives reactants and one-shot rule back, wherever it was made."""
@@ -164,7 +161,6 @@ def test_failed_call_puts_its_reactants_back(seed: int | None, *, nested: bool) 
     assert not solution.inert
 
 
-@pytest.mark.parametrize("seed", SEEDS)
 def test_run_can_go_on_after_a_failed_call(seed: int | None) -> None:
     """When the service works again, the same solution runs to its end."""
     answers = [OSError("down"), 7]
@@ -184,7 +180,6 @@ def test_run_can_go_on_after_a_failed_call(seed: int | None) -> None:
     assert solvent.hocl.show(solution) == "<<A:7>>"
 
 
-@pytest.mark.parametrize("seed", SEEDS)
 def test_failed_call_brings_the_others_back(seed: int | None) -> None:
     """When one call fails, those still out are cancelled and their reactants are back."""
     service = Service()
@@ -196,7 +191,6 @@ def test_failed_call_brings_the_others_back(seed: int | None) -> None:
     assert solvent.hocl.show(solution) == before
 
 
-@pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize(
     "text", ["<4, B, (asks = replace-one x::int by ask(x))>", "<<4, (r = replace x::int by A:ask(x))>, C>"]
 )
@@ -221,7 +215,6 @@ def test_cancelled_run_loses_nothing(text: str, seed: int | None) -> None:
     asyncio.run(inside())
 
 
-@pytest.mark.parametrize("seed", SEEDS)
 def test_time_limit_while_a_call_is_out(seed: int | None) -> None:
     """A limit of time stops waiting for a call, and its reactants are back."""
     service = Service()
@@ -232,7 +225,6 @@ def test_time_limit_while_a_call_is_out(seed: int | None) -> None:
     assert solvent.hocl.show(solution) == "<4, asks>"
 
 
-@pytest.mark.parametrize("seed", SEEDS)
 def test_reactions_max_counts_calls(seed: int | None) -> None:
     """A reaction that calls is one reaction, and the limit is exact."""
     functions = Functions()
@@ -247,7 +239,6 @@ def test_reactions_max_counts_calls(seed: int | None) -> None:
     assert solvent.hocl.show(solution) == "<1, r>"
 
 
-@pytest.mark.parametrize("seed", SEEDS)
 def test_failing_computation_beside_a_call(seed: int | None) -> None:
     """A product that fails beside its call gives the reactants back."""
     service = Service()

@@ -12,10 +12,15 @@ from solvent.lang.solution import Solution
 UP = "<0, (up = replace x::int by x + 1)>"
 DOWN = "<100, (down = replace x::int by x - 1 if (x > 0))>"
 SUM = "(s = replace x::int, y::int by x + y)"
-SEEDS = (None, 1)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.fixture(params=(None, 1))
+def seed(request: pytest.FixtureRequest) -> int | None:
+    """Run in order, and with choices at random."""
+    found: int | None = request.param
+    return found
+
+
 @pytest.mark.parametrize("max_reactions", [0, 1, 7, 1000])
 def test_limit_of_reactions_is_exact(max_reactions: int, seed: int | None) -> None:
     """A run makes exactly as many reactions as it may."""
@@ -27,7 +32,6 @@ def test_limit_of_reactions_is_exact(max_reactions: int, seed: int | None) -> No
     assert not solution.inert
 
 
-@pytest.mark.parametrize("seed", SEEDS)
 def test_limit_that_is_just_enough(seed: int | None) -> None:
     """A program that needs as many reactions as it may ends."""
     solution = solvent.hocl.parse(DOWN).solution()
@@ -35,7 +39,6 @@ def test_limit_that_is_just_enough(seed: int | None) -> None:
     assert (outcome.inert, outcome.reactions, solvent.hocl.show(solution)) == (True, 100, "<0, down>")
 
 
-@pytest.mark.parametrize("seed", SEEDS)
 def test_run_goes_on_after_its_limit(seed: int | None) -> None:
     """A solution whose run was limited can be run on."""
     solution = solvent.hocl.parse(DOWN).solution()
@@ -47,7 +50,6 @@ def test_run_goes_on_after_its_limit(seed: int | None) -> None:
     assert solvent.hocl.show(solution) == "<0, down>"
 
 
-@pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize(
     "text",
     [
@@ -73,7 +75,6 @@ def test_any_limit_loses_nothing(text: str, seed: int | None) -> None:
     assert len(solvent.hocl.show(solution)) == len(solvent.hocl.show(whole))
 
 
-@pytest.mark.parametrize("seed", SEEDS)
 def test_limit_of_time(seed: int | None) -> None:
     """A run that does not end stops when its time is over, with nothing lost."""
     solution = solvent.hocl.parse(UP).solution()
@@ -83,7 +84,6 @@ def test_limit_of_time(seed: int | None) -> None:
     assert len(solution) == 2
 
 
-@pytest.mark.parametrize("seed", SEEDS)
 def test_run_can_be_asked_to_stop(seed: int | None) -> None:
     """A run stops when it is asked to, and its solution can be run on."""
     solution = solvent.hocl.parse(DOWN).solution()
@@ -94,7 +94,6 @@ def test_run_can_be_asked_to_stop(seed: int | None) -> None:
     assert solvent.hocl.show(solution) == "<0, down>"
 
 
-@pytest.mark.parametrize("seed", SEEDS)
 def test_reactions_are_observed(seed: int | None) -> None:
     """An observer sees rule, reactants and products of each reaction, in order."""
     seen: list[solvent.hocl.Reaction] = []
@@ -120,7 +119,6 @@ def test_outcome_is_readable() -> None:
     assert re.fullmatch(r"Outcome\(inert=True, reactions=0, seconds=\d+\.\d{3}\)", repr(solvent.hocl.react(Solution())))
 
 
-@pytest.mark.parametrize("seed", SEEDS)
 def test_steps_make_one_reaction_each(seed: int | None) -> None:
     """A step makes one reaction and gives it; an inert solution has none."""
     solution = solvent.hocl.parse("<2, (down = replace x::int by x - 1 if (x > 0))>").solution()
@@ -132,7 +130,6 @@ def test_steps_make_one_reaction_each(seed: int | None) -> None:
     assert solvent.hocl.show(solution) == "<0, down>"
 
 
-@pytest.mark.parametrize("seed", SEEDS)
 def test_steps_reach_into_solutions(seed: int | None) -> None:
     """Steps go on through sub-solutions to the rules around them."""
     text = "<<1, 2, (s = replace x::int, y::int by x + y)>, replace-one <x::int, ?w> by x>"
