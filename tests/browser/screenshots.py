@@ -126,17 +126,7 @@ def _together(chromium: Browser, folder: Path) -> None:
     """Take pictures of processes that work together: nodes of a program, a ring, a store."""
     (folder / "philosophers.hocl").write_text(_philosophers(24))
     started = [
-        (
-            "run",
-            folder / "philosophers.hocl",
-            "--nodes",
-            "6",
-            "--protocol",
-            "adaptive",
-            "--no-local",
-            "--state",
-            "nodes",
-        ),
+        ("run", "philosophers.hocl", *["--nodes", "6", "--protocol", "adaptive", "--no-local", "--state", "nodes"]),
         ("lab", "serve", "token", "--nodes", "6", "--lock-every", "0.4", "--hold", "0.5"),
     ]
     board = folder / "board"
@@ -148,13 +138,8 @@ def _together(chromium: Browser, folder: Path) -> None:
         with ExitStack() as stack:
             # One holds a part of a resource, and the others wait, for the whole of it or to read.
             store = stack.enter_context(solvent.shared.join("weather", folder=folder / "memory", board=board))
-            for name, mode in (
-                ("grid", "write"),
-                ("grid", "write"),
-                ("grid", "read"),
-                ("rain", "read"),
-                ("rain", "read"),
-            ):
+            for claim in ("grid write", "grid write", "grid read", "rain read", "rain read"):
+                name, _, mode = claim.partition(" ")
                 handle = stack.enter_context(store.handle(name, size=4096, mode=mode))
                 handle.request()
                 if handle.test():

@@ -117,6 +117,19 @@ def test_everything_that_can_be_pressed_has_a_name(chromium: Browser, tmp_path: 
             assert seen.page.evaluate(unnamed) == []
 
 
+def test_many_tasks_need_no_more_elements_than_few(chromium: Browser, tmp_path: Path) -> None:
+    """The timeline and the table of ten thousand tasks hold what is visible only, so that they stay quick."""
+    runs = [write_run(tmp_path / "store.db", wide_workflow(count)) for count in (100, 10_000)]
+    counts = []
+    with served(tmp_path / "store.db") as client, looking(chromium, str(client.base_url)) as seen:
+        for run in runs:
+            for tab, there in (("timeline", ".lane[data-rows]"), ("tasks", ".line[data-task]")):
+                seen.go(f"#/run/{run}/{tab}")
+                seen.wait(there)
+                counts.append(seen.page.evaluate("document.querySelectorAll('.run-body *').length"))
+    assert counts[:2] == counts[2:]
+
+
 def test_who_wants_no_motion_sees_none(chromium: Browser, tmp_path: Path) -> None:
     """With reduced motion an adaptation is there at once, and nothing on the page moves by itself."""
     with (

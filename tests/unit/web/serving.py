@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+import time
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -15,7 +16,7 @@ from solvent.web.server import Server, address_of, listen
 from solvent.web.site import Site
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 MAX_SECONDS = 200.0
@@ -61,6 +62,14 @@ class Client:
             yield answer
         finally:
             answer.close()
+
+    def wait_for(self, path: str, is_so: Callable[[Any], Any]) -> Any:
+        """Ask until the answer is so, and return it."""
+        until = time.monotonic() + MAX_SECONDS
+        while not is_so(found := self.get(path).json()):
+            assert time.monotonic() < until, found
+            time.sleep(0.02)
+        return found
 
     def close(self) -> None:
         """Close the connections."""

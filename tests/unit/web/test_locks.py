@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from typing import TYPE_CHECKING, Any
 
 import solvent
 from solvent.net.status_files import Notice
 from solvent.web.locks import SHOWN_SECONDS, status_of
-from tests.unit.web.serving import MAX_SECONDS, served
+from tests.unit.web.serving import served
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
-
-    from tests.unit.web.serving import Client
 
 NOW = 1000.0
 RING = {
@@ -25,26 +21,17 @@ RING = {
 
 
 def notice(node: int, at: float = NOW, **told: Any) -> Notice:
-    """Give what a node of a ring on another machine tells."""
+    """Return the status of a node of a ring on another machine."""
     return Notice("ring", "r", node, "elsewhere", 1, at, {**RING, **told})
 
 
-def wait_for(client: Client, is_so: Callable[[Any], Any]) -> Any:
-    """Ask until the answer is so."""
-    until = time.monotonic() + MAX_SECONDS
-    while not is_so(found := client.get("/api/locks").json()):
-        assert time.monotonic() < until, found
-        time.sleep(0.02)
-    return found
-
-
-def waits(space: Any) -> list[Any]:
-    """Give who waits for anything in a space."""
-    return [one for resource in space["resources"] for one in resource["waits"]]
+def has_waiting(found: Any) -> bool:
+    """Return whether a process waits for shared data."""
+    return any(resource["waits"] for shared in found["shared"] for resource in shared["resources"])
 
 
 def is_locked(found: Any) -> bool:
-    """Tell whether somebody has the lock of a ring."""
+    """Return whether a node has the lock of a ring."""
     return any(node["is_locked"] for ring in found["rings"] for node in ring["nodes"])
 
 
@@ -59,8 +46,8 @@ def test_a_page_shows_who_has_a_resource_and_who_waits(tmp_path: Path) -> None:
         ):
             one.acquire()
             other.request()
-            found = wait_for(client, lambda some: [one for space in some["shared"] for one in waits(space)])
-        after = wait_for(client, lambda some: not some["shared"])
+            found = client.wait_for("/api/locks", has_waiting)
+        after = client.wait_for("/api/locks", lambda some: not some["shared"])
     (resource,) = found["shared"][0]["resources"]
     assert (resource["name"], len(resource["has"]), len(resource["waits"])) == ("grid", 1, 1)
     assert after == {"rings": [], "shared": []}
@@ -71,7 +58,7 @@ def test_a_page_shows_where_the_token_is(tmp_path: Path) -> None:
 
     async def main() -> Any:
         async with solvent.ring.join(name="shown", board=tmp_path / "board") as ring, ring.lock():
-            return await asyncio.to_thread(wait_for, client, is_locked)
+            return await asyncio.to_thread(client.wait_for, "/api/locks", is_locked)
 
     with served(tmp_path / "store.db", status_folder=tmp_path / "board") as client:
         (ring,) = asyncio.run(main())["rings"]

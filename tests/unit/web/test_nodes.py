@@ -13,7 +13,7 @@ import pytest
 from tests.unit.web.serving import MAX_SECONDS, served
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from tests.unit.web.serving import Client
@@ -56,26 +56,13 @@ def page(state: Path, tmp_path: Path) -> Iterator[Client]:
 
 def address_of(client: Client) -> str:
     """Give where the run is asked about; others of this machine may be known, too."""
-    until = time.monotonic() + MAX_SECONDS
-    while True:
-        runs = client.get("/api/programs").json()["runs"]
-        run = next((one for one in runs if one["program"].endswith("swap.hocl") and one["nodes"] == NODES), None)
-        if run is not None:
-            break
-        # Its file is there before the run can be asked.
-        assert time.monotonic() < until, runs
-        time.sleep(0.05)
+
+    def ours(found: Any) -> list[Any]:
+        return [one for one in found["runs"] if one["program"].endswith("swap.hocl") and one["nodes"] == NODES]
+
+    # Its file is there before the run can be asked.
+    run, *_ = ours(client.wait_for("/api/programs", ours))
     return f"/api/programs/{run['where']}/{run['run']}"
-
-
-def wait_for(client: Client, is_so: Callable[[Any], bool]) -> Any:
-    """Ask until the answer is so."""
-    address = address_of(client)
-    until = time.monotonic() + MAX_SECONDS
-    while not is_so(found := client.get(address).json()):
-        assert time.monotonic() < until, found
-        time.sleep(0.05)
-    return found
 
 
 def is_busy(found: Any) -> bool:
@@ -85,7 +72,7 @@ def is_busy(found: Any) -> bool:
 
 def test_nodes_tell_what_they_say_and_to_whom(page: Client) -> None:
     """Messages are counted by kind and by recipient, and both come to the same."""
-    for node in wait_for(page, is_busy)["nodes"]:
+    for node in page.wait_for(address_of(page), is_busy)["nodes"]:
         assert sum(node["kinds"].values()) == sum(node["to"].values())
         assert str(node["node"]) not in node["to"]
         assert set(node["to"]) <= {str(one) for one in range(NODES)}
@@ -93,7 +80,7 @@ def test_nodes_tell_what_they_say_and_to_whom(page: Client) -> None:
 
 def test_nodes_tell_how_they_go_about_it(page: Client) -> None:
     """Each has a mode of its own."""
-    modes = {one["mode"] for one in wait_for(page, is_busy)["nodes"]}
+    modes = {one["mode"] for one in page.wait_for(address_of(page), is_busy)["nodes"]}
     assert modes <= {"optimistic", "pessimistic", "dormant", "idle"}
 
 

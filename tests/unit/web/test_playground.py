@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from tests.unit.web.serving import Answer, Client
 
 MAX = "let max = replace x, y by x if x >= y in <2, 9, 5, max>"
-# One reaction that no Python code can interrupt.
 # One reaction that takes many seconds, though each of its values is allowed.
 DEAF = f"<A, (replace A by ({', '.join(['pow(7, 370000) % 7'] * 2000)}))>"
 

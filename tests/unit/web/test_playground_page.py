@@ -10,7 +10,7 @@ from pygments import token
 
 from solvent.lang.pygments_lexer import HoclLexer
 from solvent.web.playground.editor import examples
-from tests.browser.chromium import browser
+from tests.browser.chromium import browser, looking
 from tests.unit.web.serving import served
 
 if TYPE_CHECKING:
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Page
 
-MAX_SECONDS = 200
+    from tests.browser.chromium import Watched
+
 MAX = "let max = replace x, y by x if x >= y in\n<2, 9, 5, max>"
 _ODD = [
     "", "{", '"open', "a.b(c)", 'é = replace-one "\\u0041\\n" by Ω', "replace-one2 x'' ½ ²a",
@@ -50,26 +51,24 @@ _CLASSES = {
 
 
 @pytest.fixture(scope="module")
-def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Page, str, list[str]]]:
-    """Serve the page and open a browser; give its page, its address and what went wrong in it."""
-    with browser() as one, served(tmp_path_factory.mktemp("page") / "store.db") as client:
-        page = one.new_page(viewport={"width": 1280, "height": 800}, color_scheme="light")
-        page.set_default_timeout(MAX_SECONDS * 1000)
-        wrong: list[str] = []
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
-        yield page, f"{client.base_url}#/playground", wrong
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
+    """Serve the page and open a browser."""
+    with (
+        browser() as one,
+        served(tmp_path_factory.mktemp("page") / "store.db") as client,
+        looking(one, client.base_url, color_scheme="light") as seen,
+    ):
+        yield seen
 
 
 @pytest.fixture
-def page(opened: tuple[Page, str, list[str]]) -> Iterator[Page]:
-    """Give the playground, freshly opened; whatever goes wrong in the page fails the test."""
-    found, address, wrong = opened
-    found.goto("about:blank")
-    found.goto(address)
-    found.wait_for_selector("#pg-program")
-    yield found
-    assert wrong == []
+def page(opened: Watched) -> Iterator[Page]:
+    """Open the playground; whatever goes wrong in the page fails the test."""
+    opened.page.goto("about:blank")
+    opened.go("#/playground")
+    opened.wait("#pg-program")
+    yield opened.page
+    assert opened.problems == []
 
 
 def _type(page: Page, text: str) -> None:
@@ -163,7 +162,7 @@ def test_a_molecule_tells_why_it_is_there_and_a_rule_why_it_does_not_react(page:
     page.wait_for_selector(".pg-report:has-text('no molecule is left')")
 
 
-def test_a_link_holds_the_program_and_the_seed(page: Page, opened: tuple[Page, str, list[str]]) -> None:
+def test_a_link_holds_the_program_and_the_seed(page: Page) -> None:
     """Who opens a link has the program, whatever letters it has, and the server never sees it."""
     text = '<"Ω \U0001f9ea", 1, 2>\n// ' + "long " * 200
     _type(page, text)
@@ -180,10 +179,10 @@ def test_a_link_holds_the_program_and_the_seed(page: Page, opened: tuple[Page, s
     assert [url for url in asked if link.split("#/playground/")[1] in url.split("#")[0]] == []
 
 
-def test_a_link_that_was_cut_says_so(page: Page, opened: tuple[Page, str, list[str]]) -> None:
+def test_a_link_that_was_cut_says_so(page: Page, opened: Watched) -> None:
     """A link that holds no program is told, and an example is shown instead."""
     page.goto("about:blank")
-    page.goto(f"{opened[1]}/zAAAA")
+    opened.go("#/playground/zAAAA")
     page.wait_for_selector(".pg-problem:has-text('This link holds no program')")
     assert page.input_value("#pg-program")
 

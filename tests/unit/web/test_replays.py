@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,7 +10,7 @@ from solvent.runs.agents.plans import submit
 from solvent.workflows.model import Task, Value
 from tests.unit.runs.agents.flows import adaptive, run_by_agents, store_at, workflow
 from tests.unit.runs.replay_index.runs import recorded
-from tests.unit.web.serving import MAX_SECONDS, served
+from tests.unit.web.serving import served
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,11 +41,7 @@ def replay(client: Client, run: str, query: str = "") -> dict[str, Any]:
     """Have a run replayed, and wait for it."""
     address = f"/api/runs/{run}/replay{query}"
     assert client.post(address).status_code == 200
-    until = time.monotonic() + MAX_SECONDS
-    while (found := client.get(address).json())["state"] == "making":
-        assert time.monotonic() < until
-        time.sleep(0.02)
-    return dict(found)
+    return dict(client.wait_for(address, lambda found: found["state"] != "making"))
 
 
 def test_looking_alone_replays_nothing(place: Path) -> None:

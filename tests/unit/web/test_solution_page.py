@@ -13,7 +13,7 @@ import pytest
 import solvent
 from solvent.runs.agents.plans import submit
 from solvent.workflows.model import Result, Task, Value
-from tests.browser.chromium import browser
+from tests.browser.chromium import MAX_SECONDS, browser, looking
 from tests.unit.runs.agents.flows import adaptive, run_by_agents, store_at, workflow
 from tests.unit.runs.replay_index.runs import recorded
 from tests.unit.web.serving import served
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Page
 
-MAX_SECONDS = 200
+    from tests.browser.chromium import Watched
+
 MANY = 120
 IS_WITHIN = (
     "document.documentElement.scrollWidth <= innerWidth && document.querySelector('main').scrollWidth <= innerWidth"
@@ -38,8 +39,8 @@ def board(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def opened(board: Path) -> Iterator[tuple[Page, str, list[str]]]:
-    """Serve some runs and open a browser; give its page, its address and what went wrong in it."""
+def opened(board: Path) -> Iterator[Watched]:
+    """Serve some runs and open a browser."""
     folder = board.parent
     (folder / "sum.hocl").write_text("<1, 2, 3, 4, 5, 6, replace x::int, y::int by x + y>")
     with browser() as one:
@@ -51,28 +52,22 @@ def opened(board: Path) -> Iterator[tuple[Page, str, list[str]]]:
             run_by_agents(store, "shared")
         command = [sys.executable, "-m", "solvent", "run", str(folder / "sum.hocl"), "--nodes", "3", "--store"]
         subprocess.run([*command, str(folder / "store.db")], check=True, timeout=MAX_SECONDS, capture_output=True)
-        with served(folder / "store.db", status_folder=board) as client:
-            page = one.new_page(viewport={"width": 1280, "height": 800})
-            page.set_default_timeout(MAX_SECONDS * 1000)
-            wrong: list[str] = []
-            page.on("pageerror", lambda error: wrong.append(str(error)))
-            page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
-            yield page, str(client.base_url), wrong
+        with served(folder / "store.db", status_folder=board) as client, looking(one, client.base_url) as seen:
+            yield seen
 
 
 @pytest.fixture
-def look(opened: tuple[Page, str, list[str]]) -> Iterator[Any]:
-    """Give what opens a part of the page; nothing must have gone wrong in it."""
-    page, base, wrong = opened
+def look(opened: Watched) -> Iterator[Any]:
+    """Return a function that opens a part of the page; nothing may go wrong in it."""
 
     def go(address: str, until: str) -> Page:
-        page.goto("about:blank")
-        page.goto(f"{base}#/{address}")
-        page.wait_for_selector(until)
-        return page
+        opened.page.goto("about:blank")
+        opened.go(f"#/{address}")
+        opened.page.wait_for_selector(until)
+        return opened.page
 
     yield go
-    assert wrong == []
+    assert opened.problems == []
 
 
 def wait_for(is_so: Callable[[], Any]) -> None:

@@ -19,11 +19,6 @@ def _ask(ask: str, program: str = MAX, **options: Any) -> dict[str, Any]:
     return answer(msgspec.convert({"ask": ask, "program": program, **options}, Question))
 
 
-def test_check_finds_nothing_wrong_in_what_is_right() -> None:
-    """A program without fault has no problems."""
-    assert _ask("check") == {"problems": []}
-
-
 def test_check_gives_an_error_with_its_place_code_and_hint() -> None:
     """An error has the stretch of the text it is about, its line and column, its code and what to do."""
     problem, *_ = _ask("check", "<1,\n {2}>")["problems"]
@@ -62,12 +57,6 @@ def test_check_warns_of_what_is_probably_not_meant() -> None:
 def test_format_gives_the_common_layout() -> None:
     """A program is laid out as `solvent fmt` does."""
     assert _ask("format", "<1,2 ,   3>") == {"problems": [], "program": "<1, 2, 3>\n"}
-
-
-def test_run_gives_the_final_solution_and_how_it_ended() -> None:
-    """A run tells what is left, whether it is inert, and after how many reactions."""
-    outcome = _ask("run")["outcome"]
-    assert (outcome["solution"], outcome["inert"], outcome["reactions"]) == ("<9, max>", True, 2)
 
 
 def test_run_that_meets_a_limit_tells_how_far_it_came() -> None:

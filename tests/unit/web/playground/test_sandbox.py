@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ENDLESS = "<1, (replace x::int by x + 1)>"
-# One reaction that no Python code can interrupt.
 # One reaction that takes many seconds, though each of its values is allowed.
 DEAF = f"<A, (replace A by ({', '.join(['pow(7, 370000) % 7'] * 2000)}))>"
 # Doubles its numbers' length, and their number.
