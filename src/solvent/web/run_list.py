@@ -7,22 +7,20 @@ runs are read, each from where the last reading ended; of a run that has ended n
 from __future__ import annotations
 
 import time
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from solvent.errors import SolventError
 from solvent.runs.agents.plans import FINISHED, SUBMITTED, ending_of
-from solvent.runs.records import entries
 from solvent.runs.records.cards import read_card, summary_of
 from solvent.runs.records.entries import Answered, Called
 from solvent.runs.records.history import task_of
-from solvent.runs.records.journal import MAX_READ
-from solvent.web.run_lookup import find
+from solvent.web.run_lookup import find, read_journals
 from solvent.web.run_source import state_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from solvent.runs.records import entries
     from solvent.runs.records.cards import RunCard
     from solvent.store import Store
     from solvent.store.interface import Entry
@@ -51,16 +49,11 @@ class Progress:
 
     def look(self, store: Store) -> Message:
         """Read the new entries, and return the numbers."""
-        while True:
-            records = store.read(self.found.logs, self._after, MAX_READ)
-            for record in records:
-                self._after = record.position
-                # The page of the run shows an entry that cannot be read.
-                with suppress(ValueError):
-                    for entry in entries.read(record.data, store.get_blob):
-                        self._take(entry)
-            if len(records) < MAX_READ:
-                break
+        for read in read_journals(store, self.found, self._after):
+            self._after = read.record.position
+            # The page of the run shows an error.
+            for entry in read.entries:
+                self._take(entry)
         total = len(self._tasks) - len(self._asleep - self._woken) - len(self._replaced)
         failed = self._failed - self._done - self._replaced
         return {"total": total, "done": len(self._done - self._replaced), "failed": len(failed)}

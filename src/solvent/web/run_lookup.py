@@ -1,10 +1,10 @@
-"""A run found by its name: its workflow and the logs of its journals, whether one process or agents have it."""
+"""A run found by its name: its workflow and its journals, whether one process or agents have it."""
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -12,14 +12,19 @@ from solvent.errors import RecordProblem, SolventError
 from solvent.hocl.process_settings import deep_stack
 from solvent.runs.agents.plans import key_of as agents_key_of
 from solvent.runs.agents.plans import name_from, plan_of
+from solvent.runs.records import entries
 from solvent.runs.records.cards import read_card
+from solvent.runs.records.journal import MAX_READ
 from solvent.runs.records.runs import key_of, log_of
 from solvent.workflows.formats.files import load_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from solvent.runs.agents.plans import Plan
     from solvent.runs.records.cards import RunCard
     from solvent.store import Store
+    from solvent.store.interface import Record
     from solvent.workflows.model import Workflow
 
 _MAX_KEPT = 16
@@ -92,10 +97,38 @@ def find(store: Store | None, run: str, workflows: Workflows) -> Found:
     return Found(name, card.workflow, card.created, card.tasks, workflow, log_of(name), card.inputs, card.file)
 
 
+class Read(NamedTuple):
+    """One record of a run's journals."""
+
+    record: Record
+    place: int
+    """The place that wrote it; -1 for a run of one process."""
+    entries: list[entries.Any]
+    error: str = ""
+    """Why its entries cannot be read."""
+
+
+def read_journals(store: Store, found: Found, after: int = 0) -> Iterator[Read]:
+    """Yield the records of a run's journals after a position."""
+    while True:
+        records = store.read(found.logs, after, MAX_READ)
+        for record in records:
+            after = record.position
+            place = record.log.removeprefix(found.logs)
+            number = int(place) if place.isdigit() else -1
+            try:
+                read = Read(record, number, entries.read(record.data, store.get_blob))
+            except ValueError as error:
+                read = Read(record, number, [], str(error))
+            yield read
+        if len(records) < MAX_READ:
+            return
+
+
 def card_of(store: Store | None, run: str) -> RunCard | None:
     """Return the record of a run of one process, if there is one."""
     entry = store.get(key_of(run)) if store is not None and run else None
     return None if entry is None else read_card(run, entry.value)
 
 
-__all__ = ["Found", "Workflows", "card_of", "find"]
+__all__ = ["Found", "Workflows", "card_of", "find", "read_journals"]

@@ -10,14 +10,12 @@ from solvent.errors import RecordProblem, StoreError
 from solvent.runs.agents.looking import lasted
 from solvent.runs.agents.offers import mark_of
 from solvent.runs.agents.plans import ending_of, key_of, report_of
-from solvent.runs.records import entries
 from solvent.runs.records.cards import report_of as report_of_card
 from solvent.runs.records.cards import summary_of
 from solvent.runs.records.holders import is_there
-from solvent.runs.records.journal import MAX_READ
 from solvent.store.leases import AGENTS, MAX_TTL, TTL, heartbeat_from_value, holder_from_entry
 from solvent.web.projection import RunProjection
-from solvent.web.run_lookup import card_of
+from solvent.web.run_lookup import card_of, read_journals
 from solvent.web.shown_values import cut, shown
 
 if TYPE_CHECKING:
@@ -173,21 +171,14 @@ class RunSource:
 
     def _news(self) -> list[Message]:
         messages: list[Message] = []
-        below = self.found.logs if self.found.is_of_agents else ""
-        while True:
-            records = self._store.read(self.found.logs, self._after, MAX_READ)
-            for record in records:
-                try:
-                    noted = entries.read(record.data, self._store.get_blob)
-                    place = int(record.log.removeprefix(below)) if below else -1
-                except ValueError as error:
-                    said = f"record {record.position} of `{record.log}` does not read: {error}"
-                    raise RecordProblem("R403", said) from None
-                for entry in noted:
-                    messages += self.projection.take(entry, place)
-                self._after = record.position
-            if len(records) < MAX_READ:
-                return messages
+        for read in read_journals(self._store, self.found, self._after):
+            record = read.record
+            if read.error:
+                raise RecordProblem("R403", f"record {record.position} of `{record.log}` does not read: {read.error}")
+            for entry in read.entries:
+                messages += self.projection.take(entry, read.place)
+            self._after = record.position
+        return messages
 
     def _state(self) -> Message:
         """Return the state of the run, as far as its record or its ending has it."""

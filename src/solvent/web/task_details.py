@@ -11,20 +11,16 @@ from solvent.hocl.process_settings import deep_stack
 from solvent.lang.nearest import nearest
 from solvent.lang.printer import print_molecule
 from solvent.lang.solution import Solution
-from solvent.runs.records import entries
 from solvent.runs.records.cards import summary_of
 from solvent.runs.records.entries import Answered, Called, Retried, Withdrawn
 from solvent.runs.records.history import task_of
-from solvent.runs.records.journal import MAX_READ
 from solvent.values import codec
-from solvent.web.run_lookup import card_of
+from solvent.web.run_lookup import card_of, read_journals
 from solvent.web.shown_values import cut, shown
 from solvent.workflows.model import Claim, Input, Result, Value
 from solvent.workflows.translate import Concretiser, task_symbol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from solvent.store import Store
     from solvent.web.run_lookup import Found
     from solvent.workflows.model import Argument, Task, Workflow
@@ -111,7 +107,7 @@ def _results(store: Store, found: Found, task: Task) -> dict[str, Any]:
     if not wanted:
         return {}
     known: dict[str, Any] = {}
-    for _, entry in _entries(store, found):
+    for entry in (entry for read in read_journals(store, found) for entry in read.entries):
         if isinstance(entry, Answered) and entry.key in wanted and entry.failure is None:
             is_known, value = _value(store, entry)
             if is_known:
@@ -119,31 +115,12 @@ def _results(store: Store, found: Found, task: Task) -> dict[str, Any]:
     return known
 
 
-def _entries(store: Store, found: Found) -> Iterator[tuple[int, entries.Any]]:
-    """Yield the entries of the journals of a run, each with its place."""
-    after = 0
-    while True:
-        records = store.read(found.logs, after, MAX_READ)
-        for record in records:
-            after = record.position
-            place = record.log.removeprefix(found.logs)
-            try:
-                noted = entries.read(record.data, store.get_blob)
-            except ValueError:
-                # The page of the run shows the error.
-                continue
-            for entry in noted:
-                yield int(place) if place.isdigit() else -1, entry
-        if len(records) < MAX_READ:
-            return
-
-
 def _calls(store: Store, found: Found, name: str) -> list[dict[str, Any]]:
     """Return the calls of a task, in the order in which they began."""
     names = frozenset(found.tasks)
     told: list[dict[str, Any]] = []
     out: dict[str, dict[str, Any]] = {}
-    for place, entry in _entries(store, found):
+    for place, entry in ((read.place, entry) for read in read_journals(store, found) for entry in read.entries):
         if not isinstance(entry, Called | Retried | Answered | Withdrawn):
             continue
         if entry.key != name and (not entry.key.startswith(name) or task_of(entry.key, names) != name):
