@@ -22,8 +22,8 @@ from tests.browser.chromium import browser, looking
 from tests.browser.commands import run_of_weather
 from tests.cli.command import arguments, environment
 from tests.repo.project import ROOT
+from tests.unit.web.page_server import served
 from tests.unit.web.records import wide_workflow, write_run
-from tests.unit.web.serving import served
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

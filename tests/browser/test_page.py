@@ -9,8 +9,8 @@ import pytest
 from tests.browser.chromium import browser, looking
 from tests.browser.commands import run_of_weather, serving
 from tests.unit.web.flows import going
+from tests.unit.web.page_server import served
 from tests.unit.web.records import wide_workflow, write_run
-from tests.unit.web.serving import served
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,6 +9,7 @@ outermost solution, defines the symbol: that is how workflows write tasks.
 from __future__ import annotations
 
 from bisect import bisect_left
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from solvent.lang import syntax
@@ -24,38 +25,40 @@ if TYPE_CHECKING:
     Kind: TypeAlias = OneOf["rule", "variable", "rest", "task"]
 
 
+@dataclass(eq=False, slots=True)
 class Definition:
     """What binds a name: its place (`start`, `end`), its node, and where the name is visible."""
 
-    __slots__ = ("end", "kind", "name", "node", "rule", "start", "until", "whole")
+    kind: Kind
+    name: str
+    start: int
+    node: syntax.Node
+    #: The whole of what is defined: a let with its rule, a pattern, a task.
+    whole: tuple[int, int]
+    #: The name is known from `whole` up to here.
+    until: int
+    #: The rule whose pattern binds it; of a rule, itself.
+    rule: syntax.RuleNode | None = None
 
-    def __init__(
-        self, kind: Kind, name: str, start: int, node: syntax.Node, *, whole: tuple[int, int], until: int
-    ) -> None:
-        self.kind = kind
-        self.name = name
-        self.start = start
-        self.end = start + len(name)
-        self.node = node
-        #: The whole of what is defined: a let with its rule, a pattern, a task.
-        self.whole = whole
-        #: The name is known from `whole` up to here.
-        self.until = until
-        #: The rule whose pattern binds it; of a rule, itself.
-        self.rule: syntax.RuleNode | None = None
+    @property
+    def end(self) -> int:
+        """Where the name ends."""
+        return self.start + len(self.name)
 
 
+@dataclass(eq=False, slots=True)
 class Occurrence:
     """A name in the text."""
 
-    __slots__ = ("definition", "end", "is_called", "name", "start")
+    name: str
+    start: int
+    definition: Definition | None
+    is_called: bool = False
 
-    def __init__(self, name: str, start: int, definition: Definition | None, *, is_called: bool = False) -> None:
-        self.name = name
-        self.start = start
-        self.end = start + len(name)
-        self.definition = definition
-        self.is_called = is_called
+    @property
+    def end(self) -> int:
+        """Where it ends."""
+        return self.start + len(self.name)
 
 
 class Occurrences:
@@ -180,20 +183,14 @@ class _Finder:
     @staticmethod
     def _named(binding: syntax.Binding, until: int) -> Definition:
         whole = binding.start, max(binding.end, binding.rule.end)
-        definition = Definition(
-            "rule", binding.name, binding.end - len(binding.name), binding, whole=whole, until=until
-        )
-        definition.rule = binding.rule
-        return definition
+        return Definition("rule", binding.name, binding.end - len(binding.name), binding, whole, until, binding.rule)
 
     def _rule(self, rule: syntax.RuleNode, names: dict[str, Definition]) -> None:
         at = bisect_left(self._starts, rule.start)
         if rule.name is not None and at > 1 and self._lexemes[at - 1].text == "=" and not self._is_let(at):
             # `(name = replace ...)`
             start = self._lexemes[at - 2].start
-            definition = Definition("rule", rule.name, start, rule, whole=(start, rule.end), until=start)
-            definition.rule = rule
-            self._define(definition, {})
+            self._define(Definition("rule", rule.name, start, rule, (start, rule.end), start, rule), {})
         own = dict(names)
         bound: dict[str, Definition] = {}
         for pattern in rule.patterns:
@@ -243,9 +240,8 @@ class _Finder:
             # The same variable again asks for an equal molecule.
             self.found.append(Occurrence(name, start, bound[name]))
             return
-        definition = Definition(kind, name, start, pattern, whole=(rule.start, rule.end), until=self._behind(rule.end))
-        definition.rule = rule
-        self._define(definition, bound)
+        until = self._behind(rule.end)
+        self._define(Definition(kind, name, start, pattern, (rule.start, rule.end), until, rule), bound)
 
 
 __all__ = ["Definition", "Occurrence", "Occurrences"]

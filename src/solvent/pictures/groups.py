@@ -74,7 +74,6 @@ def _collapsed(graph: Graph, keys: Sequence[Hashable], opened: Container[str]) -
     nodes: list[Node] = []
     members: list[tuple[int, ...]] = []
     for some in by_key.values():
-        node = graph.nodes[some[0]]
         if len(some) > 1:
             title = _title([graph.nodes[one] for one in some])
             names[title] += 1
@@ -84,7 +83,7 @@ def _collapsed(graph: Graph, keys: Sequence[Hashable], opened: Container[str]) -
                 nodes.append(_joint(name, title, [graph.nodes[one] for one in some]))
                 members.append(tuple(some))
                 continue
-        nodes += [graph.nodes[one] for one in some] if len(some) > 1 else [node]
+        nodes += [graph.nodes[one] for one in some]
         members += [(one,) for one in some]
     grouped = msgspec.structs.replace(graph, nodes=tuple(nodes), edges=_edges(graph, members))
     return Grouped(grouped, tuple(members))

@@ -70,13 +70,13 @@ class Canvas:
 
     def lines(self) -> list[str]:
         """Return the rows as text, without spaces at their ends."""
-        cells = {*self._upright, *self._text}
-        rows: dict[int, dict[int, str]] = {}
-        for row, column in cells:
+        rows: list[list[str]] = []
+        for row, column in sorted({*self._upright, *self._text}):
+            rows += [[] for _ in range(row + 1 - len(rows))]
             text = self._text.get((row, column))
-            rows.setdefault(row, {})[column] = self._char((row, column)) if text is None else text
-        height = max(rows, default=-1) + 1
-        return ["".join(_row(rows.get(row, {}))).rstrip() for row in range(height)]
+            rows[row] += " " * (column - len(rows[row]))
+            rows[row].append(self._char((row, column)) if text is None else text)
+        return ["".join(row).rstrip() for row in rows]
 
     def _char(self, cell: tuple[int, int]) -> str:
         upright, level = self._upright[cell], self._level[cell]
@@ -84,10 +84,6 @@ class Canvas:
             level = 0
         char = _SOLID.get(upright | level, " ")
         return char if cell in self._solid else _DASHED.get(char, char)
-
-
-def _row(chars: dict[int, str]) -> list[str]:
-    return [chars.get(column, " ") for column in range(max(chars, default=-1) + 1)]
 
 
 def upright(strokes: Strokes, column: int, top: int, bottom: int) -> None:
@@ -275,7 +271,10 @@ def _boxes(graph: Graph, layout: Layout, width: int, letters: int) -> list[str] 
     columns = _columns(layout, centre, widths)
     if any(column - widths[item] // 2 + widths[item] > width for item, column in enumerate(columns)):
         return None
-    pieces = _pieces(graph, layout)
+    is_dashed = {
+        piece: all(graph.edges[number].kind == "dashed" for number in numbers)
+        for piece, numbers in layout.pieces.items()
+    }
     canvas, top = Canvas(), 0
     heights = [len(lines) + 2 for lines in inside] + [1] * len(items)
     depths = [max(heights[item] for item in layer) for layer in layout.layers]
@@ -286,22 +285,13 @@ def _boxes(graph: Graph, layout: Layout, width: int, letters: int) -> list[str] 
             elif item in labels:
                 row = top + depths[number] // 2
                 canvas.write(row, columns[item] - width_of(labels[item]) // 2, labels[item])
-        channel = Channel(layout, pieces, layer, columns)
-        below = number + 1 if number + 1 < len(layout.layers) else None
+        channel = Channel(layout, is_dashed, layer, columns)
         ends = {item: top + heights[item] - 1 for item in layer if item < layout.nodes_count}
         top += depths[number]
-        if below is not None:
-            channel.draw(canvas, top, ends, layout.layers[below], depths[below])
+        if number + 1 < len(layout.layers):
+            channel.draw(canvas, top, ends, layout.layers[number + 1], depths[number + 1])
         top += channel.height
     return canvas.lines()
-
-
-def _pieces(graph: Graph, layout: Layout) -> dict[Link, bool]:
-    """Return the pieces of edges, and whether each is dashed."""
-    return {
-        piece: all(graph.edges[number].kind == "dashed" for number in numbers)
-        for piece, numbers in layout.pieces.items()
-    }
 
 
 def _columns(layout: Layout, centre: Sequence[float], widths: Sequence[int]) -> list[int]:
@@ -362,7 +352,7 @@ def _said(graph: Graph, layout: Layout) -> list[list[str]]:
         if edge.label and route:
             when = edge.label if edge.label == "otherwise" else f"{graph.when} {edge.label}"
             ways.setdefault(edge.source, []).append(f"→ {graph.nodes[edge.target].name} {when}")
-    told: Mapping[int, list[str]] = _told(graph, layout)
+    told = _told(graph, layout)
     return [[*_besides(node), *told.get(number, ()), *ways.get(number, ())] for number, node in enumerate(graph.nodes)]
 
 

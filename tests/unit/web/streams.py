@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     import urllib3
 
-    from tests.unit.web.serving import Client
+    from tests.unit.web.page_server import Client
 
 
 class Event(NamedTuple):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from solvent.runs.agents.plans import submit
 from tests.unit.runs.agents.flows import AgentsHere, adaptive, run_by_agents, store_at
-from tests.unit.web.serving import served
+from tests.unit.web.page_server import served
 from tests.unit.web.streams import listening, told
 
 if TYPE_CHECKING:

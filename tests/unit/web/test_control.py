@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tests.unit.web.flows import going
-from tests.unit.web.serving import served
+from tests.unit.web.page_server import served
 from tests.unit.web.streams import listening, told
 
 if TYPE_CHECKING:

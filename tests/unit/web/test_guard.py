@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from solvent.web.server import HEADERS, Guard
-from tests.unit.web.serving import served
+from tests.unit.web.page_server import served
 
 if TYPE_CHECKING:
     from pathlib import Path

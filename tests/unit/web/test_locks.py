@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import solvent
 from solvent.net.status_files import Notice
 from solvent.web.locks import SHOWN_SECONDS, status_of
-from tests.unit.web.serving import served
+from tests.unit.web.page_server import served
 
 if TYPE_CHECKING:
     from pathlib import Path

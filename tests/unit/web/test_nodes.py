@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.unit.web.serving import MAX_SECONDS, served
+from tests.unit.web.page_server import MAX_SECONDS, served
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.unit.web.serving import Client
+    from tests.unit.web.page_server import Client
 
 PROGRAM = """
 let swap = replace A : x::int, B : y::int by A : (y + 1), B : x if x < 1000000000 in

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from solvent.web.playground.sandbox import Sandbox
-from tests.unit.web.serving import MAX_SECONDS, served
+from tests.unit.web.page_server import MAX_SECONDS, served
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from solvent.web.playground.question import Question
     from solvent.web.playground.sandbox import Job
-    from tests.unit.web.serving import Answer, Client
+    from tests.unit.web.page_server import Answer, Client
 
 MAX = "let max = replace x, y by x if x >= y in <2, 9, 5, max>"
 # One reaction that takes many seconds, though each of its values is allowed.

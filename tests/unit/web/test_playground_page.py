@@ -11,7 +11,7 @@ from pygments import token
 from solvent.lang.pygments_lexer import HoclLexer
 from solvent.web.playground.editor import examples
 from tests.browser.chromium import browser, looking
-from tests.unit.web.serving import served
+from tests.unit.web.page_server import served
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,13 +10,13 @@ from solvent.runs.agents.plans import submit
 from solvent.workflows.model import Task, Value
 from tests.unit.runs.agents.flows import adaptive, run_by_agents, store_at, workflow
 from tests.unit.runs.replay_index.runs import recorded
-from tests.unit.web.serving import served
+from tests.unit.web.page_server import served
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.unit.web.serving import Client
+    from tests.unit.web.page_server import Client
 
 
 @pytest.fixture(scope="module")

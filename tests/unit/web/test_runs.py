@@ -9,8 +9,8 @@ import pytest
 from solvent.store import open_store
 from tests.live.store_backends import HAS_SERVERS
 from tests.unit.web.flows import going, recorded
+from tests.unit.web.page_server import served
 from tests.unit.web.records import wide_workflow, write_run
-from tests.unit.web.serving import served
 from tests.unit.web.streams import listening, told
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from solvent.workflows.model import Result, Task, Value
 from tests.browser.chromium import MAX_SECONDS, browser, looking
 from tests.unit.runs.agents.flows import adaptive, run_by_agents, store_at, workflow
 from tests.unit.runs.replay_index.runs import recorded
-from tests.unit.web.serving import served
+from tests.unit.web.page_server import served
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
