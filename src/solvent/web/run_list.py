@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from solvent.store import Store
     from solvent.store.interface import Entry
     from solvent.web.channel import Message
-    from solvent.web.run_lookup import Found, Workflows
+    from solvent.web.run_lookup import FoundRun, Workflows
 
 MAX_ROWS = 2_000
 """The number of runs listed, the newest ones."""
@@ -36,7 +36,7 @@ BUSY_SECONDS = 30.0
 class Progress:
     """The progress of a run: how many of its tasks are done, and how many have failed."""
 
-    def __init__(self, found: Found) -> None:
+    def __init__(self, found: FoundRun) -> None:
         self.found = found
         self.heard_at = 0.0
         self._tasks = frozenset(found.tasks)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _MAX_KEPT = 16
 
 
-class Found(msgspec.Struct, frozen=True):
+class FoundRun(msgspec.Struct, frozen=True):
     """The facts of a run that do not change while it goes on."""
 
     run: str
@@ -81,7 +81,7 @@ def _workflow(store: Store, document: str, title: str) -> Workflow | None:
         return None
 
 
-def find(store: Store | None, run: str, workflows: Workflows) -> Found:
+def find(store: Store | None, run: str, workflows: Workflows) -> FoundRun:
     """Find a run; raise `RecordProblem` R401 where there is none."""
     name = name_from(run.encode(errors="replace"))
     plan = plan_of(store, name) if store is not None and name else None
@@ -89,12 +89,12 @@ def find(store: Store | None, run: str, workflows: Workflows) -> Found:
         workflow = workflows.read(store, plan.document, plan.name)
         tasks = () if workflow is None else tuple(task.name for task in workflow.tasks)
         logs = agents_key_of(name, "at") + "/"
-        return Found(name, plan.name, plan.created, tasks, workflow, logs, plan.inputs, plan=plan)
+        return FoundRun(name, plan.name, plan.created, tasks, workflow, logs, plan.inputs, plan=plan)
     card = card_of(store, name)
     if store is None or card is None:
         raise RecordProblem("R401", f"there is no run `{run[:100]}`", hint="the list shows which there are")
     workflow = workflows.read(store, card.document, card.workflow) if card.document else None
-    return Found(name, card.workflow, card.created, card.tasks, workflow, log_of(name), card.inputs, card.file)
+    return FoundRun(name, card.workflow, card.created, card.tasks, workflow, log_of(name), card.inputs, card.file)
 
 
 class Read(NamedTuple):
@@ -108,7 +108,7 @@ class Read(NamedTuple):
     """Why its entries cannot be read."""
 
 
-def read_journals(store: Store, found: Found, after: int = 0) -> Iterator[Read]:
+def read_journals(store: Store, found: FoundRun, after: int = 0) -> Iterator[Read]:
     """Yield the records of a run's journals after a position."""
     while True:
         records = store.read(found.logs, after, MAX_READ)
@@ -131,4 +131,4 @@ def card_of(store: Store | None, run: str) -> RunCard | None:
     return None if entry is None else read_card(run, entry.value)
 
 
-__all__ = ["Found", "Workflows", "card_of", "find", "read_journals"]
+__all__ = ["FoundRun", "Workflows", "card_of", "find", "read_journals"]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from solvent.store import Store
     from solvent.store.interface import Entry
     from solvent.web.channel import Message
-    from solvent.web.run_lookup import Found
+    from solvent.web.run_lookup import FoundRun
 
 _MAX_SERVICES = 100
 
@@ -44,7 +44,7 @@ class Agents:
     its heartbeat has been seen to change.
     """
 
-    def __init__(self, store: Store, found: Found) -> None:
+    def __init__(self, store: Store, found: FoundRun) -> None:
         self._store = store
         self._found = found
         self._began = time.monotonic()
@@ -135,14 +135,14 @@ class RunSource:
 
     pause_seconds = 0.04
 
-    def __init__(self, store: Store, found: Found) -> None:
+    def __init__(self, store: Store, found: FoundRun) -> None:
         self.found = found
         self.scopes = (f"runs/{found.run}", f"runs/{found.run}/")
         self.projection = RunProjection(found.tasks, found.workflow, found.created)
         self._store = store
         self._after = 0
         self._is_finished = False
-        self._told: Message = {}
+        self._last_state: Message = {}
         self._agents = Agents(store, found) if found.is_of_agents else None
         self._seen: Message | None = None
 
@@ -157,17 +157,17 @@ class RunSource:
                 self._seen = seen
                 messages.append({"e": "agents", **seen})
             told = told or {"e": "run", "state": self._agents.state(is_out=bool(self.projection.out_count))}
-        if told and told != self._told:
+        if told and told != self._last_state:
             if "ended" in told and not self._is_finished:
                 messages += self._finish(told)
-            self._told = told
+            self._last_state = told
             messages.append(told)
         return messages
 
     def snapshot(self) -> Message:
         """Return all that is known."""
         seen = {} if self._seen is None else {"agents": self._seen}
-        return {**self.projection.snapshot(), "run": self._told, **seen}
+        return {**self.projection.snapshot(), "run": self._last_state, **seen}
 
     def _news(self) -> list[Message]:
         messages: list[Message] = []
@@ -183,7 +183,7 @@ class RunSource:
     def _state(self) -> Message:
         """Return the state of the run, as far as its record or its ending has it."""
         if self._is_finished:
-            return self._told
+            return self._last_state
         if self.found.plan is not None:
             ending = ending_of(self._store, self.found.run)
             if ending is None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from solvent.web.channel import Source
-    from solvent.web.run_lookup import Found
+    from solvent.web.run_lookup import FoundRun
     from solvent.web.site import Site
 
 _PAUSE_SECONDS = 0.5
@@ -35,7 +35,7 @@ def routes(site: Site) -> list[Route]:
     # Wrong secrets also wait for each other.
     refusing = asyncio.Lock()
 
-    def found(request: Request) -> Found:
+    def found(request: Request) -> FoundRun:
         return find(site.store(), request.path_params["run"], workflows)
 
     async def rows(request: Request) -> Response:
@@ -86,7 +86,7 @@ def routes(site: Site) -> list[Route]:
     ]
 
 
-def _about(found: Found) -> dict[str, Any]:
+def _about(found: FoundRun) -> dict[str, Any]:
     """Return what does not change while a run goes on."""
     workflow = found.workflow
     service_of = {} if workflow is None else {task.name: task.service for task in workflow.tasks}

@@ -22,7 +22,7 @@ from solvent.workflows.translate import Concretiser, task_symbol
 
 if TYPE_CHECKING:
     from solvent.store import Store
-    from solvent.web.run_lookup import Found
+    from solvent.web.run_lookup import FoundRun
     from solvent.workflows.model import Argument, Task, Workflow
 
 MAX_CALLS = 200
@@ -33,7 +33,7 @@ _MAX_CONTROLLED_TASKS = 500
 """The largest workflow with control structures of which molecules are shown: they are all made together."""
 
 
-def details_of(store: Store, found: Found, name: str) -> dict[str, Any]:
+def details_of(store: Store, found: FoundRun, name: str) -> dict[str, Any]:
     """Return all that is known of a task."""
     if name not in found.tasks:
         hint = nearest(name, list(found.tasks[:10_000])) or "the list of tasks shows which there are"
@@ -71,7 +71,7 @@ def _service(workflow: Workflow, name: str) -> dict[str, Any]:
     return {"name": name, "kind": service.kind, "target": cut(service.target, 500), "policy": policy}
 
 
-def _inputs(found: Found) -> dict[str, Any]:
+def _inputs(found: FoundRun) -> dict[str, Any]:
     try:
         given = codec.decode(found.inputs) if found.inputs else {}
     except ValueError:
@@ -101,7 +101,7 @@ def _argument(slot: Argument, given: dict[str, Any], results: dict[str, Any]) ->
     return {"from": type(slot).__name__.lower()}
 
 
-def _results(store: Store, found: Found, task: Task) -> dict[str, Any]:
+def _results(store: Store, found: FoundRun, task: Task) -> dict[str, Any]:
     """Return the results of the tasks whose results a task takes, if each was called once and has answered."""
     wanted = {slot.task for slot in task.slots if isinstance(slot, Result)}
     if not wanted:
@@ -115,7 +115,7 @@ def _results(store: Store, found: Found, task: Task) -> dict[str, Any]:
     return known
 
 
-def _calls(store: Store, found: Found, name: str) -> list[dict[str, Any]]:
+def _calls(store: Store, found: FoundRun, name: str) -> list[dict[str, Any]]:
     """Return the calls of a task, in the order in which they began."""
     names = frozenset(found.tasks)
     told: list[dict[str, Any]] = []
@@ -165,7 +165,7 @@ def _value(store: Store, entry: Answered) -> tuple[bool, Any]:
         return False, f"its answer does not read: {error}"
 
 
-def _failure(store: Store, found: Found, name: str) -> dict[str, Any]:
+def _failure(store: Store, found: FoundRun, name: str) -> dict[str, Any]:
     """Return why a task failed in the end, with the output of its service and the molecules that it holds."""
     card = None if found.is_of_agents else card_of(store, found.run)
     summary = None if card is None else summary_of(store, card)

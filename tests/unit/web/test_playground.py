@@ -42,7 +42,7 @@ def test_the_page_gets_examples_words_and_limits(client: Client) -> None:
     found = client.get("/api/playground").json()
     assert found["examples"][0]["name"] == "maximum"
     assert "replace-one" in found["words"]["keywords"]
-    assert found["usual"]["max_seconds"] <= found["limits"]["seconds"]
+    assert found["defaults"]["max_seconds"] <= found["limits"]["seconds"]
 
 
 def test_a_program_is_run_without_control(client: Client) -> None:

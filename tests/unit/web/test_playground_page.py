@@ -194,11 +194,12 @@ def test_an_example_is_one_choice_away(page: Page) -> None:
 
 
 def test_a_program_that_never_ends_is_stopped_and_told(page: Page) -> None:
-    """A limit is told with its code, and how far the run came is shown."""
+    """A limit is told with its code and what the page calls it, and how far the run came is shown."""
     _type(page, "<1, (replace x::int by x + 1)>")
     page.fill("#pg-reactions", "25")
     page.click("#pg-run")
     page.wait_for_selector(".pg-problem:has-text('H501')")
+    assert "allow more reactions" in page.inner_text(".pg-problem")
     assert "not inert after 25 reactions" in page.inner_text("#pg-panel-result")
 
 

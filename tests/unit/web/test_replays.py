@@ -101,12 +101,6 @@ def test_what_is_no_number_is_refused(page: Client, query: str, status: int) -> 
     assert answer.json()
 
 
-def test_another_page_replays_nothing(page: Client) -> None:
-    """Only the page itself may have a process started."""
-    answer = page.post("/api/runs/r1/replay", headers={"sec-fetch-site": "cross-site"})
-    assert answer.status_code == 403
-
-
 def test_nothing_is_left_when_the_page_ends(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Replays are thrown away with the page."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))

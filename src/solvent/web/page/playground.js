@@ -40,8 +40,8 @@ function open(root, about, content, word, page, signal) {
   });
   const problems = make("div", { id: "pg-problems", class: "pg-problems", role: "status", "aria-live": "polite" });
   const seed = number("Seed", "pg-seed", "", { placeholder: "none", title: "Choose reactions at random, repeatably; empty: in order" });
-  const reactions = number("Reactions", "pg-reactions", about.usual.max_reactions, { min: 0, max: about.limits.reactions });
-  const seconds = number("Seconds", "pg-seconds", about.usual.max_seconds, { min: 0.1, max: about.limits.seconds, step: "any" });
+  const reactions = number("Reactions", "pg-reactions", about.defaults.max_reactions, { min: 0, max: about.limits.reactions });
+  const seconds = number("Seconds", "pg-seconds", about.defaults.max_seconds, { min: 0.1, max: about.limits.seconds, step: "any" });
   const subject = make("input", { id: "pg-about", placeholder: "a molecule or a rule's name, such as 31 or max", "aria-label": "Molecule or rule" });
   const panels = Object.fromEntries(TABS.map(([name]) => [name, make("section", { id: `pg-panel-${name}`, role: "tabpanel", "aria-labelledby": `pg-tab-${name}`, tabindex: -1, hidden: true })]));
   const answered = make("div", { class: "pg-answered" });

@@ -30,9 +30,9 @@ def routes(site: Site) -> list[Route]:
 
     def about(_request: Request) -> Response:
         sandbox.warm()
-        defaults = Question("check", "")
-        usual = {name: getattr(defaults, name) for name in ("max_reactions", "max_seconds", "max_states")}
-        found = {"examples": examples(), "words": words(), "limits": limits(), "usual": usual}
+        question = Question("check", "")
+        defaults = {name: getattr(question, name) for name in ("max_reactions", "max_seconds", "max_states")}
+        found = {"examples": examples(), "words": words(), "limits": limits(), "defaults": defaults}
         return Response(msgspec.json.encode(found), media_type="application/json")
 
     async def ask(request: Request) -> Response:

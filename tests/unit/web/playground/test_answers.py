@@ -59,14 +59,6 @@ def test_format_gives_the_common_layout() -> None:
     assert _ask("format", "<1,2 ,   3>") == {"problems": [], "program": "<1, 2, 3>\n"}
 
 
-def test_run_that_meets_a_limit_tells_how_far_it_came() -> None:
-    """A run that is stopped is a problem, with a solution and steps all the same."""
-    found = _ask("run", "<1, (replace x::int by x + 1)>", max_reactions=7)
-    assert [(one["code"], one["hint"]) for one in found["problems"]] == [("H501", "allow more reactions")]
-    assert (found["outcome"]["inert"], found["outcome"]["reactions"]) == (False, 7)
-    assert len(found["steps"]["reactions"]) == 7
-
-
 def test_run_that_fails_marks_what_could_not_be_computed() -> None:
     """A product that cannot be computed is an error at its place, with the rule and the reactants."""
     found = _ask("run", "<0, (replace x::int by 1 / x)>")

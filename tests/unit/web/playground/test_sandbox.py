@@ -7,7 +7,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -78,16 +77,6 @@ def test_a_process_can_write_no_file(tmp_path: Path) -> None:
     command = [sys.executable, "-c", code, str(tmp_path / "file")]
     done = subprocess.run(command, capture_output=True, check=True, encoding="utf-8")
     assert int(done.stdout) == errno.EFBIG
-
-
-def test_a_question_that_nobody_waits_for_is_ended(sandbox: Sandbox) -> None:
-    """A question that is ended gives its process up at once."""
-    job = sandbox.ask(Question("run", DEAF, max_seconds=10.0))
-    while job._process is None:
-        time.sleep(0.01)
-    job.end()
-    job.future.result(200)
-    assert job._process.returncode is not None
 
 
 def test_too_many_questions_are_refused() -> None:
