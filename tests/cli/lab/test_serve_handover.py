@@ -133,7 +133,7 @@ def test_who_is_stopped_leaves_nothing_behind(which: signal.Signals) -> None:
         assert process.poll() is None
     # Others may have such folders, too, and make new ones at the same time; this is what the process itself has mapped.
     mapped = Path(f"/proc/{process.pid}/maps").read_text(encoding="utf-8")
-    folder = Path(re.findall(rf"{MEMORY}/solvent-storm-[^/\s]+", mapped)[0])
+    folder = Path(re.findall(rf"{MEMORY}/solvent-chaos-[^/\s]+", mapped)[0])
     process.send_signal(which)
     _, complaint = process.communicate(timeout=200)
     assert process.returncode == 130

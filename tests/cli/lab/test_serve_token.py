@@ -1,4 +1,4 @@
-"""`solvent lab serve token`: a node of a ring, and a whole ring to look at."""
+"""`solvent lab serve token`: a node of a ring, and a whole ring."""
 
 from __future__ import annotations
 
@@ -11,10 +11,7 @@ from typing import Any
 import pytest
 
 from solvent.cli.main import main
-from solvent_lab.cli.token_board import Board, said
-from solvent_lab.cli.token_view import Lines, Picture, view_of
-
-START = {"event": "ring", "seconds": 0.1, "node": 0, "epoch": 0, "ring": [0, 1, 2]}
+from solvent_lab.cli.serve_token import Overview
 
 
 def _serve(*words: str) -> subprocess.Popen[str]:
@@ -89,57 +86,27 @@ def test_bad_input_is_a_clear_error(words: list[str], said: str, capsys: pytest.
     assert said in capsys.readouterr().err
 
 
-def test_a_board_knows_how_things_stand() -> None:
-    """Who has the token, who the lock, which epoch there is, and what was said."""
-    board = Board()
-    for event in (
-        START,
-        {"event": "moved", "seconds": 0.2, "node": 0, "to": 2, "why": "lent"},
-        {"event": "locked", "seconds": 0.3, "node": 2, "fence": [0, 0, 1]},
-        {"event": "heard", "seconds": 0.4, "node": 0, "place": 4, "origin": 2, "data": "hello"},
-        {"event": "heard", "seconds": 0.4, "node": 1, "place": 4, "origin": 2, "data": "hello"},
-        {"event": "killed", "seconds": 0.5, "node": 2},
-        {"event": "ring", "seconds": 0.9, "node": 0, "epoch": 3, "ring": [0, 1]},
-        {"event": "ring", "seconds": 0.9, "node": 1, "epoch": 2, "ring": [1]},
-    ):
-        board.take(event)
-        assert said(event)
-    assert (board.holder, board.locker, board.moves, board.epoch, board.ring) == (2, None, 1, 3, (0, 1))
-    assert board.locks == {2: 1}
-    assert board.dead == {2}
-    assert [message["place"] for message in board.messages] == [4]
+def test_an_overview_knows_which_node_has_the_lock(capsys: pytest.CaptureFixture[str]) -> None:
+    """A node that unlocks, loses the lock or is killed has it no longer; what another node says changes nothing."""
+    overview = Overview(is_json=True)
+    holders = list[int | None]()
+    for kind, node in (("locked", 2), ("unlocked", 1), ("killed", 2), ("locked", 1), ("lost", 1)):
+        overview.take({"event": kind, "seconds": 0.1, "node": node, "fence": [0, 0, 1]})
+        holders.append(overview.locker)
+    assert holders == [2, 2, None, 1, None]
+    assert len(_events(capsys.readouterr().out)) == 5
 
 
 def test_lines_of_a_whole_ring_are_news_only(capsys: pytest.CaptureFixture[str]) -> None:
-    """What all nodes tell is told once, and moves are counted."""
-    lines = Lines(is_whole=True)
+    """What all nodes report is printed once, and moves are counted."""
+    overview = Overview(is_json=False)
     for node in range(3):
-        lines.take({**START, "node": node})
-        lines.take({"event": "moved", "seconds": 0.2, "node": node, "to": (node + 1) % 3, "why": "round"})
-    lines.take({"event": "locked", "seconds": 1.3, "node": 0, "fence": [0, 0, 1]})
+        overview.take({"event": "ring", "seconds": 0.1, "node": node, "epoch": 0, "ring": [0, 1, 2]})
+        overview.take({"event": "moved", "seconds": 0.2, "node": node, "to": (node + 1) % 3, "why": "round"})
+    overview.take({"event": "killed", "seconds": 0.5, "node": 2})
+    overview.take({"event": "locked", "seconds": 1.3, "node": 0, "fence": [0, 0, 1]})
     assert capsys.readouterr().out.splitlines() == [
         "   0.10 s  a token of epoch 0 goes round 0 1 2",
-        "   1.30 s  the token is at node 0; 3 moves, 0 a second; locks of a node: 1 to 1",
+        "   0.50 s  node 2 is killed while it has the lock",
+        "   1.30 s  the token is at node 0; 3 moves; locks of a node: 1 to 1",
     ]
-
-
-def test_a_picture_shows_every_node() -> None:
-    """On a terminal one sees who has the token, who the lock, and who is down."""
-    from rich.console import Console
-
-    picture = Picture()
-    for event in (
-        START,
-        {"event": "locked", "seconds": 0.2, "node": 1, "fence": [0, 0, 1]},
-        {"event": "heard", "seconds": 0.4, "node": 0, "place": 4, "origin": 2, "data": "hello"},
-    ):
-        picture.take(event)
-    console = Console(width=80)
-    with console.capture() as captured:
-        console.print(picture.draw())
-    text = captured.get()
-    assert "epoch 0" in text
-    assert "1 ● has the lock   1 locks" in text
-    assert "#4 node 2: hello" in text
-    assert text.count("○ waits") == 2
-    assert isinstance(view_of("text", is_whole=False), Lines)

@@ -1,4 +1,4 @@
-"""The data that the processes of `solvent lab serve handover` share, made so that whatever goes wrong is seen.
+"""The data that the workers of `solvent lab serve handover` share, laid out so that every fault shows.
 
     counter   how often all have counted
     fence     the fence of the last that counted, and the number that it had in the space
@@ -6,8 +6,8 @@
     stamps    for each block what the counter was when the block was last written; the greatest is the counter
     blocks    the rest of the bytes: each is its stamp, again and again
 
-Who counts changes its slot first, then one block, some or all of them, then the counter. So what is left of a process
-that was killed meanwhile, and was not undone, does not fit together. Data in several parts has all this in each.
+A worker that counts changes its slot first, then one block, some or all of them, then the counter. So what a worker
+leaves that was killed meanwhile does not fit together unless it is undone. Each part of the data has all of this.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Reading(NamedTuple):
 
 
 class Ledger:
-    """How the data is laid out, for so many processes."""
+    """The layout of the data, for so many processes."""
 
     def __init__(self, processes: int, body_bytes: int) -> None:
         self._processes = processes
@@ -52,11 +52,11 @@ class Ledger:
         return Reading(counter, int.from_bytes(fence, "little"), node, tuple(slots), tuple(stamps))
 
     def part(self, view: memoryview, number: int) -> memoryview:
-        """Give one of the parts that lie behind each other."""
+        """Return one of the parts that lie behind each other."""
         return view[number * self.size : (number + 1) * self.size]
 
     def wrong(self, view: memoryview) -> str:
-        """Say what does not fit together; nothing if all does."""
+        """Return what does not fit together; empty if all does."""
         if len(view) != self.size:
             return f"there are {len(view)} bytes, and should be {self.size}"
         found = self.read(view)
@@ -72,7 +72,7 @@ class Ledger:
         return ""
 
     def wrong_with(self, view: memoryview, node: int, fence: int) -> str:
-        """Say what is wrong with a fence: it is greater than any that another process has had."""
+        """Return what is wrong with a fence, which must be greater than any that another process has had."""
         found = self.read(view)
         if fence > found.fence or (fence == found.fence and node == found.node):
             return ""

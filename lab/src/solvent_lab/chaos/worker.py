@@ -1,7 +1,7 @@
-"""One process of `solvent lab serve handover`: it counts in shared data, comes and goes, and may die.
+"""One worker of `solvent lab serve handover`: it counts in shared data, comes and goes, and may die.
 
-It notes what it does in a journal, one line of JSON each, written before it goes on. So whoever takes over after it was
-killed knows how far it was, but for one thing: whether a release that was begun took effect. The data tells.
+It notes what it does in a journal, one line of JSON each, written before it continues. So the worker that follows after
+it was killed knows how far it was, but for one thing: whether a release that was begun took effect. The data shows it.
 
 It dies as it is told to, at the points that are hard to hit from outside: with the lock, in the middle of writing,
 amid a release, amid leaving or joining. However, it dies by the same signal, and cleans nothing up.
@@ -49,7 +49,7 @@ _LOOK_SECONDS = 0.02
 
 
 class Order(IntEnum):
-    """What a process is told to do, by a byte of its own in a shared file."""
+    """What a worker is told to do, by a byte of its own in a shared file."""
 
     NONE = 0
     #: It has counted enough, and so have all others.
@@ -69,35 +69,66 @@ _SOON = {Order.DIE_RELEASING: 0.001, Order.DIE_LEAVING: 0.02, Order.DIE_JOINING:
 
 
 class Wrong(Exception):
-    """Something that must not be."""
+    """Something that must not happen."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Task:
-    """What a process is to do."""
+class ChaosConfig:
+    """The configuration of a chaos run."""
 
-    #: Its number, and how many have had it before.
+    processes: int = 8
+    cycles: int = 100
+    leaving: float = 0.5
+    #: How many are to be killed, or how often, in seconds.
+    kills: int = 0
+    kill_every: float | None = None
+    body_bytes: int = 65_536
+    #: In how many parts it is, with counters of their own, that are claimed apart most of the time.
+    parts: int = 1
+    hosts: int = 1
+    #: How many hosts are to have every version; with more than one, hosts die with all that is on them.
+    copies: int = 1
+    patience: float = 5.0
+    #: After how long in which a worker does nothing it hangs: it waits for the data, to be let in or to be let go.
+    stall: float = 50.0
+    seed: int = 0
+
+    @property
+    def total(self) -> int:
+        """The value that the counter must have at the end."""
+        return self.processes * self.cycles
+
+    @property
+    def stayers(self) -> int:
+        """How many never leave: they keep the data of their host, and let others in."""
+        is_deadly = self.kills > 0 or self.kill_every is not None
+        return max(self.processes - round(self.processes * self.leaving), self.hosts * (2 if is_deadly else 1))
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a worker is to do."""
+
+    config: ChaosConfig
     number: int
-    life: int
-    processes: int
-    cycles: int
-    body_bytes: int
-    #: In how many parts, which are claimed apart, the data is.
-    parts: int
-    #: Which host it is on, and whether others are on other hosts.
-    host: int
-    has_hosts: bool
-    copies: int
-    is_first: bool
-    is_leaver: bool
-    patience: float
-    seed: int
     folder: Path
+    #: How many have had this number before.
+    life: int = 0
+
+    @property
+    def host(self) -> int:
+        """The host that the worker is on."""
+        return self.number % self.config.hosts
+
+    @property
+    def is_leaver(self) -> bool:
+        """Whether it leaves and joins again between cycles."""
+        return self.number >= self.config.stayers
 
     @property
     def ledger(self) -> Ledger:
-        """How each part of the data is laid out."""
-        return Ledger(self.processes, self.body_bytes // self.parts)
+        """The layout of each part of the data."""
+        return Ledger(self.config.processes, self.config.body_bytes // self.config.parts)
 
     @property
     def journal(self) -> Path:
@@ -125,7 +156,7 @@ class Task:
 
 
 def work(task: Task) -> None:
-    """Do it; a process's whole life."""
+    """Run a worker: the whole life of its process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     worker = Worker(task)
@@ -144,12 +175,12 @@ def work(task: Task) -> None:
 
 
 def judge(task: Task, to: Path) -> None:
-    """Look at the data when all have done their work, and write what is there."""
+    """Read the data when all have done their work, and write what is there to a file."""
     ledger, found, wrong = task.ledger, list[Reading](), list[str]()
-    opening = make_space("handover", folder=task.shared, patience=task.patience, board=True)
+    opening = make_space("handover", folder=task.shared, patience=task.config.patience, board=True)
     with opening as inside, inside.handle(RESOURCE) as handle:
         view = handle.acquire("read")
-        for number in range(task.parts):
+        for number in range(task.config.parts):
             with ledger.part(view, number) as seen:
                 wrong.append(ledger.wrong(seen))
                 found.append(ledger.read(seen))
@@ -162,7 +193,7 @@ def judge(task: Task, to: Path) -> None:
 
 
 def _end_with_parent() -> None:
-    """End when whoever began this has ended, however it ended."""
+    """End this process when its parent has ended, however it ended."""
     parent = parent_process()
     assert parent is not None
     wait([parent.sentinel])
@@ -170,12 +201,12 @@ def _end_with_parent() -> None:
 
 
 class Worker:
-    """What it knows while it works."""
+    """Counts in shared data, joins and leaves, and dies when ordered to."""
 
     def __init__(self, task: Task) -> None:
         self._task = task
         self._ledger = task.ledger
-        self._chance = random.Random(f"{task.seed} {task.number} {task.life}")
+        self._chance = random.Random(f"{task.config.seed} {task.number} {task.life}")
         #: How often it has counted in each part for certain, and where perhaps once more.
         self._confirmed, self._unsure = _so_far(task)
         self._journal = os.open(task.journal, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -191,7 +222,7 @@ class Worker:
         os.write(self._journal, json.dumps(line).encode() + b"\n")
 
     def tell_state(self, to: Any) -> None:
-        """Say what the machine is at, as far as it can be told."""
+        """Write the state of the machine, as far as it can be read."""
         inside = self._space
         with suppress(Exception):
             state = inside and inside._node.host.state  # noqa: SLF001 - nobody else needs it
@@ -204,12 +235,12 @@ class Worker:
 
     @property
     def _is_done(self) -> bool:
-        return sum(self._confirmed) >= self._task.cycles and self._unsure is None
+        return sum(self._confirmed) >= self._task.config.cycles and self._unsure is None
 
     # ---------------------------------------------------------------------------------------------- coming and going
 
     def run(self) -> None:
-        """Count as often as is wanted, and wait until all have; or leave, and be started again."""
+        """Count as often as configured, and wait until all have; or leave, and be started again."""
         while True:
             try:
                 is_over = self._be_inside()
@@ -226,21 +257,21 @@ class Worker:
                 return
 
     def _be_inside(self) -> bool:
-        """Be in the space once; tell whether that was all."""
+        """Be in the space once; return whether that was all."""
         task = self._task
-        join = self._doors() if task.has_hosts and not (task.is_first and not task.life) else None
+        join = self._doors() if task.config.hosts > 1 and (task.number or task.life) else None
         self.note("joining")
         self._die_soon(Order.DIE_JOINING)
         began = time.monotonic()
-        opening = make_space("handover", join=join, folder=task.shared, patience=task.patience, board=True)
+        opening = make_space("handover", join=join, folder=task.shared, patience=task.config.patience, board=True)
         with opening as inside:
             self._space = inside
-            if task.has_hosts:
+            if task.config.hosts > 1:
                 task.door(task.number).write_text(inside.address, encoding="utf-8")
             is_over = self._take_part(inside, began)
             self.note("leaving", of="space")
             self._die_soon(Order.DIE_LEAVING)
-            if task.has_hosts:
+            if task.config.hosts > 1:
                 task.door(task.number).unlink(missing_ok=True)
         self._space = None
         self.note("left", of="space")
@@ -249,7 +280,9 @@ class Worker:
     def _take_part(self, inside: BlockingSpace, began: float) -> bool:
         task = self._task
         while True:
-            with inside.handle(RESOURCE, size=task.parts * self._ledger.size, copies=task.copies) as handle:
+            with inside.handle(
+                RESOURCE, size=task.config.parts * self._ledger.size, copies=task.config.copies
+            ) as handle:
                 self.note("joined", node=inside.node, seconds=time.monotonic() - began)
                 what = self._count_on(inside, handle)
                 if what == "handle":
@@ -269,11 +302,11 @@ class Worker:
         return False
 
     def _doors(self) -> tuple[str, ...]:
-        """Give addresses of some others; none of them may be there any more, so it is tried again."""
+        """Return addresses of some other workers; those may have gone, so the join is tried again."""
         task, chance = self._task, self._chance
         while True:
             found = []
-            for number in range(task.processes):
+            for number in range(task.config.processes):
                 if number != task.number:
                     with suppress(FileNotFoundError):
                         found.append(task.door(number).read_text(encoding="utf-8"))
@@ -286,7 +319,7 @@ class Worker:
     # ------------------------------------------------------------------------------------------------------ counting
 
     def _count_on(self, inside: BlockingSpace, handle: BlockingHandle) -> str:
-        """Count until it is enough, or until what has been chosen is to be left."""
+        """Count until it is enough or the worker leaves; return what it leaves, or that it is done."""
         task, chance = self._task, self._chance
         while not self._is_done:
             self._count(inside, handle)
@@ -297,16 +330,16 @@ class Worker:
     def _count(self, inside: BlockingSpace, handle: BlockingHandle) -> None:
         ledger, chance = self._ledger, self._chance
         # Where it perhaps has counted is to be seen first.
-        part = chance.randrange(self._task.parts) if self._unsure is None else self._unsure
-        is_whole = self._task.parts == 1 or chance.random() < _WHOLE_CHANCE
+        part = chance.randrange(self._task.config.parts) if self._unsure is None else self._unsure
+        is_whole = self._task.config.parts == 1 or chance.random() < _WHOLE_CHANCE
         if not is_whole and chance.random() < _READ_CHANCE:
-            self._look(handle.acquire("read"), range(self._task.parts))
+            self._look(handle.acquire("read"), range(self._task.config.parts))
             handle.release()
         began = time.monotonic()
         view = handle.acquire() if is_whole else handle.acquire(offset=part * ledger.size, length=ledger.size)
         waited = time.monotonic() - began
         who = inside.node, handle.fence
-        self._look(view, range(self._task.parts) if is_whole else (part,), who)
+        self._look(view, range(self._task.config.parts) if is_whole else (part,), who)
         if self._is_done:
             handle.release()
             return
@@ -323,7 +356,7 @@ class Worker:
         self.note("released", part=part, number=number, waited=waited)
 
     def _look(self, view: memoryview, parts: Sequence[int], who: tuple[int, int] | None = None) -> None:
-        """See whether the parts in view are as they must be, and how far they were counted."""
+        """Check the parts in view, and how far they were counted."""
         for place, part in enumerate(parts):
             with self._ledger.part(view, place) as seen:
                 wrong = self._ledger.wrong(seen) or (self._ledger.wrong_with(seen, *who) if who else "")
@@ -347,7 +380,7 @@ class Worker:
             self._die()
 
     def _die_soon(self, order: Order) -> None:
-        """Die within a short time, if this is the order, and whatever is done then."""
+        """Die within a short time, whatever happens then, if this is the order."""
         if self._order is order:
             seconds = self._chance.uniform(0, _SOON[order])
             threading.Thread(target=self._die, args=(seconds,), daemon=True).start()
@@ -358,8 +391,8 @@ class Worker:
 
 
 def _so_far(task: Task) -> tuple[list[int], int | None]:
-    """Tell how often was counted in each part for certain, and in which one perhaps once more."""
-    sure, unsure = [0] * task.parts, None
+    """Return how often each part was counted for certain, and which one perhaps once more."""
+    sure, unsure = [0] * task.config.parts, None
     with suppress(FileNotFoundError):
         for line in task.journal.read_bytes().split(b"\n")[:-1]:
             with suppress(ValueError):
@@ -371,4 +404,4 @@ def _so_far(task: Task) -> tuple[list[int], int | None]:
     return sure, unsure
 
 
-__all__ = ["RESOURCE", "Order", "Task", "Worker", "Wrong", "judge", "work"]
+__all__ = ["ChaosConfig", "Order", "Task", "judge", "work"]

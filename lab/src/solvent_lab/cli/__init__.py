@@ -21,7 +21,7 @@ WORDS = {
     "check": "try every order of events of a protocol's small worlds",
     "reproduce": "run a paper's experiments: data, plots, and what it says beside what we measure",
     "explore": "explore the rewriting systems of the token paper",
-    "serve": "run one node of a protocol, talking to others over TCP, or a storm of processes",
+    "serve": "run processes of a protocol that talk over TCP, and kill some",
 }
 
 

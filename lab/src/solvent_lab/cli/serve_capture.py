@@ -1,6 +1,6 @@
-"""`solvent lab serve capture`: a node that waits for a program, as its part in a run over many nodes.
+"""`solvent lab serve capture`: a node that waits for a program and then takes part in its run over many nodes.
 
-It keeps its part and its journal in a folder. Killed and started again with the same folder and address, it goes on.
+It keeps its part and its journal in a folder. Started again with the same folder and address, it resumes.
 """
 
 from __future__ import annotations
@@ -13,37 +13,33 @@ from solvent.cli.loading import load_functions, parser_for
 from solvent.cli.render import complain
 from solvent.cli.run_shared import add_tls, tls_of
 from solvent.errors import NodeProblem
-from solvent_lab.cli.serve import DEFAULT_SECRET, add_no_secret, secret_of_nodes
+from solvent_lab.cli.serve import add_secret, given_secret, hints_of_options
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
     from solvent.lang.functions import Functions
 
-SAYS = "Wait for a program, and be a node of its run."
-EXAMPLE = (
+_EXAMPLE = (
     "solvent lab serve capture --listen 10.0.0.1:7000 --state /var/lib/solvent/node --secret-file secret\n"
     "  solvent run max.hocl --peers 10.0.0.1:7000,10.0.0.2:7000 --secret-file secret"
 )
 
 
 def main(arguments: list[str]) -> int:
-    """Serve one run, until it is over or somebody stops the node."""
-    options = parser().parse_args(arguments)
-    return _serve(options)
+    """Serve one run, until it ends or the node is stopped."""
+    return _serve(parser().parse_args(arguments))
 
 
 def parser() -> ArgumentParser:
     """Return the parser of the command's arguments."""
-    parser = parser_for("lab serve capture", SAYS, example=EXAMPLE)
+    parser = parser_for("lab serve capture", "Wait for a program, and be a node of its run.", example=_EXAMPLE)
     says = "where to listen (default: any port of 127.0.0.1)"
     parser.add_argument("--listen", default="127.0.0.1:0", metavar="HOST:PORT", help=says)
     says = "a folder for what the node must not forget when it is killed"
     parser.add_argument("--state", required=True, metavar="DIR", help=says)
     parser.add_argument("--functions", metavar="MODULE.py", help="Python functions that programs may call")
-    says = f"a file with the secret of whoever may use the node (default: {DEFAULT_SECRET})"
-    parser.add_argument("--secret-file", metavar="FILE", help=says)
-    add_no_secret(parser)
+    add_secret(parser, "a file with the secret of whoever may use the node")
     add_tls(parser)
     return parser
 
@@ -51,13 +47,14 @@ def parser() -> ArgumentParser:
 def _serve(options: Namespace) -> int:
     from pathlib import Path
 
-    from solvent.net import address_from_text, text_from_address
+    from solvent.net import address_from_text, secrecy, text_from_address
     from solvent.runs.nodes.keeping import forget, load_part
     from solvent.runs.nodes.node import NodeProcess
     from solvent.runs.nodes.processes import process_run
 
     listen = address_from_text(options.listen)
-    secret = secret_of_nodes(options, (listen,))
+    with hints_of_options():
+        secret = secrecy.secret_from(given_secret(options), [listen[0]])
     functions = load_functions(options.functions)
     tls = tls_of(options)
     folder = Path(options.state)
@@ -81,7 +78,7 @@ def _serve(options: Namespace) -> int:
     nodes: list[NodeProcess] = []
     process_run(lambda: NodeProcess(folder, port, secret, own_functions, tls=tls), part, started=started)
     if nodes[0].is_over:
-        # Whoever had the run done has its result; the next program finds an empty folder.
+        # The launcher has the result; the next program finds an empty folder.
         forget(folder)
     if nodes[0].problem is not None:
         complain(f"{nodes[0].problem.code}: {nodes[0].problem.message}")
@@ -103,4 +100,4 @@ def _listening(host: str, number: int) -> socket.socket:
     return port
 
 
-__all__ = ["EXAMPLE", "SAYS", "main", "parser"]
+__all__ = ["main", "parser"]

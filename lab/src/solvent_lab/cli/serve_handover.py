@@ -1,6 +1,6 @@
 """`solvent lab serve handover`: processes count in shared data, come and go, and are killed; the counter must be right.
 
-What is checked, and how, is told by `cli.handover_ledger`; who is killed and when by `cli.handover_deaths`.
+`chaos.ledger` describes what is checked, and `chaos.run` which processes are killed and when.
 """
 
 from __future__ import annotations
@@ -19,45 +19,46 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Callable, Iterator
 
-    from solvent_lab.chaos.weather import Tally, Weather
+    from solvent_lab.chaos.run import ChaosConfig, ChaosResult
 
-SAYS = (
+_SAYS = (
     "See processes of this machine hand data over to each other: each takes it so many times, counts in it and hands\n"
     "it on, while some leave and join again, and others are killed. At the end the counter is exactly right."
 )
-EXAMPLE = "solvent lab serve handover --processes 50 --cycles 100 --leaving 0.5 --kills 30"
+_EXAMPLE = "solvent lab serve handover --processes 50 --cycles 100 --leaving 0.5 --kills 30"
+_MIN_STALL = 0.001
 
 
 def main(arguments: list[str]) -> int:
-    """Run it: 0 if all is right, 1 if not, 130 if it was stopped."""
+    """Run processes and check the counter: 0 if all is right, 1 if not, 130 if stopped."""
     import signal
 
     options = parser().parse_args(arguments)
-    weather = _weather(options)
-    # Asked to terminate, it takes everything along as well.
+    config = _config(options)
+    # A request to terminate cleans up as Ctrl-C does.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    from solvent_lab.chaos.storm import Storm, storm_folder
+    from solvent_lab.chaos.run import ChaosRun, chaos_folder
 
-    place = nullcontext(_kept(options.journal)) if options.journal else storm_folder()
-    with place as folder, _view(options, weather) as watch:
-        storm = Storm(weather, folder, watch)
+    place = nullcontext(_kept(options.journal)) if options.journal else chaos_folder()
+    with place as folder, _view(options, config) as watch:
+        run = ChaosRun(config, folder, watch)
         try:
-            tally = storm.run()
+            result = run.run()
         except KeyboardInterrupt:
-            complain(f"stopped after {storm.tally.cycles:,} cycles")
+            complain(f"stopped after {run.result.cycles:,} cycles")
             return INTERRUPTED
     if options.format == "json":
-        write_json(_as_json(weather, tally))
+        write_json(_as_json(config, result))
     else:
-        _print(weather, tally)
-    for wrong in tally.wrong:
+        _print(config, result)
+    for wrong in result.wrong:
         complain(f"wrong: {wrong}", hint="" if options.journal else "`--journal DIR` keeps what each process did")
-    return 1 if tally.wrong else 0
+    return 1 if result.wrong else 0
 
 
 def parser() -> ArgumentParser:
     """Return the parser of the command's arguments."""
-    parser = parser_for("lab serve handover", SAYS, example=EXAMPLE)
+    parser = parser_for("lab serve handover", _SAYS, example=_EXAMPLE)
     says = "how many processes (default: %(default)s)"
     parser.add_argument("--processes", type=at_least(1), default=8, metavar="N", help=says)
     says = "how often each counts (default: %(default)s)"
@@ -97,36 +98,27 @@ def _part(text: str) -> float:
     return value
 
 
-def _weather(options: Namespace) -> Weather:
+def _config(options: Namespace) -> ChaosConfig:
     import random
 
     from solvent.handover.place import MIN_PATIENCE
-    from solvent_lab.chaos.weather import MIN_STALL, Weather
+    from solvent_lab.chaos.run import ChaosConfig
 
-    weather = Weather(
-        processes=options.processes,
-        cycles=options.cycles,
-        leaving=options.leaving,
-        kills=options.kills,
-        kill_every=options.kill_every,
+    named = ("processes", "cycles", "leaving", "kills", "kill_every", "parts", "hosts", "copies", "patience", "stall")
+    config = ChaosConfig(
+        **{name: getattr(options, name) for name in named},
         body_bytes=options.bytes,
-        parts=options.parts,
-        hosts=options.hosts,
-        copies=options.copies,
-        patience=options.patience,
-        stall=options.stall,
         seed=random.randrange(10**6) if options.seed is None else options.seed,
     )
-    if weather.processes < weather.stayers:
+    if config.processes < config.stayers:
         hint = "who stays keeps its host's data: one process of each host, or two where any are killed"
-        message = f"{weather.processes} processes are too few: {weather.stayers} must stay"
+        message = f"{config.processes} processes are too few: {config.stayers} must stay"
         raise Misuse("P352", message, hint=hint)
-    for option, given, least in (("patience", weather.patience, MIN_PATIENCE), ("stall", weather.stall, MIN_STALL)):
+    for option, given, least in (("patience", config.patience, MIN_PATIENCE), ("stall", config.stall, _MIN_STALL)):
         if given < least:
-            raise Misuse(
-                "P352", f"`--{option} {given:g}` leaves nobody any time", hint=f"give at least {least:g} seconds"
-            )
-    return weather
+            message = f"`--{option} {given:g}` leaves nobody any time"
+            raise Misuse("P352", message, hint=f"give at least {least:g} seconds")
+    return config
 
 
 def _kept(name: str) -> Path:
@@ -145,8 +137,8 @@ def _kept(name: str) -> Path:
 
 
 @contextmanager
-def _view(options: Namespace, weather: Weather) -> Iterator[Callable[[Tally], None]]:
-    """Show how far it is: a bar on a terminal, a line now and then on a pipe, nothing for programs."""
+def _view(options: Namespace, config: ChaosConfig) -> Iterator[Callable[[ChaosResult], None]]:
+    """Show progress: a bar on a terminal, a line every second on a pipe, nothing for programs."""
     if options.format == "json":
         yield lambda _: None
     elif sys.stdout.isatty():
@@ -154,80 +146,76 @@ def _view(options: Namespace, weather: Weather) -> Iterator[Callable[[Tally], No
 
         columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
         with Progress(*columns, transient=True) as progress:
-            bar = progress.add_task("", total=weather.total)
-            yield lambda tally: progress.update(bar, completed=tally.cycles, description=_happened(tally))
+            bar = progress.add_task("", total=config.total)
+            yield lambda result: progress.update(bar, completed=result.cycles, description=_happened(result))
     else:
         told = time.monotonic()
 
-        def tell(tally: Tally) -> None:
+        def tell(result: ChaosResult) -> None:
             nonlocal told
             if time.monotonic() - told >= 1:
                 told = time.monotonic()
-                write(f"{tally.seconds:7.2f} s  {tally.cycles:,} cycles; {_happened(tally)}")
+                write(f"{result.seconds:7.2f} s  {result.cycles:,} cycles; {_happened(result)}")
                 sys.stdout.flush()
 
         yield tell
 
 
-def _happened(tally: Tally) -> str:
-    return f"{tally.joins:,} joined, {tally.leaves:,} left, {tally.killed:,} killed"
+def _happened(result: ChaosResult) -> str:
+    return f"{result.joins:,} joined, {result.leaves:,} left, {result.killed:,} killed"
 
 
-def _print(weather: Weather, tally: Tally) -> None:
-    cycles = weather.total
-    write(f"{weather.processes} processes, {weather.cycles} cycles each, seed {weather.seed}: {tally.seconds:.2f} s")
-    write(f"  counter   {tally.counter if tally.counter is not None else 'not seen'} of {cycles}")
-    joined = _mean(tally.joined) * 1000
-    write(f"  joined    {tally.joins:,} times, in {joined:.1f} ms on average; left {tally.leaves:,} times")
-    missed = _missed(weather, tally)
-    killed = f"{tally.killed:,} of {weather.kills:,}" if missed else f"{tally.killed:,}"
-    write(f"  killed    {killed}{_in_words(tally.kills)}; {tally.starts:,} processes in all")
+def _print(config: ChaosConfig, result: ChaosResult) -> None:
+    cycles = config.total
+    write(f"{config.processes} processes, {config.cycles} cycles each, seed {config.seed}: {result.seconds:.2f} s")
+    write(f"  counter   {result.counter if result.counter is not None else 'not seen'} of {cycles}")
+    joined = _mean(result.joined) * 1000
+    write(f"  joined    {result.joins:,} times, in {joined:.1f} ms on average; left {result.leaves:,} times")
+    missed = _missed(config, result)
+    killed = f"{result.killed:,} of {config.kills:,}" if missed else f"{result.killed:,}"
+    where = ", ".join(f"{count} {name}" for name, count in sorted(result.kills.items()))
+    write(f"  killed    {killed}{where and f': {where}'}; {result.starts:,} processes in all")
     if missed:
         write(f"            all had done their work before {missed:,} more could be killed: give more `--cycles`")
-    if tally.expelled:
-        write(f"  expelled  {tally.expelled:,}, taken for dead since they were silent")
-    waited = _mean(tally.waited) * 1000
-    write(f"  waited    {waited:.1f} ms for each cycle on average, {max(tally.waited, default=0.0):.2f} s at most")
+    if result.expelled:
+        write(f"  expelled  {result.expelled:,}, taken for dead since they were silent")
+    waited = _mean(result.waited) * 1000
+    write(f"  waited    {waited:.1f} ms for each cycle on average, {max(result.waited, default=0.0):.2f} s at most")
 
 
-def _missed(weather: Weather, tally: Tally) -> int:
-    """Tell how many were to be killed and were not."""
-    return max(0, weather.kills - tally.killed)
-
-
-def _in_words(kills: dict[str, int]) -> str:
-    words = ", ".join(f"{count} {name}" for name, count in sorted(kills.items()))
-    return f": {words}" if words else ""
+def _missed(config: ChaosConfig, result: ChaosResult) -> int:
+    """Return how many were to be killed and were not."""
+    return max(0, config.kills - result.killed)
 
 
 def _mean(numbers: list[float]) -> float:
     return sum(numbers) / len(numbers) if numbers else 0.0
 
 
-def _as_json(weather: Weather, tally: Tally) -> dict[str, Any]:
+def _as_json(config: ChaosConfig, result: ChaosResult) -> dict[str, Any]:
     return {
-        "processes": weather.processes,
-        "cycles": weather.cycles,
-        "leaving": weather.leaving,
-        "hosts": weather.hosts,
-        "copies": weather.copies,
-        "bytes": weather.body_bytes,
-        "parts": weather.parts,
-        "seed": weather.seed,
-        "seconds": round(tally.seconds, 3),
-        "counter": tally.counter,
-        "expected": weather.total,
-        "joins": tally.joins,
-        "leaves": tally.leaves,
-        "starts": tally.starts,
-        "kills": tally.kills,
-        "kills_missed": _missed(weather, tally),
-        "expelled": tally.expelled,
-        "join_seconds": round(_mean(tally.joined), 6),
-        "wait_seconds": round(_mean(tally.waited), 6),
-        "max_wait_seconds": round(max(tally.waited, default=0.0), 6),
-        "wrong": tally.wrong,
+        "processes": config.processes,
+        "cycles": config.cycles,
+        "leaving": config.leaving,
+        "hosts": config.hosts,
+        "copies": config.copies,
+        "bytes": config.body_bytes,
+        "parts": config.parts,
+        "seed": config.seed,
+        "seconds": round(result.seconds, 3),
+        "counter": result.counter,
+        "expected": config.total,
+        "joins": result.joins,
+        "leaves": result.leaves,
+        "starts": result.starts,
+        "kills": result.kills,
+        "kills_missed": _missed(config, result),
+        "expelled": result.expelled,
+        "join_seconds": round(_mean(result.joined), 6),
+        "wait_seconds": round(_mean(result.waited), 6),
+        "max_wait_seconds": round(max(result.waited, default=0.0), 6),
+        "wrong": result.wrong,
     }
 
 
-__all__ = ["EXAMPLE", "SAYS", "main", "parser"]
+__all__ = ["main", "parser"]
