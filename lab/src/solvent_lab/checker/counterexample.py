@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from solvent.errors import Misuse
 from solvent.protocols.machine import Answered, Chosen, Report, Save
-from solvent_lab.checker.move import Kind, Label, Move
+from solvent_lab.checker.moves import Kind, Label, Move
 from solvent_lab.diagram.text import Across, Arrow, Mark, Record, draw
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def retrace(
             move = next((one for one in moves.moves(row) if one.row and find(tuple(one.row)) == state), None)
             if move is None:
                 message = "worlds that the model takes for the same, but for names, do not behave alike"
-                raise Misuse("P313", message, hint="look at `canonical` and `variants`")
+                raise Misuse("P313", message, hint="look at `canonical`")
             teller.tell(row, move)
             row = tuple(move.row)
     last = moves.packing.world(row)

@@ -2,7 +2,7 @@
 
 Breadth first, because then the first violation found has the shortest way to it. Invariants are looked at in every
 new state; a state in which one is broken ends the search. When all states are known and nothing was broken, dead ends
-and livelocks are sought in the graph (`liveness`).
+and livelocks are sought in the `graph`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from solvent_lab.checker.counterexample import Counterexample, retrace
-from solvent_lab.checker.graph import Graph
-from solvent_lab.checker.liveness import dead_end, livelock
+from solvent_lab.checker.graph import Graph, dead_end, livelock
 from solvent_lab.checker.moves import Moves
 from solvent_lab.checker.small_numbers import Renumbering
 
@@ -112,7 +111,7 @@ class _Search:
         self._renumbered: Callable[[Row], Row] | None = None
         if isinstance(model.canonical, Renumbering):
             self._renumbered = model.canonical.on_rows(self.moves.packing)
-        self._has_names = model.canonical is not None or model.variants is not None
+        self._has_names = model.canonical is not None
         self._measures: dict[int, int] = {}
         self._measure_numbers: dict[object, int] = {}
 
@@ -179,9 +178,6 @@ class _Search:
             row = self._renumbered(row)
         elif self.model.canonical is not None:
             row = packing.row(self.model.canonical(packing.world(row)))
-        if self.model.variants is not None:
-            # Numbers of parts are given once and for all, so that the least row of the variants is always the same.
-            row = min(row, *map(packing.row, self.model.variants(packing.world(row))))
         return packing.bytes_from_row(*row)
 
     def _added(self, packed: bytes, parent: int) -> int:
@@ -222,7 +218,7 @@ class _Search:
                 parts.append(("and this can go on for ever", trap.loop))
             self._violated(GOAL, message, trap.state, parts=tuple(parts))
             return
-        if not self.model.has_no_livelock or self.model.variants is not None:
+        if not self.model.has_no_livelock:
             return
         lasso = livelock(self.graph, labels, self._possible, fair_choices=self.model.fair_choices)
         if lasso is not None:

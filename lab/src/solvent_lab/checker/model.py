@@ -10,7 +10,7 @@ A model is everything the checker needs to try all orders of events of a small s
   it can hold the truth ("molecule 3 has been consumed twice") that no machine knows;
 * what must hold: `invariants` in every state, the `goal` that must stay reachable from every state, and that no fair
   run goes round for ever without `progress`;
-* which worlds are the same but for names: `canonical`, `variants`.
+* which worlds are the same but for names: `canonical`.
 
 **Moves.** In one move one node takes one event and all its effects are carried out at once. The events: a message
 arrives (`Received`, the oldest of its channel, or any one of an unordered network), a running timer fires, a question
@@ -155,8 +155,6 @@ class Model:
     # --- Which worlds are the same but for names.
     canonical: Callable[[World], World] | None = None
     """Give the world its standard names, best by a `Renumbering`. It must not rename nodes."""
-    variants: Callable[[World], Iterable[World]] | None = None
-    """All worlds that differ from this one only in names, nodes too; one of them is kept. Livelocks are not sought."""
 
     names: tuple[str, ...] = ()
     """Names of the nodes in diagrams; n0, n1, ... unless given."""

@@ -1,33 +1,280 @@
 """All moves from a world: which events may happen next, and the world after each.
 
-See `model` for what the moves mean.
+`model` says what the moves mean. Each belongs to a class (`Label`): deliver from a to b, timer t of node n, answer node
+n, ...; fairness is about classes. `Steps` runs machines: what one event does to one node. The same event meets the same
+node state many thousand times, in worlds that differ elsewhere, so outcomes are computed once for each pair and kept;
+this is what makes the checker fast whatever the machine costs. `Faults` loses and doubles messages and crashes nodes,
+as often as the model allows.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, NamedTuple, assert_never
+
+from msgspec.structs import replace
 
 from solvent.protocols.machine import (
     Answered,
+    Ask,
+    CancelTimer,
     Choose,
     Chosen,
+    Effects,
     NodeId,
     PeerRestarted,
     Received,
+    Report,
     Requested,
+    Save,
+    Send,
+    SetTimer,
     TimerFired,
 )
-from solvent_lab.checker.faults import Faults
 from solvent_lab.checker.model import Asking, Timers
-from solvent_lab.checker.move import Kind, Label, Move
 from solvent_lab.checker.packed_worlds import Numbered, Packing
-from solvent_lab.checker.steps import Outcome, Steps
 from solvent_lab.checker.world import Budget, Local, Missed
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from solvent.protocols.machine import Event
     from solvent_lab.checker.model import Model
     from solvent_lab.checker.packed_worlds import Row
+
+
+class Kind(StrEnum):
+    """What happens in a move."""
+
+    DELIVER = "deliver"
+    TIMER = "timer"
+    ANSWER = "answer"
+    REQUEST = "request"
+    GO_ON = "go on"
+    START = "start"
+    LOSE = "lose"
+    DOUBLE = "double"
+    CRASH = "crash"
+
+    @property
+    def is_fault(self) -> bool:
+        """Whether nothing that must come about may need this."""
+        return self in (Kind.LOSE, Kind.DOUBLE, Kind.CRASH)
+
+
+class Label(NamedTuple):
+    """A class of moves: what happens, at which node, from which other node, or to which timer."""
+
+    kind: Kind
+    node: int
+    sender: int = -1
+    timer: str = ""
+
+
+class Outcome(NamedTuple):
+    """What came of an event at a node."""
+
+    #: The number of the node as it stands now; -1 where the machine failed.
+    local: int
+    #: Recipients and numbers of messages, in order.
+    sends: tuple[tuple[int, int], ...] = ()
+    reports: tuple[Any, ...] = ()
+    #: The number of `reports`; 0 for none.
+    reports_number: int = 0
+    #: What was carried out, for people.
+    effects: Effects = ()
+    #: What the machine raised.
+    failure: str = ""
+
+
+class Move(NamedTuple):
+    """One move: its class by number, the row after it, and what it was."""
+
+    label: int
+    #: The row after the move; empty where the machine failed.
+    row: list[int]
+    #: The number of the event, of the message lost or doubled; -1 where there is none.
+    subject: int = -1
+    outcome: Outcome | None = None
+
+
+# ------------------------------------------------------------------------------------------------------- steps of nodes
+
+
+class Steps:
+    """Runs machines, each step once."""
+
+    def __init__(self, model: Model, packing: Packing) -> None:
+        self._machines = model.machines
+        self._nodes_count = len(model.machines)
+        self._packing = packing
+        self._reports: dict[tuple[Any, ...], int] = {(): 0}
+        self._known: dict[tuple[int, int, bool], Outcome] = {}
+        self._continued: dict[tuple[int, bool], Outcome] = {}
+        self._started: dict[tuple[int, int, bool], Outcome] = {}
+
+    def take(self, node: int, local: int, event: int, value: Event, *, is_split: bool) -> Outcome:
+        """Let a node take an event, `event` being its number; with `is_split` it may crash among the effects."""
+        key = (local * self._nodes_count + node, event, is_split)
+        known = self._known.get(key)
+        if known is None:
+            before = _without(self._packing.locals[local], value)
+            machine = self._machines[node]
+            known = self._known[key] = self._done(before, lambda: machine.step(before.state, value), is_split=is_split)
+        return known
+
+    def start(self, node: int, local: int, *, is_split: bool) -> Outcome:
+        """Start a node that is down."""
+        key = (node, local, is_split)
+        known = self._started.get(key)
+        if known is None:
+            down = self._packing.locals[local]
+            machine = self._machines[node]
+            up = Local(None, saved=down.saved, life=down.life + 1)
+            known = self._started[key] = self._done(up, lambda: machine.start(up.saved, up.life), is_split=is_split)
+        return known
+
+    def begin(self, node: int) -> Outcome:
+        """Start a node for the first time."""
+        machine = self._machines[node]
+        return self._done(Local(None), machine.start, is_split=False)
+
+    def go_on(self, local: int, *, is_split: bool) -> Outcome:
+        """Carry out effects that were left."""
+        key = (local, is_split)
+        known = self._continued.get(key)
+        if known is None:
+            before = self._packing.locals[local]
+            rest = replace(before, unfinished=())
+            known = self._continued[key] = self._carried_out(rest, before.unfinished, is_split=is_split)
+        return known
+
+    def _done(self, before: Local, run: Callable[[], tuple[Any, Effects]], *, is_split: bool) -> Outcome:
+        try:
+            state, effects = run()
+        except Exception as error:  # noqa: BLE001 - whatever a machine raises is what the checker is to find
+            return Outcome(-1, failure=f"{type(error).__name__}: {error}".rstrip(": "))
+        after = replace(before, state=state)
+        return self._carried_out(after, tuple(effects), is_split=is_split)
+
+    def _carried_out(self, local: Local, effects: Effects, *, is_split: bool) -> Outcome:
+        timers, questions, saved = set(local.timers), list(local.questions), list(local.saved)
+        sends: list[tuple[int, int]] = []
+        reports: list[Any] = []
+        unfinished: Effects = ()
+        for place, effect in enumerate(effects):
+            if is_split and place and isinstance(effect, Save | Report):
+                effects, unfinished = effects[:place], effects[place:]
+                break
+            match effect:
+                case Send(to, message):
+                    sends.append((to, self._packing.queues.items.number(message)))
+                case SetTimer(name):
+                    timers.add(name)
+                case CancelTimer(name):
+                    timers.discard(name)
+                case Save(record):
+                    saved.append(record)
+                case Ask() | Choose():
+                    questions.append(effect)
+                case Report(outcome):
+                    reports.append(outcome)
+                case _:
+                    assert_never(effect)
+        after = replace(
+            local,
+            timers=tuple(sorted(timers)),
+            questions=tuple(questions),
+            saved=tuple(saved),
+            unfinished=unfinished,
+        )
+        number = self._reports.setdefault(tuple(reports), len(self._reports))
+        return Outcome(self._packing.locals.number(after), tuple(sends), tuple(reports), number, effects)
+
+
+def _without(local: Local, event: Event) -> Local:
+    """Take away what the event uses up."""
+    match event:
+        case TimerFired(name):
+            return replace(local, timers=tuple(one for one in local.timers if one != name))
+        case Answered() | Chosen():
+            return replace(local, questions=local.questions[1:])
+        case Received() | Requested() | PeerRestarted():
+            return local
+        case _:
+            assert_never(event)
+
+
+# --------------------------------------------------------------------------------------------------------------- faults
+
+
+class Faults:
+    """Gives the moves that are faults."""
+
+    def __init__(self, model: Model, packing: Packing, labels: Numbered[Label]) -> None:
+        self._model = model
+        self._packing = packing
+        self._labels = labels
+        self._nodes = range(len(model.machines))
+        self._may_crash = self._nodes if model.crashes.nodes is None else model.crashes.nodes
+
+    def crashes(self, row: Row, nodes: tuple[int, ...]) -> list[Move]:
+        """Give a crash of each of these nodes that may crash."""
+        count, queues, packing = len(self._nodes), self._packing.queues, self._packing
+        requests, budget = packing.allowances[row[packing.allowance_at]]
+        less = Budget(budget.losses, budget.duplicates, budget.crashes - 1)
+        allowance = packing.allowances.number((requests, less))
+        observe = self._model.observe_crash
+        found = []
+        for node in nodes:
+            if node not in self._may_crash:
+                continue
+            before = packing.locals[row[node]]
+            after = list(row)
+            after[node] = packing.locals.number(Local(None, saved=before.saved, life=before.life, is_up=False))
+            for peer in self._nodes if self._model.crashes.lose_messages else ():
+                after[count + node * count + peer] = 0
+                if peer != node:
+                    # That a peer started anew, a node is told in its next life.
+                    inward = count + peer * count + node
+                    after[inward] = queues.missed_of(row[inward])
+            if observe is not None:
+                ghost = packing.ghosts[row[packing.ghost_at]]
+                after[packing.ghost_at] = packing.ghosts.number(observe(ghost, NodeId(node)))
+            after[packing.allowance_at] = allowance
+            found.append(Move(self._labels.number(Label(Kind.CRASH, node)), after))
+        return found
+
+    def of_network(self, row: Row) -> list[Move]:
+        """Give all losses and doublings that there may be."""
+        count, queues, packing = len(self._nodes), self._packing.queues, self._packing
+        requests, budget = packing.allowances[row[packing.allowance_at]]
+        less = Budget(budget.losses - 1, budget.duplicates, budget.crashes)
+        fewer = Budget(budget.losses, budget.duplicates - 1, budget.crashes)
+        may_lose = self._model.network.may_lose
+        found = []
+        for slot, queue in enumerate(row[count : packing.ghost_at]):
+            if not queue:
+                continue
+            sender, to = divmod(slot, count)
+            # A message that is not the next to arrive can be lost when it is.
+            losable = queues.fronts[queue] if budget.losses else ()
+            doublable = tuple(dict.fromkeys(queues.contents[queue])) if budget.duplicates else ()
+            ways = [(Kind.LOSE, less, item) for item in losable] + [(Kind.DOUBLE, fewer, item) for item in doublable]
+            for kind, left, item in ways:
+                if isinstance(queues.items[item], PeerRestarted):
+                    continue
+                if kind is Kind.LOSE and may_lose is not None and not may_lose(queues.items[item]):
+                    continue
+                after = list(row)
+                changed = queues.pull(queue, item) if kind is Kind.LOSE else queues.push(queue, item)
+                after[count + slot] = changed
+                after[packing.allowance_at] = packing.allowances.number((requests, left))
+                found.append(Move(self._labels.number(Label(kind, to, sender)), after, item))
+        return found
+
+
+# ---------------------------------------------------------------------------------------------------------------- moves
 
 
 class _Facts(NamedTuple):
@@ -296,4 +543,4 @@ class Moves:
         return is_unheard and self.model.crashes.lose_messages
 
 
-__all__ = ["Moves"]
+__all__ = ["Kind", "Label", "Move", "Moves"]

@@ -1,8 +1,8 @@
 """What a small system is at one moment: its nodes, what is under way between them, and what may still happen to it.
 
 A world is a frozen, hashable value. Models look at it in their invariants, goals and answers, and give another one
-where they rename things (`Model.canonical`, `Model.variants`). The checker itself works on numbers that stand for its
-parts (see `packing`) and builds a world only where a model wants to see one.
+where they rename things (`Model.canonical`). The checker itself works on numbers that stand for its parts (see
+`packed_worlds`) and builds a world only where a model wants to see one.
 """
 
 from __future__ import annotations

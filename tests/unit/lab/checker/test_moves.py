@@ -21,8 +21,7 @@ from solvent.protocols.machine import (
     TimerFired,
 )
 from solvent_lab.checker import Asking, Crashes, Model, Network, Order, Timers
-from solvent_lab.checker.move import Kind, Label
-from solvent_lab.checker.moves import Moves
+from solvent_lab.checker.moves import Kind, Label, Moves
 from tests.unit.lab.checker.machines import Puppet
 
 if TYPE_CHECKING:
