@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from solvent_lab.broken.capture import BROKEN
 from solvent_lab.checker.explore import Verdict, check
-from solvent_lab.models.capture import BROKEN, MODELS, RING, paper
+from solvent_lab.models.capture import MODELS, RING, paper
 
 SMALL = {
     "optimists-2x2": 1145,

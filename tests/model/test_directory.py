@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from solvent_lab.broken.directory import BROKEN
 from solvent_lab.checker import Verdict, check
-from solvent_lab.models.directory import BROKEN, MODELS
+from solvent_lab.models.directory import MODELS
 
 STATES = {
     "coming and going": 2_895,

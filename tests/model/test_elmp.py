@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from solvent_lab.broken.elmp import BROKEN
 from solvent_lab.checker.explore import GOAL, PROGRESS, Verdict, check
-from solvent_lab.models.elmp import BROKEN, LARGE, MODELS
+from solvent_lab.models.elmp import LARGE, MODELS
 from tests.model.elmp_counts import COUNTS, COUNTS_LARGE, COUNTS_LONG
 from tests.model.test_elmp_usual import WORLDS
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from solvent_lab.broken.handover import BROKEN
 from solvent_lab.checker.explore import GOAL, NO_FAILURE, Verdict, check
-from solvent_lab.models.handover import BROKEN, LARGE, MODELS
+from solvent_lab.models.handover import LARGE, MODELS
 
 COUNTS = {
     "enter-2": 139,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from solvent_lab.broken.inertia import BROKEN
 from solvent_lab.checker import Verdict, check
-from solvent_lab.models.inertia import BROKEN, MODELS
+from solvent_lab.models.inertia import MODELS
 
 STATES = {
     "two nodes": 20_063,

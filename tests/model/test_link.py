@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from solvent_lab.broken.link import BROKEN
 from solvent_lab.checker import Verdict, check
-from solvent_lab.models.link import BROKEN, MODELS
+from solvent_lab.models.link import MODELS
 
 STATES = {
     "unreliable": 19_694,

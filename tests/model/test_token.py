@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from solvent_lab.broken.token import BROKEN
 from solvent_lab.checker.explore import GOAL, Verdict, check
-from solvent_lab.models.token import BROKEN, MODELS, variant
+from solvent_lab.models.token import MODELS, variant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

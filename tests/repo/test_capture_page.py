@@ -6,7 +6,8 @@ from statistics import mean
 
 import pytest
 
-from solvent_lab.models.capture import BROKEN, MODELS
+from solvent_lab.broken.capture import BROKEN
+from solvent_lab.models.capture import MODELS
 from solvent_lab.simulator import capture
 from solvent_lab.simulator.capture import Setup, simulate
 from solvent_lab.simulator.capture_world import NearWorld, World

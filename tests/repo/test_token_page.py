@@ -8,7 +8,7 @@ import pytest
 
 from solvent.protocols.machine import NodeId
 from solvent.protocols.token import TokenConfig
-from solvent_lab.models.token import BROKEN
+from solvent_lab.broken.token import BROKEN
 from tests.model.test_token import VIOLATED
 from tests.repo.project import ROOT
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from solvent.errors import SolventError
-from solvent_lab.broken import handover_parts as broken_parts
+from solvent_lab.broken.handover import PARTS
 from tests.simulation.handover_parts import counted
 
 if TYPE_CHECKING:
@@ -36,14 +36,14 @@ def test_tokens_are_lost_in_some_runs() -> None:
 )
 def test_what_is_wrong_about_parts_is_caught(name: str, first: int) -> None:
     """Each broken one loses a count, or what a claim needs, in one run or another."""
-    desk = getattr(broken_parts, name)
+    desk = PARTS[name]
     assert any(_is_caught(seed, desk) for seed in (first, *range(MAX_SEEDS)))
 
 
 def test_every_broken_one_is_tried() -> None:
     """None is left out above."""
     marks = test_what_is_wrong_about_parts_is_caught.pytestmark  # type: ignore[attr-defined]
-    assert {name for name, _ in marks[0].args[1]} == set(broken_parts.__all__)
+    assert {name for name, _ in marks[0].args[1]} == PARTS.keys()
 
 
 @pytest.mark.soak

@@ -1,32 +1,27 @@
 """Capture as it must not be: one known fault each, for the checker to find.
 
-The first six are what the paper prints, taken literally (C1 to C3 and C6 in docs/explanation/capture.md; C4 and C5 are
-the sound machine without `waiting`, and need no class of their own); the others leave out what our own machines do.
+C1 to C6 are what the paper prints, taken literally (docs/explanation/capture.md); C4 and C5 are the sound machine
+without `waiting`, and need no class of their own. The others leave out what our own machines do.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from immutables import Map
 from msgspec.structs import replace
 
 from solvent.protocols.capture.adaptive import Adaptive
-from solvent.protocols.capture.messages import (
-    Commitment,
-    Fetch,
-    GiveUp,
-    RespMolecule,
-    RespOk,
-    RespRemoved,
-    RespTaken,
-)
+from solvent.protocols.capture.messages import Commitment, Fetch, GiveUp, RespMolecule, RespOk, RespRemoved, RespTaken
 from solvent.protocols.capture.moving import Moving
 from solvent.protocols.capture.moving_state import Attempt, Got
 from solvent.protocols.capture.records import Lent
 from solvent.protocols.capture.state import Committing, Fetching, Hold, Holding, Querying
 from solvent.protocols.capture.vocabulary import MoleculeId
 from solvent.protocols.machine import NodeId, Received, Save, Send
+from solvent_lab.checker.registry import Variants
+from solvent_lab.models.capture import PAIR, SPECTATOR, THREE, moving, paper
 
 if TYPE_CHECKING:
     from solvent.protocols.capture.moving_state import Given, MovingState, MovingStep, Take
@@ -35,14 +30,13 @@ if TYPE_CHECKING:
     from solvent.protocols.capture.vocabulary import Combination
     from solvent.protocols.machine import Event
 
+BROKEN = Variants()
+
 
 class Overriding(Adaptive):
     """Dispatches to overridden methods; the sound machine looks its handlers up once, for speed."""
 
-    __slots__ = ()
-
     def step(self, state: CaptureState, event: Event) -> CaptureStep:
-        """Take one event."""
         if isinstance(event, Received):
             rates, sender, message = state.success, event.sender, event.message
             match message:
@@ -61,36 +55,31 @@ class Overriding(Adaptive):
         return super().step(state, event)
 
 
+@BROKEN.add(paper, PAIR, "oo")
 class AnybodyGivesUp(Overriding):
     """C1: a refused requester frees what another has taken."""
 
-    __slots__ = ()
-
     def on_give_up(self, state: CaptureState, rates: Rates, sender: NodeId, message: GiveUp) -> CaptureStep:
-        """Free the molecule whoever asks."""
         holding = state.molecules.get(message.molecule)
         if holding is not None and holding.hold is not None:
             return self._freed(state, rates, message, holding)
         return super().on_give_up(state, rates, sender, message)
 
 
+@BROKEN.add(paper, PAIR, "oo")
+@BROKEN.add(paper, PAIR, "pp", name="no-attempt-numbers-p")
 class NoAttemptNumbers(Overriding):
     """C2: late answers count for the next attempt, and whoever fetches is served."""
 
-    __slots__ = ()
-
     def on_ok(self, state: CaptureState, rates: Rates, _sender: NodeId, message: RespOk) -> CaptureStep:
-        """Count every yes."""
         return super().on_ok(state, rates, _sender, self._current(state, message))
 
     def on_molecule(self, state: CaptureState, rates: Rates, _sender: NodeId, message: RespMolecule) -> CaptureStep:
-        """Keep whatever comes."""
         return super().on_molecule(state, rates, _sender, self._current(state, message))
 
     def on_refusal(
         self, state: CaptureState, rates: Rates, _sender: NodeId, message: RespTaken | RespRemoved
     ) -> CaptureStep:
-        """Give up at the first refusal, while other answers are under way."""
         phase = state.phase
         if isinstance(phase, Fetching | Querying | Committing):
             return self.abandon(state, rates, phase)
@@ -103,13 +92,11 @@ class NoAttemptNumbers(Overriding):
         return not fetch.is_optimistic or super()._may_fetch(holding, sender, fetch)
 
 
+@BROKEN.add(paper, PAIR, "pp")
 class HeadIsLocked(Overriding):
     """C3: a commitment makes the first of the list the locker, whoever asked, and nothing ends it."""
 
-    __slots__ = ()
-
     def on_commitment(self, state: CaptureState, rates: Rates, sender: NodeId, message: Commitment) -> CaptureStep:
-        """Promise the molecule to the first, even if somebody else asked."""
         holding = state.molecules.get(message.molecule)
         if holding is not None and holding.hold is None and holding.queue:
             first = min(holding.queue.values())
@@ -120,22 +107,19 @@ class HeadIsLocked(Overriding):
         return super().on_commitment(state, rates, sender, message)
 
     def on_give_up(self, state: CaptureState, rates: Rates, sender: NodeId, message: GiveUp) -> CaptureStep:
-        """Take the requester off the list, and leave the lock."""
         holding = state.molecules.get(message.molecule)
         if holding is not None and holding.hold is not None and not holding.hold.is_lent:
             return state, ()
         return super().on_give_up(state, rates, sender, message)
 
 
+@BROKEN.add(paper, THREE, "pp")
 class GhostsInTheList(Overriding):
     """C6: who refused is not told that the attempt is over, and keeps it on its list."""
-
-    __slots__ = ()
 
     def on_refusal(
         self, state: CaptureState, rates: Rates, _sender: NodeId, message: RespTaken | RespRemoved
     ) -> CaptureStep:
-        """Tell all but the holder that refused."""
         state, effects = super().on_refusal(state, rates, _sender, message)
         return state, tuple(
             effect
@@ -144,25 +128,21 @@ class GhostsInTheList(Overriding):
         )
 
 
+@BROKEN.add(paper, PAIR, "oo")
 class LendsTwice(Overriding):
     """An optimist's molecule is not marked as taken."""
 
-    __slots__ = ()
-
     def on_fetch(self, state: CaptureState, rates: Rates, sender: NodeId, fetch: Fetch) -> CaptureStep:
-        """Send the molecule and forget to whom."""
         before = state.molecules
         state, effects = super().on_fetch(state, rates, sender, fetch)
         return replace(state, molecules=before), effects
 
 
+@BROKEN.add(paper, PAIR, "oo", crashes=1)
 class UnsavedLoans(Adaptive):
     """What was lent is forgotten in a crash, and lent again."""
 
-    __slots__ = ()
-
     def step(self, state: CaptureState, event: Event) -> CaptureStep:
-        """Do everything but save loans."""
         state, effects = super().step(state, event)
         return state, tuple(
             effect for effect in effects if not (isinstance(effect, Save) and isinstance(effect.record, Lent))
@@ -172,6 +152,7 @@ class UnsavedLoans(Adaptive):
 # ------------------------------------------------------------------------------------------------- by moving
 
 
+@BROKEN.add(moving, PAIR)
 class KeepsACopy(Moving):
     """A holder gives a molecule and has it still."""
 
@@ -180,6 +161,7 @@ class KeepsACopy(Moving):
         return replace(after, molecules=state.molecules), effects
 
 
+@BROKEN.add(moving, PAIR)
 class NeverYields(Moving):
     """Nodes keep what their own attempts need from everybody, also from those that come first."""
 
@@ -187,6 +169,7 @@ class NeverYields(Moving):
         return super()._may_give(state, requester, 1 << 60, chosen)
 
 
+@BROKEN.add(moving, PAIR)
 class AlwaysYields(Moving):
     """Nodes give away what their own attempts need to anybody."""
 
@@ -194,6 +177,7 @@ class AlwaysYields(Moving):
         return super()._may_give(state, requester, -1, chosen)
 
 
+@BROKEN.add(moving, SPECTATOR)
 class TakesWithoutAPart(Moving):
     """A node that has no part of a combination takes what lies at several others."""
 
@@ -209,6 +193,7 @@ class TakesWithoutAPart(Moving):
         return super()._on_combination(state, combination)
 
 
+@BROKEN.add(moving, PAIR, crashes=1)
 class ForgetsGifts(Moving):
     """A gift is not kept until it is confirmed, so one that a crash loses is lost."""
 
@@ -217,6 +202,7 @@ class ForgetsGifts(Moving):
         return replace(after, gifts=Map()), effects
 
 
+@BROKEN.add(moving, PAIR, crashes=1)
 class AcceptsTwice(Moving):
     """A gift that is sent again after a crash is taken for a new one."""
 
@@ -224,6 +210,7 @@ class AcceptsTwice(Moving):
         return super()._on_given(replace(state, got=Map()), giver, given)
 
 
+@BROKEN.add(moving, PAIR, crashes=1)
 class UnsavedArrivals(Moving):
     """A gift is confirmed without having been saved."""
 
@@ -232,3 +219,16 @@ class UnsavedArrivals(Moving):
         return after, tuple(
             effect for effect in effects if not (isinstance(effect, Save) and isinstance(effect.record, Got))
         )
+
+
+BROKEN |= {
+    "pessimists-do-not-wait": partial(
+        paper, PAIR, "pp", waiting=False, title="C4: pessimists refuse each other for ever"
+    ),
+    "nobody-waits": partial(
+        paper, PAIR, "op", waiting=False, title="C5: an optimist and a pessimist refuse each other for ever"
+    ),
+    "only-optimists": partial(paper, PAIR, "oo", title="the optimistic sub-protocol alone is not live"),
+}
+
+__all__ = ["BROKEN"]

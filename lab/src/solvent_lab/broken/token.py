@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -10,23 +11,28 @@ from solvent.protocols.machine import SetTimer
 from solvent.protocols.token.halving import Hop
 from solvent.protocols.token.messages import Gimme, Token
 from solvent.protocols.token.node import Ring
+from solvent_lab.checker.registry import Variants
+from solvent_lab.models.token import variant
 
 if TYPE_CHECKING:
     from solvent.protocols.machine import Event, NodeId
     from solvent.protocols.token.state import TokenState, TokenStep
 
+BROKEN = Variants()
 
+
+@BROKEN.add(variant, "binary", 2)
 class TrapIsToken(Ring):
     """T3: whatever comes is taken for the token, a search too."""
 
     def step(self, state: TokenState, event: Event) -> TokenStep:
-        """Take one event."""
         message = getattr(event, "message", None)
         if isinstance(message, Gimme) and state.token is None:
             return self._visited(state, Token(visits=message.stamp))
         return super().step(state, event)
 
 
+@BROKEN.add(variant, "binary", 4)
 class KeepsIt(Ring):
     """A lender has the token still."""
 
@@ -35,6 +41,7 @@ class KeepsIt(Ring):
         return replace(after, token=state.token), effects
 
 
+@BROKEN.add(variant, "binary", 4)
 class NeverReturns(Ring):
     """A borrower that is done forgets the token, and its lender waits for ever."""
 
@@ -42,6 +49,7 @@ class NeverReturns(Ring):
         return replace(state, token=None), ()
 
 
+@BROKEN.add(variant, "found", 4)
 class StridesFromWhole(Ring):
     """T1: a search carries its last distance, N at first, and goes half as far: the second time back where it began."""
 
@@ -53,6 +61,7 @@ class StridesFromWhole(Ring):
         return Hop(stride if is_ahead else -stride, behind, stride) if stride else None
 
 
+@BROKEN.add(variant, "found", 3)
 class StridesFromHalf(StridesFromWhole):
     """T10: it carries N/2 at first; halves are rounded down, which asks the right nodes for powers of two alone."""
 
@@ -60,6 +69,7 @@ class StridesFromHalf(StridesFromWhole):
         return Hop(self.config.size // 2, 0, self.config.size // 2)
 
 
+@BROKEN.add(variant, "found", 3)
 class StampsAlone(Ring):
     """T4: equal stamps count as older, so that a search before the first visit goes the wrong way."""
 
@@ -68,9 +78,17 @@ class StampsAlone(Ring):
         return stamp > theirs
 
 
+@BROKEN.add(variant, "rests", 2)
 class RestsForEver(Ring):
     """A token that rests waits for somebody to find it: one lost search, and it waits in vain."""
 
     def _dispatch(self, state: TokenState) -> TokenStep:
         after, effects = super()._dispatch(state)
         return after, tuple(effect for effect in effects if not isinstance(effect, SetTimer))
+
+
+BROKEN["served-traps-stay"] = partial(
+    variant, "no-clean-up", 3, is_lent_in_vain=False, title="T6: the token is lent to who was served long ago"
+)
+
+__all__ = ["BROKEN", "StridesFromHalf", "StridesFromWhole"]

@@ -13,26 +13,36 @@ from solvent.protocols.token.group.group import Group
 from solvent.protocols.token.group.messages import Passed
 from solvent.protocols.token.group.settling import settle
 from solvent.protocols.token.group.state import ELECT, Promised
+from solvent_lab.checker.registry import Variants
+from solvent_lab.models.token_group import Small, group
 
 if TYPE_CHECKING:
     from solvent.protocols.machine import Event
     from solvent.protocols.token.group.state import GroupState, GroupStep
+    from solvent_lab.checker.model import Model
+
+BROKEN = Variants()
 
 
+def _group(size: int, *, machine: type[Group], **options: Any) -> Model:
+    """Build a small world of broken nodes."""
+    return group(size, machine=type(machine.__name__, (Small, machine), {}), **options)
+
+
+@BROKEN.add(_group, 3, says=(0, 2), crashes=1, crashing=(1,), impatient=(2,), max_epochs=1, is_hasty=True)
 class ForgetsPromises(Group):
     """What was promised is not saved: after a crash an older token is heeded again."""
 
     def step(self, state: GroupState, event: Event) -> GroupStep:
-        """Take one event."""
         state, effects = super().step(state, event)
         return state, tuple(one for one in effects if not (isinstance(one, Save) and isinstance(one.record, Promised)))
 
 
+@BROKEN.add(_group, 3, name="silence-is-assent", says=(0, 1), max_epochs=1, is_hasty=True, impatient=(2,))
 class TakesSilenceForAssent(Group):
     """Who does not answer an election in time has promised, too."""
 
     def step(self, state: GroupState, event: Event) -> GroupStep:
-        """Take one event."""
         election = state.election
         if isinstance(event, TimerFired) and event.name == ELECT and election is not None:
             silent = dict.fromkeys(state.log.members, (state.log.last, state.log.length))
@@ -40,11 +50,11 @@ class TakesSilenceForAssent(Group):
         return super().step(state, event)
 
 
+@BROKEN.add(_group, 3, says=(0,), crashes=1, crashing=(0,), max_epochs=2)
 class TakesOwnLog(Group):
     """Who makes a new token goes on with its own log, however short."""
 
     def step(self, state: GroupState, event: Event) -> GroupStep:
-        """Take one event."""
         state, effects = super().step(state, event)
         election = state.election
         if election is None or election.fetches_from is None:
@@ -54,11 +64,11 @@ class TakesOwnLog(Group):
         )
 
 
+@BROKEN.add(_group, 3, says=(0, 1), crashes=1, crashing=(0,), max_epochs=2)
 class DeliversTooEarly(Group):
     """Who writes takes it for safe at once, before others have saved it."""
 
     def step(self, state: GroupState, event: Event) -> GroupStep:
-        """Take one event."""
         state, effects = super().step(state, event)
         if not state.is_appending or state.is_beginning:
             return state, effects
@@ -67,11 +77,11 @@ class DeliversTooEarly(Group):
         return desk.state, (*effects, *desk.effects)
 
 
+@BROKEN.add(_group, 3, says=(2,), max_epochs=1, is_hasty=True)
 class HeedsOldTokens(Group):
     """A token is taken though a newer one was promised."""
 
     def step(self, state: GroupState, event: Event) -> GroupStep:
-        """Take one event."""
         if isinstance(event, Received) and isinstance(event.message, Passed):
             epoch = event.message.epoch
             if epoch == state.epoch and epoch < state.promised and state.inner is None:
@@ -87,4 +97,4 @@ def _settled(group: Group, state: GroupState, effects: tuple[Any, ...]) -> Group
     return desk.state, (*effects, *desk.effects)
 
 
-__all__ = ["DeliversTooEarly", "ForgetsPromises", "HeedsOldTokens", "TakesOwnLog", "TakesSilenceForAssent"]
+__all__ = ["BROKEN"]

@@ -129,7 +129,7 @@ class Kills:
             self._orders = mmap.mmap(file.fileno(), 0)
 
     def order(self, slot: WorkerSlot, order: Order) -> None:
-        """Give a worker an order, or take the last one back."""
+        """Order a worker to do something, or take the last order back."""
         slot.order = order
         slot.told = order or slot.told
         self._orders[slot.task.number] = order

@@ -47,12 +47,7 @@ class Counterexample:
 
 
 def retrace(
-    moves: Moves,
-    find: Callable[[Row], int],
-    path: Sequence[int],
-    *,
-    parts: Sequence[Part] = (),
-    failing: int = -1,
+    moves: Moves, find: Callable[[Row], int], path: Sequence[int], *, parts: Sequence[Part] = (), failing: int = -1
 ) -> Counterexample:
     """Walk along a path of states, then along each part, then make the failing move of this class, if there is one."""
     names = tuple(moves.name(node) for node in range(len(moves.model.machines)))
@@ -96,7 +91,7 @@ class _Teller:
                 self._sent[slot].append((item, 0))
 
     def say(self, text: str) -> None:
-        """Say something about all nodes."""
+        """Add a line about all nodes."""
         self.records.append(Across(text))
 
     def tell(self, row: Row, move: Move) -> None:
@@ -174,7 +169,7 @@ class _Teller:
             self._sent[slot] = kept + [(item, number) for item in now]
 
     def tell_under_way(self) -> None:
-        """Say what has not arrived."""
+        """Add what has not arrived."""
         for slot, under_way in self._sent.items():
             sender, to = (self._moves.name(node) for node in divmod(slot, self._count))
             for item, sent in under_way:

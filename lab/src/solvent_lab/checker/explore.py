@@ -157,7 +157,7 @@ class _Search:
                 return
 
     def state_of(self, row: Row | list[int], parent: int) -> int:
-        """Give the number of a row's state; a new one if it has not been seen."""
+        """Return the number of a row's state; a new one if it has not been seen."""
         packed = self.moves.packing.bytes_from_row(*row)
         if not self._has_names:
             known = self._known.get(packed)
@@ -172,7 +172,7 @@ class _Search:
         return known
 
     def _standard(self, row: Row) -> bytes:
-        """Give the row that stands for all rows that differ from this one in names only."""
+        """Return the row that stands for all rows that differ from this one in names only."""
         packing = self.moves.packing
         if self._renumbered is not None:
             row = self._renumbered(row)
@@ -193,7 +193,7 @@ class _Search:
         return number
 
     def _measure(self, ghost: int) -> int:
-        """Give what stands for the progress made, by the ghost's number."""
+        """Return what stands for the progress made, by the ghost's number."""
         if self.model.progress is None:
             return ghost
         known = self._measures.get(ghost)
@@ -235,20 +235,20 @@ class _Search:
         self.violations.append(_Found(name, message, state, failing, parts))
 
     def retraced(self) -> Iterator[Violation]:
-        """Give what was found with the way to it."""
+        """Yield what was found, with the way to it."""
         for one in self.violations:
             path = self.graph.path_to(one.state) if len(self.graph) else []
             trace = retrace(self.moves, self._find, path, parts=one.parts, failing=one.failing)
             yield Violation(one.property, one.message, trace)
 
     def _find(self, row: Row) -> int:
-        """Give the number of a row's state, or -1 if it was not reached."""
+        """Return the number of a row's state, or -1 if it was not reached."""
         packed = self._standard(row) if self._has_names else self.moves.packing.bytes_from_row(*row)
         return self._known.get(packed, -1)
 
 
 def sentence(name: str) -> str:
-    """Give the sentence that a function is named after."""
+    """Return the sentence that a function is named after."""
     return name.strip("_").replace("_", " ")
 
 

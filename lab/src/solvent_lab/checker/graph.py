@@ -60,7 +60,7 @@ class Graph:
             yield self.targets[place], mark >> 1, bool(mark & _PROGRESS)
 
     def path_to(self, state: int) -> list[int]:
-        """Give the states on a shortest way to a state, the first and itself included."""
+        """Return the states on a shortest way to a state, the first and itself included."""
         path = [state]
         while state:
             state = self.parents[state]
@@ -91,7 +91,7 @@ class DeadEnd:
 
 
 def dead_end(graph: Graph, labels: Sequence[Label]) -> DeadEnd | None:
-    """Give the nearest state from which no goal can be reached, if there is one."""
+    """Return the nearest state from which no goal can be reached, if there is one."""
     is_fault = [label.kind.is_fault for label in labels]
     begins, sources = _reversed(graph, is_fault)
     is_hopeful = bytearray(graph.goals)
@@ -109,7 +109,7 @@ def dead_end(graph: Graph, labels: Sequence[Label]) -> DeadEnd | None:
 
 
 def _followed(graph: Graph, is_fault: list[bool], first: int) -> DeadEnd:
-    """Go on from a hopeless state: to the nearest one where nothing happens any more, else round a loop."""
+    """Return the way from a hopeless state to the nearest one where nothing happens any more, else round a loop."""
     parents = {first: first}
     waiting = deque([first])
     loop: tuple[int, ...] = ()
@@ -129,7 +129,7 @@ def _followed(graph: Graph, is_fault: list[bool], first: int) -> DeadEnd:
 
 
 def _back(parents: dict[int, int], state: int, first: int) -> tuple[int, ...]:
-    """Give the states from one to another on the way by which it was found; up to the root if it is not on it."""
+    """Return the states from one to another on the way by which it was found; from the root if it is not on it."""
     way = [state]
     while state not in (first, parents[state]):
         state = parents[state]
@@ -138,7 +138,7 @@ def _back(parents: dict[int, int], state: int, first: int) -> tuple[int, ...]:
 
 
 def _reversed(graph: Graph, is_fault: list[bool]) -> tuple[array[int], array[int]]:
-    """Give for each state where its sources begin, and all sources: moves backwards, without faults."""
+    """Return for each state where its sources begin, and all sources: moves backwards, without faults."""
     count, begins, targets, marks = len(graph), graph.begins, graph.targets, graph.marks
     ends = array("L", bytes(array("L").itemsize * (count + 1)))
     for place, target in enumerate(targets):
@@ -163,7 +163,7 @@ def _reversed(graph: Graph, is_fault: list[bool]) -> tuple[array[int], array[int
 def livelock(
     graph: Graph, labels: Sequence[Label], possible: Callable[[int], set[int]], *, fair_choices: bool
 ) -> Lasso | None:
-    """Give the nearest fair loop without progress away from goals; `possible` gives the classes possible in a state."""
+    """Return the nearest fair loop without progress away from goals; `possible`: the classes possible in a state."""
     inside = [not is_goal for is_goal in graph.goals]
     best: Lasso | None = None
     waiting = _components(graph, inside, [state for state in range(len(graph)) if inside[state]])
@@ -189,7 +189,7 @@ def livelock(
 
 
 def _components(graph: Graph, inside: list[bool], states: list[int]) -> list[list[int]]:
-    """Give the strongly connected components, with at least one move each, of these states (Tarjan, without frames)."""
+    """Return the strongly connected components, of at least one move each, of these states (Tarjan, without frames)."""
     begins, targets, marks = graph.begins, graph.targets, graph.marks
     order: dict[int, int] = {}
     low: dict[int, int] = {}
@@ -270,7 +270,7 @@ def _is_fair(graph: Graph, possible: Callable[[int], set[int]], members: set[int
 
 
 def _loop(graph: Graph, possible: Callable[[int], set[int]], members: set[int], first: int) -> list[int]:
-    """Give a short loop from a state that treats every class fairly."""
+    """Return a short loop from a state that treats every class fairly."""
     path = [first]
     taken: set[int] = set()
     always = possible(first)
@@ -290,7 +290,7 @@ def _is_settled(possible: Callable[[int], set[int]], owed: int, made: int, targe
 
 
 def _way(graph: Graph, members: set[int], start: int, is_enough: Callable[[int, int], bool]) -> list[tuple[int, int]]:
-    """Give a shortest way inside, of one move at least, until a move of this class to this state is enough."""
+    """Return a shortest way inside, of one move at least, until a move of this class to this state is enough."""
     ways: dict[int, list[tuple[int, int]]] = {start: []}
     waiting = deque([start])
     while waiting:

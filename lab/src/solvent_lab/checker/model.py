@@ -154,7 +154,7 @@ class Model:
 
     # --- Which worlds are the same but for names.
     canonical: Callable[[World], World] | None = None
-    """Give the world its standard names, best by a `Renumbering`. It must not rename nodes."""
+    """Returns the world under its standard names, best by a `Renumbering`. It must not rename nodes."""
 
     names: tuple[str, ...] = ()
     """Names of the nodes in diagrams; n0, n1, ... unless given."""

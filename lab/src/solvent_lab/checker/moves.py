@@ -182,11 +182,7 @@ class Steps:
                 case _:
                     assert_never(effect)
         after = replace(
-            local,
-            timers=tuple(sorted(timers)),
-            questions=tuple(questions),
-            saved=tuple(saved),
-            unfinished=unfinished,
+            local, timers=tuple(sorted(timers)), questions=tuple(questions), saved=tuple(saved), unfinished=unfinished
         )
         number = self._reports.setdefault(tuple(reports), len(self._reports))
         return Outcome(self._packing.locals.number(after), tuple(sends), tuple(reports), number, effects)
@@ -209,7 +205,7 @@ def _without(local: Local, event: Event) -> Local:
 
 
 class Faults:
-    """Gives the moves that are faults."""
+    """Finds the moves that are faults."""
 
     def __init__(self, model: Model, packing: Packing, labels: Numbered[Label]) -> None:
         self._model = model
@@ -219,7 +215,7 @@ class Faults:
         self._may_crash = self._nodes if model.crashes.nodes is None else model.crashes.nodes
 
     def crashes(self, row: Row, nodes: tuple[int, ...]) -> list[Move]:
-        """Give a crash of each of these nodes that may crash."""
+        """Return a crash of each of these nodes that may crash."""
         count, queues, packing = len(self._nodes), self._packing.queues, self._packing
         requests, budget = packing.allowances[row[packing.allowance_at]]
         less = Budget(budget.losses, budget.duplicates, budget.crashes - 1)
@@ -246,7 +242,7 @@ class Faults:
         return found
 
     def of_network(self, row: Row) -> list[Move]:
-        """Give all losses and doublings that there may be."""
+        """Return all losses and doublings that there may be."""
         count, queues, packing = len(self._nodes), self._packing.queues, self._packing
         requests, budget = packing.allowances[row[packing.allowance_at]]
         less = Budget(budget.losses - 1, budget.duplicates, budget.crashes)
@@ -290,7 +286,7 @@ class _Facts(NamedTuple):
 
 
 class Moves:
-    """Gives the moves of a model's worlds."""
+    """Finds the moves of a model's worlds."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -335,13 +331,13 @@ class Moves:
         return tuple(row), ""
 
     def name(self, node: int) -> str:
-        """Give the name of a node, for people."""
+        """Return the name of a node, for people."""
         return self.model.names[node] if node < len(self.model.names) else f"n{node}"
 
     # ------------------------------------------------------------------------------------------------ all moves
 
     def moves(self, row: Row) -> list[Move]:
-        """Give all moves from a row."""
+        """Return all moves from a row."""
         packing = self.packing
         ready = self._ready(row)
         requests, budget = packing.allowances[row[packing.allowance_at]]
@@ -376,7 +372,7 @@ class Moves:
         return found
 
     def possible(self, row: Row) -> set[int]:
-        """Give the classes of moves that a fair run has to make some time if they stay possible; no faults.
+        """Return the classes of moves that a fair run has to make some time if they stay possible; no faults.
 
         A node that waits for an answer it can get, or is amid its effects, takes no other event now. It will soon, so
         what waits for it is possible all the same.
@@ -459,7 +455,7 @@ class Moves:
                 found.append(Move(self._deliver[slot], after, event, outcome))
 
     def event_of(self, sender: int, item: int) -> int:
-        """Give the number of the event that an item from a node is when it arrives."""
+        """Return the number of the event that an item from a node is when it arrives."""
         what = self.packing.queues.items[item]
         event = PeerRestarted(what.peer) if isinstance(what, PeerRestarted) else Received(NodeId(sender), what)
         number = self._received[sender, item] = self.events.number(event)

@@ -41,7 +41,7 @@ class Numbered(Generic[Part]):
         self._by_identity: dict[int, int] = {}
 
     def number(self, value: Part) -> int:
-        """Give the number of a value; a new one if it has not been seen."""
+        """Return the number of a value; a new one if it has not been seen."""
         known = self._by_identity.get(id(value))
         if known is not None:
             return known
@@ -94,11 +94,11 @@ class Queues:
         return after
 
     def number(self, items: tuple[Any, ...]) -> int:
-        """Give the number of a queue that holds these items."""
+        """Return the number of a queue that holds these items."""
         return self._number(tuple(map(self.items.number, items))) if items else 0
 
     def missed_of(self, queue: int) -> int:
-        """Give the queue that only holds the notices of this one, as missed."""
+        """Return the queue that only holds the notices of this one, as missed."""
         return self.number(tuple(Missed(one.peer) for one in self.values[queue] if isinstance(one, PeerRestarted)))
 
     def _number(self, contents: tuple[int, ...]) -> int:
@@ -133,7 +133,7 @@ class Packing:
         self.row_from_bytes = self._bytes.unpack
 
     def world(self, row: Row) -> World:
-        """Give the world that a row stands for."""
+        """Return the world that a row stands for."""
         nodes = self.nodes_count
         locals_, queues = self.locals.values, self.queues.values
         remaining, budget = self.allowances[row[self.allowance_at]]
@@ -146,7 +146,7 @@ class Packing:
         )
 
     def row(self, world: World) -> Row:
-        """Give the row of a world."""
+        """Return the row of a world."""
         # Requests may come in any order, so one order stands for all.
         requests = tuple(sorted(map(self.requests.number, world.requests)))
         return (

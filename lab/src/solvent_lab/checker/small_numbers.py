@@ -24,6 +24,7 @@ A model gives the checker a world to be renamed very many times, but its parts a
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import msgspec
@@ -80,17 +81,14 @@ class Renumbering:
     """Gives a world's numbers anew; `simplified(node, local)` may first make a node simpler without changing it."""
 
     def __init__(
-        self,
-        places: Mapping[type, Mapping[str, Numbers]],
-        *,
-        simplified: Callable[[int, Local], Local] | None = None,
+        self, places: Mapping[type, Mapping[str, Numbers]], *, simplified: Callable[[int, Local], Local] | None = None
     ) -> None:
         self._places = places
         self._simplified = simplified
         self._fields: dict[type, dict[str, Numbers]] = {}
 
     def __call__(self, world: World) -> World:
-        """Give the world with new numbers."""
+        """Return the world with new numbers."""
         count = len(world.nodes)
         nodes = [self.simple(node, local) for node, local in enumerate(world.nodes)]
         parts = (*nodes, *world.channels, world.ghost)
@@ -103,15 +101,15 @@ class Renumbering:
         )
 
     def on_rows(self, packing: Packing) -> Callable[[Row], Row]:
-        """Give the same for worlds as rows of numbers."""
+        """Return the same for worlds as rows of numbers."""
         return _OnRows(self, packing)
 
     def simple(self, node: int, local: Local) -> Local:
-        """Give a node as simple as can be."""
+        """Return a node as simple as can be."""
         return local if self._simplified is None else self._simplified(node, local)
 
     def numbers_in(self, part: Any, place: _Place) -> tuple[frozenset[_Number], tuple[_Number, ...]]:
-        """Give the numbers that a part of a world keeps known, and all that it holds."""
+        """Return the numbers that a part of a world keeps known, and all that it holds."""
         strong: set[_Number] = set()
         found: set[_Number] = set()
 
@@ -125,7 +123,7 @@ class Renumbering:
         return frozenset(strong), tuple(sorted(found))
 
     def renamed(self, part: Any, place: _Place, change: Mapping[_Number, int]) -> Any:
-        """Give a part of a world with new numbers."""
+        """Return a part of a world with new numbers."""
 
         def visit(number: _Number, is_weak: bool) -> int | None:  # noqa: FBT001 - a visitor, called by place
             if number[2] == _LAST:
@@ -157,7 +155,7 @@ class Renumbering:
         return value
 
     def _changed(self, value: Any, fields: tuple[str, ...], place: _Place, visit: _Visit) -> dict[str, Any] | None:
-        """Give the fields of a record that are different with the numbers that `visit` gives; None: take it out."""
+        """Return the fields of a record that differ with the numbers that `visit` returns; None: take it out."""
         known = self._fields.get(type(value))
         if known is None:
             known = self._fields[type(value)] = {
@@ -181,7 +179,7 @@ class Renumbering:
 
 
 def _renumbered(value: Any, numbers: Numbers, owner: int, visit: _Visit) -> Any:
-    """Give what a field that holds numbers holds with new ones."""
+    """Return what a field that holds numbers holds with new ones."""
     if value is None:
         return None
     if numbers.is_last:
@@ -219,7 +217,7 @@ def _owner(value: Any, of: str, place: _Place) -> int:
 
 
 def changes(strong: frozenset[_Number]) -> dict[_Number, int]:
-    """Give the new numbers for those that are known, and for the last of each node that counts."""
+    """Return the new numbers for those that are known, and for the last of each node that counts."""
     change: dict[_Number, int] = {}
     for kind, node, number in sorted(strong):
         last = change.get((kind, node, _LAST), 0) + 1
@@ -228,7 +226,7 @@ def changes(strong: frozenset[_Number]) -> dict[_Number, int]:
 
 
 def places_of(nodes_count: int) -> Iterator[_Place]:
-    """Give the places of the parts of a world, in the order of a row: nodes, channels, ghost."""
+    """Yield the places of the parts of a world, in the order of a row: nodes, channels, ghost."""
     for node in range(nodes_count):
         yield node, node, -1
     for sender in range(nodes_count):
@@ -250,7 +248,7 @@ class _OnRows:
         self._renamed: list[dict[tuple[int, tuple[int | None, ...]], int]] = [{} for _ in self._places]
 
     def __call__(self, row: Row) -> Row:
-        """Give a row with new numbers."""
+        """Return a row with new numbers."""
         # The allowance, at the end of a row, holds no numbers; `zip` leaves it out.
         found = [
             known.get(part) or self._looked_at(place, part)
@@ -298,4 +296,51 @@ class _OnRows:
         return packing.queues.values[part] if place < packing.ghost_at else packing.ghosts[part]
 
 
-__all__ = ["PAIRS", "RECIPIENT", "SELF", "SENDER", "Numbers", "Renumbering"]
+# ------------------------------------------------------------------------------------------------------------ ranks
+
+_PARTS_KEPT = 2**16
+"""How many parts of worlds are remembered: worlds are very many, their parts few."""
+
+
+def ranked(
+    rename: Callable[[Any, Callable[[int], int]], Any], *, known: frozenset[int] = frozenset()
+) -> Callable[[World], World]:
+    """Return a `Model.canonical` that replaces numbers by their ranks, for numbers of which only the order matters.
+
+    `rename(part, name)` applies `name` to every such number in a node, the contents of a channel, the ghost or the
+    requests. Numbers below 0 stay; those in `known` have ranks whether they occur or not.
+    """
+
+    @lru_cache(_PARTS_KEPT)
+    def numbers_in(part: Any) -> tuple[int, ...]:
+        found = set[int]()
+
+        def note(number: int) -> int:
+            found.add(number)
+            return number
+
+        rename(part, note)
+        return tuple(sorted(found))
+
+    @lru_cache(_PARTS_KEPT)
+    def renamed(part: Any, ranks: tuple[int, ...]) -> Any:
+        return rename(part, dict(zip(numbers_in(part), ranks, strict=True)).__getitem__)
+
+    def standard(world: World) -> World:
+        parts = (*world.nodes, *world.channels, world.ghost, world.requests)
+        numbers = [*map(numbers_in, parts)]
+        counted = sorted(one for one in known.union(*numbers) if one >= 0)
+        ranks = {number: rank for rank, number in enumerate(counted)}
+        after = [
+            renamed(part, tuple([ranks.get(one, one) for one in found]))
+            for part, found in zip(parts, numbers, strict=True)
+        ]
+        count = len(world.nodes)
+        return msgspec.structs.replace(
+            world, nodes=tuple(after[:count]), channels=tuple(after[count:-2]), ghost=after[-2], requests=after[-1]
+        )
+
+    return standard
+
+
+__all__ = ["PAIRS", "RECIPIENT", "SELF", "SENDER", "Numbers", "Renumbering", "ranked"]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from solvent.protocols.machine import Effects, NodeId, PeerRestarted, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 _Seen = TypeVar("_Seen")
 
@@ -66,7 +66,7 @@ class World(Value, frozen=True, gc=False):
         return tuple([one.state for one in self.nodes])
 
     def channel(self, sender: int, to: int) -> tuple[Any, ...]:
-        """Give what is under way from one node to another, the oldest first, notices of restarts among it."""
+        """Return what is under way from one node to another, the oldest first, notices of restarts among it."""
         return self.channels[sender * len(self.nodes) + to]
 
     def messages(self) -> Iterator[tuple[NodeId, NodeId, Any]]:
@@ -86,7 +86,7 @@ class World(Value, frozen=True, gc=False):
 
 
 def seen_once(look: Callable[[World], _Seen]) -> Callable[[World], _Seen]:
-    """Let the invariants of a model share what they look at: it is made for the first of them that sees a world."""
+    """Return `look`, computed once for a world that several functions of a model look at one after the other."""
     last: tuple[World, _Seen] | None = None
 
     def shared(world: World) -> _Seen:
@@ -98,4 +98,20 @@ def seen_once(look: Callable[[World], _Seen]) -> Callable[[World], _Seen]:
     return shared
 
 
-__all__ = ["Budget", "Local", "Missed", "World", "seen_once"]
+def invariants_over(
+    look: Callable[[World], tuple[Any, ...]], checks: Iterable[Callable[..., str | None]]
+) -> tuple[Callable[[World], str | None], ...]:
+    """Return invariants of worlds, of the same names, from checks of what `look` finds in a world."""
+    seen = seen_once(look)
+
+    def over(check: Callable[..., str | None]) -> Callable[[World], str | None]:
+        def holds(world: World) -> str | None:
+            return check(*seen(world))
+
+        holds.__name__ = check.__name__
+        return holds
+
+    return tuple(map(over, checks))
+
+
+__all__ = ["Budget", "Local", "Missed", "World", "invariants_over", "seen_once"]

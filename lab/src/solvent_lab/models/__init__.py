@@ -1,6 +1,7 @@
-"""Models of our protocols: small worlds that are exhausted, and broken ones that must be caught.
+"""Models of our protocols: small worlds that the checker exhausts.
 
-One module per protocol, each with `MODELS` and `BROKEN`: names, and functions that build a model.
+One module per protocol with `MODELS`, and perhaps `LARGE`: names, and functions that build a model. Longer ones
+have the world and its users in modules of their own: `elmp_world`, `elmp_memory`, `handover_world`, `talker` (`link`).
 """
 
 __all__: list[str] = []

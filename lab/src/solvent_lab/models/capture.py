@@ -12,32 +12,27 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from immutables import Map
+from msgspec.structs import replace
 
+from solvent.protocols.capture import messages, moving_state, records, state, vocabulary
 from solvent.protocols.capture.adaptive import Adaptive
 from solvent.protocols.capture.invariants import SAFETY, Scene, is_released
 from solvent.protocols.capture.moving import Moving
+from solvent.protocols.capture.moving_recovery import compacted as moving_compacted
 from solvent.protocols.capture.moving_recovery import recovered as moving_recovered
 from solvent.protocols.capture.moving_state import MovingConfig
-from solvent.protocols.capture.recovery import recovered
+from solvent.protocols.capture.recovery import compacted, recovered
 from solvent.protocols.capture.state import CaptureConfig
-from solvent.protocols.capture.vocabulary import (
-    Combination,
-    Discover,
-    MoleculeId,
-    Products,
-    Reacted,
-    RuleId,
-)
+from solvent.protocols.capture.vocabulary import Combination, Discover, MoleculeId, Products, Reacted, RuleId
 from solvent.protocols.machine import NodeId
-from solvent_lab.broken import capture as broken
 from solvent_lab.checker.model import Asking, Crashes, Model
-from solvent_lab.checker.world import seen_once
-from solvent_lab.models.capture_names import adaptive_names, moving_names
+from solvent_lab.checker.small_numbers import PAIRS, RECIPIENT, SENDER, Numbers, Renumbering
+from solvent_lab.checker.world import invariants_over, seen_once
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from solvent_lab.checker.world import World
+    from solvent_lab.checker.world import Local, World
 
 RULE = RuleId(0)
 
@@ -126,20 +121,75 @@ def _scene(recover: Callable[..., Any], configs: tuple[Any, ...], world: World) 
     return Scene(states, tuple(world.messages()), world.ghost, tuple(world.ghost))
 
 
-def _invariant(check: Callable[[Scene], str | None], scene: Callable[[World], Scene]) -> Callable[[World], str | None]:
-    def holds(world: World) -> str | None:
-        return check(scene(world))
-
-    holds.__name__ = check.__name__
-    holds.__doc__ = check.__doc__
-    return holds
-
-
 def _is_done(layout: Layout, scene: Callable[[World], Scene], world: World) -> bool:
     """All reactions have happened, and nothing is promised, lent or under way."""
     if sum(world.ghost.values()) < layout.takes * layout.reactions:
         return False
     return all(local.is_up for local in world.nodes) and is_released(scene(world))
+
+
+# ------------------------------------------------------------------------------------------------- standard names
+# Attempts are numbered upwards for ever, so a run that goes round in a circle would never come back to a world it has
+# been in. Renumbered from one, in order, it does; likewise gifts. What was saved becomes the fewest records that say
+# the same, and whether a gift was got is forgotten once it can arrive no more.
+
+_ATTEMPT, _GIFT = "attempt", "gift"
+_OWN, _SENDERS, _RECIPIENTS = Numbers(_ATTEMPT), Numbers(_ATTEMPT, SENDER), Numbers(_ATTEMPT, RECIPIENT)
+_REQUESTERS = Numbers(_ATTEMPT, "requester")
+_REPLIES = (messages.RespOk, messages.RespTaken, messages.RespRemoved, messages.RespMolecule, messages.Doubt)
+_REPORTS: dict[type, dict[str, Numbers]] = {
+    vocabulary.Reacted: {"attempt": _OWN},
+    vocabulary.Abandoned: {"attempt": _OWN},
+}
+
+ADAPTIVE: dict[type, dict[str, Numbers]] = {
+    messages.CaptureMessage: {"attempt": _SENDERS},
+    **{reply: {"attempt": _RECIPIENTS} for reply in _REPLIES},
+    state.CaptureState: {"attempts": Numbers(_ATTEMPT, is_last=True), "reacted": _OWN},
+    **{phase: {"number": _OWN} for phase in (state.Fetching, state.Querying, state.Committing, state.Reacting)},
+    state.Claim: {"attempt": _REQUESTERS},
+    state.Hold: {"attempt": _REQUESTERS},
+    records.Lent: {"attempt": _REQUESTERS},
+    records.Consumed: {"attempt": _OWN},
+    **_REPORTS,
+}
+
+MOVING: dict[type, dict[str, Numbers]] = {
+    moving_state.Take: {"attempt": _SENDERS},
+    moving_state.Refused: {"attempt": _RECIPIENTS},
+    moving_state.Given: {"attempt": _RECIPIENTS, "gift": Numbers(_GIFT, SENDER)},
+    moving_state.Confirmed: {"gift": Numbers(_GIFT, RECIPIENT)},
+    moving_state.MovingState: {
+        "attempts": Numbers(_ATTEMPT, is_last=True),
+        "given": Numbers(_GIFT, is_last=True),
+        "gifts": Numbers(_GIFT),
+        "got": Numbers(_GIFT, PAIRS, is_weak=True),
+    },
+    moving_state.Attempt: {"number": _OWN},
+    moving_state.Reacting: {"number": _OWN},
+    moving_state.Gave: {"gift": Numbers(_GIFT)},
+    moving_state.Got: {"gift": Numbers(_GIFT, "giver", is_weak=True)},
+    moving_state.Closed: {"gift": Numbers(_GIFT)},
+    **_REPORTS,
+}
+
+
+def _simpler(configs: tuple[Any, ...], node: NodeId, local: Local) -> Local:
+    found = local.state
+    if found is not None:
+        # Whether the first of a queue has been worked out already makes no difference.
+        held = {
+            item: replace(one, first=min(one.queue.values(), default=None)) for item, one in found.molecules.items()
+        }
+        found = replace(found, molecules=Map(held))
+    return replace(local, state=found, saved=compacted(configs[node], local.saved))
+
+
+def _simpler_moving(configs: tuple[Any, ...], node: NodeId, local: Local) -> Local:
+    return replace(local, saved=moving_compacted(configs[node], local.saved))
+
+
+# --------------------------------------------------------------------------------------------------------- models
 
 
 def _model(
@@ -164,12 +214,14 @@ def _model(
         crashes=Crashes(count=crashes),
         ghost=known,
         observe=_observe,
-        invariants=tuple(_invariant(check, scene) for check in SAFETY),
+        invariants=invariants_over(lambda world: (scene(world),), SAFETY),
         goal=partial(_is_done, layout, scene),
         progress=lambda ghost: sum(ghost.values()),
         has_no_livelock=is_live,
         fair_choices=True,
-        canonical=(moving_names if is_moving else adaptive_names)(configs),
+        canonical=Renumbering(
+            MOVING if is_moving else ADAPTIVE, simplified=partial(_simpler_moving if is_moving else _simpler, configs)
+        ),
     )
 
 
@@ -253,38 +305,4 @@ MODELS: dict[str, Callable[[], Model]] = {
     "moving-crash-3x3": lambda: moving(RING, crashes=1, title="capture by moving: three nodes in a ring, one crash"),
 }
 
-BROKEN: dict[str, Callable[[], Model]] = {
-    "anybody-gives-up": lambda: paper(
-        PAIR, "oo", machine=broken.AnybodyGivesUp, title="C1: anybody frees what another has taken"
-    ),
-    "no-attempt-numbers": lambda: paper(
-        PAIR, "oo", machine=broken.NoAttemptNumbers, title="C2: late answers count for the next attempt, of optimists"
-    ),
-    "no-attempt-numbers-p": lambda: paper(
-        PAIR, "pp", machine=broken.NoAttemptNumbers, title="C2: late answers count for the next attempt, of pessimists"
-    ),
-    "head-is-locked": lambda: paper(
-        PAIR, "pp", machine=broken.HeadIsLocked, title="C3: a commitment locks for the first in the list, for ever"
-    ),
-    "pessimists-do-not-wait": lambda: paper(
-        PAIR, "pp", waiting=False, title="C4: pessimists refuse each other for ever"
-    ),
-    "nobody-waits": lambda: paper(
-        PAIR, "op", waiting=False, title="C5: an optimist and a pessimist refuse each other for ever"
-    ),
-    "ghosts-in-the-list": lambda: paper(
-        THREE, "pp", machine=broken.GhostsInTheList, title="C6: a refused requester stays in the list"
-    ),
-    "only-optimists": lambda: paper(PAIR, "oo", title="the optimistic sub-protocol alone is not live"),
-    "lends-twice": lambda: paper(PAIR, "oo", machine=broken.LendsTwice, title="what is lent is not marked"),
-    "unsaved-loans": lambda: paper(PAIR, "oo", crashes=1, machine=broken.UnsavedLoans, title="loans are not saved"),
-    "keeps-a-copy": lambda: moving(PAIR, machine=broken.KeepsACopy, title="a gift is not given away"),
-    "never-yields": lambda: moving(PAIR, machine=broken.NeverYields, title="nobody yields"),
-    "always-yields": lambda: moving(PAIR, machine=broken.AlwaysYields, title="everybody yields to anybody"),
-    "takes-without-a-part": lambda: moving(
-        SPECTATOR, machine=broken.TakesWithoutAPart, title="who has no part of a combination takes it"
-    ),
-    "forgets-gifts": lambda: moving(PAIR, crashes=1, machine=broken.ForgetsGifts, title="gifts are not kept"),
-    "accepts-twice": lambda: moving(PAIR, crashes=1, machine=broken.AcceptsTwice, title="gifts are not recognised"),
-    "unsaved-arrivals": lambda: moving(PAIR, crashes=1, machine=broken.UnsavedArrivals, title="arrivals not saved"),
-}
+__all__ = ["CHAIN", "MODELS", "PAIR", "RING", "SPECTATOR", "THREE", "moving", "paper"]

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from msgspec.structs import replace
 
 from solvent.protocols.capture.vocabulary import MoleculeId, Place
-from solvent.protocols.directory.directory import Directory, DirectoryState, DirectoryStep
+from solvent.protocols.directory.directory import Directory, DirectoryState
 from solvent.protocols.directory.invariants import a_view_shows_what_there_is, slots_list_what_there_is
 from solvent.protocols.directory.messages import Entry, Find, Publish, Seen, Watch, bounds, entry
 from solvent.protocols.directory.ring import Ring
 from solvent.protocols.machine import (
     Effect,
-    Effects,
     Event,
     Message,
     NodeId,
@@ -113,7 +112,7 @@ class Lister:
                 return self._told(state, event)
 
     def entries(self, molecules: tuple[tuple[MoleculeId, int], ...]) -> tuple[Entry, ...]:
-        """Give the entries of molecules at this node."""
+        """Return the entries of molecules at this node."""
         return tuple(entry(molecule, self.node, SHAPE, key) for molecule, key in molecules)
 
     def _has(self, state: ListerState, molecules: tuple[tuple[MoleculeId, int], ...]) -> ListerStep:
@@ -140,7 +139,7 @@ class Lister:
 
 
 def key_at(ring: Ring, slot: int, number: int = 0) -> int:
-    """Give the `number`-th key that belongs to a slot."""
+    """Return the `number`-th key that belongs to a slot."""
     return [key for key in range(1000) if ring.slot_of(SHAPE, key) == slot][number]
 
 
@@ -152,7 +151,7 @@ def model(
     requests: Callable[[Ring], tuple[tuple[int, Any], ...]] = lambda _ring: (),
     crashes: Crashes | None = None,
     is_bounded: bool = False,
-    directory: type[Directory] = Directory,
+    machine: type[Directory] = Directory,
     title: str = "",
 ) -> Model:
     """Build a world in which molecule n begins at the n-th holder, with a key that belongs to the n-th slot."""
@@ -165,7 +164,7 @@ def model(
         molecules = tuple(
             (MoleculeId(number), key_at(ring, slot)) for number, (holder, slot) in enumerate(places) if holder == node
         )
-        listers.append(Lister(directory(node, ring), molecules, watch if node in watchers else None))
+        listers.append(Lister(machine(node, ring), molecules, watch if node in watchers else None))
 
     def at_rest_the_directory_shows_what_there_is(world: World) -> str | None:
         if not world.is_quiet or not all(node.is_up for node in world.nodes):
@@ -192,7 +191,7 @@ def model(
     )
 
 
-_FIRST, _SECOND, _NEW = MoleculeId(0), MoleculeId(1), MoleculeId(7)
+FIRST, SECOND, _NEW = MoleculeId(0), MoleculeId(1), MoleculeId(7)
 
 MODELS: Mapping[str, Callable[[], Model]] = {
     "coming and going": lambda: model(
@@ -200,7 +199,7 @@ MODELS: Mapping[str, Callable[[], Model]] = {
         ((0, 1), (1, 0)),
         watchers=(0, 1),
         requests=lambda ring: (
-            (0, Remove(_FIRST)),
+            (0, Remove(FIRST)),
             (1, Put(_NEW, key_at(ring, 0))),
             (1, Remove(_NEW)),
             (0, Find(5, SHAPE, limit=2)),
@@ -211,13 +210,13 @@ MODELS: Mapping[str, Callable[[], Model]] = {
         3,
         ((1, 0), (2, 2)),
         watchers=(0, 2),
-        requests=lambda _ring: ((1, Move(_FIRST, NodeId(2))), (2, Move(_FIRST, NodeId(1)))),
+        requests=lambda _ring: ((1, Move(FIRST, NodeId(2))), (2, Move(FIRST, NodeId(1)))),
         title="a molecule moves to another node and back",
     ),
     "moving, a crash": lambda: model(
         3,
         ((1, 0),),
-        requests=lambda _ring: ((1, Move(_FIRST, NodeId(2))),),
+        requests=lambda _ring: ((1, Move(FIRST, NodeId(2))),),
         crashes=Crashes(count=1),
         title="a molecule moves, and somebody crashes",
     ),
@@ -225,14 +224,14 @@ MODELS: Mapping[str, Callable[[], Model]] = {
         2,
         ((0, 1), (1, 0)),
         is_bounded=True,
-        requests=lambda ring: ((1, Put(_NEW, key_at(ring, 1, 5))), (0, Remove(_FIRST))),
+        requests=lambda ring: ((1, Put(_NEW, key_at(ring, 1, 5))), (0, Remove(FIRST))),
         title="a watcher sees what is within its bounds",
     ),
     "a crash": lambda: model(
         2,
         ((0, 1), (1, 0)),
         watchers=(0, 1),
-        requests=lambda ring: ((0, Remove(_FIRST)), (1, Put(_NEW, key_at(ring, 1)))),
+        requests=lambda ring: ((0, Remove(FIRST)), (1, Put(_NEW, key_at(ring, 1)))),
         crashes=Crashes(count=1),
         title="two nodes, either crashes",
     ),
@@ -242,88 +241,10 @@ MODELS: Mapping[str, Callable[[], Model]] = {
     "three nodes, a crash": lambda: model(
         3,
         ((1, 2), (2, 1)),
-        requests=lambda _ring: ((1, Remove(_FIRST)), (0, Find(5, SHAPE, limit=2))),
+        requests=lambda _ring: ((1, Remove(FIRST)), (0, Find(5, SHAPE, limit=2))),
         crashes=Crashes(count=1),
         title="three nodes: one lists, one keeps, one watches; one crashes",
     ),
 }
 
-
-class KeepsWhatWasSaid(Directory):
-    """A slot that does not forget what a crashed holder had listed."""
-
-    def _on_peer_restarted(self, state: DirectoryState, peer: NodeId) -> DirectoryStep:
-        after, effects = super()._on_peer_restarted(state, peer)
-        return replace(after, slot=state.slot), effects
-
-
-class ListsOnce(Directory):
-    """A holder that does not list its molecules again when a slot has crashed."""
-
-    def _on_peer_restarted(self, state: DirectoryState, peer: NodeId) -> DirectoryStep:
-        state, effects = super()._on_peer_restarted(state, peer)
-        return state, without(effects, Publish)
-
-
-class WatchesOnce(Directory):
-    """A watcher that does not watch again when a slot has crashed."""
-
-    def _on_peer_restarted(self, state: DirectoryState, peer: NodeId) -> DirectoryStep:
-        state, effects = super()._on_peer_restarted(state, peer)
-        return state, without(effects, Watch)
-
-
-class BelievesTheDead(Directory):
-    """A watcher that keeps in view what a crashed slot had shown."""
-
-    def _on_peer_restarted(self, state: DirectoryState, peer: NodeId) -> DirectoryStep:
-        after, effects = super()._on_peer_restarted(state, peer)
-        return after, tuple(effect for effect in effects if not isinstance(effect, Report))
-
-
-class WithdrawsForAll(Directory):
-    """A slot that takes a molecule away whoever withdraws it."""
-
-    def _on_message(self, state: DirectoryState, sender: NodeId, message: Any) -> DirectoryStep:
-        effects: Effects = ()
-        if isinstance(message, Publish):
-            for holder in sorted({holder for _, holder in state.slot.listed} - {sender}):
-                state, more = super()._on_message(state, holder, Publish((), message.withdrawn))
-                effects += more
-        state, more = super()._on_message(state, sender, message)
-        return state, effects + more
-
-
-def without(effects: Effects, kind: type[Message]) -> Effects:
-    """Leave out messages of a kind."""
-    return tuple(effect for effect in effects if not (isinstance(effect, Send) and isinstance(effect.message, kind)))
-
-
-def _one_crash(node: int, directory: type[Directory]) -> Model:
-    return model(
-        2,
-        ((0, 1), (1, 0)),
-        watchers=(0, 1),
-        requests=lambda _ring: ((1, Remove(_SECOND)),),
-        crashes=Crashes(count=1, nodes=(node,)),
-        directory=directory,
-    )
-
-
-BROKEN: Mapping[str, Callable[[], Model]] = {
-    "a slot keeps what was said": lambda: _one_crash(1, KeepsWhatWasSaid),
-    "a holder lists once": lambda: _one_crash(1, ListsOnce),
-    "a watcher watches once": lambda: _one_crash(1, WatchesOnce),
-    "a watcher believes the dead": lambda: model(
-        3,
-        ((1, 2),),
-        requests=lambda _ring: ((1, Remove(_FIRST)),),
-        crashes=Crashes(count=1, nodes=(2,)),
-        directory=BelievesTheDead,
-    ),
-    "anybody withdraws": lambda: model(
-        3, ((1, 0),), requests=lambda _ring: ((1, Move(_FIRST, NodeId(2))),), directory=WithdrawsForAll
-    ),
-}
-
-__all__ = ["BROKEN", "MODELS", "Lister", "model"]
+__all__ = ["FIRST", "MODELS", "SECOND", "Lister", "Move", "Remove", "model"]

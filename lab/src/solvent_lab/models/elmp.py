@@ -1,7 +1,6 @@
-"""Small worlds of ELMP, every order of events: one thing at a time; all of it together is in `elmp_mixed`.
+"""Small worlds of ELMP, every order of events: one thing at a time, all of it together, and users that never stop.
 
-What lies in whose memory is part of the worlds in `elmp_memory`. Titles begin with what happens; E1 to E11 in those of
-broken models are the flaws of the paper that docs/explanation/elmp.md lists.
+What lies in whose memory is part of the worlds in `elmp_memory`; `elmp_world` builds the others.
 """
 
 from __future__ import annotations
@@ -10,375 +9,325 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from solvent.protocols.elmp.state import ElmpConfig
-from solvent.protocols.elmp.vocabulary import Claim, Granted, Join, Leave, Request, Withdraw
-from solvent.protocols.machine import NodeId
-from solvent_lab.broken import elmp as broken
-from solvent_lab.models.elmp_memory import MEMORY, MEMORY_BROKEN
-from solvent_lab.models.elmp_mixed import MIXED, MIXED_LARGE
-from solvent_lab.models.elmp_trail import TRAIL, TRAIL_BROKEN, TRAIL_LARGE
-from solvent_lab.models.elmp_world import Late, User, elmp, endless
+from solvent.protocols.elmp.vocabulary import Granted, Joined, Leave, Left, Request, Withdraw
+from solvent_lab.models.elmp_memory import MEMORY
+from solvent_lab.models.elmp_world import (
+    ALL,
+    FIVE,
+    FOUR,
+    LAZY,
+    ONCE,
+    PARTS,
+    READS,
+    SELDOM,
+    STAR,
+    STAR_FOURTH,
+    STAR_SELDOM,
+    STRICT,
+    THREAD,
+    THREE,
+    TWICE,
+    Late,
+    all_want,
+    elmp,
+    endless,
+    join_at,
+    part_of,
+    timed,
+    together,
+    with_data,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from solvent_lab.checker.model import Model
 
-_LAZY = ElmpConfig(is_lazy=True)
-_SELDOM = ElmpConfig(exchange_every=100)
-_STAR_SELDOM = ElmpConfig(order=3, exchange_every=100)
-_ROOT = None
-_THREE, _FOUR, _FIVE = (_ROOT, 0, 0), (_ROOT, 0, 0, 1), (_ROOT, 0, 0, 1, 1)
-_THREAD = (_ROOT, 0, 1)
-_READ = Claim(is_shared=True)
-
-
-def _all(count: int, wanted: object) -> list[tuple[int, object]]:
-    return [(node, wanted) for node in range(count)]
-
-
-def _join(known: int) -> Join:
-    return Join(NodeId(known))
-
+_LAZY_SECOND, _LAZY_SELDOM = ElmpConfig(is_lazy=True, exchange_every=2), ElmpConfig(is_lazy=True, exchange_every=100)
+_STAR_SECOND = ElmpConfig(order=3, exchange_every=2)
+_STAR_SHORT = ElmpConfig(order=3, exchange_every=100, max_trail=1)
+_TWO_LEAVE = [(0, Leave()), (1, Request()), (2, Leave()), (3, Request()), (4, join_at(3))]
+_ROOT_LEAVES = [(0, Leave()), (2, Request()), (3, Request()), (4, join_at(3))]
+_BELOW_A_REQUESTER = [(0, Leave()), (1, Request()), (2, Request()), (4, join_at(1))]
 
 MODELS: Mapping[str, Callable[[], Model]] = {
     # --- One thing at a time.
-    "requests-4": partial(elmp, _FOUR, _all(4, Request()), title="four processes, all request"),
-    "requests-5": partial(elmp, _FIVE, _all(5, Request())[1:], title="five processes, all but the root request"),
+    "requests-4": partial(elmp, FOUR, ALL, title="four processes, all request"),
+    "requests-5": partial(elmp, FIVE, all_want(5, Request())[1:], title="five processes, all but the root request"),
     "requests-again": partial(
-        elmp,
-        _THREAD,
-        [*_all(3, Request()), (0, Request()), (1, Request())],
-        title="a thread of three, two twice",
+        elmp, THREAD, [*ONCE, (0, Request()), (1, Request())], title="a thread of three, two twice"
     ),
-    "requests-seldom-4": partial(
-        elmp, _FOUR, _all(4, Request()), config=_SELDOM, title="the root knows the last and keeps its seat"
-    ),
-    "use-takes-time": partial(
-        elmp, _FOUR, _all(4, Request())[1:], user=User, title="four processes; users need time, and all goes on"
-    ),
-    "departures-4": partial(elmp, _FOUR, _all(4, Leave()), title="four processes, all leave"),
+    "requests-seldom-4": partial(elmp, FOUR, ALL, config=SELDOM, title="the root knows the last and keeps its seat"),
+    "use-takes-time": partial(timed, FOUR, ALL[1:], title="four processes; users need time, and all goes on"),
+    "departures-4": partial(elmp, FOUR, all_want(4, Leave()), title="four processes, all leave"),
     "departures-5": partial(
-        elmp, _FIVE, [(0, Leave()), (1, Leave()), (2, Leave()), (4, Leave())], title="five processes, four leave"
+        elmp, FIVE, [(0, Leave()), (1, Leave()), (2, Leave()), (4, Leave())], title="five processes, four leave"
     ),
     "insertions-4": partial(
         elmp,
-        (_ROOT,),
-        [(1, _join(0)), (2, _join(0)), (3, _join(1)), (0, Leave())],
-        outside=3,
+        (None,),
+        [(1, join_at(0)), (2, join_at(0)), (3, join_at(1)), (0, Leave())],
         title="three join, also through each other, and the first leaves",
     ),
     "rebuilding": partial(
         elmp,
-        _THREAD,
-        [(3, _join(2)), (1, Request()), (2, Request())],
-        outside=1,
-        config=_LAZY,
+        THREAD,
+        [(3, join_at(2)), (1, Request()), (2, Request())],
+        config=LAZY,
         title="a lazy tree becomes too high while two request",
     ),
     "rebuilding-leaving": partial(
         elmp,
-        _THREAD,
-        [(3, _join(2)), (2, Request()), (1, Request()), (0, Leave())],
-        outside=1,
-        config=_LAZY,
+        THREAD,
+        [(3, join_at(2)), (2, Request()), (1, Request()), (0, Leave())],
+        config=LAZY,
         title="the same, and the root leaves",
     ),
     # --- Claims that end early, and data.
     "withdrawals": partial(
-        elmp,
-        _THREE,
-        [*_all(3, Request()), (1, Withdraw()), (2, Withdraw())],
-        user=User,
-        title="three request, two think better of it",
+        timed, THREE, [*ONCE, (1, Withdraw()), (2, Withdraw())], title="three request, two think better of it"
     ),
     "patience": partial(
-        elmp,
-        _THREE,
+        timed,
+        THREE,
         [(0, Request()), (1, Request(patience=1)), (2, Request(patience=1))],
-        user=User,
         title="two wait for a while only",
     ),
     "leaving-the-queue": partial(
-        elmp,
-        _THREE,
+        timed,
+        THREE,
         [(0, Request()), (1, Request()), (1, Leave()), (2, Leave())],
-        user=User,
         title="who waits in the queue leaves",
     ),
-    "data": partial(
-        elmp,
-        _THREE,
-        [(1, Request()), (1, Leave()), (2, Request())],
-        user=User,
-        has_data=True,
-        title="who has the data leaves",
-    ),
+    "data": partial(with_data, THREE, [(1, Request()), (1, Leave()), (2, Request())], title="who has the data leaves"),
     "data-root": partial(
-        elmp,
-        _THREE,
+        with_data,
+        THREE,
         [(0, Leave()), (1, Request()), (2, Request())],
-        user=User,
-        has_data=True,
         title="the root leaves with the token and the data",
     ),
     "data-late": partial(
         elmp,
-        _THREE,
+        THREE,
         [(1, Request()), (1, Leave()), (2, Request())],
         user=Late,
         has_data=True,
-        config=_SELDOM,
+        config=SELDOM,
         title="who has the data leaves, and the next one takes its time to fetch it",
     ),
     # --- Claims that may be held together.
     "readers": partial(
-        elmp,
-        _THREE,
-        [(0, Request(claim=_READ)), (1, Request()), (2, Request(claim=_READ))],
-        user=User,
-        is_in_order=False,
+        together,
+        THREE,
+        [(0, READS), (1, Request()), (2, READS)],
         title="two read together, and one writes before, between or after them",
     ),
     "readers-leaving": partial(
         elmp,
-        _THREE,
-        [(1, Request(claim=_READ)), (1, Leave()), (2, Request())],
+        THREE,
+        [(1, READS), (1, Leave()), (2, Request())],
         is_in_order=False,
         title="one has read and leaves, and another writes",
     ),
     "readers-leaving-seldom": partial(
-        elmp,
-        _THREE,
-        [(1, Request(claim=_READ)), (1, Leave()), (2, Request())],
-        user=User,
-        is_in_order=False,
-        config=_SELDOM,
+        together,
+        THREE,
+        [(1, READS), (1, Leave()), (2, Request())],
+        config=SELDOM,
         title="the same, writing takes time, and the root keeps its seat",
     ),
-    "parts": partial(
-        elmp,
-        _THREE,
-        [(node, Request(claim=Claim(first=5 * node, length=8))) for node in range(3)],
-        user=User,
-        is_in_order=False,
-        title="three claim parts that overlap",
-    ),
+    "parts": partial(together, THREE, PARTS, title="three claim parts that overlap"),
     "parts-data": partial(
-        elmp,
-        (_ROOT, 0),
-        [(0, Request(claim=Claim(first=0, length=8))), (1, Request(claim=Claim(first=5, length=8))), (0, Request(1))],
-        user=User,
-        has_data=True,
+        with_data,
+        (None, 0),
+        [(0, part_of(0)), (1, part_of(1)), (0, Request(1))],
         is_in_order=False,
         title="parts are changed here and there, and then all is wanted",
     ),
     "parts-data-leaving": partial(
-        elmp,
-        (_ROOT, 0),
-        [(1, Request(claim=Claim(first=5, length=8))), (1, Leave()), (0, Request(claim=_READ))],
-        user=User,
-        has_data=True,
+        with_data,
+        (None, 0),
+        [(1, part_of(1)), (1, Leave()), (0, READS)],
         is_in_order=False,
         title="who has changed a part leaves",
     ),
     **MEMORY,
-    **MIXED,
-    **TRAIL,
-}
-
-# Those that take minutes.
-LARGE: Mapping[str, Callable[[], Model]] = {**MIXED_LARGE, **TRAIL_LARGE}
-
-BROKEN: Mapping[str, Callable[[], Model]] = {
-    "hands-over-no-children": partial(
-        elmp, _THREE, [(1, Request())], desk=broken.HandsOverNoChildren, title="E1: an empty list of children is sent"
+    # --- Requests, departures and insertions at the same time: both ways to keep the tree low, and a root that changes
+    # seats each time, every second time, or (nearly) never.
+    "mixed-4": partial(
+        elmp, FOUR, _TWO_LEAVE, title="four processes: two request, the root and a leaf leave, a fifth joins"
     ),
-    "circle-of-parents": partial(
-        elmp, _THREE, [(1, Request())], desk=broken.CircleOfParents, title="E2: a root that is the requester's parent"
-    ),
-    "keeps-the-old-child": partial(
-        elmp, _THREAD, [(2, Request())], desk=broken.KeepsTheOldChild, title="E3: the old parent keeps the wrong child"
-    ),
-    "knows-its-neighbours-once": partial(
+    "mixed-seldom-4": partial(elmp, FOUR, _TWO_LEAVE, config=SELDOM, title="the same, and the root keeps its seat"),
+    "mixed-middle-4": partial(
         elmp,
-        (*_FOUR, 3, 2),
-        [(0, Leave()), (2, Leave())],
-        desk=broken.KnowsItsNeighboursOnce,
-        title="E4: neighbours that leave do not look again",
+        FOUR,
+        [(0, Request()), (1, Leave()), (3, Request()), (4, join_at(1))],
+        title="four processes: two request, one between them leaves, a fifth joins through that",
     ),
-    "holds-itself-first": partial(
+    "mixed-lazy-4": partial(
+        elmp, FOUR, _ROOT_LEAVES, config=LAZY, title="a lazy tree of four: two request, one leaves, one joins"
+    ),
+    "mixed-lazy-second-4": partial(
+        elmp, FOUR, _ROOT_LEAVES, config=_LAZY_SECOND, title="the same, seats change at every second request"
+    ),
+    "mixed-star-4": partial(
+        elmp, STAR, _BELOW_A_REQUESTER, config=STAR_SELDOM, title="four in a star; the root keeps its seat"
+    ),
+    "mixed-star-second-4": partial(
+        elmp, STAR, _BELOW_A_REQUESTER, config=_STAR_SECOND, title="the same, seats change at every second request"
+    ),
+    "mixed-star-leaf-4": partial(
         elmp,
-        _THREAD,
-        [(0, Leave()), (2, Request())],
-        desk=broken.HoldsItselfFirst,
-        title="E5: a request meets a process that leaves",
+        STAR,
+        [(1, Request()), (2, Request()), (1, Leave()), (4, join_at(1))],
+        config=STAR_SELDOM,
+        title="who requests leaves, and one joins through it",
     ),
-    "only-idle-ones-follow": partial(
+    "mixed-rebuilding": partial(
         elmp,
-        _THREE,
-        [(1, Request()), (2, Request())],
-        desk=broken.OnlyIdleOnesFollow,
-        title="E6: a child that is not idle stops the exchange",
+        FOUR,
+        [(4, join_at(3)), (2, Request()), (3, Request())],
+        config=STRICT,
+        title="the tree is built anew while one below the root has not heard of its place",
     ),
-    "refuses": partial(
+    "mixed-patience-4": partial(
+        timed,
+        THREE,
+        [(0, Leave()), (1, Request(patience=1)), (2, Request()), (3, join_at(2))],
+        config=SELDOM,
+        title="one waits for a while only, one leaves, one joins",
+    ),
+    "mixed-parts-4": partial(
+        together,
+        THREE,
+        [(1, part_of(1)), (2, part_of(2)), (1, Leave()), (3, join_at(1))],
+        config=SELDOM,
+        title="two claim parts that overlap, one leaves, one joins",
+    ),
+    "mixed-data-4": partial(
+        with_data,
+        THREE,
+        [(1, Request()), (1, Leave()), (2, Request()), (3, join_at(0))],
+        config=SELDOM,
+        title="who has the data leaves, one joins",
+    ),
+    # --- Some request for ever.
+    "endless-request": partial(
+        endless, THREE, (2, Request()), wanting=(0, 1), outcome=Granted, title="two request for ever, a third once"
+    ),
+    "endless-departure": partial(
+        endless, THREAD, (1, Leave()), wanting=(0, 2), outcome=Left, title="two request for ever, another leaves"
+    ),
+    "endless-insertion": partial(
+        endless, (None, 0), (2, join_at(1)), wanting=(0, 1), outcome=Joined, title="two request for ever, a third joins"
+    ),
+    "endless-request-seldom": partial(
         endless,
-        _THREE,
+        THREE,
         (2, Request()),
         wanting=(0, 1),
         outcome=Granted,
-        desk=broken.Refuses,
-        title="E7: refused requests begin again, and others overtake them",
+        config=SELDOM,
+        title="two request for ever, a third once, and the root keeps its seat",
     ),
-    "leaves-with-the-data": partial(
-        elmp,
-        _THREE,
-        [(1, Request()), (1, Leave())],
-        user=User,
-        has_data=True,
-        desk=broken.LeavesWithTheData,
-        title="E8: nobody has fetched the data",
-    ),
-    "withdraws-at-once": partial(
-        elmp,
-        _THREE,
-        [*_all(3, Request()), (1, Withdraw())],
-        user=User,
-        desk=broken.WithdrawsAtOnce,
-        title="E9: a claim is dropped and not taken out of the list",
-    ),
-    "does-not-wait-for-children": partial(
-        elmp,
-        _THREE,
-        [(1, Request()), (2, Request())],
-        desk=broken.DoesNotWaitForChildren,
-        title="E10: a request is on its way to a parent that is exchanged",
-    ),
-    "never-rebuilds": partial(
-        elmp,
-        _THREAD,
-        [(3, _join(2))],
-        outside=1,
-        config=_LAZY,
-        desk=broken.NeverRebuilds,
-        title="E11: a lazy tree grows without bounds",
-    ),
-    "gives-way-to-nobody": partial(
-        elmp,
-        _FOUR,
-        [(0, Leave()), (1, Leave())],
-        is_endless=True,
-        desk=broken.GivesWayToNobody,
-        title="of two that leave none comes first",
-    ),
-    "takes-the-newest-first": partial(
+    "endless-departure-seldom": partial(
         endless,
-        _THREAD,
-        (2, Request()),
+        THREE,
+        (0, Leave()),
+        wanting=(1, 2),
+        outcome=Left,
+        config=SELDOM,
+        title="two request for ever, the root, which keeps its seat, leaves",
+    ),
+    "endless-insertion-seldom": partial(
+        endless,
+        (None, 0),
+        (2, join_at(1)),
         wanting=(0, 1),
-        outcome=Granted,
-        desk=broken.TakesTheNewestFirst,
-        title="queues are stacks",
+        outcome=Joined,
+        config=_LAZY_SELDOM,
+        title="two request for ever, a third joins a lazy tree whose root keeps its seat",
     ),
-    "last-come-first-served": partial(
-        elmp,
-        _THREE,
-        _all(3, Request()),
-        user=User,
-        config=_SELDOM,
-        desk=broken.LastComeFirstServed,
-        title="the root puts who comes last before the others",
+    # --- The root waits itself, and keeps the places behind its own for the token to tell. Trees are stars whose root
+    # keeps its seat: only there nobody needs to hear of its place at once.
+    "trail": partial(timed, STAR, ALL, config=STAR_SELDOM, title="four request, the root among them"),
+    "trail-short": partial(timed, STAR, ALL, config=_STAR_SHORT, title="the same, and the token tells of two"),
+    "trail-again": partial(timed, THREE, TWICE, config=STAR_SELDOM, title="three request, two of them twice"),
+    "trail-exchange": partial(timed, THREE, TWICE, config=STAR_FOURTH, title="the same, and seats are changed between"),
+    "trail-withdrawals": partial(
+        timed,
+        STAR,
+        [*ALL, (1, Withdraw()), (2, Withdraw())],
+        config=STAR_SELDOM,
+        title="four request, two think better of it",
     ),
-    "keeps-the-token": partial(
-        elmp, _THREE, [(1, Request())], desk=broken.KeepsTheToken, title="who passes the token on has it still"
+    "trail-root": partial(
+        timed,
+        THREE,
+        [*ONCE, (0, Withdraw()), (0, Request(1))],
+        config=STAR_SELDOM,
+        title="the root gives its place up and takes another",
     ),
-    "loses-the-token": partial(
-        elmp,
-        _THREE,
-        [(0, Request()), (1, Request()), (1, Withdraw())],
-        user=User,
-        desk=broken.LosesTheToken,
-        title="a withdrawn claim swallows the token",
+    "trail-patience": partial(
+        timed,
+        THREE,
+        [(0, Request()), (1, Request(patience=1)), (2, Request(patience=1)), (1, Request(1))],
+        config=STAR_SELDOM,
+        title="two wait for a while only, and one of them requests again",
     ),
-    "waits-for-nobody": partial(
-        elmp,
-        _THREE,
-        [(1, Request(claim=_READ)), (2, Request())],
-        user=User,
-        is_in_order=False,
-        desk=broken.WaitsForNobody,
-        title="one writes while another reads",
+    "trail-handles": partial(
+        timed,
+        THREE,
+        [*ONCE, (1, Request(1)), (2, Withdraw())],
+        config=STAR_SELDOM,
+        title="two claims of one process, and another is withdrawn",
     ),
-    "waits-for-those-that-hold": partial(
-        elmp,
-        _THREE,
-        [(node, Request(claim=Claim(first=5 * node, length=8))) for node in range(3)],
-        user=User,
-        is_in_order=False,
-        desk=broken.WaitsForThoseThatHold,
-        title="who comes later is granted before who waits",
+    "trail-leaving": partial(
+        timed, THREE, [*ONCE, (1, Leave())], config=STAR_SELDOM, title="who has not heard of its place leaves"
     ),
-    "leaves-while-listed": partial(
-        elmp,
-        _THREE,
-        [(1, Request(claim=_READ)), (1, Leave()), (2, Request())],
-        is_in_order=False,
-        desk=broken.LeavesWhileListed,
-        title="somebody waits for an answer from who has left",
+    "trail-joining": partial(
+        timed,
+        THREE,
+        [*ONCE, (3, join_at(1))],
+        config=STAR_SELDOM,
+        title="one joins below a process that has not heard of its place",
     ),
-    "forgets-the-predecessor": partial(
-        elmp,
-        _THREE,
-        [*_all(3, Request()), (1, Withdraw())],
-        user=User,
-        desk=broken.ForgetsThePredecessor,
-        title="who comes next does not hear that one before it has gone",
-    ),
-    "forgets-the-end": partial(
-        elmp, _THREE, _all(3, Request()), user=User, desk=broken.ForgetsTheEnd, title="the root does not note the last"
-    ),
-    "stays-root": partial(
-        elmp, _THREE, [(1, Request()), (2, Request())], desk=broken.StaysRoot, title="two give turns"
-    ),
-    "tells-only-the-requester": partial(
-        elmp,
-        (_ROOT, 0, 1, 1),
-        [(2, Request()), (4, _join(3))],
-        outside=1,
-        config=ElmpConfig(is_lazy=True, exchange_every=100, slack=1.1),
-        desk=broken.TellsOnlyTheRequester,
-        title="a path is free before the requester knows its place, and the tree is built anew",
-    ),
-    "ignores-impatience": partial(
-        elmp,
-        (_ROOT, 0, 0, 0),
-        [(1, Request()), (4, _join(2))],
-        outside=1,
-        config=_STAR_SELDOM,
-        desk=broken.IgnoresImpatience,
-        title="who has not heard of its place never takes in who joins below it",
-    ),
-    "gathers-in-silence": partial(
-        elmp,
-        _FOUR,
-        [(4, _join(3)), (0, Request()), (2, Request())],
-        outside=1,
-        user=User,
-        config=ElmpConfig(is_lazy=True, exchange_every=100, slack=1.1),
-        desk=broken.GathersInSilence,
-        title="who has a place and has not heard of it begins its request again",
-    ),
-    "gives-up-the-token": partial(
-        elmp,
-        _THREE,
-        [(1, Request()), (1, Leave()), (2, Request())],
-        user=Late,
-        has_data=True,
-        config=_SELDOM,
-        desk=broken.GivesUpTheToken,
-        title="who needs the token to leave asks for it and lets itself be passed over, again and again",
-    ),
-    **MEMORY_BROKEN,
-    **TRAIL_BROKEN,
+    "trail-parts": partial(together, THREE, PARTS, config=STAR_SELDOM, title="three claim parts that overlap"),
 }
 
-__all__ = ["BROKEN", "LARGE", "MODELS"]
+LARGE: Mapping[str, Callable[[], Model]] = {
+    "requests-6": partial(
+        elmp, (*FIVE, 2), [(node, Request()) for node in range(1, 6)], title="six processes, all but the root request"
+    ),
+    "mixed-patience-exchange-4": partial(
+        timed,
+        THREE,
+        [(0, Leave()), (1, Request(patience=1)), (2, Request()), (3, join_at(2))],
+        title="one waits for a while only, one leaves, one joins, and seats are changed",
+    ),
+    "mixed-data-exchange-4": partial(
+        with_data,
+        THREE,
+        [(1, Request()), (1, Leave()), (2, Request()), (3, join_at(0))],
+        title="who has the data leaves, one joins, and seats are changed",
+    ),
+    "endless-request-4": partial(
+        endless, FOUR, (3, Request()), wanting=(1, 2), outcome=Granted, title="two of four request for ever"
+    ),
+    "endless-departure-4": partial(
+        endless, FOUR, (1, Leave()), wanting=(2, 3), outcome=Left, title="two of four request for ever, another leaves"
+    ),
+    "trail-leaving-4": partial(
+        timed,
+        STAR,
+        [*ALL, (1, Leave())],
+        config=STAR_SELDOM,
+        title="four request, and one that has not heard of its place leaves",
+    ),
+    "trail-leaving-root-4": partial(
+        timed, STAR, [*ALL, (0, Leave())], config=STAR_SELDOM, title="four request, and the root leaves"
+    ),
+}
+"""Worlds that take minutes."""
+
+__all__ = ["LARGE", "MODELS"]

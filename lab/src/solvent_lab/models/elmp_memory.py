@@ -16,11 +16,10 @@ from msgspec.structs import replace
 
 from solvent.protocols.elmp.messages import Token
 from solvent.protocols.elmp.process import Process
-from solvent.protocols.elmp.state import ENTRUSTED, ElmpConfig
+from solvent.protocols.elmp.state import ENTRUSTED
 from solvent.protocols.elmp.vocabulary import WHOLE, Claim, Data, Fetched, Leave, Release, Request, Source
 from solvent.protocols.machine import Answered, Ask, NodeId, Report, Value
-from solvent_lab.broken import elmp_data as broken_data
-from solvent_lab.models.elmp_world import Fetch, Seen, Use, User, elmp, observe
+from solvent_lab.models.elmp_world import READS, SELDOM, Fetch, Seen, Use, User, elmp, observe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -34,8 +33,7 @@ Label: TypeAlias = int | tuple[NodeId, int]
 Rows: TypeAlias = tuple[tuple[int, NodeId, Label], ...]
 """Cells, who has them, and what is there."""
 _CELLS = 2
-_SELDOM = ElmpConfig(exchange_every=100)
-_FIRST, _SECOND, _READ = Claim(length=1), Claim(first=1, length=1), Claim(is_shared=True)
+_FIRST, _SECOND = Claim(length=1), Claim(first=1, length=1)
 
 
 class Touched(Value, frozen=True, gc=False):
@@ -79,7 +77,7 @@ class Mindful(User):
 
 
 def rows_of(data: Data, sources: Sequence[Source], claim: Claim) -> Rows:
-    """Say what counts in each cell that is claimed, and who has it."""
+    """Return what counts in each cell that is claimed, and who has it."""
     found: dict[int, tuple[NodeId, Label]] = dict.fromkeys(_cells(claim), (data.holder, data.version))
     layers = [(part.claim, part.holder, (part.writer, part.use)) for part in data.parts]
     layers += [(one.claim, one.holder, (one.holder, one.use)) for one in sources]
@@ -171,7 +169,7 @@ def with_memory(
     *,
     hosts: Sequence[int],
     holder: int = 0,
-    desk: type[Process] = Process,
+    machine: type[Process] = Process,
     is_stopped: bool = True,
     is_merged: bool = False,
     title: str = "",
@@ -181,9 +179,9 @@ def with_memory(
     model = elmp(
         parents,
         requests,
-        config=_SELDOM,
+        config=SELDOM,
         user=Mindful,
-        desk=desk,
+        machine=machine,
         has_data=True,
         holder=holder,
         is_in_order=False,
@@ -200,46 +198,22 @@ def with_memory(
 
 
 _PART_LEAVES = [(1, Request(claim=_FIRST)), (1, Leave())]
-_ONE_HOST = partial(with_memory, [*_PART_LEAVES, (0, Request())], hosts=(0, 0))
-_TWO_HOSTS = partial(with_memory, [*_PART_LEAVES, (2, Request())], hosts=(0, 1, 0))
-_BOTH_LEAVE = partial(with_memory, [(1, Leave()), (2, Request(claim=_SECOND)), (2, Leave())], hosts=(0, 1, 1), holder=1)
+ONE_HOST = partial(with_memory, [*_PART_LEAVES, (0, Request())], hosts=(0, 0))
+TWO_HOSTS = partial(with_memory, [*_PART_LEAVES, (2, Request())], hosts=(0, 1, 0))
+BOTH_LEAVE = partial(with_memory, [(1, Leave()), (2, Request(claim=_SECOND)), (2, Leave())], hosts=(0, 1, 1), holder=1)
 
 MEMORY: Mapping[str, Callable[[], Model]] = {
-    "memory-parts": partial(_ONE_HOST, title="who has written a part leaves, and another one claims all"),
+    "memory-parts": partial(ONE_HOST, title="who has written a part leaves, and another one claims all"),
     "memory-parts-third": partial(
-        with_memory,
-        [*_PART_LEAVES, (2, Request(claim=_READ))],
-        hosts=(0, 0, 0),
-        title="the same, and a third one reads",
+        with_memory, [*_PART_LEAVES, (2, READS)], hosts=(0, 0, 0), title="the same, and a third one reads"
     ),
     "memory-hosts": partial(
-        _TWO_HOSTS,
-        title="who has written a part on another host leaves, while its data is fetched to where one writes",
+        TWO_HOSTS, title="who has written a part on another host leaves, while its data is fetched to where one writes"
     ),
     "memory-hosts-parts": partial(
-        _BOTH_LEAVE,
-        title="who has the data on another host leaves, and so does who changes a part of it there",
+        BOTH_LEAVE, title="who has the data on another host leaves, and so does who changes a part of it there"
     ),
 }
 
-MEMORY_BROKEN: Mapping[str, Callable[[], Model]] = {
-    "merges-first": partial(
-        _ONE_HOST,
-        desk=broken_data.MergesFirst,
-        is_stopped=False,
-        is_merged=True,
-        title="who is entrusted makes a version of its own of all parts, and then asks the lock",
-    ),
-    "fetches-on": partial(
-        _TWO_HOSTS,
-        is_stopped=False,
-        title="data is still being fetched to where somebody else writes",
-    ),
-    "takes-any-word": partial(
-        _BOTH_LEAVE,
-        desk=broken_data.TakesAnyWord,
-        title="what was fetched before counts for what was changed since",
-    ),
-}
 
-__all__ = ["MEMORY", "MEMORY_BROKEN", "with_memory"]
+__all__ = ["BOTH_LEAVE", "MEMORY", "ONE_HOST", "TWO_HOSTS", "with_memory"]

@@ -7,16 +7,32 @@ again, and the goal is what one other process wants, which must come about all t
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from msgspec.structs import replace
 
 from solvent.protocols.elmp.invariants import SAFETY, Scene
-from solvent.protocols.elmp.messages import Seat
+from solvent.protocols.elmp.messages import (
+    Asking,
+    Freed,
+    Given,
+    Link,
+    Relink,
+    Relinked,
+    Seat,
+    Surrender,
+    Token,
+    Unlink,
+    Unlinked,
+)
 from solvent.protocols.elmp.process import Elmp, Process
-from solvent.protocols.elmp.state import ElmpConfig, ElmpState, Idle, Out, Requesting
+from solvent.protocols.elmp.state import Busy, ElmpConfig, ElmpState, Idle, Out, Place, Requesting
+from solvent.protocols.elmp.state import Use as HeldUse
 from solvent.protocols.elmp.vocabulary import (
     Astray,
+    Claim,
     Data,
     Dropped,
     Entrusted,
@@ -33,8 +49,8 @@ from solvent.protocols.elmp.vocabulary import (
 from solvent.protocols.machine import Answered, Ask, Effect, Effects, NodeId, Report, Requested, Value
 from solvent_lab.checker.model import Asking as AskingMode
 from solvent_lab.checker.model import Model
-from solvent_lab.checker.world import seen_once
-from solvent_lab.models.elmp_names import standard
+from solvent_lab.checker.small_numbers import ranked
+from solvent_lab.checker.world import invariants_over
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -43,9 +59,39 @@ if TYPE_CHECKING:
     from solvent_lab.checker.world import World
 
 USUAL = ElmpConfig()
+LAZY, STRICT = ElmpConfig(is_lazy=True), ElmpConfig(is_lazy=True, exchange_every=100, slack=1.1)
+SELDOM = ElmpConfig(exchange_every=100)
+STAR_SELDOM, STAR_FOURTH = ElmpConfig(order=3, exchange_every=100), ElmpConfig(order=3, exchange_every=4)
+THREE, FOUR, FIVE = (None, 0, 0), (None, 0, 0, 1), (None, 0, 0, 1, 1)
+STAR, THREAD = (None, 0, 0, 0), (None, 0, 1)
+"""Trees: the parent of each process."""
 _MAX_TURNS = 3
 """Who leaves may need the token first, and its places are given up when there are others behind them."""
 
+
+# --------------------------------------------------------------------------------------------------------- wishes
+
+
+def all_want(count: int, wanted: object) -> list[tuple[int, object]]:
+    """Return the wishes of so many processes that all want the same."""
+    return [(node, wanted) for node in range(count)]
+
+
+def join_at(known: int) -> Join:
+    """Return the wish to join at a process."""
+    return Join(NodeId(known))
+
+
+def part_of(node: int) -> Request:
+    """Return a claim of a part that overlaps the parts of the next processes."""
+    return Request(claim=Claim(first=5 * node, length=8))
+
+
+READS = Request(claim=Claim(is_shared=True))
+PARTS = [(node, part_of(node)) for node in range(3)]
+ONCE = all_want(3, Request())
+ALL = all_want(4, Request())
+TWICE = [*ONCE, (1, Request(1)), (2, Request(1))]
 
 # ---------------------------------------------------------------------------------------------------------- users
 
@@ -98,7 +144,7 @@ class WithUser:
         return state, tuple(done)
 
     def _wants(self, effect: Effect, state: Any) -> list[Any]:
-        """Say what the user does when it is told something: at once, or by an answer."""
+        """Return what the user does when it is told something: at once, or by an answer."""
         outcome = effect.outcome if isinstance(effect, Report) else None
         if isinstance(outcome, Entrusted):
             return [Ask(Fetch(outcome.data, outcome.sources, outcome.use))]
@@ -212,6 +258,70 @@ def is_idle(state: ElmpState) -> bool:
     return type(state.phase) in (Idle, Out) or (type(state.phase) is Requesting and state.phase.can_wait)
 
 
+# --------------------------------------------------------------------------------------------------- standard names
+# Worlds without end: turns and numbers of requests that only grow are made small again. All claims in these worlds are
+# of the whole resource, so that a process has no more than one let in at a time.
+
+_MAX_NUMBERS = 3
+"""At most two requests of a process are known anywhere."""
+_TURNS: dict[type, str] = {
+    **dict.fromkeys((Place, HeldUse, Given, Token, Link, Unlink, Unlinked, Relink, Relinked), "turn"),
+    Seat: "turns",
+    Requesting: "turn",
+    ElmpState: "latest",
+}
+_REFS: dict[type, tuple[str, ...]] = {
+    Place: ("predecessor", "next"),
+    Given: ("predecessor", "next"),
+    Link: ("next",),
+    Unlink: ("gone", "next"),
+    Relink: ("predecessor",),
+    Seat: ("tail",),
+    Surrender: ("place",),
+}
+_NUMBERS: dict[type, tuple[str, int]] = {
+    ElmpState: ("asks", _MAX_NUMBERS),
+    **dict.fromkeys((Requesting, Asking, Given, Freed), ("number", _MAX_NUMBERS)),
+    HeldUse: ("number", 1),
+}
+
+
+def _renamed(value: Any, rename: Callable[[int], int]) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_renamed(one, rename) for one in value)
+    if not isinstance(value, msgspec.Struct):
+        return value
+    kind = type(value)
+    changed: dict[str, Any] = {}
+    if kind in _TURNS:
+        changed[_TURNS[kind]] = rename(getattr(value, _TURNS[kind]))
+    for name in _REFS.get(kind, ()):
+        ref = getattr(value, name)
+        changed[name] = None if ref is None else (ref[0], rename(ref[1]))
+    if isinstance(value, Place | Token) and value.trail is not None:
+        # Turns follow each other there, and must go on doing so.
+        first = value.turn if isinstance(value, Token) else value.next[1] if value.next is not None else 0
+        for behind in range(1, len(value.trail) + 1):
+            rename(first + behind)
+    if kind in _NUMBERS:
+        name, numbers = _NUMBERS[kind]
+        changed[name] = getattr(value, name) % numbers
+    if isinstance(value, ElmpState):
+        changed["used"] = 0
+    if isinstance(value, Data):
+        changed["since"] = (rename(value.since[0]), 0)
+    if isinstance(value, Busy):
+        changed["requests"] = tuple((requester, number % _MAX_NUMBERS) for requester, number in value.requests)
+    for name in kind.__struct_fields__:
+        if name not in changed:
+            changed[name] = _renamed(getattr(value, name), rename)
+    return replace(value, **changed)
+
+
+standard = ranked(_renamed, known=frozenset({0}))
+"""Gives turns their ranks, and requests numbers from a few: only which came first matters, or which is the same."""
+
+
 # ---------------------------------------------------------------------------------------------------------- worlds
 
 
@@ -220,24 +330,24 @@ def elmp(
     requests: Sequence[tuple[int, Any]],
     *,
     config: ElmpConfig = USUAL,
-    outside: int = 0,
     user: type[User] = Instant,
-    desk: type[Process] = Process,
+    machine: type[Process] = Process,
     has_data: bool = False,
     holder: int = 0,
     is_endless: bool = False,
     is_in_order: bool = True,
     title: str = "",
 ) -> Model:
-    """Build a world: a tree given by each process's parent, the first being the root; and processes outside it.
+    """Build a world: a tree given by each process's parent, the first being the root; and processes that join it.
 
     An endless one has turns without number and no requests, whose turns are remembered. Where claims may be held
     together they need not be granted in order. If there is data, one process has it, the root unless told otherwise.
     """
     data = Data(1, NodeId(holder)) if has_data else None
+    outside = sum(isinstance(wanted, Join) for _, wanted in requests)
     machines = _machines(parents, outside, config=config, data=data)
     return Model(
-        machines=tuple(_with(kind, user, desk) for kind in machines),
+        machines=tuple(_with(one, user, machine) for one in machines),
         title=title,
         answers=_answer,
         asking=AskingMode.MEANWHILE,
@@ -245,7 +355,7 @@ def elmp(
         ghost=Seen(),
         observe=observe,
         invariants=(
-            *_invariants(config),
+            *_safety(config),
             *([turns_come_in_order] if is_in_order else []),
             *([] if is_endless else [nobody_asks_again_and_again(1 + _MAX_TURNS * len(requests))]),
         ),
@@ -254,29 +364,36 @@ def elmp(
     )
 
 
+timed = partial(elmp, user=User)
+"""Builds a world whose users need time."""
+together = partial(timed, is_in_order=False)
+"""Builds a world of claims that may be held together."""
+with_data = partial(timed, has_data=True)
+"""Builds a world with data."""
+
+
 def endless(
     parents: Sequence[int | None],
     request: tuple[int, Any],
     *,
     wanting: Sequence[int],
     outcome: type,
-    outside: int = 0,
     config: ElmpConfig = USUAL,
-    desk: type[Process] = Process,
+    machine: type[Process] = Process,
     title: str = "",
 ) -> Model:
     """Build a world in which some request again and again, and one process wants something else: it must get it."""
-    node, _ = request
-    machines = _machines(parents, outside, config=config)
+    node, wanted = request
+    machines = _machines(parents, int(isinstance(wanted, Join)), config=config)
     return Model(
-        machines=tuple(_with(one, Endless if one.node in wanting else User, desk) for one in machines),
+        machines=tuple(_with(one, Endless if one.node in wanting else User, machine) for one in machines),
         title=title,
         answers=_answer,
         asking=AskingMode.MEANWHILE,
         requests=(*((one, Request()) for one in wanting), request),
         ghost=False,
         observe=lambda ghost, who, told: ghost or (who == node and isinstance(told, outcome)),
-        invariants=_invariants(config),
+        invariants=_safety(config),
         goal=lambda world: bool(world.ghost),
         canonical=standard,
     )
@@ -291,28 +408,19 @@ def _machines(
     return found + [Elmp(NodeId(len(parents) + node), config) for node in range(outside)]
 
 
-def _with(machine: Elmp, user: type[User], desk: type[Process]) -> Elmp:
-    """Give a process a user, and a way to do things, perhaps a wrong one."""
-    one = user(machine.node, machine.config, seat=machine.seat, rank=machine.rank, data=machine.data)
-    one.desk = desk
+def _with(process: Elmp, user: type[User], machine: type[Process]) -> Elmp:
+    """Return a process with a user, and with a machine that is perhaps broken."""
+    one = user(process.node, process.config, seat=process.seat, rank=process.rank, data=process.data)
+    one.desk = machine
     return one
 
 
-def _invariants(config: ElmpConfig) -> tuple[Callable[[World], str | None], ...]:
-    scene = seen_once(lambda world: Scene(world.states, tuple(world.messages()), config))
-    return tuple(_invariant(check, scene) for check in SAFETY)
-
-
-def _invariant(check: Callable[[Scene], str | None], scene: Callable[[World], Scene]) -> Callable[[World], str | None]:
-    def holds(world: World) -> str | None:
-        return check(scene(world))
-
-    holds.__name__ = check.__name__
-    return holds
+def _safety(config: ElmpConfig) -> tuple[Callable[[World], str | None], ...]:
+    return invariants_over(lambda world: (Scene(world.states, tuple(world.messages()), config),), SAFETY)
 
 
 def seats_of(parents: Sequence[int | None]) -> list[Seat]:
-    """Give the seats of a tree that is given by its parents."""
+    """Return the seats of a tree that is given by its parents."""
     below: list[list[int]] = [[] for _ in parents]
     for child, parent in enumerate(parents):
         if parent is not None:
@@ -332,20 +440,3 @@ def seats_of(parents: Sequence[int | None]) -> list[Seat]:
         )
         for node, parent in enumerate(parents)
     ]
-
-
-__all__ = [
-    "Endless",
-    "Fetch",
-    "Instant",
-    "Late",
-    "Seen",
-    "Use",
-    "User",
-    "elmp",
-    "endless",
-    "is_idle",
-    "is_settled",
-    "observe",
-    "seats_of",
-]

@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING
 
 from solvent.protocols.elmp.vocabulary import Request
 from solvent.protocols.handover.vocabulary import Go, In
-from solvent_lab.models.handover_broken import BROKEN
-from solvent_lab.models.handover_tenant import READ, R, S, leaves, suspects, wants, withdraws
-from solvent_lab.models.handover_world import space
+from solvent_lab.models.handover_world import READ, R, S, leaves, remembering, space, suspects, wants, withdraws
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -32,30 +30,17 @@ MODELS: Mapping[str, Callable[[], Model]] = {
     "die-going-founder-3": partial(
         space, 3, [(0, Go())], opened=(), deaths=1, title="the founder goes, and anybody dies"
     ),
-    "die-with-data-2": partial(
-        space, 2, wants(0, 1), deaths=1, has_data=True, has_memory=True, title="data is changed, and anybody dies"
-    ),
+    "die-with-data-2": partial(remembering, 2, wants(0, 1), deaths=1, title="data is changed, and anybody dies"),
     "suspect-2": partial(
         space, 2, [*suspects((0, 1), (1, 0)), *wants(1)], title="each of two takes the other for dead"
     ),
     "suspect-3": partial(space, 3, [*suspects((1, 0)), *wants(2)], title="one takes the founder for dead"),
     "suspect-each-other-3": partial(space, 3, suspects((1, 0), (0, 1)), title="two of three take each other for dead"),
     "suspect-entering": partial(
-        space,
-        2,
-        suspects((1, 0)),
-        newcomers=[(1, 0)],
-        opened=(),
-        title="one comes, and the founder is taken for dead",
+        space, 2, suspects((1, 0)), newcomers=[(1, 0)], opened=(), title="one comes, and the founder is taken for dead"
     ),
     "suspect-dying-3": partial(
-        space,
-        3,
-        suspects((1, 0)),
-        opened=(1,),
-        deaths=1,
-        victims=(2,),
-        title="one dies, another is taken for dead",
+        space, 3, suspects((1, 0)), opened=(1,), deaths=1, victims=(2,), title="one dies, another is taken for dead"
     ),
     "enter-and-go-3": partial(
         space, 3, [(1, Go())], newcomers=[(0,)], opened=(), title="one comes to three, and one of them goes"
@@ -64,12 +49,7 @@ MODELS: Mapping[str, Callable[[], Model]] = {
         space, 3, [*leaves(1), *wants(2)], title="one leaves a resource and comes back to it, another requests"
     ),
     "leave-with-data-3": partial(
-        space,
-        3,
-        [*leaves(1), *wants(1, 2)],
-        has_data=True,
-        is_instant=True,
-        title="the same, and there is data",
+        space, 3, [*leaves(1), *wants(1, 2)], has_data=True, is_instant=True, title="the same, and there is data"
     ),
     "leave-entering": partial(space, 2, leaves(1), newcomers=[(0,)], title="one leaves a resource, and one comes"),
     "leave-going-founder-3": partial(
@@ -79,13 +59,7 @@ MODELS: Mapping[str, Callable[[], Model]] = {
         space, 3, leaves(1), deaths=1, victims=(0, 2), title="one leaves a resource, and another dies"
     ),
     "die-leaving-with-data-2": partial(
-        space,
-        2,
-        [*leaves(1), *wants(1)],
-        deaths=1,
-        has_data=True,
-        has_memory=True,
-        title="one changes data and leaves it, and anybody dies",
+        remembering, 2, [*leaves(1), *wants(1)], deaths=1, title="one changes data and leaves it, and anybody dies"
     ),
     "suspect-leaving-3": partial(
         space, 3, [*leaves(2), *suspects((0, 1))], opened=(2,), title="one leaves, and another is taken for dead"
@@ -138,35 +112,24 @@ MODELS: Mapping[str, Callable[[], Model]] = {
         title="two request a resource each, and the founder dies",
     ),
     "die-two-with-data-2": partial(
-        space,
+        remembering,
         2,
         [*wants(1), *wants(0, resource=S)],
         second=(0, 1),
         deaths=1,
-        has_data=True,
-        has_memory=True,
         title="one of two resources has data, and anybody dies",
     ),
     "die-before-fetching-3": partial(
-        space,
+        remembering,
         3,
         wants(1),
         deaths=1,
         victims=(0,),
-        has_data=True,
-        has_memory=True,
         is_late=True,
         title="who has the data dies, and another was granted it",
     ),
     "die-twice-with-data-3": partial(
-        space,
-        3,
-        wants(1),
-        deaths=2,
-        victims=(1, 2),
-        has_data=True,
-        has_memory=True,
-        title="data is changed by one that dies amid a repair",
+        remembering, 3, wants(1), deaths=2, victims=(1, 2), title="data is changed by one that dies amid a repair"
     ),
 }
 
@@ -219,11 +182,7 @@ LARGE: Mapping[str, Callable[[], Model]] = {
     ),
     "suspect-4": partial(space, 4, suspects((0, 2), (3, 1)), opened=(), title="of four two are taken for dead"),
     "die-leaving-and-requesting-3": partial(
-        space,
-        3,
-        [*leaves(1), *wants(2)],
-        deaths=1,
-        title="one leaves a resource, one requests it, and anybody dies",
+        space, 3, [*leaves(1), *wants(2)], deaths=1, title="one leaves a resource, one requests it, and anybody dies"
     ),
     "die-withdrawing-and-requesting-3": partial(
         space, 3, [*wants(1, 2), *withdraws(1)], deaths=1, title="of two that request one withdraws, and anybody dies"
@@ -244,16 +203,14 @@ LARGE: Mapping[str, Callable[[], Model]] = {
         title="all have opened two resources, two request one each, and anybody dies",
     ),
     "die-going-with-data-3": partial(
-        space,
+        remembering,
         3,
         [(0, Go()), *wants(2)],
         deaths=1,
         victims=(2,),
-        has_data=True,
-        has_memory=True,
         title="the founder goes, and who has changed data dies",
     ),
     "suspect-all-3": partial(space, 3, suspects((0, 1), (0, 2), (1, 0)), opened=(), title="a network is cut in three"),
 }
 
-__all__ = ["BROKEN", "LARGE", "MODELS"]
+__all__ = ["LARGE", "MODELS"]

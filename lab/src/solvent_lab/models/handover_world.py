@@ -7,6 +7,7 @@ which is what a cut network looks like.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from immutables import Map
@@ -14,33 +15,190 @@ from msgspec.structs import replace
 
 from solvent.protocols.elmp.process import seats
 from solvent.protocols.elmp.state import ElmpState, Idle, Out, Place
-from solvent.protocols.elmp.vocabulary import Data, Dropped, Fetched, Granted, Leave, Left, Release, Request
+from solvent.protocols.elmp.vocabulary import (
+    Claim,
+    Data,
+    Dropped,
+    Entrusted,
+    Fetched,
+    Granted,
+    Leave,
+    Left,
+    Release,
+    Request,
+    Withdraw,
+)
 from solvent.protocols.handover.invariants import SAFETY, Scene, epochs_follow_each_other
-from solvent.protocols.handover.machine import Process
+from solvent.protocols.handover.machine import Process, SpaceMachine
 from solvent.protocols.handover.state import Role, SpaceConfig, SpaceState, Standing
 from solvent.protocols.handover.vocabulary import (
+    Astray,
     Ballot,
     Departed,
+    Died,
     Enter,
+    Entered,
     Expelled,
     Go,
     In,
     Inventory,
     Of,
+    Open,
+    Opened,
     Repaired,
     Stays,
 )
-from solvent.protocols.machine import NodeId, Value
+from solvent.protocols.machine import Answered, Ask, Effect, NodeId, Report, Requested, Value
 from solvent_lab.checker.model import Asking, Crashes, Model
-from solvent_lab.checker.world import seen_once
-from solvent_lab.models.handover_tenant import DEAD, Fetch, R, S, Tenant, Use, Wrote
+from solvent_lab.checker.world import invariants_over
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from solvent.protocols.handover.state import SpaceStep
+    from solvent.protocols.machine import Event
     from solvent_lab.checker.world import World
 
 USUAL = SpaceConfig(asks_inventory=False)
+R, S = "r", "s"
+"""The resource, and the other one where there are two."""
+READ = Claim(is_shared=True)
+DEAD = SpaceState(Standing(Role.OVER, has_resigned=True))
+"""A process that has died: the checker starts it again, and it does nothing any more."""
+
+
+class Use(Value, frozen=True, gc=False):
+    """Asked of the world around: use what was granted; the answer comes when that is done."""
+
+    resource: str
+    handle: int
+    data: Data | None
+
+
+class Fetch(Value, frozen=True, gc=False):
+    """Asked of the world around: fetch the data; the answer comes when it is here."""
+
+    resource: str
+    data: Data
+    use: int
+
+
+class Wrote(Value, frozen=True, gc=False):
+    """Reported by the user: it has released this version of the data, which is in the memory of its host."""
+
+    resource: str
+    version: int
+
+
+class Tenant(SpaceMachine):
+    """A process with a user.
+
+    A user that comes opens the resource and requests it. If whom it turned to cannot help, it turns to the next.
+    """
+
+    contacts: tuple[NodeId, ...] = ()
+    #: Where it begins, if it takes part from the beginning.
+    begins: SpaceState | None = None
+    #: Whether the user needs no time.
+    is_instant = False
+    #: Whether it fetches the data only when it uses it, and whether it comes back to a resource that it has left.
+    is_late = False
+    is_returning = False
+
+    def start(self, saved: tuple[Any, ...] = (), life: int = 0) -> SpaceStep:
+        """Begin; after its death it does nothing."""
+        if life:
+            return DEAD, ()
+        state, effects = super().start(saved, life)
+        return (state if self.begins is None else self.begins), effects
+
+    def step(self, state: SpaceState, event: Event) -> SpaceStep:
+        """Take one event; what the user does at once belongs to it."""
+        if state == DEAD:
+            return state, ()
+        wanted: list[Any] = []
+        todo: list[Effect] = []
+        if isinstance(event, Answered) and not isinstance(event.answer, Map):
+            # What was withdrawn meanwhile is not changed.
+            wanted = [one for one in event.answer if not isinstance(one.wanted, Release) or _is_held(state, one)]
+            released = [(one.resource, one.wanted.data) for one in wanted if isinstance(one.wanted, Release)]
+            todo = [Report(Wrote(resource, data.version)) for resource, data in released if data is not None]
+        else:
+            state, effects = super().step(state, event)
+            todo = list(effects)
+        done: list[Effect] = []
+        while todo or wanted:
+            if wanted:
+                state, effects = super().step(state, Requested(wanted.pop(0)))
+                todo += effects
+                continue
+            effect = todo.pop(0)
+            done.append(effect)
+            if isinstance(effect, Report):
+                wanted = self._wants(effect.outcome, done)
+        return state, tuple(done)
+
+    def _wants(self, outcome: Any, done: list[Effect]) -> list[Any]:
+        """Return what the user does when it is told something: at once, or by an answer."""
+        match outcome:
+            case Entered() if self.contacts:
+                return [Open(R)]
+            case Astray(contact):
+                place = self.contacts.index(contact) if contact in self.contacts else -1
+                return [Enter(self.contacts[(place + 1) % len(self.contacts)])]
+            case Of(resource, Left()) if self.is_returning:
+                return [Open(resource)]
+            case Of(resource, Stays()) if self.is_returning:
+                return [In(resource, Request())]
+            case Opened(resource) if self.contacts or self.is_returning:
+                return [In(resource, Request())]
+            case Of(resource, Entrusted(data, _, use)):
+                done.append(Ask(Fetch(resource, data, use)))
+            case Of(resource, Granted() as granted):
+                return self._uses(resource, granted, done)
+        return []
+
+    def _uses(self, resource: str, granted: Granted, done: list[Effect]) -> list[Any]:
+        """Return what the user does when it is granted what it wants."""
+        data, handle = granted.data, granted.handle
+        fetched = [] if data is None or self.is_late else [In(resource, Fetched(data.version, use=granted.use))]
+        if self.is_instant:
+            return [*fetched, In(resource, Release(handle))]
+        here = Data(data.version, self.node) if data is not None and fetched else data
+        done.append(Ask(Use(resource, handle, here)))
+        return fetched
+
+
+def _is_held(state: SpaceState, release: In) -> bool:
+    """Whether what is to be released is held, and was not given up while a repair is under way."""
+    part = state.resources.get(release.resource)
+    given_up = (In(release.resource, Leave()), In(release.resource, Withdraw(release.wanted.handle)))
+    if part is None or any(wish.request in given_up for wish in state.standing.wishes if isinstance(wish, Requested)):
+        return False
+    return any(use.is_held and use.handle == release.wanted.handle for use in part.uses)
+
+
+# ---------------------------------------------------------------------------------------------------------- wishes
+
+
+def wants(*nodes: int, resource: str = R, patience: int = 0) -> list[tuple[int, In]]:
+    """Let each of some users request a resource, and wait for a while only if told."""
+    return [(node, In(resource, Request(patience=patience))) for node in nodes]
+
+
+def leaves(*nodes: int) -> list[tuple[int, In]]:
+    """Let each of some users leave the resource."""
+    return [(node, In(R, Leave())) for node in nodes]
+
+
+def withdraws(*nodes: int) -> list[tuple[int, In]]:
+    """Let each of some users think better of it."""
+    return [(node, In(R, Withdraw())) for node in nodes]
+
+
+def suspects(*pairs: tuple[int, int]) -> list[tuple[int, Died]]:
+    """Let each of some hosts say of a process that it seems to be dead."""
+    return [(node, Died(NodeId(peer), is_certain=False)) for node, peer in pairs]
 
 
 # ------------------------------------------------------------------------------------------------ what they have seen
@@ -115,7 +273,7 @@ def _lost(seen: Seen, node: NodeId) -> Seen:
 
 
 def scene_of(world: World, config: SpaceConfig = USUAL) -> Scene:
-    """Give the processes that live, and what is under way between them."""
+    """Return the processes that live, and what is under way between them."""
     living = {NodeId(node): state for node, state in enumerate(world.states) if state is not None and state != DEAD}
     return Scene(living, tuple(world.messages()), config.locks)
 
@@ -208,7 +366,7 @@ def is_whole(world: World, wishes: Wishes) -> bool:
 def settled(
     count: int, opened: Sequence[int], config: SpaceConfig, data: Data | None = None, second: Sequence[int] = ()
 ) -> list[SpaceState]:
-    """Give processes that have been in a space for long; some have opened the resource, as the founder, 0, has.
+    """Return processes that have been in a space for long; some have opened the resource, as the founder, 0, has.
 
     Some may have opened the second one, which has no data.
     """
@@ -225,7 +383,7 @@ def settled(
 
 
 def _parts(opened: Sequence[int], config: SpaceConfig, data: Data | None = None) -> dict[NodeId, ElmpState]:
-    """Give each process's part of a resource; the founder has the token."""
+    """Return each process's part of a resource; the founder has the token."""
     inside = tuple(NodeId(node) for node in sorted({0, *opened}))
     found = {}
     for rank, (node, seat) in enumerate(seats(inside, config.locks.order).items(), 1):
@@ -250,9 +408,8 @@ def space(
     has_memory: bool = False,
     is_in_order: bool = True,
     is_instant: bool = False,
-    is_fleeting: bool = False,
     is_late: bool = False,
-    desk: type[Process] = Process,
+    machine: type[Process] = Process,
     config: SpaceConfig = USUAL,
     title: str = "",
 ) -> Model:
@@ -269,7 +426,7 @@ def space(
     machines = [Tenant(NodeId(node), f"a{node}", config, is_first=False) for node in range(count + len(newcomers))]
     leaving = {node for node, _ in _of(requests, Leave)}
     for node, one in enumerate(machines):
-        one.desk, one.is_instant, one.is_fleeting, one.is_late = desk, is_instant, is_fleeting, is_late
+        one.desk, one.is_instant, one.is_late = machine, is_instant, is_late
         one.begins = begins[node] if node < count else None
         one.contacts = () if node < count else tuple(map(NodeId, newcomers[node - count]))
         one.is_returning = node in leaving
@@ -286,7 +443,7 @@ def space(
         observe=_observer(patient),
         observe_crash=_lost,
         invariants=(
-            *_invariants(config),
+            *invariants_over(lambda world: (scene_of(world, config),), SAFETY),
             the_space_is_one,
             *([who_has_given_up_is_granted_nothing] if patient else []),
             *([what_is_there_counts] if has_data else []),
@@ -297,8 +454,12 @@ def space(
     )
 
 
+remembering = partial(space, has_data=True, has_memory=True)
+"""Builds a world with data, on one host whose memory has the last version."""
+
+
 def _wishes(requests: Sequence[tuple[int, Any]], entering: Iterable[tuple[int, Any]]) -> Wishes:
-    """Give what users want; who comes claims the resource, as does who comes back to it."""
+    """Return what users want; who comes claims the resource, as does who comes back to it."""
     leaving = _of(requests, Leave)
     claims = _of(requests, Request) | leaving | {(NodeId(node), R) for node, _ in entering}
     return Wishes(claims, leaving, frozenset(NodeId(node) for node, request in requests if isinstance(request, Go)))
@@ -307,7 +468,7 @@ def _wishes(requests: Sequence[tuple[int, Any]], entering: Iterable[tuple[int, A
 def _of(
     requests: Iterable[tuple[int, Any]], kind: type[Request | Leave], *, is_patient: bool = False
 ) -> frozenset[tuple[NodeId, str]]:
-    """Give who wants something of one kind of which resource; perhaps only those who wait for a while only."""
+    """Return who wants something of one kind of which resource; perhaps only those who wait for a while only."""
     wanted = [(NodeId(node), one.resource, one.wanted) for node, one in requests if isinstance(one, In)]
     return frozenset(
         (node, resource)
@@ -337,19 +498,3 @@ def _answers(keepers: frozenset[NodeId], patient: Wishes) -> Callable[[World, No
         return ()
 
     return answer
-
-
-def _invariants(config: SpaceConfig) -> list[Callable[[World], str | None]]:
-    scene = seen_once(lambda world: scene_of(world, config))
-    return [_invariant(check, scene) for check in SAFETY]
-
-
-def _invariant(check: Callable[[Scene], str | None], scene: Callable[[World], Scene]) -> Callable[[World], str | None]:
-    def holds(world: World) -> str | None:
-        return check(scene(world))
-
-    holds.__name__ = check.__name__
-    return holds
-
-
-__all__ = ["USUAL", "Seen", "Wishes", "is_whole", "scene_of", "settled", "space"]

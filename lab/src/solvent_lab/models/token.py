@@ -7,7 +7,7 @@ without. Where nothing gets lost and a token rests until nothing else can happen
 
 from __future__ import annotations
 
-from functools import lru_cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -18,9 +18,9 @@ from solvent.protocols.token.messages import Gimme, NotHere, Token
 from solvent.protocols.token.node import Ring
 from solvent.protocols.token.state import TokenConfig
 from solvent.protocols.token.vocabulary import Acquire, Granted, Release
-from solvent_lab.broken import token as broken
 from solvent_lab.checker.model import Model, Network, Timers
-from solvent_lab.checker.world import seen_once
+from solvent_lab.checker.small_numbers import ranked
+from solvent_lab.checker.world import invariants_over
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from solvent_lab.checker.world import World
 
 _USE = "use"
-_PARTS_KEPT = 2**16
-"""How many nodes and channels are remembered: worlds are very many, their parts few."""
 
 
 class TakesTime(Ring):
@@ -59,39 +57,6 @@ class WantsItAgain(TakesTime):
 # ------------------------------------------------------------------------------------------------- standard names
 
 
-def _standard(world: World) -> World:
-    """Give stamps their ranks: only which came first matters, and the token counts its visits for ever."""
-    parts = (*world.nodes, *world.channels)
-    stamps = [*map(_stamps_in, parts)]
-    ranks = {stamp: rank for rank, stamp in enumerate(sorted(one for one in set().union(*stamps) if one >= 0))}
-    if all(stamp == rank for stamp, rank in ranks.items()):
-        return world
-    renamed = [
-        _ranked(part, tuple([ranks.get(stamp, stamp) for stamp in known]))
-        for part, known in zip(parts, stamps, strict=True)
-    ]
-    count = len(world.nodes)
-    return replace(world, nodes=tuple(renamed[:count]), channels=tuple(renamed[count:]))
-
-
-@lru_cache(_PARTS_KEPT)
-def _stamps_in(part: Any) -> tuple[int, ...]:
-    stamps = set[int]()
-
-    def note(stamp: int) -> int:
-        stamps.add(stamp)
-        return stamp
-
-    _stamped(part, note)
-    return tuple(sorted(stamps))
-
-
-@lru_cache(_PARTS_KEPT)
-def _ranked(part: Any, ranks: tuple[int, ...]) -> Any:
-    """Give a node or a channel with the ranks of its stamps, in their order, instead of them."""
-    return _stamped(part, dict(zip(_stamps_in(part), ranks, strict=True)).__getitem__)
-
-
 def _stamped(part: Any, name: Callable[[int], int]) -> Any:
     if isinstance(part, tuple):
         return tuple([_message(item, name) for item in part])
@@ -110,6 +75,9 @@ def _message(item: Any, name: Callable[[int], int]) -> Any:
     return item
 
 
+_standard = ranked(_stamped)
+"""Gives stamps their ranks: only which came first matters, and the token counts its visits for ever."""
+
 # ------------------------------------------------------------------------------------------------------ what holds
 
 
@@ -120,17 +88,8 @@ def _observe(ghost: tuple[int, ...], node: NodeId, outcome: Any) -> tuple[int, .
     return ghost
 
 
-@seen_once
 def _seen(world: World) -> tuple[tuple[Any, ...], list[Any]]:
     return world.states, [message for _, _, message in world.messages()]
-
-
-def _invariant(check: Callable[..., str | None]) -> Callable[[World], str | None]:
-    def holds(world: World) -> str | None:
-        return check(*_seen(world))
-
-    holds.__name__ = check.__name__
-    return holds
 
 
 def nobody_waits_for_a_token_that_rests(world: World) -> str | None:
@@ -174,7 +133,7 @@ def token(
         timers=Timers.WHEN_QUIET if rests_until_quiet else Timers.ANY_TIME,
         ghost=served,
         observe=_observe,
-        invariants=(*map(_invariant, checks), *((nobody_waits_for_a_token_that_rests,) if is_found else ())),
+        invariants=(*invariants_over(_seen, checks), *((nobody_waits_for_a_token_that_rests,) if is_found else ())),
         goal=lambda world: min(world.ghost) >= times,
         canonical=_standard,
     )
@@ -226,23 +185,4 @@ MODELS: dict[str, Callable[[], Model]] = {
     f"{name}-{size}": partial(variant, name, size) for name in ("ring", *_VARIANTS, *_FOUND) for size in _WANTING
 }
 
-BROKEN: dict[str, Callable[[], Model]] = {
-    "strides-from-whole": partial(
-        variant, "found", 4, machine=broken.StridesFromWhole, title="T1: the second hop is back at the requester"
-    ),
-    "trap-is-token": partial(
-        variant, "binary", 2, machine=broken.TrapIsToken, title="T3: a search passes for the token"
-    ),
-    "stamps-alone": partial(variant, "found", 3, machine=broken.StampsAlone, title="T4: equal stamps count as older"),
-    "served-traps-stay": partial(
-        variant, "no-clean-up", 3, is_lent_in_vain=False, title="T6: the token is lent to who was served long ago"
-    ),
-    "strides-from-half": partial(
-        variant, "found", 3, machine=broken.StridesFromHalf, title="T10: halved distances fit powers of two only"
-    ),
-    "keeps-it": partial(variant, "binary", 4, machine=broken.KeepsIt, title="who lends it has it still"),
-    "never-returns": partial(variant, "binary", 4, machine=broken.NeverReturns, title="who borrowed it loses it"),
-    "rests-for-ever": partial(
-        variant, "rests", 2, machine=broken.RestsForEver, title="a token that rests waits for a search that got lost"
-    ),
-}
+__all__ = ["MODELS", "token", "variant"]

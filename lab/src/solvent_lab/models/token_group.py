@@ -32,8 +32,8 @@ from solvent.protocols.token.group.vocabulary import (
 )
 from solvent.protocols.token.messages import Gimme, NotHere
 from solvent.protocols.token.state import TokenConfig
-from solvent_lab.broken import token_group as broken
 from solvent_lab.checker.model import Asking, Crashes, Model, Timers
+from solvent_lab.checker.world import invariants_over
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -154,13 +154,8 @@ def one_user_has_the_lock(world: World) -> str | None:
     return f"users of nodes {holders} have it" if len(holders) > 1 else None
 
 
-def _invariant(check: Callable[..., str | None]) -> Callable[[World], str | None]:
-    def holds(world: World) -> str | None:
-        return check(world.states, [message for _, _, message in world.messages()])
-
-    holds.__name__ = check.__name__
-    holds.__doc__ = check.__doc__
-    return holds
+def _seen(world: World) -> tuple[tuple[Any, ...], list[Any]]:
+    return world.states, [message for _, _, message in world.messages()]
 
 
 def _is_done(max_epochs: int, world: World) -> bool:
@@ -187,7 +182,7 @@ def _is_done(max_epochs: int, world: World) -> bool:
 
 
 def _standard(world: World) -> World:
-    """Give the stamps of each epoch their ranks: only which came first matters, and tokens count for ever."""
+    """Replace the stamps of each epoch by their ranks: only which came first matters, and tokens count for ever."""
     seen: set[tuple[Any, int]] = set()
 
     def note(epoch: Any, stamp: int) -> int:
@@ -262,10 +257,7 @@ def group(
     wishes: list[tuple[int, Any]] = [(node, Lock()) for node in locks]
     wishes += [(node, Broadcast(f"from {node}")) for node in says]
     wishes += [(node, Leave()) for node in leaves]
-    invariants = [_invariant(check) for check in SAFETY]
-    invariants.append(all_hear_the_same_in_the_same_order)
-    if not is_hasty:
-        invariants.append(one_user_has_the_lock)
+    once = () if is_hasty else (one_user_has_the_lock,)
     return Model(
         machines=tuple(
             machine(
@@ -284,87 +276,42 @@ def group(
         ghost=Heard(heard=(0,) * len(members) + (None,) * joins, locks=(0,) * size),
         observe=_observe,
         observe_crash=_crashed,
-        invariants=tuple(invariants),
+        invariants=(*invariants_over(_seen, SAFETY), all_hear_the_same_in_the_same_order, *once),
         goal=None if is_hasty else partial(_is_done, max_epochs),
         canonical=_standard,
     )
 
 
-def _broken(kind: type[Group]) -> type[Small]:
-    """Put a broken node into a small world."""
-    return type(kind.__name__, (Small, kind), {})
-
-
 MODELS: dict[str, Callable[[], Model]] = {
-    "group-2": lambda: group(2, locks=(0, 1), says=(1,), title="two nodes, locks and a broadcast"),
-    "group-3": lambda: group(3, locks=(0, 1), says=(2,), title="three nodes, locks and a broadcast"),
-    "group-4": lambda: group(4, locks=(3,), says=(1,), title="four nodes, a lock and a broadcast"),
-    "search-3": lambda: group(3, locks=(1,), says=(2,), has_hints=True, title="searches and all hints arrive"),
-    "crash-2": lambda: group(2, locks=(0,), says=(1,), crashes=1, title="a crash, both are needed for a new token"),
-    "crash-3": lambda: group(3, locks=(2,), crashes=1, title="a crash, two make a new token"),
-    "order-3": lambda: group(3, says=(1,), crashes=1, crashing=(0,), title="a broadcast while a holder crashes"),
-    "crash-4": lambda: group(4, locks=(3,), crashes=1, crashing=(0,), max_epochs=1, title="the first of four crashes"),
-    "join-3": lambda: group(3, says=(0,), joins=True, title="a third node comes"),
-    "leave-3": lambda: group(3, locks=(0,), leaves=(1,), title="a node leaves"),
-    "leave-all": lambda: group(2, leaves=(0, 1), title="everybody leaves"),
-    "hasty-2": lambda: group(
-        2, locks=(0,), says=(1,), is_hasty=True, max_epochs=2, title="two nodes that take it for lost at any time"
+    "group-2": partial(group, 2, locks=(0, 1), says=(1,), title="two nodes, locks and a broadcast"),
+    "group-3": partial(group, 3, locks=(0, 1), says=(2,), title="three nodes, locks and a broadcast"),
+    "group-4": partial(group, 4, locks=(3,), says=(1,), title="four nodes, a lock and a broadcast"),
+    "search-3": partial(group, 3, locks=(1,), says=(2,), has_hints=True, title="searches and all hints arrive"),
+    "crash-2": partial(group, 2, locks=(0,), says=(1,), crashes=1, title="a crash, both are needed for a new token"),
+    "crash-3": partial(group, 3, locks=(2,), crashes=1, title="a crash, two make a new token"),
+    "order-3": partial(group, 3, says=(1,), crashes=1, crashing=(0,), title="a broadcast while a holder crashes"),
+    "crash-4": partial(group, 4, locks=(3,), crashes=1, crashing=(0,), max_epochs=1, title="the first of four crashes"),
+    "join-3": partial(group, 3, says=(0,), joins=True, title="a third node comes"),
+    "leave-3": partial(group, 3, locks=(0,), leaves=(1,), title="a node leaves"),
+    "leave-all": partial(group, 2, leaves=(0, 1), title="everybody leaves"),
+    "hasty-2": partial(
+        group,
+        2,
+        locks=(0,),
+        says=(1,),
+        is_hasty=True,
+        max_epochs=2,
+        title="two nodes that take it for lost at any time",
     ),
-    "hasty-3": lambda: group(3, locks=(2,), is_hasty=True, max_epochs=1, title="three nodes that do"),
+    "hasty-3": partial(group, 3, locks=(2,), is_hasty=True, max_epochs=1, title="three nodes that do"),
 }
 
-BROKEN: dict[str, Callable[[], Model]] = {
-    "takes-own-log": lambda: group(
-        3,
-        says=(0,),
-        crashes=1,
-        crashing=(0,),
-        max_epochs=2,
-        machine=_broken(broken.TakesOwnLog),
-        title="who makes a new token goes on with its own log",
-    ),
-    "delivers-too-early": lambda: group(
-        3,
-        says=(0, 1),
-        crashes=1,
-        crashing=(0,),
-        max_epochs=2,
-        machine=_broken(broken.DeliversTooEarly),
-        title="what is written is taken for safe at once",
-    ),
-    "forgets-promises": lambda: group(
-        3,
-        says=(0, 2),
-        crashes=1,
-        crashing=(1,),
-        impatient=(2,),
-        max_epochs=1,
-        is_hasty=True,
-        machine=_broken(broken.ForgetsPromises),
-        title="promises are not saved",
-    ),
-    "heeds-old-tokens": lambda: group(
-        3,
-        says=(2,),
-        max_epochs=1,
-        is_hasty=True,
-        machine=_broken(broken.HeedsOldTokens),
-        title="an old token is taken after all",
-    ),
-    "silence-is-assent": lambda: group(
-        3,
-        says=(0, 1),
-        max_epochs=1,
-        is_hasty=True,
-        impatient=(2,),
-        machine=_broken(broken.TakesSilenceForAssent),
-        title="who does not answer has promised, too",
-    ),
-}
 
-SOAK: dict[str, Callable[[], Model]] = {
-    "group-4-full": lambda: group(4, locks=(1, 3), says=(2,), title="four nodes, two locks and a broadcast"),
-    "crash-3-again": lambda: group(3, locks=(2,), crashes=1, max_epochs=4, title="a crash, and up to four epochs"),
-    "search-3-full": lambda: group(3, locks=(0, 1), says=(2,), has_hints=True, title="searches, hints, two locks"),
+LARGE: dict[str, Callable[[], Model]] = {
+    "group-4-full": partial(group, 4, locks=(1, 3), says=(2,), title="four nodes, two locks and a broadcast"),
+    "crash-3-again": partial(group, 3, locks=(2,), crashes=1, max_epochs=4, title="a crash, and up to four epochs"),
+    "search-3-full": partial(group, 3, locks=(0, 1), says=(2,), has_hints=True, title="searches, hints, two locks"),
 }
-"""Larger worlds, for those who can wait."""
+"""Worlds that take long."""
+
+__all__ = ["LARGE", "MODELS", "Small", "group"]

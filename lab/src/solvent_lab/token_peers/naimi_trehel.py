@@ -16,18 +16,7 @@ from typing import Any, TypeAlias
 
 from msgspec.structs import replace
 
-from solvent.protocols.machine import (
-    Effect,
-    Event,
-    Message,
-    NodeId,
-    Received,
-    Report,
-    Requested,
-    Send,
-    Step,
-    Value,
-)
+from solvent.protocols.machine import Effect, Event, Message, NodeId, Received, Report, Requested, Send, Step, Value
 from solvent.protocols.token.vocabulary import Acquire, Granted, Moved, Release
 
 

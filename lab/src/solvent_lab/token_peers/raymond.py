@@ -16,18 +16,7 @@ from typing import Any, TypeAlias
 
 from msgspec.structs import replace
 
-from solvent.protocols.machine import (
-    Effect,
-    Event,
-    Message,
-    NodeId,
-    Received,
-    Report,
-    Requested,
-    Send,
-    Step,
-    Value,
-)
+from solvent.protocols.machine import Effect, Event, Message, NodeId, Received, Report, Requested, Send, Step, Value
 from solvent.protocols.token.vocabulary import Acquire, Granted, Moved, Release
 
 
@@ -88,7 +77,7 @@ class Raymond:
         return state, ()
 
     def _settle(self, state: RaymondState) -> RaymondStep:
-        """Give the token to the first in the queue if it is here and free; ask for it if it is not."""
+        """Pass the token to the first in the queue if it is here and free; ask for it if it is not."""
         effects: list[Effect] = []
         while state.holder == self.node and state.queue and not state.is_used:
             first, *rest = state.queue

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def properties_of(system: str, bounds: Bounds, *, printed: bool = False) -> list[Never | Refines]:
-    """Give what must hold of a system: what may never be, and last, where there is one, that it refines another."""
+    """Return what must hold of a system: what may never be, and last, where there is one, that it refines another."""
     text = never(system, printed=printed)
     found: list[Never | Refines] = []
     if text is not None:
@@ -34,7 +34,7 @@ def properties_of(system: str, bounds: Bounds, *, printed: bool = False) -> list
 
 
 def refinement_of(system: str, bounds: Bounds, *, printed: bool = False, coarser: str | None = None) -> Refines | None:
-    """Give the property that a system refines the one before, or, of the same name, the program of a text."""
+    """Return the property that a system refines the one before, or, of the same name, the program of a text."""
     about = SYSTEMS[system]
     if about.refines is None or (printed and system == "binary_search"):
         # BinarySearch as printed writes histories in a way of its own, and is caught before anybody could map it.

@@ -5,7 +5,7 @@
 The figures have no end of data to say, searches to make and rounds to go; here these are molecules of the first state
 that the rules use up, so that a program has finitely many states: NEW, SEARCH and PASS.
 
-Texts only: whoever reads HOCL makes programs of them (`running.token_systems`).
+Texts only: `exploration` makes programs of them.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ SYSTEMS = {
 
 
 def program(system: str, bounds: Bounds, *, printed: bool = False, without: Collection[str] = ()) -> str:
-    """Give a system for so many nodes, as printed if that is asked for, and without some of its rules."""
+    """Return a system for so many nodes, as printed if that is asked for, and without some of its rules."""
     text = _text(f"printed/{system}" if printed else system)
     rules = text[: text.rindex("\n<")]
     names = [name for name in _LET.findall(rules) if name not in without]
@@ -67,7 +67,7 @@ def program(system: str, bounds: Bounds, *, printed: bool = False, without: Coll
 
 
 def first_state(system: str, bounds: Bounds, *, printed: bool = False) -> list[str]:
-    """Give the molecules that a system begins with; node 0 has the token."""
+    """Return the molecules that a system begins with; node 0 has the token."""
     nodes = range(bounds.nodes)
     found = [f"Q:{x}:()" for x in nodes]
     if system == "binary_search":
@@ -96,12 +96,12 @@ def _datum(number: int, nodes: int) -> str:
 
 
 def mapping(system: str) -> str:
-    """Give the rules that make of a system's states those of the one it refines."""
+    """Return the rules that make of a system's states those of the one it refines."""
     return _text(f"mapping/{system}")
 
 
 def never(system: str, *, printed: bool = False) -> str | None:
-    """Give the rules that describe what must never be in a system; S has nothing that could be wrong in one state."""
+    """Return the rules that describe what must never be in a system; no single state of S can be wrong."""
     if system == "s":
         return None
     if printed and system in ("search", "binary_search"):

@@ -12,9 +12,8 @@ from solvent.protocols.link.line import Line
 from solvent.protocols.link.messages import PeerLife
 from solvent.protocols.link.state import LinkState
 from solvent.protocols.machine import NodeId
-from solvent_lab.models import link_invariants as invariants
-from solvent_lab.models.link_invariants import TALK_INVARIANTS, everything_is_heard
-from solvent_lab.models.talker import Heard, Listening, Speaking, Talking, Word
+from solvent_lab.models import talker
+from solvent_lab.models.talker import TALK_INVARIANTS, Heard, Listening, Speaking, Talking, Word, everything_is_heard
 
 A, B = NodeId(0), NodeId(1)
 WORD = Word(0, 0, 0)
@@ -78,8 +77,8 @@ def test_a_wrong_count_is_noticed() -> None:
     """What is under way and what is counted differ; the talker believes that all was taken."""
     miscounted = replace(SPEAKER, unacknowledged=1)
     assert broken(world(miscounted, LISTENER)) == [
-        invariants.what_is_under_way_is_counted.__name__,
-        invariants.who_believes_that_all_was_taken_is_right.__name__,
+        talker.what_is_under_way_is_counted.__name__,
+        talker.who_believes_that_all_was_taken_is_right.__name__,
     ]
 
 
