@@ -14,7 +14,7 @@ from solvent.protocols.elmp.vocabulary import Release, Request
 from solvent.protocols.machine import Event, NodeId, Received, Requested
 from solvent_lab.checker.explore import Verdict, check
 from solvent_lab.models.elmp import MODELS
-from tests.model.elmp_counts import COUNTS, COUNTS_LONG
+from tests.model.pinned import STATES, STATES_SOAK
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,7 +73,7 @@ def _kinds_in(name: str, monkeypatch: pytest.MonkeyPatch) -> set[type]:
     made = Counter[type]()
     monkeypatch.setattr(process, "USUAL", {kind: _compared(usual, made) for kind, usual in USUAL.items()})
     result = check(MODELS[name]())
-    assert (result.verdict, result.states) == (Verdict.HOLDS, (COUNTS | COUNTS_LONG)[name])
+    assert (result.verdict, result.states) == (Verdict.HOLDS, (STATES["elmp"] | STATES_SOAK["elmp"])[name])
     return set(made)
 
 
