@@ -69,7 +69,7 @@ class AnybodyGivesUp(Overriding):
 @BROKEN.add(paper, PAIR, "oo")
 @BROKEN.add(paper, PAIR, "pp", name="no-attempt-numbers-p")
 class NoAttemptNumbers(Overriding):
-    """C2: late answers count for the next attempt, and whoever fetches is served."""
+    """C2: late answers count for the next attempt, and any fetch is served."""
 
     def on_ok(self, state: CaptureState, rates: Rates, _sender: NodeId, message: RespOk) -> CaptureStep:
         return super().on_ok(state, rates, _sender, self._current(state, message))
@@ -94,7 +94,7 @@ class NoAttemptNumbers(Overriding):
 
 @BROKEN.add(paper, PAIR, "pp")
 class HeadIsLocked(Overriding):
-    """C3: a commitment makes the first of the list the locker, whoever asked, and nothing ends it."""
+    """C3: a commitment locks for the first in the list, whichever node asked, for ever."""
 
     def on_commitment(self, state: CaptureState, rates: Rates, sender: NodeId, message: Commitment) -> CaptureStep:
         holding = state.molecules.get(message.molecule)
@@ -115,7 +115,7 @@ class HeadIsLocked(Overriding):
 
 @BROKEN.add(paper, THREE, "pp")
 class GhostsInTheList(Overriding):
-    """C6: who refused is not told that the attempt is over, and keeps it on its list."""
+    """C6: a holder that refused is not told that the attempt is over, and keeps it on its list."""
 
     def on_refusal(
         self, state: CaptureState, rates: Rates, _sender: NodeId, message: RespTaken | RespRemoved
@@ -140,7 +140,7 @@ class LendsTwice(Overriding):
 
 @BROKEN.add(paper, PAIR, "oo", crashes=1)
 class UnsavedLoans(Adaptive):
-    """What was lent is forgotten in a crash, and lent again."""
+    """A loan is forgotten in a crash, and made again."""
 
     def step(self, state: CaptureState, event: Event) -> CaptureStep:
         state, effects = super().step(state, event)
@@ -154,7 +154,7 @@ class UnsavedLoans(Adaptive):
 
 @BROKEN.add(moving, PAIR)
 class KeepsACopy(Moving):
-    """A holder gives a molecule and has it still."""
+    """A holder gives a molecule away and keeps it."""
 
     def _on_take(self, state: MovingState, requester: NodeId, take: Take) -> MovingStep:
         after, effects = super()._on_take(state, requester, take)
@@ -163,7 +163,7 @@ class KeepsACopy(Moving):
 
 @BROKEN.add(moving, PAIR)
 class NeverYields(Moving):
-    """Nodes keep what their own attempts need from everybody, also from those that come first."""
+    """Nodes never give away what their own attempts need."""
 
     def _may_give(self, state: MovingState, requester: NodeId, _reactions: int, chosen: tuple[MoleculeId, ...]) -> bool:
         return super()._may_give(state, requester, 1 << 60, chosen)
@@ -171,7 +171,7 @@ class NeverYields(Moving):
 
 @BROKEN.add(moving, PAIR)
 class AlwaysYields(Moving):
-    """Nodes give away what their own attempts need to anybody."""
+    """Nodes give away what their own attempts need to any other."""
 
     def _may_give(self, state: MovingState, requester: NodeId, _reactions: int, chosen: tuple[MoleculeId, ...]) -> bool:
         return super()._may_give(state, requester, -1, chosen)
@@ -179,7 +179,7 @@ class AlwaysYields(Moving):
 
 @BROKEN.add(moving, SPECTATOR)
 class TakesWithoutAPart(Moving):
-    """A node that has no part of a combination takes what lies at several others."""
+    """A node that has no part of a combination takes one that lies at several others."""
 
     def _on_combination(self, state: MovingState, combination: Combination) -> MovingStep:
         # A part of its own that does not exist makes the sound machine believe that it has one.
@@ -195,7 +195,7 @@ class TakesWithoutAPart(Moving):
 
 @BROKEN.add(moving, PAIR, crashes=1)
 class ForgetsGifts(Moving):
-    """A gift is not kept until it is confirmed, so one that a crash loses is lost."""
+    """A gift is not kept until it is confirmed, and is lost in a crash."""
 
     def _on_take(self, state: MovingState, requester: NodeId, take: Take) -> MovingStep:
         after, effects = super()._on_take(state, requester, take)

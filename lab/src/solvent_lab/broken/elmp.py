@@ -88,7 +88,7 @@ class KeepsTheOldChild(Process):
 
 @BROKEN.add(elmp, (*FOUR, 3, 2), [(0, Leave()), (2, Leave())])
 class KnowsItsNeighboursOnce(Process):
-    """E4: who leaves does not look again at who its neighbours are."""
+    """E4: a process that leaves does not check again who its neighbours are."""
 
     def on_follow(self, sender: NodeId, message: Follow) -> None:
         parent = self.parent
@@ -99,7 +99,7 @@ class KnowsItsNeighboursOnce(Process):
 
 @BROKEN.add(elmp, THREAD, [(0, Leave()), (2, Request())])
 class HoldsItselfFirst(Process):
-    """E5: who leaves takes no requests while it waits for its neighbours; and a neighbour waits with a request."""
+    """E5: a process that leaves blocks requests while it waits for neighbours; a neighbour waits with a request."""
 
     def begin_exit(self) -> None:
         super().begin_exit()
@@ -113,7 +113,7 @@ class HoldsItselfFirst(Process):
 
 @BROKEN.add(elmp, THREE, [(1, Request()), (2, Request())])
 class OnlyIdleOnesFollow(Process):
-    """E6: a child that is not idle gets no other parent before it is."""
+    """E6: a child that is not idle gets no new parent before it is."""
 
     def on_follow(self, sender: NodeId, message: Follow) -> None:
         if self.is_idle:
@@ -128,7 +128,7 @@ class OnlyIdleOnesFollow(Process):
 
 
 class Refused(Message, frozen=True, gc=False):
-    """Somebody on the path was not idle: begin again."""
+    """A process on the path was not idle: begin again."""
 
     requester: NodeId
     number: int
@@ -157,7 +157,7 @@ class Refuses(Process):
 
 @BROKEN.add(with_data, THREE, [(1, Request()), (1, Leave())])
 class LeavesWithTheData(Process):
-    """E8: a process leaves before anybody has fetched the data from it."""
+    """E8: a process leaves before any other has fetched the data from it."""
 
     def may_leave(self) -> bool:
         keeps, self.keeps = self.keeps, None
@@ -168,7 +168,7 @@ class LeavesWithTheData(Process):
 
 @BROKEN.add(timed, THREE, [*ONCE, (1, Withdraw())])
 class WithdrawsAtOnce(Process):
-    """E9: a claim that waits is forgotten without having been taken out of the list."""
+    """E9: a waiting claim is dropped without being taken out of the list."""
 
     def go_on(self, place: Place) -> None:
         super().go_on(place)
@@ -205,7 +205,7 @@ class NeverRebuilds(Process):
 
 @BROKEN.add(elmp, FOUR, [(0, Leave()), (1, Leave())], is_endless=True)
 class GivesWayToNobody(Process):
-    """Of two neighbours that leave none comes first: they change seats with each other for ever."""
+    """Two neighbours that leave have no order: they change seats with each other for ever."""
 
     def must_wait(self, _sender: NodeId, _message: Any) -> bool:
         return False
@@ -213,7 +213,7 @@ class GivesWayToNobody(Process):
 
 @BROKEN.add(endless, THREAD, (2, Request()), wanting=(0, 1), outcome=Granted)
 class TakesTheNewestFirst(Process):
-    """What waits longest waits for ever if others go on coming."""
+    """Queues are stacks: the oldest entry waits for ever if new ones keep coming."""
 
     def settle(self) -> None:
         self.queue.reverse()
@@ -223,7 +223,7 @@ class TakesTheNewestFirst(Process):
 
 @BROKEN.add(timed, THREE, ONCE, config=SELDOM)
 class LastComeFirstServed(Process):
-    """The root puts requests before those that wait already."""
+    """The root puts a new request before those that wait already."""
 
     def enqueue_all(self, requests: tuple[Asking, ...]) -> None:
         if len(self.places) == 1 and self.places[0].next is not None and len(requests) == 1:
@@ -238,7 +238,7 @@ class LastComeFirstServed(Process):
 
 @BROKEN.add(elmp, THREE, [(1, Request())])
 class KeepsTheToken(Process):
-    """Who passes the token on has it still."""
+    """A process that passes the token on keeps it as well."""
 
     def pass_on(self, place: Place) -> None:
         super().pass_on(place)
@@ -247,7 +247,7 @@ class KeepsTheToken(Process):
 
 @BROKEN.add(timed, THREE, [(0, Request()), (1, Request()), (1, Withdraw())])
 class LosesTheToken(Process):
-    """A place that was withdrawn does not pass the token on."""
+    """A withdrawn place does not pass the token on."""
 
     def on_token(self, message: Token) -> None:
         if self.known(message.turn).handle is not None:
@@ -256,7 +256,7 @@ class LosesTheToken(Process):
 
 @BROKEN.add(together, THREE, [(1, READS), (2, Request())])
 class WaitsForNobody(Process):
-    """A claim is granted as soon as the token comes, whoever holds something else."""
+    """A claim is granted as soon as the token comes, whatever other claims are held."""
 
     def wait(self, place: Place, handle: int, claim: Claim) -> Use:
         return super().wait(replace(place, active=()), handle, claim)
@@ -264,7 +264,7 @@ class WaitsForNobody(Process):
 
 @BROKEN.add(together, THREE, PARTS)
 class WaitsForThoseThatHold(Process):
-    """A claim that waits itself says that it is over, and who comes later overtakes it."""
+    """A waiting claim reports that it is over, and a later one overtakes it."""
 
     def on_await(self, message: Await) -> None:
         (to, number), waiting = message.asker, [one for one in self.uses if not one.is_held and one.handle is not None]
@@ -276,7 +276,7 @@ class WaitsForThoseThatHold(Process):
 
 @BROKEN.add(elmp, THREE, [(1, READS), (1, Leave()), (2, Request())], is_in_order=False)
 class LeavesWhileListed(Process):
-    """A process leaves although the token still tells of a claim that it had, and somebody waits for its answer."""
+    """A process leaves although the token lists a claim of it, for which another process waits."""
 
     def is_needed(self) -> bool:
         return self.keeps is not None or bool(self.uses)
@@ -288,7 +288,7 @@ class LeavesWhileListed(Process):
 
 @BROKEN.add(timed, THREE, [*ONCE, (1, Withdraw())])
 class ForgetsThePredecessor(Process):
-    """Who comes next is not told that somebody between was passed over."""
+    """The next process does not learn that one before it was passed over."""
 
     def on_relink(self, message: Relink) -> None:
         place = self.known(message.turn)
@@ -298,7 +298,7 @@ class ForgetsThePredecessor(Process):
 
 @BROKEN.add(timed, THREE, ONCE)
 class ForgetsTheEnd(Process):
-    """The root does not note who is the last."""
+    """The root does not record which process is the last."""
 
     def append(self, first: Ref, last: Ref) -> None:
         tail = self.tail
@@ -308,7 +308,7 @@ class ForgetsTheEnd(Process):
 
 @BROKEN.add(elmp, THREE, [(1, Request()), (2, Request())])
 class StaysRoot(Process):
-    """Who hands the root's seat over goes on giving turns."""
+    """A process that has handed over the root's seat still gives turns."""
 
     def hand_down(self, swap: Swap) -> None:
         ranks, turns, tail = self.ranks, self.turns, self.tail
@@ -318,7 +318,7 @@ class StaysRoot(Process):
 
 @BROKEN.add(elmp, (None, 0, 1, 1), [(2, Request()), (4, join_at(3))], config=STRICT)
 class TellsOnlyTheRequester(Process):
-    """News of a place goes straight to the requester, and those on the path are free before it is there."""
+    """News of a place goes straight to the requester, and the path is free before it has arrived."""
 
     def send_down(self, places: list[Given]) -> None:
         for one in places:
@@ -334,7 +334,7 @@ class TellsOnlyTheRequester(Process):
 
 @BROKEN.add(elmp, (None, 0, 0, 0), [(1, Request()), (4, join_at(2))], config=STAR_SELDOM)
 class IgnoresImpatience(Process):
-    """Who could wait to hear of its place, and cannot any more, is not told of it."""
+    """A process that can no longer wait to hear of its place is not told of it."""
 
     def on_impatience(self, _sender: NodeId) -> None:
         """Do nothing."""
@@ -342,7 +342,7 @@ class IgnoresImpatience(Process):
 
 @BROKEN.add(timed, FOUR, [(4, join_at(3)), (0, Request()), (2, Request())], config=STRICT)
 class GathersInSilence(Process):
-    """The tree is built anew before everybody that has a place knows it."""
+    """The tree is rebuilt before every process that has a place knows it."""
 
     def gather(self, *, is_top: bool) -> None:
         untold, self.untold = self.untold, ()
@@ -352,7 +352,7 @@ class GathersInSilence(Process):
 
 @BROKEN.add(elmp, THREE, [(1, Request()), (1, Leave()), (2, Request())], user=Late, has_data=True, config=SELDOM)
 class GivesUpTheToken(Process):
-    """Who asks for the token to hand the data on with it lets itself be passed over, and asks again."""
+    """A process that needs the token to hand over the data lets itself be passed over, and asks again."""
 
     def begin_request(self, handle: int | None, claim: Claim = WHOLE) -> None:
         super().begin_request(handle, claim)
@@ -361,7 +361,7 @@ class GivesUpTheToken(Process):
 
 @BROKEN.add(timed, THREE, TWICE, config=STAR_FOURTH)
 class TakesOldNews(Process):
-    """News of a place that was had long ago are taken for those of the request under way."""
+    """News of an old place is taken for that of the current request."""
 
     def appended(self, given: Given) -> None:
         super().appended(replace(given, number=self.asks))
@@ -369,7 +369,7 @@ class TakesOldNews(Process):
 
 @BROKEN.add(timed, STAR, [*ALL, (0, Withdraw())], config=STAR_SELDOM)
 class KeepsTheTrailToItself(Process):
-    """The root gives its place up, and those behind whoever comes next have never heard of their places."""
+    """The root gives up its place, and the processes behind the next one never hear of their places."""
 
     def go_on(self, place: Place) -> None:
         untold, self.untold = self.untold, ()
@@ -379,7 +379,7 @@ class KeepsTheTrailToItself(Process):
 
 @BROKEN.add(timed, STAR, [*ALL, (2, Leave())], config=STAR_SELDOM)
 class TrustsTheTrail(Process):
-    """The token goes where the root meant it to go, also to who has been passed over since."""
+    """The token goes where the root sent it, even if that process has been passed over since."""
 
     def on_token(self, message: Token) -> None:
         if message.trail:
@@ -389,7 +389,7 @@ class TrustsTheTrail(Process):
 
 @BROKEN.add(ONE_HOST, is_stopped=False, is_merged=True)
 class MergesFirst(Process):
-    """Who is entrusted with the data has made a new version of all parts; it counts if the token is still there."""
+    """A process entrusted with the data merges all parts first; the result counts if the token is still there."""
 
     def on_fetched(self, fetched: Fetched) -> None:
         super().on_fetched(fetched)
@@ -401,7 +401,7 @@ class MergesFirst(Process):
 
 @BROKEN.add(BOTH_LEAVE)
 class TakesAnyWord(Process):
-    """Whatever was fetched of this version, it counts for whichever claim holds now."""
+    """What was fetched of a version counts for any claim that holds now."""
 
     def on_fetched(self, fetched: Fetched) -> None:
         held = [use.number for use in self.uses if use.is_held and use.claim.is_plain]
@@ -409,7 +409,7 @@ class TakesAnyWord(Process):
 
 
 BROKEN["fetches-on"] = partial(
-    TWO_HOSTS, is_stopped=False, title="data is still being fetched to where somebody else writes"
+    TWO_HOSTS, is_stopped=False, title="data is still being fetched to where another process writes"
 )
 
 __all__ = ["BROKEN"]

@@ -38,7 +38,7 @@ BROKEN = Variants()
 
 @BROKEN.add(space, 2, [(1, Open(R))], opened=())
 class MakesItsOwn(Process):
-    """Who opens a resource makes it, founder or not."""
+    """A process that opens a resource creates it, founder or not."""
 
     def on_open(self, resource: str) -> None:
         self.made(resource)
@@ -47,7 +47,7 @@ class MakesItsOwn(Process):
 
 @BROKEN.add(space, 2, [], newcomers=[(0,)], opened=())
 class LetsInAtOnce(Process):
-    """A new process is let in before all know of it."""
+    """A new process is let in before all others know it."""
 
     def have_noted(self, node: NodeId, news: Came | Went, known: frozenset[NodeId] = frozenset()) -> None:
         super().have_noted(node, news, known)
@@ -57,7 +57,7 @@ class LetsInAtOnce(Process):
 
 @BROKEN.add(space, 3, [*wants(1, 2), (1, Go())], deaths=1, victims=(1,), is_instant=True)
 class SaysNoGoodbye(Process):
-    """Who has left all resources is let go while others may still need what it has said."""
+    """A process that has left all resources may go while others still need what it has sent."""
 
     def say_goodbye(self) -> None:
         self.change(has_resigned=True, noting=self.standing.noting.set(self.me, frozenset()))
@@ -69,7 +69,7 @@ class SaysNoGoodbye(Process):
 
 @BROKEN.add(space, 3, [(1, Go())], newcomers=[(0,)], opened=())
 class HidesFromNewcomers(Process):
-    """Who has said goodbye does not say it to those who come meanwhile."""
+    """A process that has said goodbye does not say it to those that enter later."""
 
     def on_came(self, sender: NodeId, came: Came) -> None:
         waiting = self.standing.noting.get(self.me)
@@ -85,7 +85,7 @@ class HidesFromNewcomers(Process):
 
 @BROKEN.add(space, 3, [*suspects((0, 2)), *wants(1, 2)], is_instant=True)
 class TakesWhatIsOver(Process):
-    """What was said in an epoch that is over counts: the old token comes back."""
+    """Messages of an earlier epoch count: the old token comes back."""
 
     def on_within(self, sender: NodeId, within: Within) -> None:
         super().on_within(sender, replace(within, epoch=max(within.epoch, self.standing.epoch)))
@@ -93,7 +93,7 @@ class TakesWhatIsOver(Process):
 
 @BROKEN.add(space, 3, suspects((1, 0), (1, 2), (0, 1)), opened=())
 class NeedsNoMajority(Process):
-    """Who believes all others dead goes on alone."""
+    """A process that believes all others dead continues alone."""
 
     def judge(self, answers: Mapping[NodeId, Attendance]) -> Verdict:
         return judged(answers, self.standing.dead, needs_majority=False)
@@ -101,7 +101,7 @@ class NeedsNoMajority(Process):
 
 @BROKEN.add(space, 3, suspects((0, 1), (1, 0)), opened=())
 class WaitsForNoAgreement(Process):
-    """A repair is completed as soon as it is planned: who was mustered by another one meanwhile is counted."""
+    """A repair completes as soon as it is planned, and counts processes that another repair has mustered."""
 
     def on_renew(self, sender: NodeId, renew: Renew) -> None:
         super().on_renew(sender, renew)
@@ -116,7 +116,7 @@ class WaitsForNoAgreement(Process):
 
 @BROKEN.add(space, 3, suspects((0, 1), (1, 0)), opened=())
 class ForgetsWhatItAgreedTo(Process):
-    """Who has agreed to a repair and answers another one does not say so."""
+    """A process that has agreed to one repair does not say so when it answers another."""
 
     def agree(self, renew: Renew) -> None:
         super().agree(renew)
@@ -125,7 +125,7 @@ class ForgetsWhatItAgreedTo(Process):
 
 @BROKEN.add(space, 3, suspects((0, 1), (1, 0)), opened=())
 class AnswersTwice(Process):
-    """Who has answered one muster answers an earlier one as well, and goes on when either is done."""
+    """A process that has answered a muster answers an earlier one too, and continues when either is done."""
 
     def on_muster(self, sender: NodeId, muster: Muster) -> None:
         if muster.ballot < self.standing.promised:
@@ -137,7 +137,7 @@ class AnswersTwice(Process):
 
 @BROKEN.add(space, 4, [(3, Go()), *suspects((0, 1), (0, 2), (1, 0))], opened=())
 class GoersVote(Process):
-    """Who has said goodbye counts all the same: those who have heard it do not count it among all."""
+    """A process that has said goodbye still votes, although those that heard it no longer count it."""
 
     def attendance(self, found: Found) -> Attendance:
         return replace(super().attendance(found), is_voter=self.standing.role is Role.INSIDE)
@@ -145,7 +145,7 @@ class GoersVote(Process):
 
 @BROKEN.add(remembering, 3, wants(1), deaths=2, victims=(1, 2))
 class AsksNobodyAgain(Process):
-    """If one dies that has not answered a muster, the others are not asked again what they find."""
+    """If a process dies before it answers a muster, the others are not asked again what they find."""
 
     def be_without(self, node: NodeId) -> None:
         mustering = self.standing.mustering
@@ -160,7 +160,7 @@ class AsksNobodyAgain(Process):
 
 @BROKEN.add(remembering, 2, wants(0, 1), deaths=1)
 class AsksForNoData(Process):
-    """Nobody is asked what data is at hand."""
+    """Processes are not asked what data they have."""
 
     def attendance(self, found: Found) -> Attendance:
         del found
@@ -179,7 +179,7 @@ class _Planning(Process):
 
 @BROKEN.add(space, 3, wants(1, 2), deaths=1)
 class MakesATokenAlways(_Planning):
-    """A new token is made although somebody has the old one."""
+    """A new token is made although a process has the old one."""
 
     def seen(self, one: Attendance) -> Attendance:
         parts = [
@@ -199,7 +199,7 @@ class MakesATokenAlways(_Planning):
 
 @BROKEN.add(space, 3, wants(1, 2), deaths=1)
 class ForgetsWhoWaits(_Planning):
-    """Places of those who wait are not carried over."""
+    """Waiting places are not carried over."""
 
     def seen(self, one: Attendance) -> Attendance:
         parts = [
@@ -211,7 +211,7 @@ class ForgetsWhoWaits(_Planning):
 
 @BROKEN.add(space, 3, [(1, In(R, Request(claim=READ))), *wants(2)], deaths=1, is_in_order=False)
 class WaitsForTheDead(Process):
-    """A claim that waits for one of a process that died goes on waiting."""
+    """A claim keeps waiting for one of a process that has died."""
 
     def proceed(self, renew: Renew) -> None:
         renewals = []
@@ -224,7 +224,7 @@ class WaitsForTheDead(Process):
 
 @BROKEN.add(space, 2, wants(0, 1), deaths=1)
 class CountsOn(Process):
-    """Turns go on from what survivors know, and who knew more has died."""
+    """Turns continue from what survivors know, although a dead process knew of later ones."""
 
     def plans(self, answers: list[Attendance], ballot: Ballot) -> list[tuple[str, dict[NodeId, Renewal]]]:
         places = [place.turn for one in answers for _, part in one.parts for place in part.places]
@@ -265,7 +265,7 @@ class _Forgetting(Process):
 
 @BROKEN.add(remembering, 3, wants(1), deaths=1, victims=(0,), is_late=True)
 class GrantsNothingAgain(_Forgetting):
-    """A claim whose data was at who died holds on, and its user looks for the data in vain."""
+    """A claim stays held though its data was at a process that died, and its user cannot fetch the data."""
 
     def left_of(self, state: ElmpState) -> ElmpState:
         return replace(state, uses=tuple(replace(use, data=None) if use.is_held else use for use in state.uses))
@@ -273,7 +273,7 @@ class GrantsNothingAgain(_Forgetting):
 
 @BROKEN.add(space, 3, [*wants(1), *wants(2, patience=1)], keepers=(1,), deaths=1, victims=(0,))
 class ForgetsPatience(_Forgetting):
-    """Who would wait for a while only waits for ever after a repair."""
+    """A claim with a time limit waits for ever after a repair."""
 
     def left_of(self, state: ElmpState) -> ElmpState:
         return replace(state, timed=())
@@ -281,7 +281,7 @@ class ForgetsPatience(_Forgetting):
 
 @BROKEN.add(space, 2, [*wants(0), *wants(1, patience=1), *suspects((1, 0))], keepers=(0,))
 class GrantsWhoGaveUp(Process):
-    """A claim that was given up since it was told of in answer to a muster is there again after the repair."""
+    """A claim that was given up after the muster is back after the repair."""
 
     def still_wanted(self, resource: str, renewal: Renewal) -> Renewal:
         del resource
@@ -290,7 +290,7 @@ class GrantsWhoGaveUp(Process):
 
 @BROKEN.add(space, 3, leaves(1), deaths=1, victims=(0, 2))
 class ForgetsWhoLeaves(_Forgetting):
-    """Who was about to leave a resource stays in it after a repair, and is told nothing."""
+    """A process that was about to leave a resource stays in it after a repair, and is not told."""
 
     def left_of(self, state: ElmpState) -> ElmpState:
         return replace(state, departure=None)
@@ -300,7 +300,7 @@ class ForgetsWhoLeaves(_Forgetting):
 
 
 class _Finding(Process):
-    """Looks at what was found in another way."""
+    """Changes what was found."""
 
     def plans(self, answers: list[Attendance], ballot: Ballot) -> list[tuple[str, dict[NodeId, Renewal]]]:
         return super().plans(
@@ -312,7 +312,7 @@ class _Finding(Process):
 
 
 class LaysPartsAnyhow(_Finding):
-    """Of parts that overlap not the later one counts, but any."""
+    """Of parts that overlap, any one counts instead of the latest."""
 
     def seen(self, data: Data) -> Data:
         turn = max((part.turn for part in data.parts), default=0)
@@ -320,7 +320,7 @@ class LaysPartsAnyhow(_Finding):
 
 
 class TakesAllPartsForNew(_Finding):
-    """A part counts over whichever version does, though it was a change of an earlier one."""
+    """A part counts over every version, even if it changed an earlier one."""
 
     def seen(self, data: Data) -> Data:
         turns = 1 << 60
@@ -328,14 +328,14 @@ class TakesAllPartsForNew(_Finding):
 
 
 class WantsAllInOneMemory(_Finding):
-    """A version of which a stretch is missing in a memory does not count, though parts of another one lie over it."""
+    """A version with a gap in one memory does not count, even if parts of another one cover the gap."""
 
     def seen(self, data: Data) -> Data:
         return replace(data, version=-1, details="lost", gaps=()) if data.gaps else data
 
 
 class OverlooksGaps(_Finding):
-    """A version counts of which a stretch is nowhere any more."""
+    """A version counts although a part of it is nowhere any more."""
 
     def seen(self, data: Data) -> Data:
         return replace(data, gaps=())

@@ -38,7 +38,7 @@ class WhitenedByAnyRound(Detector):
 
 @BROKEN.add(model, (0, 0, 1), name="rounds go on after a restart", into="detector", requests=((1, CRASH),))
 class GoesOnAfterRestart(Detector):
-    """An initiator that relies on rounds of before when a node has come back."""
+    """An initiator that relies on earlier rounds after a node has restarted."""
 
     def _new_epoch(self, state: DetectorState) -> DetectorStep:
         return self._resume(state)
@@ -72,7 +72,7 @@ class PassiveTooEarly(BusyNode):
 
 @BROKEN.add(model, (1, 1), name="passive while a call is out", into="node", requests=((0, EARLY),), calls=True)
 class PassiveWhileCalling(BusyNode):
-    """A node that counts as passive while a call of it is out."""
+    """A node that counts as passive while one of its calls is out."""
 
     def is_active(self, state: BusyState) -> bool:
         return state.is_working or any(state.out)

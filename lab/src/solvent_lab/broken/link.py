@@ -30,7 +30,7 @@ class AcknowledgesBeforeItIsSafe(Desk):
 
 @BROKEN.add(doubled_crash)
 class NoLives(Desk):
-    """Does not look at lives: a restarted peer goes on where the former one was."""
+    """Ignores lives: a restarted peer continues where the former one was."""
 
     def on_frame(self, event: Received, sender: NodeId, frame: Any) -> None:
         frame = replace(frame, life=self.line(sender).life, to=self.life)
@@ -49,7 +49,7 @@ class OnlyTheSendersLife(Desk):
 
 @BROKEN.add(unreliable)
 class TakesWhateverComes(Desk):
-    """Takes whatever comes: what is doubled twice, and what is early at once."""
+    """Takes every frame: duplicates twice, and early ones at once."""
 
     def on_data(self, sender: NodeId, line: Line, number: int, message: Any) -> None:
         super().on_data(sender, line, max(line.taken, 0), message)

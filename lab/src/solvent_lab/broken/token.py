@@ -23,7 +23,7 @@ BROKEN = Variants()
 
 @BROKEN.add(variant, "binary", 2)
 class TrapIsToken(Ring):
-    """T3: whatever comes is taken for the token, a search too."""
+    """T3: any message is taken for the token, even a search."""
 
     def step(self, state: TokenState, event: Event) -> TokenStep:
         message = getattr(event, "message", None)
@@ -34,7 +34,7 @@ class TrapIsToken(Ring):
 
 @BROKEN.add(variant, "binary", 4)
 class KeepsIt(Ring):
-    """A lender has the token still."""
+    """A lender keeps the token."""
 
     def _lent(self, state: TokenState, to: NodeId, token: Token) -> TokenStep:
         after, effects = super()._lent(state, to, token)
@@ -43,7 +43,7 @@ class KeepsIt(Ring):
 
 @BROKEN.add(variant, "binary", 4)
 class NeverReturns(Ring):
-    """A borrower that is done forgets the token, and its lender waits for ever."""
+    """A borrower forgets the token, and its lender waits for ever."""
 
     def _on_borrowed(self, state: TokenState, _token: Token) -> TokenStep:
         return replace(state, token=None), ()
@@ -80,7 +80,7 @@ class StampsAlone(Ring):
 
 @BROKEN.add(variant, "rests", 2)
 class RestsForEver(Ring):
-    """A token that rests waits for somebody to find it: one lost search, and it waits in vain."""
+    """A resting token waits to be found: after one lost search it waits for ever."""
 
     def _dispatch(self, state: TokenState) -> TokenStep:
         after, effects = super()._dispatch(state)
@@ -88,7 +88,7 @@ class RestsForEver(Ring):
 
 
 BROKEN["served-traps-stay"] = partial(
-    variant, "no-clean-up", 3, is_lent_in_vain=False, title="T6: the token is lent to who was served long ago"
+    variant, "no-clean-up", 3, is_lent_in_vain=False, title="T6: the token is lent to a node that was served long ago"
 )
 
 __all__ = ["BROKEN", "StridesFromHalf", "StridesFromWhole"]

@@ -31,7 +31,7 @@ def _group(size: int, *, machine: type[Group], **options: Any) -> Model:
 
 @BROKEN.add(_group, 3, says=(0, 2), crashes=1, crashing=(1,), impatient=(2,), max_epochs=1, is_hasty=True)
 class ForgetsPromises(Group):
-    """What was promised is not saved: after a crash an older token is heeded again."""
+    """Promises are not saved: after a crash an older token is accepted again."""
 
     def step(self, state: GroupState, event: Event) -> GroupStep:
         state, effects = super().step(state, event)
@@ -40,7 +40,7 @@ class ForgetsPromises(Group):
 
 @BROKEN.add(_group, 3, name="silence-is-assent", says=(0, 1), max_epochs=1, is_hasty=True, impatient=(2,))
 class TakesSilenceForAssent(Group):
-    """Who does not answer an election in time has promised, too."""
+    """A node that does not answer an election in time counts as having promised."""
 
     def step(self, state: GroupState, event: Event) -> GroupStep:
         election = state.election
@@ -52,7 +52,7 @@ class TakesSilenceForAssent(Group):
 
 @BROKEN.add(_group, 3, says=(0,), crashes=1, crashing=(0,), max_epochs=2)
 class TakesOwnLog(Group):
-    """Who makes a new token goes on with its own log, however short."""
+    """The node that makes a new token continues with its own log, however short."""
 
     def step(self, state: GroupState, event: Event) -> GroupStep:
         state, effects = super().step(state, event)
@@ -66,7 +66,7 @@ class TakesOwnLog(Group):
 
 @BROKEN.add(_group, 3, says=(0, 1), crashes=1, crashing=(0,), max_epochs=2)
 class DeliversTooEarly(Group):
-    """Who writes takes it for safe at once, before others have saved it."""
+    """A node delivers what it has written before others have saved it."""
 
     def step(self, state: GroupState, event: Event) -> GroupStep:
         state, effects = super().step(state, event)
@@ -79,7 +79,7 @@ class DeliversTooEarly(Group):
 
 @BROKEN.add(_group, 3, says=(2,), max_epochs=1, is_hasty=True)
 class HeedsOldTokens(Group):
-    """A token is taken though a newer one was promised."""
+    """A token is accepted although a newer one was promised."""
 
     def step(self, state: GroupState, event: Event) -> GroupStep:
         if isinstance(event, Received) and isinstance(event.message, Passed):

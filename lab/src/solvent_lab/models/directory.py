@@ -218,7 +218,7 @@ MODELS: Mapping[str, Callable[[], Model]] = {
         ((1, 0),),
         requests=lambda _ring: ((1, Move(FIRST, NodeId(2))),),
         crashes=Crashes(count=1),
-        title="a molecule moves, and somebody crashes",
+        title="a molecule moves, and a node crashes",
     ),
     "within bounds": lambda: model(
         2,

@@ -58,7 +58,7 @@ MODELS: Mapping[str, Callable[[], Model]] = {
         elmp, THREAD, [*ONCE, (0, Request()), (1, Request())], title="a thread of three, two twice"
     ),
     "requests-seldom-4": partial(elmp, FOUR, ALL, config=SELDOM, title="the root knows the last and keeps its seat"),
-    "use-takes-time": partial(timed, FOUR, ALL[1:], title="four processes; users need time, and all goes on"),
+    "use-takes-time": partial(timed, FOUR, ALL[1:], title="four processes; users need time"),
     "departures-4": partial(elmp, FOUR, all_want(4, Leave()), title="four processes, all leave"),
     "departures-5": partial(
         elmp, FIVE, [(0, Leave()), (1, Leave()), (2, Leave()), (4, Leave())], title="five processes, four leave"
@@ -97,9 +97,11 @@ MODELS: Mapping[str, Callable[[], Model]] = {
         timed,
         THREE,
         [(0, Request()), (1, Request()), (1, Leave()), (2, Leave())],
-        title="who waits in the queue leaves",
+        title="a process leaves while it waits in the queue",
     ),
-    "data": partial(with_data, THREE, [(1, Request()), (1, Leave()), (2, Request())], title="who has the data leaves"),
+    "data": partial(
+        with_data, THREE, [(1, Request()), (1, Leave()), (2, Request())], title="the process that has the data leaves"
+    ),
     "data-root": partial(
         with_data,
         THREE,
@@ -113,7 +115,7 @@ MODELS: Mapping[str, Callable[[], Model]] = {
         user=Late,
         has_data=True,
         config=SELDOM,
-        title="who has the data leaves, and the next one takes its time to fetch it",
+        title="the process that has the data leaves, and the next one takes its time to fetch it",
     ),
     # --- Claims that may be held together.
     "readers": partial(
@@ -149,7 +151,7 @@ MODELS: Mapping[str, Callable[[], Model]] = {
         (None, 0),
         [(1, part_of(1)), (1, Leave()), (0, READS)],
         is_in_order=False,
-        title="who has changed a part leaves",
+        title="a process that has changed a part leaves",
     ),
     **MEMORY,
     # --- Requests, departures and insertions at the same time: both ways to keep the tree low, and a root that changes
@@ -181,7 +183,7 @@ MODELS: Mapping[str, Callable[[], Model]] = {
         STAR,
         [(1, Request()), (2, Request()), (1, Leave()), (4, join_at(1))],
         config=STAR_SELDOM,
-        title="who requests leaves, and one joins through it",
+        title="a process that requests leaves, and one joins through it",
     ),
     "mixed-rebuilding": partial(
         elmp,
@@ -209,7 +211,7 @@ MODELS: Mapping[str, Callable[[], Model]] = {
         THREE,
         [(1, Request()), (1, Leave()), (2, Request()), (3, join_at(0))],
         config=SELDOM,
-        title="who has the data leaves, one joins",
+        title="the process that has the data leaves, one joins",
     ),
     # --- Some request for ever.
     "endless-request": partial(
@@ -283,7 +285,11 @@ MODELS: Mapping[str, Callable[[], Model]] = {
         title="two claims of one process, and another is withdrawn",
     ),
     "trail-leaving": partial(
-        timed, THREE, [*ONCE, (1, Leave())], config=STAR_SELDOM, title="who has not heard of its place leaves"
+        timed,
+        THREE,
+        [*ONCE, (1, Leave())],
+        config=STAR_SELDOM,
+        title="a process that has not heard of its place leaves",
     ),
     "trail-joining": partial(
         timed,
@@ -309,7 +315,7 @@ LARGE: Mapping[str, Callable[[], Model]] = {
         with_data,
         THREE,
         [(1, Request()), (1, Leave()), (2, Request()), (3, join_at(0))],
-        title="who has the data leaves, one joins, and seats are changed",
+        title="the process that has the data leaves, one joins, and seats are changed",
     ),
     "endless-request-4": partial(
         endless, FOUR, (3, Request()), wanting=(1, 2), outcome=Granted, title="two of four request for ever"

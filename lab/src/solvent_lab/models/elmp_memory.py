@@ -203,15 +203,17 @@ TWO_HOSTS = partial(with_memory, [*_PART_LEAVES, (2, Request())], hosts=(0, 1, 0
 BOTH_LEAVE = partial(with_memory, [(1, Leave()), (2, Request(claim=_SECOND)), (2, Leave())], hosts=(0, 1, 1), holder=1)
 
 MEMORY: Mapping[str, Callable[[], Model]] = {
-    "memory-parts": partial(ONE_HOST, title="who has written a part leaves, and another one claims all"),
+    "memory-parts": partial(ONE_HOST, title="a process that has written a part leaves, and another one claims all"),
     "memory-parts-third": partial(
         with_memory, [*_PART_LEAVES, (2, READS)], hosts=(0, 0, 0), title="the same, and a third one reads"
     ),
     "memory-hosts": partial(
-        TWO_HOSTS, title="who has written a part on another host leaves, while its data is fetched to where one writes"
+        TWO_HOSTS,
+        title="a process that has written a part on another host leaves while its data is fetched to a writer's host",
     ),
     "memory-hosts-parts": partial(
-        BOTH_LEAVE, title="who has the data on another host leaves, and so does who changes a part of it there"
+        BOTH_LEAVE,
+        title="the process that has the data on another host leaves, and so does one that changes a part of it there",
     ),
 }
 

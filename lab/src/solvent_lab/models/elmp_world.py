@@ -1,8 +1,8 @@
 """Small worlds of ELMP: processes with users, and what users have seen.
 
-A user releases what it was granted, some time. In most worlds each user wants something once; the goal is that
-everybody has got what it wanted, and that everything is at rest. In an endless world some users request again and
-again, and the goal is what one other process wants, which must come about all the same: nobody starves.
+A user releases what it was granted at some time. In most worlds each user wants something once; the goal is that every
+user has got what it wanted, and that everything is at rest. In an endless world some users request again and again, and
+the goal is what one other process wants: it must not starve.
 """
 
 from __future__ import annotations
@@ -112,8 +112,8 @@ class Fetch(Value, frozen=True, gc=False):
     use: int
 
 
-class WithUser:
-    """A process with a user that fetches the data, changes it, and releases what it was granted, some time."""
+class User(Elmp):
+    """A process with a user that fetches the data, changes it, and at some time releases what it was granted."""
 
     #: Whether the user needs no time.
     is_instant = False
@@ -126,7 +126,7 @@ class WithUser:
         """Take one event; what the user does at once belongs to it."""
         if isinstance(event, Answered):
             event = Requested(event.answer)
-        take = super().step  # type: ignore[misc]
+        take = super().step
         state, effects = take(state, event)
         todo, done = list(effects), list[Effect]()
         if self.is_endless and isinstance(event, Requested) and isinstance(event.request, Release):
@@ -156,12 +156,8 @@ class WithUser:
         fetched = [Fetched(data.version, use=outcome.use)] if data is not None and is_said else []
         if self.is_instant:
             return [*fetched, Release(outcome.handle)]
-        is_shared = any(use.claim.is_shared for use in getattr(state, "inner", state).uses if use.number == outcome.use)
+        is_shared = any(use.claim.is_shared for use in state.uses if use.number == outcome.use)
         return [*fetched, Ask(Use(outcome.handle, data, is_changing=not is_shared))]
-
-
-class User(WithUser, Elmp):
-    """A process with a user."""
 
 
 class Instant(User):

@@ -25,12 +25,12 @@ MODELS: Mapping[str, Callable[[], Model]] = {
     "go-all-2": partial(space, 2, [(0, Go()), (1, Go())], title="both go"),
     "die-2": partial(space, 2, wants(0, 1), deaths=1, title="two request, and one dies"),
     "die-twice-3": partial(space, 3, wants(1), deaths=2, title="one of three requests, two die"),
-    "die-entering": partial(space, 2, [], newcomers=[(1, 0)], deaths=1, title="one comes to two, and anybody dies"),
-    "die-going-3": partial(space, 3, [(1, Go())], opened=(), deaths=1, title="one goes, and anybody dies"),
+    "die-entering": partial(space, 2, [], newcomers=[(1, 0)], deaths=1, title="one comes to two, and any process dies"),
+    "die-going-3": partial(space, 3, [(1, Go())], opened=(), deaths=1, title="one goes, and any process dies"),
     "die-going-founder-3": partial(
-        space, 3, [(0, Go())], opened=(), deaths=1, title="the founder goes, and anybody dies"
+        space, 3, [(0, Go())], opened=(), deaths=1, title="the founder goes, and any process dies"
     ),
-    "die-with-data-2": partial(remembering, 2, wants(0, 1), deaths=1, title="data is changed, and anybody dies"),
+    "die-with-data-2": partial(remembering, 2, wants(0, 1), deaths=1, title="data is changed, and any process dies"),
     "suspect-2": partial(
         space, 2, [*suspects((0, 1), (1, 0)), *wants(1)], title="each of two takes the other for dead"
     ),
@@ -59,13 +59,13 @@ MODELS: Mapping[str, Callable[[], Model]] = {
         space, 3, leaves(1), deaths=1, victims=(0, 2), title="one leaves a resource, and another dies"
     ),
     "die-leaving-with-data-2": partial(
-        remembering, 2, [*leaves(1), *wants(1)], deaths=1, title="one changes data and leaves it, and anybody dies"
+        remembering, 2, [*leaves(1), *wants(1)], deaths=1, title="one changes data and leaves it, and any process dies"
     ),
     "suspect-leaving-3": partial(
         space, 3, [*leaves(2), *suspects((0, 1))], opened=(2,), title="one leaves, and another is taken for dead"
     ),
     "die-withdrawing-3": partial(
-        space, 3, [*wants(1), *withdraws(1)], deaths=1, title="one requests and withdraws, and anybody dies"
+        space, 3, [*wants(1), *withdraws(1)], deaths=1, title="one requests and withdraws, and any process dies"
     ),
     "die-patient-3": partial(
         space,
@@ -84,7 +84,7 @@ MODELS: Mapping[str, Callable[[], Model]] = {
         deaths=1,
         victims=(0,),
         is_in_order=False,
-        title="the same, and who waits has the token and waits for a reader",
+        title="the same, and the waiting process has the token and waits for a reader",
     ),
     "suspect-patient-2": partial(
         space,
@@ -99,7 +99,7 @@ MODELS: Mapping[str, Callable[[], Model]] = {
         [*wants(0, 1), *wants(1, resource=S)],
         second=(0, 1),
         deaths=1,
-        title="two request a resource, one of them another, and anybody dies",
+        title="two request a resource, one of them another, and any process dies",
     ),
     "die-two-resources-3": partial(
         space,
@@ -117,7 +117,7 @@ MODELS: Mapping[str, Callable[[], Model]] = {
         [*wants(1), *wants(0, resource=S)],
         second=(0, 1),
         deaths=1,
-        title="one of two resources has data, and anybody dies",
+        title="one of two resources has data, and any process dies",
     ),
     "die-before-fetching-3": partial(
         remembering,
@@ -126,7 +126,7 @@ MODELS: Mapping[str, Callable[[], Model]] = {
         deaths=1,
         victims=(0,),
         is_late=True,
-        title="who has the data dies, and another was granted it",
+        title="the process that has the data dies after another was granted it",
     ),
     "die-twice-with-data-3": partial(
         remembering, 3, wants(1), deaths=2, victims=(1, 2), title="data is changed by one that dies amid a repair"
@@ -134,17 +134,17 @@ MODELS: Mapping[str, Callable[[], Model]] = {
 }
 
 LARGE: Mapping[str, Callable[[], Model]] = {
-    "die-3": partial(space, 3, wants(1, 2), deaths=1, title="two of three request, and anybody dies"),
+    "die-3": partial(space, 3, wants(1, 2), deaths=1, title="two of three request, and any process dies"),
     "die-reading-3": partial(
         space,
         3,
         [(1, In(R, Request(claim=READ))), *wants(2)],
         deaths=1,
         is_in_order=False,
-        title="one reads, one writes, and anybody dies",
+        title="one reads, one writes, and any process dies",
     ),
     "die-with-data-3": partial(
-        space, 3, wants(1, 2), deaths=1, has_data=True, title="data is changed, of three anybody dies"
+        space, 3, wants(1, 2), deaths=1, has_data=True, title="data is changed, any of three dies"
     ),
     "die-twice-entering": partial(
         space,
@@ -178,21 +178,29 @@ LARGE: Mapping[str, Callable[[], Model]] = {
         4,
         suspects((0, 3), (1, 0)),
         opened=(),
-        title="of four one is taken for dead, and then who goes on without it",
+        title="of four one is taken for dead, and then the one that continues without it",
     ),
     "suspect-4": partial(space, 4, suspects((0, 2), (3, 1)), opened=(), title="of four two are taken for dead"),
     "die-leaving-and-requesting-3": partial(
-        space, 3, [*leaves(1), *wants(2)], deaths=1, title="one leaves a resource, one requests it, and anybody dies"
+        space,
+        3,
+        [*leaves(1), *wants(2)],
+        deaths=1,
+        title="one leaves a resource, one requests it, and any process dies",
     ),
     "die-withdrawing-and-requesting-3": partial(
-        space, 3, [*wants(1, 2), *withdraws(1)], deaths=1, title="of two that request one withdraws, and anybody dies"
+        space,
+        3,
+        [*wants(1, 2), *withdraws(1)],
+        deaths=1,
+        title="of two that request one withdraws, and any process dies",
     ),
     "suspect-patient-3": partial(
         space,
         3,
         [*wants(1), *wants(2, patience=1), *suspects((0, 1))],
         keepers=(1,),
-        title="one waits in vain, for a while only, and who holds is taken for dead",
+        title="one waits in vain, for a while only, and the holder is taken for dead",
     ),
     "die-two-resources-both-3": partial(
         space,
@@ -200,7 +208,7 @@ LARGE: Mapping[str, Callable[[], Model]] = {
         [*wants(1), *wants(2, resource=S)],
         second=(0, 1, 2),
         deaths=1,
-        title="all have opened two resources, two request one each, and anybody dies",
+        title="all have opened two resources, two request one each, and any process dies",
     ),
     "die-going-with-data-3": partial(
         remembering,
@@ -208,7 +216,7 @@ LARGE: Mapping[str, Callable[[], Model]] = {
         [(0, Go()), *wants(2)],
         deaths=1,
         victims=(2,),
-        title="the founder goes, and who has changed data dies",
+        title="the founder goes, and a process that has changed data dies",
     ),
     "suspect-all-3": partial(space, 3, suspects((0, 1), (0, 2), (1, 0)), opened=(), title="a network is cut in three"),
 }

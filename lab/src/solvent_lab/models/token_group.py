@@ -293,7 +293,7 @@ MODELS: dict[str, Callable[[], Model]] = {
     "crash-4": partial(group, 4, locks=(3,), crashes=1, crashing=(0,), max_epochs=1, title="the first of four crashes"),
     "join-3": partial(group, 3, says=(0,), joins=True, title="a third node comes"),
     "leave-3": partial(group, 3, locks=(0,), leaves=(1,), title="a node leaves"),
-    "leave-all": partial(group, 2, leaves=(0, 1), title="everybody leaves"),
+    "leave-all": partial(group, 2, leaves=(0, 1), title="all leave"),
     "hasty-2": partial(
         group,
         2,
