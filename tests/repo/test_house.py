@@ -121,7 +121,9 @@ def _depth_of(module: Module, name: str) -> int:
             found = max(found, _depth_of(module, base))
         for source, names in module.imported.items():
             if base in names and source in known:
-                found = max(found, 1 + _depth_of(known[source], names[base]))
+                # A machine that is to be rebuilt is taken as it is.
+                behind = 0 if known[source].package in REBUILT else _depth_of(known[source], names[base])
+                found = max(found, 1 + behind)
     return found
 
 
