@@ -1,8 +1,8 @@
 """Tries every order of events of a small system of machines.
 
-Reading order: model (what is checked, and what the moves are), world, explore; then packed_worlds, steps, move, moves,
-faults and graph (how states are found and kept), liveness (dead ends, livelocks), counterexample; small_numbers
-and symmetry (worlds that differ in names only); registry and models (our protocols').
+Reading order: model (what is checked, and what the moves are), world, explore; then packed_worlds and moves (how states
+are found and kept), graph (dead ends, livelocks), counterexample; small_numbers (worlds that differ in names only);
+registry (where the models of our protocols are).
 """
 
 from solvent_lab.checker.explore import MAX_STATES, Result, Verdict, Violation, check

@@ -1,4 +1,4 @@
-"""Tries every order of events of a model, breadth first, and says what does not hold.
+"""Tries every order of events of a model, breadth first, and reports what does not hold.
 
 Breadth first, because then the first violation found has the shortest way to it. Invariants are looked at in every
 new state; a state in which one is broken ends the search. When all states are known and nothing was broken, dead ends
@@ -67,7 +67,7 @@ class Result:
 
 
 def check(model: Model, *, max_states: int = MAX_STATES, should_stop: Callable[[int], bool] | None = None) -> Result:
-    """Try every order of events of a model; `should_stop` is asked now and then, and told how many states there are."""
+    """Try every order of events of a model; `should_stop(states)` is called now and then."""
     started = time.perf_counter()
     search = _Search(model, max_states, should_stop)
     verdict = search.run()

@@ -1,15 +1,15 @@
 """A model: a few machines, the world around them, and what must be true of them together.
 
-A model is everything the checker needs to try all orders of events of a small system. It says
+A model is everything the checker needs to try all orders of events of a small system:
 
-* who takes part: `machines`, one per node, node n being the n-th;
+* the `machines`, one per node, node n being the n-th;
 * what the world around them may do: which answers an `Ask` may get (`answers`), which `requests` may come, in which
-  order messages arrive and how many may be lost or doubled (`network`), when `timers` may fire, who may crash and how
-  often (`crashes`);
+  order messages arrive and how many may be lost or doubled (`network`), when `timers` may fire, which nodes may crash
+  and how often (`crashes`);
 * what is remembered of what the machines report: the `ghost`, folded by `observe`. It is no part of any machine, so
   it can hold the truth ("molecule 3 has been consumed twice") that no machine knows;
 * what must hold: `invariants` in every state, the `goal` that must stay reachable from every state, and that no fair
-  run goes round for ever without `progress`;
+  run loops for ever without `progress`;
 * which worlds are the same but for names: `canonical`.
 
 **Moves.** In one move one node takes one event and all its effects are carried out at once. The events: a message
@@ -29,10 +29,10 @@ also crash in the middle of carrying out effects: before any `Save` or `Report` 
 Classes are: deliver from a to b; timer t of node n; answer node n; request at node n; start node n again. Which answer
 is given belongs to no class: a hostile world may always give the same one, unless `fair_choices`.
 
-**Invariants** are functions over the world, each named as a sentence (`each_molecule_has_one_holder`). They give None
-or True where all is well, False or a text that says what is wrong where it is not.
+**Invariants** are functions over the world, each named as a sentence (`each_molecule_has_one_holder`). They return None
+or True if the sentence is true, else False or a text that says what is wrong.
 
-Everything in a world must be hashable, and functions of a model must give the same for the same.
+Everything in a world must be hashable, and the functions of a model must be deterministic.
 """
 
 from __future__ import annotations
@@ -92,12 +92,12 @@ class Network:
 
 @dataclass(frozen=True, kw_only=True)
 class Crashes:
-    """Who may crash, how often, and what that does."""
+    """Which nodes may crash, how often, and what a crash does."""
 
     count: int = 0
     """How many crashes there may be in all."""
     nodes: tuple[int, ...] | None = None
-    """Who may crash; None: everybody."""
+    """Which nodes may crash; None: all."""
     are_noticed: bool = True
     """Whether the others get a `PeerRestarted`."""
     within_step: bool = False
@@ -106,8 +106,8 @@ class Crashes:
     """Whether what is under way to and from a node is lost with it; else it arrives late, also in the next life."""
 
 
-def nobody_answers(_world: World, _node: NodeId, _question: Any) -> Iterable[Any]:
-    """Answer no question: of machines that ask none."""
+def no_answers(_world: World, _node: NodeId, _question: Any) -> Iterable[Any]:
+    """Return no answer, for machines that ask nothing."""
     return ()
 
 
@@ -125,7 +125,7 @@ class Model:
     """One line for people: what is checked."""
 
     # --- The world around the machines.
-    answers: Callable[[World, NodeId, Any], Iterable[Any]] = nobody_answers
+    answers: Callable[[World, NodeId, Any], Iterable[Any]] = no_answers
     """All answers that a question may get now; none: it has to wait."""
     asking: Asking = Asking.WAITING
     requests: tuple[tuple[int, Any], ...] = ()
@@ -160,4 +160,4 @@ class Model:
     """Names of the nodes in diagrams; n0, n1, ... unless given."""
 
 
-__all__ = ["Asking", "Crashes", "Invariant", "Model", "Network", "Order", "Timers", "forget", "nobody_answers"]
+__all__ = ["Asking", "Crashes", "Invariant", "Model", "Network", "Order", "Timers", "forget", "no_answers"]

@@ -1,12 +1,12 @@
 """Worlds as short rows of numbers, so that hundreds of thousands fit into memory and compare fast.
 
 Every part of a world (a node as it stands, the contents of a channel, the ghost, what may still happen from outside)
-is kept once and has a number. Few different parts make many different worlds. A row is
+is kept once and has a number; few different parts make many different worlds. A row is
 
     node 0 ... node n-1 | channel 0->0, 0->1 ... n-1->n-1 | ghost | allowance
 
 and is stored as bytes. A part that has been seen is found by its identity first, because a machine that changes
-nothing gives back the same object and hashing a deep value costs more than everything else here.
+nothing returns the same object, and hashing a deep value costs more than everything else here.
 """
 
 from __future__ import annotations

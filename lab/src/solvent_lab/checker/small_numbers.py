@@ -2,8 +2,8 @@
 
 Many machines number their attempts, gifts or rounds. They compare these numbers and never calculate with them, but
 each retry takes a new one, so that a world with a retry would have states without end. A `Renumbering` is a
-`Model.canonical` that gives such numbers anew: 1, 2, ... for each node that counts, in the order they had. It needs to
-know where they stand.
+`Model.canonical` that replaces such numbers: by 1, 2, ... for each node that counts, in the order they had. It needs to
+know where they stand. `ranked` is simpler: one sequence of numbers for the whole world.
 
     canonical = Renumbering({
         State: {"attempts": Numbers("attempt", is_last=True)},       # how many attempts this node has begun
@@ -18,8 +18,7 @@ It looks into states, questions, effects not yet carried out, saved records, mes
 record, tuple, set and mapping. Numbers below 1 stay as they are. Renamed worlds must behave like the world itself; the
 checker cannot see whether that is so.
 
-A model gives the checker a world to be renamed very many times, but its parts are few. The checker therefore uses
-`on_rows`, which looks at each part once.
+The checker renames very many worlds whose parts are few. It therefore uses `on_rows`, which looks at each part once.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from solvent_lab.checker.world import Local, World
 
 SELF, SENDER, RECIPIENT, PAIRS = "(self)", "(sender)", "(recipient)", "(pairs)"
-"""Who counts: the node where the value is; the sender or the recipient of the message; the first of each pair."""
+"""Which node counts: the one where the value is; the sender or recipient of the message; the first of each pair."""
 
 
 class Numbers(NamedTuple):
