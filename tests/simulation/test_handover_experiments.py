@@ -39,9 +39,7 @@ TINY = Scale(
     min_operations=10,
     max_operations=30,
     turns_in_crowd=1,
-    cycles_beside=3,
 )
-WITHOUT_SIMGRID = (7, 8, "table-2", "messages")
 
 
 class Listener:
@@ -73,7 +71,7 @@ class Listener:
 def everything(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Listener, Reproduction]:
     """Run all figures once."""
     folder, listener = tmp_path_factory.mktemp("handover"), Listener()
-    whole = Reproduction(folder, TINY, WITHOUT_SIMGRID, with_plots=False, processes=0)
+    whole = Reproduction(folder, TINY, tuple(FIGURES), with_plots=False, processes=0)
     whole.run(listener)
     return folder, listener, whole
 
@@ -81,7 +79,7 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Listener
 def test_every_figure_has_its_data(everything: tuple[Path, Listener, Reproduction]) -> None:
     """All figures are written, and their files have a row for each x."""
     folder, listener, _ = everything
-    assert listener.new == [*WITHOUT_SIMGRID]
+    assert listener.new == [*FIGURES]
     assert listener.done == pytest.approx(listener.weight)
     rows = {"07": 2, "08": 2, "table-2": 2, "messages": 3}
     for stem, count in rows.items():

@@ -48,10 +48,9 @@ def test_text_says_what_the_paper_says(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 @pytest.mark.parametrize("words, said", [
-    (["--figure", "9"], "there is no figure `9`; there are 7, 8, table-2, messages, simgrid"),
+    (["--figure", "9"], "there is no figure `9`; there are 7, 8, table-2, messages"),
     (["--runs", "0"], "`0` is not an integer from 1"),
     (["--scale", "huge"], "huge"),
-    (["--on", "paper"], "paper"),
 ])  # fmt: skip
 def test_wrong_usage(capsys: pytest.CaptureFixture[str], words: list[str], said: str) -> None:
     """What is wrong is said with exit code 2."""

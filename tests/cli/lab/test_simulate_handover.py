@@ -7,7 +7,6 @@ import json
 import pytest
 
 from solvent.cli.main import main
-from solvent_lab.simulator import handover_simgrid
 
 QUICK = ("--peers", "8", "--cycles", "3", "--seed", "1", "--processes", "0")
 
@@ -67,13 +66,3 @@ def test_wrong_usage(capsys: pytest.CaptureFixture[str], words: list[str], said:
     """What is wrong is said with exit code 2."""
     assert main(["lab", "simulate", "handover", *QUICK, *words]) == 2
     assert said in capsys.readouterr().err
-
-
-def test_without_simgrid_it_is_said(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """What to install is said before anything runs."""
-    monkeypatch.setattr(handover_simgrid, "find_spec", lambda _: None)
-    for word in ("simulate", "reproduce"):
-        assert main(["lab", word, "handover", "--on", "simgrid"]) == 2
-        err = capsys.readouterr().err
-        assert "error[P332]: SimGrid is not installed" in err
-        assert "pip install 'solvent-lab[simgrid]'" in err

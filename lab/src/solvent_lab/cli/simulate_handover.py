@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from solvent.cli.loading import at_least, seconds
 from solvent.cli.render import counted
-from solvent.errors import Misuse, install_hint
+from solvent.errors import Misuse
 from solvent_lab.simulator.handover import simulate
 from solvent_lab.simulator.handover_platform import PLATFORMS
-from solvent_lab.simulator.handover_setup import FETCHES, LEAVERS, MODES, SIMULATORS, Setup
+from solvent_lab.simulator.handover_setup import FETCHES, LEAVERS, MODES, Setup
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -57,8 +57,6 @@ def add_options(parser: ArgumentParser) -> None:
     add("--platform", choices=tuple(PLATFORMS), default=usual.platform, help="the network (default: %(default)s)")
     says = "when the data is fetched: as soon as the lock is granted (usual), or not before the peer waits for it"
     add("--fetch", choices=FETCHES, help=says)
-    says = f"our own simulator (usual), or SimGrid: {install_hint('simgrid', 'solvent-lab')}"
-    add("--on", choices=SIMULATORS, default=usual.on, help=says)
     add = parser.add_argument_group("peers that come and go").add_argument
     says = "this part of the peers leaves and comes back in each cycle: the paper's Listing 1 (default: 0)"
     add("--leaving", type=_part, default=usual.leaving, metavar="P", help=says)
@@ -82,20 +80,12 @@ def job(options: Namespace) -> Callable[[int], Outcome]:
         if getattr(options, name) and options.mode == "server":
             said = name.replace("_", "-")
             raise Misuse("P316", f"`--{said}` is about the lock without a server, and this is `--mode server`")
-    setup = _setup(options)
-    if setup.on == "simgrid":
-        from solvent_lab.simulator.handover_simgrid import load
-
-        # Where it is missing, that is better said once and before anything begins.
-        load()
-    return partial(simulate, setup)
+    return partial(simulate, _setup(options))
 
 
 def watched(options: Namespace, observe: Observer) -> Outcome:
     """Run once, and show every message."""
     job(options)
-    if options.on == "simgrid":
-        raise Misuse("P316", "messages on SimGrid cannot be drawn", hint="leave out --on, or --diagram")
     return simulate(_setup(options), options.seed, observe=observe)
 
 
@@ -117,7 +107,6 @@ def _setup(options: Namespace) -> Setup:
         order=options.order or usual.order,
         is_lazy=options.lazy,
         exchange_every=options.exchange_every or usual.exchange_every,
-        on=options.on,
     )
 
 
@@ -133,7 +122,6 @@ def summary(results: Sequence[Outcome], options: Namespace) -> dict[str, Any]:
         "uses_of_leavers": sum(one.uses_of_leavers for one in results),
         "departures": sum(one.departures for one in results),
         "mode": options.mode,
-        "on": options.on,
         "runs": len(results),
     }
 
@@ -142,8 +130,7 @@ def lines(summary: dict[str, Any], options: Namespace) -> Iterator[str]:
     """Put it into words."""
     setup = _setup(options)
     leavers = f", {setup.leavers_count} of them come and go" if setup.leaving else ""
-    where = f"{setup.platform}, on SimGrid" if setup.on == "simgrid" else setup.platform
-    yield f"{counted(setup.peers, 'peer')}{leavers}; {_words(setup.bytes)}; {setup.mode}; {where}"
+    yield f"{counted(setup.peers, 'peer')}{leavers}; {_words(setup.bytes)}; {setup.mode}; {setup.platform}"
     yield f"{counted(summary['cycles'], 'cycle')} of those who stay, in seconds:"
     for name, says in (
         ("cycle", f"from {summary['min_cycle']:.3f} to {summary['max_cycle']:.3f}"),

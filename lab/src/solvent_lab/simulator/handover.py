@@ -5,8 +5,7 @@
 
 Peers run the machines of `protocols.elmp`, or of `handover_server` for comparison, and the paper's programs (see
 `handover_peers`). Here is our own simulator for them: messages take the latency of their way, data also shares the
-bandwidth of links with other data (see `handover_platform`, `handover_flows`). With `on="simgrid"` the same peers run
-on SimGrid instead (`handover_simgrid`).
+bandwidth of links with other data (see `handover_platform`, `handover_flows`).
 
 The seed draws who comes and goes, when each begins within the first tenth of a second, and through whom they come back.
 The first peer has the resource until all have come; those who come and go begin after the others.
@@ -54,10 +53,6 @@ class CameToNothing(SolventError):
 
 def simulate(setup: Setup, seed: int, *, observe: Observer | None = None) -> Outcome:
     """Run once, until all who stay have done their cycles; `observe` is shown every message that arrives."""
-    if setup.on == "simgrid":
-        from solvent_lab.simulator.handover_simgrid import simulate_apart
-
-        return simulate_apart(setup, seed)
     ground = _Air(PLATFORMS[setup.platform], setup.bytes, observe)
     seen = Seen(setup, Random(seed))
     with collecting_rarely():

@@ -2,8 +2,7 @@
 
 These are the paper's three levels (peer, resource manager, lock manager). Programs are the paper's listings, as
 generators: a number is a sleep of so many seconds, an `Until` waits for something. What a peer stands on, its `Ground`,
-says what time it is, carries messages and data, and wakes it; our simulator has one (`handover`), SimGrid another
-(`handover_simgrid`), and peers do not know the difference.
+says what time it is, carries messages and data, and wakes it.
 
 Data has a version, which every use makes higher by one, so that in the end it tells how many uses there were: had two
 had the resource at a time, or had a change been lost, it would not be right.

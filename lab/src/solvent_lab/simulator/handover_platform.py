@@ -4,16 +4,11 @@ A host has a link of its own up to its site and one down from it, and a site has
 sent does not hinder what is received. Times are those of SimGrid's model, with its factors of the time of the paper (P.
 Velho and A. Legrand, "Accuracy study and improvement of network simulation in the SimGrid framework", 2009): a transfer
 first waits for the latency of its way, times 10.4, and then has its share of each link's bandwidth, times 0.92.
-
-`xml_of` writes a platform for SimGrid itself.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from typing import NamedTuple
 
 LATENCY_FACTOR = 10.4
 BANDWIDTH_FACTOR = 0.92
@@ -72,46 +67,4 @@ PLATFORMS = {
 }
 
 
-def xml_of(platform: Platform, hosts: int) -> str:
-    """Write a platform with so many hosts, named `host-0` and so on, for SimGrid."""
-    # A site without a host cannot be said in a file, and is nowhere on the way.
-    sites = min(platform.sites, hosts)
-    lines = [
-        "<?xml version='1.0'?>",
-        '<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">',
-        '<platform version="4.1">',
-        '<zone id="grid" routing="Full">',
-        *_sites(platform, sites, hosts),
-        *_backbone(platform, sites),
-        "</zone>",
-        "</platform>",
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _sites(platform: Platform, sites: int, hosts: int) -> Iterator[str]:
-    for site in range(sites):
-        numbers = ",".join(str(host) for host in range(hosts) if platform.site_of(host) == site)
-        yield (
-            f'<cluster id="site-{site}" prefix="host-" suffix="" radical="{numbers}" speed="1Gf" '
-            f'bw="{platform.bandwidth:.0f}Bps" lat="{platform.latency_within / 2:.9f}s" '
-            f'sharing_policy="SPLITDUPLEX" router_id="router-{site}"/>'
-        )
-
-
-def _backbone(platform: Platform, sites: int) -> Iterator[str]:
-    latency = (platform.latency_between - platform.latency_within) / 2
-    for site in range(sites):
-        yield (
-            f'<link id="out-{site}" bandwidth="{platform.bandwidth_of_site:.0f}Bps" latency="{latency:.9f}s" '
-            'sharing_policy="SPLITDUPLEX"/>'
-        )
-    for here in range(sites):
-        for there in range(here + 1, sites):
-            yield (
-                f'<zoneRoute src="site-{here}" dst="site-{there}" gw_src="router-{here}" gw_dst="router-{there}">'
-                f'<link_ctn id="out-{here}" direction="UP"/><link_ctn id="out-{there}" direction="DOWN"/></zoneRoute>'
-            )
-
-
-__all__ = ["BANDWIDTH_FACTOR", "LATENCY_FACTOR", "PLATFORMS", "Platform", "Route", "xml_of"]
+__all__ = ["BANDWIDTH_FACTOR", "LATENCY_FACTOR", "PLATFORMS", "Platform", "Route"]

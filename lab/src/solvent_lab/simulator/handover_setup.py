@@ -10,7 +10,6 @@ from solvent_lab.simulator.handover_platform import PLATFORMS
 MODES = ("peer", "server")
 LEAVERS = ("use", "drop")
 FETCHES = ("grant", "acquire")
-SIMULATORS = ("solvent", "simgrid")
 _CODE = "P316"
 _LEAST = {"peers": 1, "bytes": 1, "cycles": 1, "exchange_every": 1, "order": 2}
 _DURATIONS = ("locked", "wblocked", "idle", "pause")
@@ -41,11 +40,9 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     order: int = 2
     is_lazy: bool = False
     exchange_every: int = 1
-    #: In which simulator.
-    on: str = "solvent"
 
     def __post_init__(self) -> None:
-        names = ("mode", MODES), ("leavers", LEAVERS), ("fetch", FETCHES), ("on", SIMULATORS)
+        names = ("mode", MODES), ("leavers", LEAVERS), ("fetch", FETCHES)
         for name, known in (*names, ("platform", tuple(PLATFORMS))):
             value = getattr(self, name)
             if value not in known:
@@ -98,4 +95,4 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     kinds: dict[str, int]
 
 
-__all__ = ["FETCHES", "LEAVERS", "MODES", "SIMULATORS", "Outcome", "Setup"]
+__all__ = ["FETCHES", "LEAVERS", "MODES", "Outcome", "Setup"]

@@ -45,10 +45,6 @@ class Scale(NamedTuple):
     min_operations: int
     max_operations: int
     turns_in_crowd: int
-    #: Cycles of the comparison with SimGrid.
-    cycles_beside: int
-    #: In which simulator.
-    on: str = "solvent"
 
 
 PAPER = Scale(
@@ -70,7 +66,6 @@ PAPER = Scale(
     min_operations=200,
     max_operations=500,
     turns_in_crowd=3,
-    cycles_beside=20,
 )
 SMALL = Scale(
     name="small",
@@ -91,7 +86,6 @@ SMALL = Scale(
     min_operations=100,
     max_operations=200,
     turns_in_crowd=3,
-    cycles_beside=5,
 )
 SCALES = {scale.name: scale for scale in (PAPER, SMALL)}
 
@@ -109,11 +103,10 @@ class Cell(NamedTuple):
         setup = self.setup
         if isinstance(setup, elmp.Setup):
             return self.runs * (setup.count + setup.grown) * 20.0
-        slow = 10 if setup.on == "simgrid" else 1
         uses = setup.peers * setup.cycles
         # A claim that is dropped costs as much as one that is not, and a peer that leaves more.
         rounds = setup.locked * setup.peers / setup.pause if setup.leavers == "drop" else 4
-        return self.runs * slow * uses * (3.0 if setup.mode == "server" else 20.0) * (1 + setup.leaving * rounds)
+        return self.runs * uses * (3.0 if setup.mode == "server" else 20.0) * (1 + setup.leaving * rounds)
 
 
 class Counting(NamedTuple):
@@ -148,16 +141,6 @@ LEAVERS = {
 }
 """Who leaves in table 2, and where. On one site it does not matter in which order peers queue up."""
 ON_PLATFORMS = ("site", "file", "grid5000")
-BESIDE: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("peer", {}),
-    ("server", {"mode": "server"}),
-    ("peer, 1 MiB, not held", {"bytes": _MIB, "locked": 0.0}),
-    ("peer, T_Wblocked 5 s, not held", {"wblocked": 5.0, "locked": 0.0}),
-    ("peer, 25 % leaving", {"leaving": 0.25}),
-    ("peer, 50 % leaving", {"leaving": 0.5}),
-    ("server, 25 % leaving", {"leaving": 0.25, "mode": "server"}),
-)
-"""What is run in both simulators."""
 
 
 # ---------------------------------------------------------------------------------------------------------- names
@@ -201,11 +184,6 @@ def counting(name: str, processes: int) -> str:
     return f"count {name}, {processes} processes"
 
 
-def beside(name: str, on: str) -> str:
-    """Name a cell of the comparison with SimGrid."""
-    return f"beside, {name}, on {on}"
-
-
 def stayers(peers: int, leaving: float) -> int:
     """Give how many of some peers stay."""
     return peers - round(leaving * peers)
@@ -221,8 +199,6 @@ def cells_of(scale: Scale) -> dict[str, Cell]:
         cells[name] = Cell(name, setup, scale.runs)
     for name, setup in _mobile(scale):
         cells[name] = Cell(name, setup, 1 if setup.platform == "site" else scale.runs_leaving)
-    for name, setup in _beside(scale):
-        cells[name] = Cell(name, setup, 1)
     for name, counted in _counted(scale):
         cells[name] = Cell(name, counted, max(scale.runs, -(-scale.min_operations // counted.count)))
     return cells
@@ -230,7 +206,7 @@ def cells_of(scale: Scale) -> dict[str, Cell]:
 
 def _timed(scale: Scale) -> Iterator[tuple[str, Setup]]:
     def made(**changes: Any) -> Setup:
-        usual: dict[str, Any] = {"peers": scale.peers, "bytes": scale.bytes, "cycles": scale.cycles, "on": scale.on}
+        usual: dict[str, Any] = {"peers": scale.peers, "bytes": scale.bytes, "cycles": scale.cycles}
         return Setup(**(usual | changes))
 
     for mode in ("peer", "server"):
@@ -246,7 +222,7 @@ def _timed(scale: Scale) -> Iterator[tuple[str, Setup]]:
 
 
 def _mobile(scale: Scale) -> Iterator[tuple[str, Setup]]:
-    usual: dict[str, Any] = {"bytes": scale.bytes, "cycles": scale.cycles_leaving, "on": scale.on}
+    usual: dict[str, Any] = {"bytes": scale.bytes, "cycles": scale.cycles_leaving}
     for peers in scale.peers_leaving:
         for part in scale.leaving:
             for leavers, platform in LEAVERS:
@@ -256,18 +232,6 @@ def _mobile(scale: Scale) -> Iterator[tuple[str, Setup]]:
                 pause = scale.pause_of_dropping if leavers == "drop" else 1.0
                 setup = Setup(peers=peers, leaving=part, leavers=leavers, pause=pause, **there)
                 yield mobile(peers, part, leavers, platform), setup
-
-
-def _beside(scale: Scale) -> Iterator[tuple[str, Setup]]:
-    for name, changes in BESIDE:
-        for on in ("solvent", "simgrid"):
-            usual: dict[str, Any] = {
-                "peers": scale.peers,
-                "bytes": scale.bytes,
-                "cycles": scale.cycles_beside,
-                "on": on,
-            }
-            yield beside(name, on), Setup(**(usual | changes))
 
 
 def _counted(scale: Scale) -> Iterator[tuple[str, elmp.Setup]]:
@@ -289,7 +253,6 @@ def _counted(scale: Scale) -> Iterator[tuple[str, elmp.Setup]]:
 
 
 __all__ = [
-    "BESIDE",
     "COUNTINGS",
     "LEAVERS",
     "ON_PLATFORMS",
@@ -300,7 +263,6 @@ __all__ = [
     "Counting",
     "Scale",
     "asynchronous",
-    "beside",
     "by_size",
     "cells_of",
     "counting",

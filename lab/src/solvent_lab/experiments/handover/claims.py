@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from solvent_lab.experiments.handover.cells import (
-    BESIDE,
     COUNTINGS,
     LEAVERS,
     ON_PLATFORMS,
@@ -18,7 +17,7 @@ from solvent_lab.experiments.handover.cells import (
     counting,
     on_platform,
 )
-from solvent_lab.experiments.handover.figures import FIGURES, MODES, PAPER_OVERHEADS, deviation, overhead
+from solvent_lab.experiments.handover.figures import FIGURES, MODES, PAPER_OVERHEADS, overhead
 from solvent_lab.experiments.handover.measurement import messages, seen
 from solvent_lab.experiments.token.claims import WANTED, Claim, sure, unless
 from solvent_lab.simulator.elmp import fitted
@@ -36,8 +35,6 @@ _MOVES = {"peer": 1, "server": 2}
 _EXACT = 0.01
 """A part by which what is measured may differ from a formula."""
 _LOW_OVERHEAD = 0.02
-_SAME = 1.0
-"""Per cent by which two simulators may differ."""
 _ETA = (
     "A hand-off is the token's message, the wish for the data, and the latency of the data itself; with a server, the "
     "latency of the data twice. On one site that is 0.1 ms each. Between sites it is as much more as the way is "
@@ -68,7 +65,6 @@ def claims_of(cells: Cells, scale: Scale) -> list[Claim]:
         8: _of_8,
         "table-2": _of_table_2,
         "messages": _of_messages,
-        "simgrid": _of_simgrid,
     }
     found: list[Claim] = []
     for number, judge in judges.items():
@@ -213,19 +209,6 @@ def _of_messages(cells: Cells, scale: Scale) -> Iterator[Claim]:
         measured = f"{first:.1f} ({low:,}) to {last:.1f} ({high:,}); {words_of(fit)}"
         says = f"messages grow as the logarithm of n: {one.says}"
         yield Claim("complexity", says, measured, unless(is_so, "a line over n fits better"), "")
-
-
-# ------------------------------------------------------------------------------------------------------- SimGrid
-
-
-def _of_simgrid(cells: Cells, scale: Scale) -> Iterator[Claim]:
-    del scale
-    for name, _ in BESIDE:
-        off = {what: deviation(cells, name, what) for what in ("cycle", "wait", "blocking", "messages_per_cycle")}
-        measured = ", ".join(f"{what.replace('_', ' ')} {value:+.4f} %" for what, value in off.items())
-        is_same = all(abs(off[what]) <= _SAME for what in ("cycle", "wait", "blocking"))
-        says = f"our simulator gives what SimGrid gives: {name}"
-        yield Claim(WANTED, says, measured, unless(is_same, "they differ"), "")
 
 
 __all__ = ["PAPER_ETA", "claims_of", "fit_of", "hand_off", "words_of"]

@@ -1,4 +1,4 @@
-"""The figures: 7 and 8 of the paper, table 2 drawn, message counts, and the two simulators beside each other."""
+"""The figures: 7 and 8 of the paper, table 2 drawn, and message counts."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING
 
 from solvent_lab.experiments.figure import Figure, Panel, Series
 from solvent_lab.experiments.handover.cells import (
-    BESIDE,
     COUNTINGS,
     LEAVERS,
     ON_PLATFORMS,
     asynchronous,
-    beside,
     by_size,
     counting,
     mobile,
@@ -116,23 +114,6 @@ def figure_messages(cells: Cells, scale: Scale) -> Figure:
     return Figure("messages", "Messages per operation", "processes", tuple(panels), log_x=True)
 
 
-def figure_simgrid(cells: Cells, scale: Scale) -> Figure:
-    """Draw by how much our simulator and SimGrid differ."""
-    del scale
-    xs = list(range(1, len(BESIDE) + 1))
-    curves = []
-    for what in ("cycle", "wait", "blocking"):
-        ys = [abs(deviation(cells, name, what)) for name, _ in BESIDE]
-        curves.append(Series(what, xs, ys))
-    return Figure("simgrid", "Our simulator beside SimGrid", "setup", (Panel("deviation in %", tuple(curves)),))
-
-
-def deviation(cells: Cells, name: str, what: str) -> float:
-    """Give by how many per cent SimGrid's result differs from ours."""
-    ours, theirs = (seen(cells, beside(name, on), what).mean for on in ("solvent", "simgrid"))
-    return 100 * (theirs - ours) / ours if ours else 0.0
-
-
 # ---------------------------------------------------------------------------------------------------------- needs
 
 
@@ -165,28 +146,20 @@ def _of_messages(scale: Scale) -> tuple[str, ...]:
     return tuple(counting(one.name, processes) for one in COUNTINGS for processes in scale.processes)
 
 
-def _of_simgrid(scale: Scale) -> tuple[str, ...]:
-    del scale
-    return tuple(beside(name, on) for name, _ in BESIDE for on in ("solvent", "simgrid"))
-
-
 FIGURES: dict[int | str, Plan] = {
     7: Plan(_of_7, figure_7),
     8: Plan(_of_8, figure_8),
     "table-2": Plan(_of_table_2, figure_table_2),
     "messages": Plan(_of_messages, figure_messages),
-    "simgrid": Plan(_of_simgrid, figure_simgrid),
 }
 
 __all__ = [
     "FIGURES",
     "MODES",
     "PAPER_OVERHEADS",
-    "deviation",
     "figure_7",
     "figure_8",
     "figure_messages",
-    "figure_simgrid",
     "figure_table_2",
     "overhead",
 ]

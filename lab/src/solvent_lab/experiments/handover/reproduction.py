@@ -28,7 +28,7 @@ class Reproduction(AnyReproduction[Measured, Claim]):
 
     @property
     def plans(self) -> Mapping[Any, Plan]:
-        """Figures 7 and 8, table 2, message counts, and SimGrid beside our simulator."""
+        """Figures 7 and 8, table 2, and message counts."""
         return FIGURES
 
     def known(self) -> dict[str, Cell]:

@@ -5,18 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from solvent_lab.experiments.handover.cells import (
-    BESIDE,
     COUNTINGS,
     LEAVERS,
     ON_PLATFORMS,
     asynchronous,
-    beside,
     by_size,
     counting,
     on_platform,
 )
 from solvent_lab.experiments.handover.claims import PAPER_ETA, fit_of, hand_off
-from solvent_lab.experiments.handover.figures import FIGURES, MODES, PAPER_OVERHEADS, deviation, overhead
+from solvent_lab.experiments.handover.figures import FIGURES, MODES, PAPER_OVERHEADS, overhead
 from solvent_lab.experiments.handover.measurement import messages, seen
 from solvent_lab.simulator.handover_platform import LATENCY_FACTOR, PLATFORMS
 
@@ -36,7 +34,6 @@ def table_as_markdown(claims: Sequence[Claim], cells: Cells, scale: Scale) -> st
         8: (_asynchronous,),
         "table-2": (_leaving,),
         "messages": (_messages,),
-        "simgrid": (_beside,),
     }
     for number, writes in writers.items():
         if all(name in cells for name in FIGURES[number].needs(scale)):
@@ -137,18 +134,6 @@ def _messages(cells: Cells, scale: Scale) -> str:
     title = "Messages per operation, by processes; nearest lines over log2 n and over n, and what each leaves over"
     head = ("operation", *[f"{n:,}" for n in scale.processes], "over log2 n", "over n")
     return f"{title}\n\n{_table(head, rows)}"
-
-
-def _beside(cells: Cells, scale: Scale) -> str:
-    rows = []
-    for name, _ in BESIDE:
-        row = [name]
-        for what in ("cycle", "wait", "blocking", "messages_per_cycle"):
-            ours, theirs = (seen(cells, beside(name, on), what).mean for on in ("solvent", "simgrid"))
-            row.append(f"{ours:.3f}; {theirs:.3f}; {deviation(cells, name, what):+.4f} %")
-        rows.append(row)
-    title = f"Our simulator; SimGrid; deviation. {scale.peers} peers, {scale.cycles_beside} cycles, one seed"
-    return f"{title}\n\n{_table(('setup', 'cycle, s', 'wait, s', 'blocking, s', 'messages per cycle'), rows)}"
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from solvent_lab.experiments.handover.cells import PAPER, SMALL, beside, cells_of, counting, mobile
+from solvent_lab.experiments.handover.cells import PAPER, SMALL, cells_of, counting, mobile
 from solvent_lab.experiments.handover.claims import claims_of, fit_of, words_of
 from solvent_lab.experiments.handover.figures import FIGURES
 from solvent_lab.experiments.handover.measurement import Counted, Timed
@@ -61,17 +61,6 @@ def test_what_grows_with_n_is_no_logarithm() -> None:
     assert found["request, nobody else about"] == "a line over n fits better"
     assert found["insertion"] == "none"
     assert words_of(fit_of(cells, SCALE, "request")).endswith("; 2.00 +1.00000 n leaves 0.00")
-
-
-def test_simulators_that_differ_are_told() -> None:
-    """One per cent is too much."""
-    needs = FIGURES["simgrid"].needs(SCALE)
-    cells: dict[str, Measured] = {name: timed(name) for name in needs}
-    cells[beside("server", "simgrid")] = timed(beside("server", "simgrid"), wait=97.0)
-    found = {claim.paper.split(": ")[-1]: claim for claim in claims_of(cells, SCALE)}
-    assert found["server"].difference == "they differ"
-    assert "wait +2.1053 %" in found["server"].measured
-    assert found["peer"].difference == "none"
 
 
 @pytest.mark.parametrize("more, says", [(0.0, "less"), (2.2, "none"), (9.0, "more")])
