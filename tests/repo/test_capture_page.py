@@ -9,8 +9,7 @@ import pytest
 from solvent_lab.broken.capture import BROKEN
 from solvent_lab.models.capture import MODELS
 from solvent_lab.simulator import capture
-from solvent_lab.simulator.capture import Setup, simulate
-from solvent_lab.simulator.capture_world import NearWorld, World
+from solvent_lab.simulator.capture import NearWorld, Setup, World, simulate
 from tests.model import pinned
 from tests.repo.project import ROOT
 

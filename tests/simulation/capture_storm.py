@@ -23,7 +23,7 @@ from solvent.protocols.link import Linked
 from solvent.protocols.link.messages import PeerLife
 from solvent.protocols.machine import NodeId
 from solvent_lab.simulator.environment import Ending, Environment
-from solvent_lab.simulator.faults import Faults
+from solvent_lab.simulator.network import Faults
 from solvent_lab.simulator.timed import TimedRun
 
 if TYPE_CHECKING:

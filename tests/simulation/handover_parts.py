@@ -27,7 +27,7 @@ from solvent.protocols.handover.machine import Process, SpaceMachine
 from solvent.protocols.handover.state import SpaceConfig
 from solvent.protocols.handover.vocabulary import Astray, Enter, Entered, In, Of, Open, Opened, Repaired, Watch
 from solvent.protocols.machine import NodeId
-from solvent_lab.simulator.faults import Faults
+from solvent_lab.simulator.network import Faults
 from solvent_lab.simulator.timed import TimedRun
 from tests.simulation.handover_storm import Mortal, Weather
 

@@ -62,7 +62,7 @@ from solvent.protocols.handover.vocabulary import (
 from solvent.protocols.link import Linked
 from solvent.protocols.machine import NodeId
 from solvent_lab.simulator.environment import Environment
-from solvent_lab.simulator.faults import FOREVER, Faults
+from solvent_lab.simulator.network import FOREVER, Faults
 from solvent_lab.simulator.timed import TimedRun
 
 DATA, PARTS = "data", "parts"

@@ -16,7 +16,7 @@ from solvent.protocols.link.messages import Data
 from solvent.protocols.machine import NodeId
 from solvent_lab.simulator.elmp import Fit, Setup, fitted, simulate
 from solvent_lab.simulator.environment import Ending, Environment
-from solvent_lab.simulator.faults import Faults
+from solvent_lab.simulator.network import Faults
 from solvent_lab.simulator.timed import TimedRun
 
 SIZES = (8, 32, 128, 512)
@@ -38,15 +38,15 @@ def _fit(operation: str, sizes: tuple[int, ...], *, is_crowded: bool = False, **
 def test_requests_cost_the_logarithm(*, is_crowded: bool) -> None:
     """Alone or in a crowd: a line over log n fits far better than one over n, and doubling adds a few messages."""
     fit = _fit("request", SIZES, is_crowded=is_crowded)
-    assert fit.logarithm < fit.line / 2
-    assert 0 < fit.slope < 3
+    assert fit.over_log.left < fit.over_n.left / 2
+    assert 0 < fit.over_log.slope < 3
 
 
 @pytest.mark.parametrize("operation,is_lazy", [("leave", False), ("join", False), ("join", True), ("mixed", False)])
 def test_coming_and_going_costs_no_more(operation: str, *, is_lazy: bool) -> None:
     """Departures and insertions, in both kinds of trees, grow no faster than the logarithm."""
     fit = _fit(operation, SIZES, is_lazy=is_lazy)
-    assert fit.slope < 3
+    assert fit.over_log.slope < 3
 
 
 @pytest.mark.soak
@@ -55,8 +55,8 @@ def test_coming_and_going_costs_no_more(operation: str, *, is_lazy: bool) -> Non
 def test_ten_thousand_cost_the_logarithm(operation: str, *, is_crowded: bool) -> None:
     """The same up to ten thousand processes."""
     fit = _fit(operation, SIZES_LARGE, is_crowded=is_crowded)
-    assert fit.logarithm < fit.line / 2
-    assert 0 < fit.slope < 3
+    assert fit.over_log.left < fit.over_n.left / 2
+    assert 0 < fit.over_log.slope < 3
 
 
 def test_crowd_costs_no_more_than_one() -> None:

@@ -18,8 +18,8 @@ from solvent.protocols.machine import (
     TimerFired,
 )
 from solvent_lab.simulator.environment import Ending, Environment
-from solvent_lab.simulator.faults import Faults
 from solvent_lab.simulator.history import Crashed, Healed, Parted, Restarted
+from solvent_lab.simulator.network import Faults
 from solvent_lab.simulator.timed import TimedRun
 from tests.simulation.machines import Sender
 
@@ -237,7 +237,7 @@ class Careless(Herald):
 
 def test_saying_before_saving_is_found() -> None:
     """Crashes within a step find a machine that says something before it is safe, and the seed finds it again."""
-    from solvent_lab.simulator.violation import InvariantBroken
+    from solvent_lab.simulator.world import InvariantBroken
 
     def errors(seed: int) -> str:
         faults = Faults(max_latency_ms=5.0, crashes_every_ms=5.0, max_downtime_ms=30.0, until_ms=200.0)

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from solvent_lab.simulator.handover import simulate
-from solvent_lab.simulator.handover_platform import LATENCY_FACTOR, PLATFORMS
-from solvent_lab.simulator.handover_setup import Outcome, Setup
+from solvent_lab.simulator.handover import Outcome, Setup, simulate
+from solvent_lab.simulator.handover_network import LATENCY_FACTOR, PLATFORMS
 
 MIB = 1 << 20
 SITE = PLATFORMS["site"]

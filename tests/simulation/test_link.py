@@ -11,7 +11,7 @@ from solvent.protocols.link import Linked
 from solvent.protocols.machine import NodeId
 from solvent_lab.models.talker import TALK_INVARIANTS, Heard, Say, Talker, everything_is_heard
 from solvent_lab.simulator.environment import Ending, Environment
-from solvent_lab.simulator.faults import Faults
+from solvent_lab.simulator.network import Faults
 from solvent_lab.simulator.timed import TimedRun
 
 STORM = Faults(

@@ -33,7 +33,7 @@ from solvent.protocols.link.messages import PeerLife
 from solvent.protocols.machine import NodeId
 from solvent.protocols.nodes import Idle, Node, Offer, Told, packed, unpacked
 from solvent_lab.simulator.environment import Ending, Environment
-from solvent_lab.simulator.faults import Faults
+from solvent_lab.simulator.network import Faults
 from solvent_lab.simulator.timed import TimedRun
 
 NODES = tuple(map(NodeId, range(5)))

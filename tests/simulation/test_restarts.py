@@ -8,7 +8,7 @@ import pytest
 
 from solvent.protocols.machine import Effects, Event, NodeId, PeerRestarted, Received, Send, SetTimer, TimerFired
 from solvent_lab.simulator.environment import Ending, Environment
-from solvent_lab.simulator.faults import Faults
+from solvent_lab.simulator.network import Faults
 from solvent_lab.simulator.timed import TimedRun
 
 NODES = 4

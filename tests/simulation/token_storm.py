@@ -36,7 +36,7 @@ from solvent.protocols.token.group import (
 )
 from solvent.protocols.token.group.invariants import SAFETY, Order
 from solvent_lab.simulator.environment import Ending, Environment
-from solvent_lab.simulator.faults import Faults
+from solvent_lab.simulator.network import Faults
 from solvent_lab.simulator.timed import TimedRun
 
 LOOKS_EVERY = 256

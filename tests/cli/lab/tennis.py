@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from solvent_lab.simulator.environment import Environment
-from solvent_lab.simulator.faults import Faults
+from solvent_lab.simulator.network import Faults
 from solvent_lab.simulator.timed import TimedRun
 from tests.simulation.machines import Player
 
@@ -21,7 +21,7 @@ EXAMPLE = "solvent lab simulate tennis --throws 10"
 def add_options(parser: ArgumentParser) -> None:
     """Add the length of a match, and a time it must not take."""
     parser.add_argument("--throws", type=int, default=10)
-    parser.add_argument("--ms-max", type=float, default=1e9)
+    parser.add_argument("--max-ms", type=float, default=1e9)
     parser.set_defaults(runs=3)
 
 

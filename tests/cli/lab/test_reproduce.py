@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from solvent.cli.main import main
-from solvent_lab.experiments import plot
+from solvent_lab.experiments import figure, handover, token
 from tests.cli.command import arguments, environment
 
 if TYPE_CHECKING:
@@ -19,47 +19,63 @@ if TYPE_CHECKING:
 QUICK = ("--scale", "small", "--runs", "1", "--processes", "0")
 
 
-def test_one_figure_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """One figure gives its data and the rows of the table that its runs suffice for."""
-    words = [
-        "lab",
-        "reproduce",
-        "capture",
-        "--figure",
-        "10",
-        *QUICK,
-        "--no-plots",
-        "--out",
-        str(tmp_path),
-        "--format",
-        "json",
-    ]
-    assert main(words) == 0
+@pytest.fixture(autouse=True)
+def _tiny(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make small scales smaller."""
+    changes = {"peers_leaving": (6,), "leaving": (0.5,), "cycles_leaving": 2}
+    monkeypatch.setitem(handover.SCALES, "small", handover.SCALES["small"]._replace(**changes))
+    monkeypatch.setitem(token.SCALES, "small", token.SCALES["small"]._replace(sizes_full=(8, 16), turns_full=5))
+
+
+#: Of each paper a figure: its name, its title, where the paper speaks of it, and how the printed table begins.
+FIGURES: dict[str, tuple[str, str, dict[str, set[int | str]], str]] = {
+    "capture": (
+        "8",
+        "Messages of the pessimistic sub-protocol",
+        {"experiment": {1, 4}, "figure": {3, 8}},
+        "Experiment 1\n  paper says  pessimists alone finish",
+    ),
+    "token": (
+        "full",
+        "Full load: every node always wants the token",
+        {"where": {"wanted"}},
+        "Wanted\n  we want     at full load it takes at most 1.05 times a ring's steps per grant\n",
+    ),
+    "handover": (
+        "table-2",
+        "Table 2: what peers that leave cost the others",
+        {"where": {"table 2"}},
+        "Table 2\n  paper says  what departures add is negligible\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("paper", FIGURES)
+def test_one_figure_as_json_and_as_text(tmp_path: Path, capsys: pytest.CaptureFixture[str], paper: str) -> None:
+    """One figure gives its data and the rows of the table that its runs suffice for; a second call runs nothing."""
+    number, title, places, printed = FIGURES[paper]
+    words = ["lab", "reproduce", paper, "--figure", number, *QUICK, "--no-plots", "--out", str(tmp_path)]
+    assert main([*words, "--format", "json"]) == 0
     out, err = capsys.readouterr()
     found = json.loads(out)
-    assert found["figures"] == {"10": [str(tmp_path / "figure-10.csv")]}
-    assert found["complete"]
-    assert {claim["figure"] for claim in found["claims"]} == {5}
-    assert err.startswith("figure 10  Messages of the protocol, with dormant nodes")
+    assert found["figures"] == {number: [str(tmp_path / f"figure-{number.zfill(2)}.csv")]}
+    assert (found["complete"], found["runs"], found["scale"]) == (True, 1, "small")
+    assert {place: {claim[place] for claim in found["claims"]} for place in places} == places
+    assert err.startswith(f"figure {number:>2}  {title}")
     assert json.loads((tmp_path / "table.json").read_text())["claims"] == found["claims"]
-
-
-def test_text_says_what_the_paper_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The table is printed by experiment; a second call runs nothing."""
-    words = ["lab", "reproduce", "capture", "--figure", "8", *QUICK, "--no-plots", "--out", str(tmp_path)]
     assert main(words) == 0
-    out, _ = capsys.readouterr()
-    assert out.startswith("Experiment 1\n  paper says  pessimists alone finish")
-    assert "\nExperiment 4\n  paper says  pessimists: a peak of 8,000 messages per cycle\n" in out
-    assert main(words) == 0
-    assert "was there already" in capsys.readouterr().err
+    out, err = capsys.readouterr()
+    assert out.startswith(printed)
+    assert f"1 figure, 1 file and the table in {tmp_path} (" in out
+    assert "was there already" in err
 
 
 def test_without_matplotlib_there_is_everything_but_plots(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Data and table are written, and what is missing is said before and after, with exit code 2."""
-    monkeypatch.setattr(plot, "can_plot", lambda: False)
+    monkeypatch.setattr(figure, "can_plot", lambda: False)
+    monkeypatch.setattr("solvent_lab.experiments.reproduction.can_plot", lambda: False)
     assert main(["lab", "reproduce", "capture", "--figure", "10", *QUICK, "--out", str(tmp_path)]) == 2
     out, err = capsys.readouterr()
     assert "Experiment 3" in out
@@ -71,14 +87,28 @@ def test_without_matplotlib_there_is_everything_but_plots(
 @pytest.mark.parametrize("words, said", [
     ([], "PAPER"),
     (["captur"], "captur"),
-    (["capture", "--figure", "12"], "12"),
+    (["capture", "--figure", "12"], "there is no figure `12`; there are 3, 4, "),
     (["capture", "--runs", "0"], "`0` is not an integer from 1"),
     (["capture", "--scale", "huge"], "huge"),
+    (["token", "--figure", "11"], "there is no figure `11`; there are 9, 10, variants, full, losses"),
+    (["--runs", "3", "token"], "the paper comes first: solvent lab reproduce token"),
+    (["handover", "--figure", "9"], "there is no figure `9`; there are 7, 8, table-2, messages"),
 ])  # fmt: skip
 def test_wrong_usage(capsys: pytest.CaptureFixture[str], words: list[str], said: str) -> None:
     """What is wrong is said with exit code 2."""
     assert main(["lab", "reproduce", *words]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_help_tells_what_the_figures_are(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each figure is explained, those that are not the paper's too, and all papers are named."""
+    for paper, says in (("token", "variants   the paper's variants"), ("handover", "table-2    what it costs")):
+        assert main(["lab", "reproduce", paper, "--help"]) == 0
+        assert says in capsys.readouterr().out
+    assert main(["lab", "reproduce", "--help"]) == 0
+    out = capsys.readouterr().out.replace("\n", " ").replace("  ", "")
+    assert "token: Englert, Rudolph, Shvartsman" in out
+    assert "handover: Hernane, Gustedt" in out
 
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

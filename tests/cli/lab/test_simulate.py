@@ -60,7 +60,7 @@ def test_a_failing_run_says_how_to_see_it_again(capsys: pytest.CaptureFixture[st
         "lab",
         "simulate",
         "tennis",
-        "--ms-max",
+        "--max-ms",
         "40",
         "--throws=50",
         "--runs",
@@ -73,7 +73,7 @@ def test_a_failing_run_says_how_to_see_it_again(capsys: pytest.CaptureFixture[st
     said = capsys.readouterr().err
     assert "it is not so that matches are short" in said
     line = json.loads(said)["error"]["details"][-1].partition("the same run again: ")[2]
-    assert line.startswith("solvent lab simulate tennis --ms-max 40 --throws=50 --runs 1 --seed ")
+    assert line.startswith("solvent lab simulate tennis --max-ms 40 --throws=50 --runs 1 --seed ")
     assert main([*shlex.split(line)[1:], "--format=json"]) == 1
     assert capsys.readouterr().err == said
 

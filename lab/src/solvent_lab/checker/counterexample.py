@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from solvent.errors import Misuse
 from solvent.protocols.machine import Answered, Chosen, Report, Save
 from solvent_lab.checker.moves import Kind, Label, Move
-from solvent_lab.diagram.text import Across, Arrow, Mark, Record, draw
+from solvent_lab.diagram import Across, Arrow, Mark, Record, draw
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

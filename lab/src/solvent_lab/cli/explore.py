@@ -89,7 +89,7 @@ def parser() -> ArgumentParser:
 
 
 def _bounds(system: str, options: Namespace) -> Bounds:
-    """Give the bounds that were asked for; for the rest those that are soon exhausted."""
+    """Return the bounds that were asked for; for the rest those that are soon exhausted."""
     known = {bounds.nodes: bounds for bounds in SYSTEMS[system].bounds}
     bounds = known.get(options.nodes, Bounds(options.nodes, 1, 1, 1))
     given = {name: getattr(options, name) for name in ("data", "searches", "passes")}

@@ -47,16 +47,16 @@ class Simulated(Protocol):
         """Add the protocol's own options; `parser.set_defaults(runs=...)` says how many runs are usual."""
 
     def job(self, options: Namespace) -> Callable[[int], Any]:
-        """Give what one run does with its seed; it and its results travel between processes.
+        """Return what one run does with its seed; it and its results travel between processes.
 
         `options.replay` is the command line without a seed: with ` --seed N` it plays one run again.
         """
 
     def watched(self, options: Namespace, observe: Any) -> Any:
-        """Run once with `options.seed`, show every message to an observer, and give the result."""
+        """Run once with `options.seed`, show every message to an observer, and return the result."""
 
     def summary(self, results: Sequence[Any], options: Namespace) -> dict[str, Any]:
-        """Give what the runs came to, for JSON."""
+        """Return what the runs came to, for JSON."""
 
     def lines(self, summary: dict[str, Any], options: Namespace) -> Iterable[str]:
         """Put it into words."""
@@ -129,7 +129,7 @@ def _options(name: str, protocol: Simulated, arguments: list[str]) -> Namespace:
 
 
 def _replay(name: str, arguments: Sequence[str]) -> str:
-    """Give the command line without what does not belong to a single run."""
+    """Return the command line without what does not belong to a single run."""
     from shlex import join
 
     kept = ["solvent", "lab", "simulate", name]
@@ -165,9 +165,7 @@ def _simulate(protocol: Simulated, options: Namespace) -> int:
 def _drawn(protocol: Simulated, options: Namespace) -> Any:
     """Run once, and draw its first messages."""
     from solvent.cli.picturing import columns, form_of_file, write_picture
-    from solvent_lab.diagram.sheet import diagram_drawn
-    from solvent_lab.diagram.text import draw
-    from solvent_lab.simulator.conversation import Conversation
+    from solvent_lab.diagram import Conversation, draw, sheet_of
 
     form = "text" if options.diagram == "-" else form_of_file(options.diagram, ("text", "svg", "png"))
     unit = "s" if options.replay.startswith("solvent lab simulate handover") else "step"
@@ -179,13 +177,13 @@ def _drawn(protocol: Simulated, options: Namespace) -> Any:
         None if options.diagram == "-" else options.diagram,
         form,
         lambda: draw(names, records, width=width) + "\n",
-        lambda: diagram_drawn(names, records, f"{options.replay} --seed {options.seed}"),
+        lambda: sheet_of(names, records, f"{options.replay} --seed {options.seed}"),
     )
     return result
 
 
 def _tell(protocol: Simulated, gathered: Gathered[Any], options: Namespace) -> int:
-    """Say what the runs came to."""
+    """Report what the runs came to."""
     if gathered.results:
         summary = protocol.summary(gathered.results, options) | {"seed": options.seed}
         if options.format == "json":

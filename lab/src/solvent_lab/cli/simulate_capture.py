@@ -51,7 +51,7 @@ def add_options(parser: ArgumentParser) -> None:
 
 
 def job(options: Namespace) -> Callable[[int], tuple[int, int, bool]]:
-    """Give what one run does with its seed."""
+    """Return what one run does with its seed."""
     _refuse_what_changes_nothing(options)
     return partial(_run, _setup(options))
 
@@ -91,7 +91,7 @@ def _run(setup: Setup, seed: int, observe: Observer | None = None) -> tuple[int,
 
 
 def summary(results: Sequence[tuple[int, int, bool]], options: Namespace) -> dict[str, Any]:
-    """Give steps and messages of the runs, beside the ideal system's steps."""
+    """Return steps and messages of the runs, beside the ideal system's steps."""
     steps, messages = [one[0] for one in results], [one[1] for one in results]
     setup = _setup(options)
     return {

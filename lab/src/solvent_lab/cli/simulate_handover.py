@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Any
 from solvent.cli.loading import at_least, seconds
 from solvent.cli.render import counted
 from solvent.errors import Misuse
-from solvent_lab.simulator.handover import simulate
-from solvent_lab.simulator.handover_platform import PLATFORMS
-from solvent_lab.simulator.handover_setup import FETCHES, LEAVERS, MODES, Setup
+from solvent_lab.simulator.handover import FETCHES, LEAVERS, MODES, Setup, simulate
+from solvent_lab.simulator.handover_network import PLATFORMS
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Callable, Iterator, Sequence
 
-    from solvent_lab.simulator.handover import Observer
-    from solvent_lab.simulator.handover_setup import Outcome
+    from solvent_lab.simulator.handover import Outcome
+    from solvent_lab.simulator.handover_network import Observer
 
 SAYS = """\
 Let peers use one resource in turn, again and again: each claims it, goes on for a while, waits until it has lock and
@@ -72,7 +71,7 @@ def add_options(parser: ArgumentParser) -> None:
 
 
 def job(options: Namespace) -> Callable[[int], Outcome]:
-    """Give what one run does with its seed."""
+    """Return what one run does with its seed."""
     for name in _OF_LEAVERS:
         if getattr(options, name) is not None and not options.leaving:
             raise Misuse("P316", f"`--{name}` is about peers that come and go, and none does", hint="--leaving 0.25")
@@ -111,7 +110,7 @@ def _setup(options: Namespace) -> Setup:
 
 
 def summary(results: Sequence[Outcome], options: Namespace) -> dict[str, Any]:
-    """Give the means over all runs."""
+    """Return the means over all runs."""
     names = ("cycle", "wait", "blocking", "messages_per_cycle", "fetch", "transfers_per_cycle", "settled", "seconds")
     means = {name: fmean(getattr(one, name) for one in results) for name in names}
     return {

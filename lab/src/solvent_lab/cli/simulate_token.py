@@ -61,7 +61,7 @@ def _add_searches(parser: ArgumentParser) -> None:
 
 
 def job(options: Namespace) -> Callable[[int], Outcome]:
-    """Give what one run does with its seed."""
+    """Return what one run does with its seed."""
     for name in ("finding", "clean_up", "directed", "one_search", "one_by_one", "rest", "again", "loss"):
         if getattr(options, name) and options.protocol != "binary":
             said = f"`--{name.replace('_', '-')}` is about searches, and `{options.protocol}` has none"
@@ -94,7 +94,7 @@ def _setup(options: Namespace) -> Setup:
 
 
 def summary(results: Sequence[Outcome], options: Namespace) -> dict[str, Any]:
-    """Give what all runs together came to."""
+    """Return what all runs together came to."""
     seen = taken_together(list(results))
     moves = {why: count / seen.requests for why, count in sorted(seen.moves.items())}
     return {

@@ -24,7 +24,7 @@ class Clock:
         self._ticket = 0
 
     def put(self, time: float, item: Any) -> int:
-        """Let something happen at a time, or now if that has passed; give the ticket by which it can be cancelled."""
+        """Let something happen at a time, or now if that has passed; return the ticket by which it can be cancelled."""
         self._ticket += 1
         self._items[self._ticket] = item
         heappush(self._times, (max(time, self.now), self._ticket))
@@ -40,12 +40,12 @@ class Clock:
         self._items.pop(ticket, None)
 
     def cancel_where(self, is_cancelled: Callable[[Any], bool]) -> list[Any]:
-        """Let everything of a kind not happen, and give it."""
+        """Let everything of a kind not happen, and return it."""
         tickets = [ticket for ticket, item in self._items.items() if is_cancelled(item)]
         return [self._items.pop(ticket) for ticket in tickets]
 
     def take(self, max_time: float) -> tuple[int, Any] | None:
-        """Go on to what happens next and give it with its ticket; None if that is not until after `max_time`."""
+        """Advance to what happens next and return it with its ticket; None if that is not until after `max_time`."""
         times, items = self._times, self._items
         while times:
             time, ticket = times[0]
@@ -65,6 +65,3 @@ class Clock:
 
     def __len__(self) -> int:
         return len(self._items)
-
-
-__all__ = ["Clock"]

@@ -39,8 +39,7 @@ from solvent.protocols.machine import (
     SetTimer,
     TimerFired,
 )
-from solvent_lab.simulator.collector import collecting_rarely
-from solvent_lab.simulator.environment import Ending
+from solvent_lab.simulator.environment import Ending, collecting_rarely
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -179,13 +178,13 @@ class DiscreteRun:
         self.received += received
 
     def _take(self, node: NodeId, event: Event) -> None:
-        """Give a machine an event, away from the hot loop."""
+        """Let a machine take an event, away from the hot loop."""
         self.states[node], effects = self._steps[node](self.states[node], event)
         self._carry_out(node, effects)
         self._follow(node)
 
     def _follow(self, node: NodeId) -> None:
-        """Give a machine the answers it waits for, and those to what it asks on them."""
+        """Let a machine take the answers it waits for, and those to what it asks on them."""
         answers = self._answers
         while answers:
             self.states[node], effects = self._steps[node](self.states[node], answers.pop(0))
@@ -253,6 +252,3 @@ class DiscreteRun:
         for node in self._recipients:
             for received in self._inboxes[node]:
                 observe(received.sender, node, received.message, self.step)
-
-
-__all__ = ["DiscreteRun", "Ending", "Observer"]

@@ -14,8 +14,9 @@ Messages of a process to itself cost nothing and are not counted.
 from __future__ import annotations
 
 from collections import Counter
-from math import log2
+from math import log2, sqrt
 from random import Random
+from statistics import fmean, linear_regression
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -25,8 +26,8 @@ from solvent.protocols.elmp.process import Elmp, seats
 from solvent.protocols.elmp.state import ElmpConfig, ElmpState
 from solvent.protocols.elmp.vocabulary import Astray, Granted, Join, Joined, Leave, Left, Release, Request
 from solvent.protocols.machine import NodeId
-from solvent_lab.simulator.discrete import DiscreteRun, Ending
-from solvent_lab.simulator.environment import Environment
+from solvent_lab.simulator.discrete import DiscreteRun
+from solvent_lab.simulator.environment import Ending, Environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -206,7 +207,7 @@ class Users(Environment):
 
 
 def _outside(setup: Setup) -> int:
-    """Give how many processes may still join."""
+    """Return how many processes may still join."""
     return setup.count if setup.operation in ("join", "mixed") else 0
 
 
@@ -267,21 +268,6 @@ class Fit(msgspec.Struct, frozen=True):
     over_log: Line
     over_n: Line
 
-    @property
-    def logarithm(self) -> float:
-        """What the line over the logarithm leaves over."""
-        return self.over_log.left
-
-    @property
-    def line(self) -> float:
-        """What the line over n leaves over."""
-        return self.over_n.left
-
-    @property
-    def slope(self) -> float:
-        """How many messages more when n doubles."""
-        return self.over_log.slope
-
 
 def fitted(sizes: Sequence[int], counts: Sequence[float]) -> Fit:
     """Fit counts by least squares in both ways."""
@@ -289,22 +275,5 @@ def fitted(sizes: Sequence[int], counts: Sequence[float]) -> Fit:
 
 
 def _line(xs: Sequence[float], ys: Sequence[float]) -> Line:
-    count = len(xs)
-    mean_x, mean_y = sum(xs) / count, sum(ys) / count
-    slope = sum((x - mean_x) * (y - mean_y) for x, y in zip(xs, ys, strict=True)) / sum((x - mean_x) ** 2 for x in xs)
-    left = [y - mean_y - slope * (x - mean_x) for x, y in zip(xs, ys, strict=True)]
-    return Line(mean_y - slope * mean_x, slope, (sum(one * one for one in left) / count) ** 0.5)
-
-
-__all__ = [
-    "OPERATIONS",
-    "Fit",
-    "Line",
-    "NothingHappens",
-    "Outcome",
-    "Setup",
-    "Users",
-    "fitted",
-    "machines_of",
-    "simulate",
-]
+    slope, at_zero = linear_regression(xs, ys)
+    return Line(at_zero, slope, sqrt(fmean((y - at_zero - slope * x) ** 2 for x, y in zip(xs, ys, strict=True))))

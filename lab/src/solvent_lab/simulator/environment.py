@@ -6,13 +6,19 @@ so it may know what no node knows: where every molecule is, or how many are left
 
 from __future__ import annotations
 
+import gc
+from contextlib import contextmanager
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from random import Random
 
     from solvent.protocols.machine import NodeId
+
+_THRESHOLDS = (200_000, 50, 100)
+_held = 0
 
 
 class Ending(StrEnum):
@@ -46,7 +52,7 @@ class Environment:
         """Hear that a node is back, before its machine starts."""
 
     def is_over(self) -> bool:
-        """Say whether the run has come to its end."""
+        """Return whether the run has come to its end."""
         return False
 
     @property
@@ -55,4 +61,24 @@ class Environment:
         return type(self).told is not Environment.told
 
 
-__all__ = ["Ending", "Environment"]
+@contextmanager
+def collecting_rarely() -> Iterator[None]:
+    """Let Python's garbage collector run rarely, and only on what is made from now on; runs may nest.
+
+    Machines make many small records that are freed by counting references; none of them is part of a cycle. Left alone,
+    the collector looks through all live states again and again and finds nothing, and takes longer the more nodes
+    there are.
+    """
+    global _held  # noqa: PLW0603 - the collector belongs to the process, and so does the count of who holds it
+    if _held == 0:
+        gc.freeze()
+    thresholds = gc.get_threshold()
+    gc.set_threshold(*_THRESHOLDS)
+    _held += 1
+    try:
+        yield
+    finally:
+        _held -= 1
+        gc.set_threshold(*thresholds)
+        if _held == 0:
+            gc.unfreeze()

@@ -167,17 +167,3 @@ def _granting(state: ServerState) -> Step[ServerState]:
     client, number = first
     state = replace(state, turns=state.turns + 1, holder=first, waiting=tuple(others))
     return state, (Send(client, Give(number, state.turns, state.version)),)
-
-
-__all__ = [
-    "CARRIERS",
-    "Ask",
-    "Back",
-    "Changed",
-    "Client",
-    "ClientState",
-    "Drop",
-    "Give",
-    "Server",
-    "ServerState",
-]

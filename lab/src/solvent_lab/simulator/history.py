@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from solvent.protocols.machine import NodeId, PeerRestarted, Received, Report, TimerFired, Value
-from solvent_lab.diagram.text import WIDTH, Across, Arrow, Mark, Record, draw
+from solvent_lab.diagram import WIDTH, Across, Arrow, Mark, Record, draw
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -147,6 +147,3 @@ def _text_of_all(what: Any, columns: Mapping[NodeId, int]) -> str:
 
 def _text(value: Any) -> str:
     return repr(value).replace("\n", " ")
-
-
-__all__ = ["Counts", "Crashed", "Happening", "Healed", "History", "Lost", "Parted", "Restarted"]

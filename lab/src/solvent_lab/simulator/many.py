@@ -54,7 +54,7 @@ class Gathered(Generic[Result]):
 
 
 def seeds_from(seed: int, runs: int) -> tuple[int, ...]:
-    """Give each run a seed; a single run keeps the one given, so that it can be played again."""
+    """Draw a seed for each run; a single run keeps the one given, so that it can be played again."""
     if runs == 1:
         return (seed,)
     chance = Random(seed)
@@ -62,7 +62,7 @@ def seeds_from(seed: int, runs: int) -> tuple[int, ...]:
 
 
 def processors() -> int:
-    """Say how many processors this process may use."""
+    """Return how many processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -125,7 +125,7 @@ def _one_by_one(
 
 
 def _wait(futures: Sequence[Future[Any]], hear: Callable[[int, int], None], stops: Callable[[], bool]) -> bool:
-    """Wait until all is done or somebody wants to stop, and say whether it is the latter."""
+    """Wait until all is done or somebody wants to stop, and return whether it is the latter."""
     # Not a `SimpleQueue`: a signal can make a wait there endless, until Python 3.13.
     ended: Queue[int] = Queue()
     for place, future in enumerate(futures):
@@ -211,6 +211,3 @@ def _guarded(job: Callable[[int], Any], seed: int) -> Any:
         return job(seed)
     except SolventError as error:
         return _Failure(type(error), dict(error.__dict__))
-
-
-__all__ = ["Gathered", "ProcessGone", "processors", "run_many", "seeds_from"]

@@ -45,27 +45,25 @@ from solvent.protocols.machine import (
     TimerFired,
 )
 from solvent_lab.simulator.clock import Clock
-from solvent_lab.simulator.clock_events import (
+from solvent_lab.simulator.environment import Ending, collecting_rarely
+from solvent_lab.simulator.history import Counts, Crashed, Healed, History, Lost, Parted, Restarted
+from solvent_lab.simulator.network import FOREVER, Faults, Network, Outages, encoded_size
+from solvent_lab.simulator.world import (
     Arrival,
     CrashDue,
     Doom,
     Healing,
+    InvariantBroken,
+    Node,
     Notice,
     PartitionDue,
     Reply,
     Request,
     Restart,
     Timer,
+    World,
+    broken_among,
 )
-from solvent_lab.simulator.collector import collecting_rarely
-from solvent_lab.simulator.environment import Ending
-from solvent_lab.simulator.faults import FOREVER, Faults
-from solvent_lab.simulator.history import Counts, Crashed, Healed, History, Lost, Parted, Restarted
-from solvent_lab.simulator.network import Network, encoded_size
-from solvent_lab.simulator.notices import Notices
-from solvent_lab.simulator.outages import Outages
-from solvent_lab.simulator.violation import InvariantBroken
-from solvent_lab.simulator.world import Node, World, broken_among
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -75,6 +73,43 @@ if TYPE_CHECKING:
     from solvent_lab.simulator.world import Invariant
 
 _HISTORY_LENGTH = 60
+
+
+class Notices:
+    """The news of restarts, for machines that run without a link: who has heard of whose latest life.
+
+    The news is the first thing that a peer hears from a restarted node. It is never lost: where the peer is down or cut
+    off, it comes when that is over.
+    """
+
+    def __init__(self, nodes: Sequence[Node], clock: Clock, network: Network) -> None:
+        self._nodes = nodes
+        self._clock = clock
+        self._network = network
+        #: The latest life of a peer that a node has heard of, unless it is the first: by node and peer.
+        self._heard: dict[tuple[NodeId, NodeId], int] = {}
+
+    def announce(self, node: Node) -> None:
+        """Let all others hear that a node has restarted, and let it hear of those that did while it was down."""
+        for other in self._nodes:
+            if other is not node and other.is_up:
+                self._send(node, other)
+                self._send(other, node)
+
+    def _send(self, peer: Node, to: Node) -> None:
+        if not self.has_heard(to.number, peer.number, peer.life):
+            arrives_at = self._network.arrival(peer.number, to.number, self._clock.now)
+            self._clock.put(arrives_at, Notice(peer.number, to.number, peer.life))
+
+    def has_heard(self, node: NodeId, peer: NodeId, life: int) -> bool:
+        """Return whether a node knows of a life of a peer."""
+        return life == 0 or node == peer or self._heard.get((node, peer), 0) >= life
+
+    def hear(self, node: NodeId, peer: NodeId, life: int) -> int:
+        """Note that a node knows of a life of a peer, and return the one it knew of before."""
+        before = self._heard.get((node, peer), 0)
+        self._heard[node, peer] = life
+        return before
 
 
 class TimedRun:
@@ -250,7 +285,7 @@ class TimedRun:
             notices.hear(to, peer, before)
 
     def _on_crash_due(self) -> None:
-        victim = self._outages.victim(self.nodes)
+        victim = self._outages.victim([node.number for node in self.nodes if node.is_up])
         if victim is not None:
             downtime = self._outages.downtime()
             if self._outages.strikes_within_a_step() and victim not in self._doomed:
@@ -391,6 +426,3 @@ class TimedRun:
             raise InvariantBroken(
                 name, found, at_ms=self.now, events=self.counts.events, seed=self.seed, replay=self.replay, drawn=drawn
             )
-
-
-__all__ = ["TimedRun"]

@@ -16,16 +16,17 @@ import msgspec
 from msgspec.structs import replace
 
 from solvent.errors import Misuse, SolventError
-from solvent.protocols.machine import NodeId
+from solvent.protocols.machine import NodeId, Send
+from solvent.protocols.token.messages import Token
 from solvent.protocols.token.node import Ring
 from solvent.protocols.token.state import TokenConfig
-from solvent_lab.simulator.discrete import DiscreteRun, Ending
-from solvent_lab.simulator.token_loss import Losing, Loss
+from solvent_lab.simulator.discrete import DiscreteRun
+from solvent_lab.simulator.environment import Ending
 from solvent_lab.simulator.token_users import Users
 from solvent_lab.token_peers import NaimiTrehel, Raymond
 
 if TYPE_CHECKING:
-    from solvent.protocols.machine import Event, Machine
+    from solvent.protocols.machine import Effects, Event, Machine, Step
     from solvent.protocols.token.state import TokenState, TokenStep
     from solvent_lab.simulator.discrete import Observer
 
@@ -234,6 +235,42 @@ class NewestFirst(Ring):
         return after, effects
 
 
+class Loss:
+    """Loses a part of the messages that may be lost, which are all that do not carry the token, and counts them."""
+
+    def __init__(self, part: float, chance: Random) -> None:
+        self.part = part
+        self.lost = 0
+        self._chance = chance
+
+    def rest_of(self, effects: Effects) -> Effects:
+        """Leave out what gets lost."""
+        kept = tuple([effect for effect in effects if not self._is_lost(effect)])
+        self.lost += len(effects) - len(kept)
+        return kept
+
+    def _is_lost(self, effect: Any) -> bool:
+        return type(effect) is Send and type(effect.message) is not Token and self._chance.random() < self.part
+
+
+class Losing:
+    """A machine some of whose messages get lost."""
+
+    def __init__(self, machine: Machine[Any], loss: Loss) -> None:
+        self.machine = machine
+        self.loss = loss
+
+    def start(self, saved: tuple[Any, ...] = (), life: int = 0) -> Step[Any]:
+        """Begin."""
+        state, effects = self.machine.start(saved, life)
+        return state, self.loss.rest_of(effects)
+
+    def step(self, state: Any, event: Event) -> Step[Any]:
+        """Take one event."""
+        after, effects = self.machine.step(state, event)
+        return after, self.loss.rest_of(effects)
+
+
 def _outcome(run: DiscreteRun, users: Users, lost: int) -> Outcome:
     return Outcome(
         requests=users.served,
@@ -248,16 +285,3 @@ def _outcome(run: DiscreteRun, users: Users, lost: int) -> Outcome:
         max_others=users.fairness.max_others,
         max_one_other=users.fairness.most,
     )
-
-
-__all__ = [
-    "CLEAN_UPS",
-    "FINDINGS",
-    "PROTOCOLS",
-    "NobodyServed",
-    "Outcome",
-    "Setup",
-    "machines_of",
-    "simulate",
-    "taken_together",
-]

@@ -19,12 +19,66 @@ from typing import TYPE_CHECKING, Any
 from solvent.protocols.machine import NodeId
 from solvent.protocols.token.vocabulary import Acquire, Granted, Moved
 from solvent_lab.simulator.environment import Environment
-from solvent_lab.simulator.token_fairness import Fairness
 
 if TYPE_CHECKING:
     from random import Random
 
     from solvent_lab.simulator.discrete import DiscreteRun
+
+
+class Fairness:
+    """Counts how often others got the token while one waited: all together, and any single one of them.
+
+    The first is a difference of two counts. The second would take a look at every possession of every wait, which at
+    full load is the square of the nodes for every round; it is found without. Let `most` be the most so far. A wait
+    beats it if it spans `most + 1` possessions of one node, and it does if it began before the latest moment from which
+    some node has had the token so often. This moment changes with every possession, and costs one comparison to keep.
+    """
+
+    def __init__(self) -> None:
+        #: How often somebody got the token.
+        self.grants = 0
+        #: The most often any one other node got it during one wait.
+        self.most = 0
+        #: The most often all others together got it during one wait, and the sum of this over all waits that are over.
+        self.max_others = 0
+        self.others_sum = 0
+        #: How many grants there had been when each wait began.
+        self._since: dict[NodeId, int] = {}
+        #: The numbers of each node's grants, upwards.
+        self._of: dict[NodeId, list[int]] = {}
+        #: For each n, the number of the latest grant since which some node has had n + 1 of them; n is at most `most`.
+        self._latest = [-1]
+
+    def begins(self, node: NodeId) -> None:
+        """Let a node wait."""
+        self._since[node] = self.grants
+
+    def ends(self, node: NodeId) -> None:
+        """End the wait of a node: it has the token."""
+        since = self._since.pop(node)
+        self.others_sum += self.grants - since
+        self._look(since)
+        own = self._of.setdefault(node, [])
+        own.append(self.grants)
+        self.grants += 1
+        latest = self._latest
+        for count in range(min(len(latest), len(own))):
+            start = own[-1 - count]
+            latest[count] = max(latest[count], start)
+
+    def breaks_off(self) -> None:
+        """Count also what those still waiting have seen; their waits would last at least so long."""
+        for since in self._since.values():
+            self._look(since)
+
+    def _look(self, since: int) -> None:
+        others = self.grants - since
+        self.max_others = max(self.max_others, others)
+        latest = self._latest
+        while latest[self.most] >= since:
+            self.most += 1
+            latest.append(max((own[-1 - self.most] for own in self._of.values() if len(own) > self.most), default=-1))
 
 
 class Users(Environment):
@@ -116,13 +170,10 @@ class Users(Environment):
             self._request(node, at + 1)
 
     def is_over(self) -> bool:
-        """Say whether enough have been served, and the token has been round often enough."""
+        """Return whether enough have been served, and the token has been round often enough."""
         return self.served >= self._requests and self.moves["round"] >= self._visits
 
     def break_off(self, at: int) -> None:
         """Count also the waits that are not over, as far as they are greater than any other."""
         self.fairness.breaks_off()
         self.max_wait = max([self.max_wait, *[at - heard for heard in self._waiting.values()]])
-
-
-__all__ = ["Users"]

@@ -82,20 +82,6 @@ def test_messages_under_way_count_as_sent() -> None:
     assert (run.sent, run.received) == (8, 7)
 
 
-def test_a_run_goes_on() -> None:
-    """Two short runs are one long run."""
-    run = DiscreteRun([Player(1, 50), Player()], Environment(), seed=1)
-    assert (run.run(7), run.run(100)) == (Ending.LIMIT, Ending.QUIET)
-    assert run.sent == 50
-
-
-def test_a_message_to_oneself_takes_one_step_too() -> None:
-    """A node's message to itself is one like any other."""
-    run = scripted(Send(A, "note"))
-    run.run(10)
-    assert (run.states[A], run.sent) == ((Received(A, "note", 1),), 1)
-
-
 @examples(50)
 @given(nodes=st.integers(1, 6), batches=st.integers(1, 8), size=st.integers(1, 4), seed=st.integers())
 def test_channels_keep_their_order(nodes: int, batches: int, size: int, seed: int) -> None:

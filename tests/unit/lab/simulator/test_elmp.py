@@ -56,9 +56,9 @@ def test_fits_tell_lines_from_logarithms() -> None:
     """What grows as the logarithm fits it exactly, and what grows as a line fits that."""
     sizes = (8, 64, 512)
     grows = fitted(sizes, [3 * log2(size) + 1 for size in sizes])
-    assert (round(grows.logarithm, 9), round(grows.slope, 9)) == (0, 3)
-    assert grows.line > 1
-    assert round(fitted(sizes, [2.0 * size for size in sizes]).line, 9) == 0
+    assert (round(grows.over_log.left, 9), round(grows.over_log.slope, 9)) == (0, 3)
+    assert grows.over_n.left > 1
+    assert round(fitted(sizes, [2.0 * size for size in sizes]).over_n.left, 9) == 0
 
 
 def test_processes_that_join_first_do_not_count() -> None:

@@ -1,34 +1,30 @@
-"""What surrounds simulated nodes."""
+"""Keeping the garbage collector out of the way."""
 
 from __future__ import annotations
 
-from random import Random
-from typing import Any
+import gc
 
 import pytest
 
-from solvent.protocols.machine import NodeId
-from solvent_lab.simulator.environment import Environment
+from solvent_lab.simulator.environment import collecting_rarely
 
 
-class Listener(Environment):
-    """Hears reports."""
+def test_the_collector_is_as_before_afterwards() -> None:
+    """Thresholds are raised and everything alive is set aside for the time of a run, and runs may nest."""
+    before = gc.get_threshold()
+    frozen = gc.get_freeze_count()
+    with collecting_rarely():
+        assert gc.get_threshold() > before
+        with collecting_rarely():
+            assert gc.get_freeze_count() > frozen
+        assert gc.get_freeze_count() > frozen
+        assert gc.get_threshold() > before
+    assert (gc.get_threshold(), gc.get_freeze_count()) == (before, 0)
 
-    def told(self, node: NodeId, outcome: Any, at: int) -> None:
-        """Hear."""
 
-
-def test_an_environment_listens_if_it_has_ears() -> None:
-    """Reports are handed only to environments that do something with them."""
-    assert (Environment().listens, Listener().listens) == (False, True)
-
-
-def test_the_plain_environment_does_nothing() -> None:
-    """It never ends a run, takes note of nothing, and admits that it has no answers."""
-    plain = Environment()
-    plain.told(NodeId(0), "x", 0)
-    plain.crashed(NodeId(0), 0)
-    plain.restarted(NodeId(0), 0)
-    assert not plain.is_over()
-    with pytest.raises(NotImplementedError):
-        plain.answer(NodeId(0), "x", Random(1))
+def test_a_run_that_fails_gives_the_collector_back() -> None:
+    """An error changes nothing about that."""
+    before = gc.get_threshold()
+    with pytest.raises(ZeroDivisionError), collecting_rarely():
+        raise ZeroDivisionError
+    assert gc.get_threshold() == before

@@ -58,8 +58,3 @@ def test_a_history_is_drawn() -> None:
         "6.000 ms: the network is whole again",
         "7 | * hears that n0 has restarted",
     ]
-
-
-def test_an_empty_history_is_drawn_as_nothing() -> None:
-    """Nothing happened, nothing to see."""
-    assert History().draw().strip() == ""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from solvent_lab.simulator.many import Gathered, ProcessGone, processors, run_many, seeds_from
-from solvent_lab.simulator.violation import InvariantBroken
+from solvent_lab.simulator.world import InvariantBroken
 
 if TYPE_CHECKING:
     from pathlib import Path

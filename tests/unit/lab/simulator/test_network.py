@@ -1,28 +1,53 @@
-"""How long messages take, and which are lost or doubled."""
+"""Faults, how long messages take, which are lost or doubled, when nodes crash and networks part."""
 
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from solvent.errors import Misuse
 from solvent.protocols.machine import NodeId
-from solvent_lab.simulator.faults import Faults
-from solvent_lab.simulator.network import Network, encoded_size
+from solvent_lab.simulator.network import FOREVER, Faults, Network, Outages, encoded_size
 from tests.simulation.machines import Parcel
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"loss": 1.1},
+        {"loss": float("nan")},
+        {"duplication": -0.1},
+        {"min_latency_ms": 5.0},
+        {"max_latency_ms": FOREVER},
+        {"min_latency_ms": -1.0},
+        {"min_answer_ms": 1.0},
+        {"max_downtime_ms": 0.5},
+        {"bandwidth_bytes_per_ms": 0.0},
+        {"crashes_every_ms": 0.0},
+        {"max_crashes": -1},
+        {"partitions_every_ms": -1.0},
+        {"max_partition_ms": FOREVER},
+    ],
+    ids=str,
+)
+def test_impossible_faults_are_refused(wrong: dict[str, Any]) -> None:
+    """What cannot be is said to be so, by its name."""
+    with pytest.raises(Misuse) as caught:
+        Faults(**wrong)
+    assert caught.value.code == "P301"
+    assert next(iter(wrong)).removeprefix("min_").removeprefix("max_") in caught.value.message
+
 
 A, B, C = NodeId(0), NodeId(1), NodeId(2)
 
 
 def network(seed: int = 1, **faults: float) -> Network:
-    """Give a network with faults."""
+    """Make a network with faults."""
     return Network(Faults(**faults), Random(seed))
-
-
-def test_a_message_takes_its_latency() -> None:
-    """Without a spread the latency is exact."""
-    assert network(min_latency_ms=7.0, max_latency_ms=7.0).arrivals(A, B, "x", 100.0) == (107.0,)
 
 
 @given(seed=st.integers(), times=st.lists(st.floats(0, 50), min_size=1, max_size=30))
@@ -94,3 +119,58 @@ def test_size_is_that_of_the_encoded_message() -> None:
     """A message is as large as its encoding; larger loads are larger messages."""
     assert 100 < encoded_size(Parcel(1, b"x" * 100)) < 140
     assert encoded_size({1: Random}) > 0
+
+
+def outages(seed: int = 1, **faults: float) -> Outages:
+    """Make outages of some faults."""
+    return Outages(Faults(**faults), Random(seed))  # type: ignore[arg-type]
+
+
+def test_without_faults_there_are_none() -> None:
+    """By default nothing crashes and nothing parts."""
+    assert outages().next_crash(0.0) is None
+    assert outages().next_partition(0.0) is None
+
+
+def test_crashes_come_about_so_often() -> None:
+    """The mean time between crashes is the one said."""
+    some = outages(crashes_every_ms=100.0)
+    waits = [some.next_crash(50.0) or 0.0 for _ in range(1_000)]
+    assert 90.0 < sum(waits) / len(waits) - 50.0 < 110.0
+
+
+def test_crashes_stop() -> None:
+    """There are no more than so many crashes, and none after faults stop."""
+    few = outages(crashes_every_ms=10.0, max_crashes=2)
+    assert [few.next_crash(0.0) is None, few.victim([A, B]) is None] == [False, False]
+    few.victim([A, B])
+    assert few.next_crash(0.0) is None
+    assert outages(crashes_every_ms=10.0, until_ms=100.0).next_crash(100.0) is None
+
+
+def test_only_nodes_that_are_up_crash() -> None:
+    """The victim is up; where none is, there is no victim."""
+    some = outages(crashes_every_ms=10.0)
+    assert {some.victim([A, C]) for _ in range(100)} == {A, C}
+    assert some.victim([]) is None
+
+
+@given(nodes=st.integers(2, 9), seed=st.integers())
+def test_a_partition_has_two_sides(nodes: int, seed: int) -> None:
+    """On neither side is nobody."""
+    assert 0 < len(set(outages(seed).one_side(nodes))) < nodes
+
+
+@given(seed=st.integers(), now=st.floats(0, 99))
+def test_partitions_and_downtimes_are_bounded(seed: int, now: float) -> None:
+    """A partition heals in time, at the latest when faults stop; a node comes back in time."""
+    some = outages(seed, max_partition_ms=30.0, until_ms=100.0, min_downtime_ms=5.0, max_downtime_ms=6.0)
+    assert now <= some.healing(now) <= min(now + 30.0, 100.0)
+    assert 5.0 <= some.downtime() <= 6.0
+
+
+def test_chance_decides_how_a_crash_strikes() -> None:
+    """Crashes strike within a step or between steps, and take what was sent or leave it."""
+    some = outages()
+    assert {some.strikes_within_a_step() for _ in range(30)} == {False, True}
+    assert {some.takes_what_was_sent() for _ in range(30)} == {False, True}

@@ -24,7 +24,7 @@ from solvent.protocols.machine import (
     TimerFired,
 )
 from solvent_lab.simulator.environment import Ending, Environment
-from solvent_lab.simulator.faults import Faults
+from solvent_lab.simulator.network import Faults
 from solvent_lab.simulator.timed import TimedRun
 from tests.property.amounts import examples
 from tests.simulation.machines import Diary, Player, Script, Sender

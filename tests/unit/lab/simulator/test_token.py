@@ -1,16 +1,18 @@
-"""Simulated token passing: setups, outcomes, and what must be so of every protocol."""
+"""Simulated token passing: setups, outcomes, what must be so of every protocol, and lost messages."""
 
 from __future__ import annotations
 
 from math import log2
+from random import Random
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import pytest
 
 from solvent.errors import Misuse
+from solvent.protocols.machine import NodeId, Report, Send, SetTimer
+from solvent.protocols.token.messages import Probe, Token
 from solvent_lab.simulator import token
-from solvent_lab.simulator.token import PROTOCOLS, NobodyServed, Outcome, Setup, simulate, taken_together
+from solvent_lab.simulator.token import PROTOCOLS, Loss, NobodyServed, Setup, simulate, taken_together
 
 if TYPE_CHECKING:
     from solvent.protocols.machine import Step
@@ -177,7 +179,20 @@ def test_a_run_in_which_nobody_is_served_ends(monkeypatch: pytest.MonkeyPatch) -
             simulate(Setup(nodes=3, gap=gap), 1)
 
 
-def test_an_outcome_is_plain_data() -> None:
-    """What was seen can be written and read back."""
-    seen = simulate(Setup(nodes=5, gap=2, requests=20), 1)
-    assert msgspec.json.decode(msgspec.json.encode(seen), type=Outcome) == seen
+ONE = NodeId(1)
+KEPT = (Send(ONE, Token(3)), Report("told"), SetTimer("rest", 3))
+
+
+def test_only_what_is_cheap_gets_lost() -> None:
+    """The token, timers and reports are never lost, and all else always if all is."""
+    loss = Loss(1.0, Random(1))
+    assert loss.rest_of((*KEPT, Send(ONE, Probe(ONE, 2)))) == KEPT
+    assert loss.lost == 1
+
+
+def test_a_part_gets_lost() -> None:
+    """Of many messages about as many are lost as is said."""
+    loss = Loss(0.25, Random(1))
+    kept = loss.rest_of((Send(ONE, Probe(ONE, 2)),) * 2_000)
+    assert 1_400 < len(kept) < 1_600
+    assert loss.lost == 2_000 - len(kept)

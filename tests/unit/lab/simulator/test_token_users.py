@@ -1,14 +1,15 @@
-"""Users of a token: when they want it, and how the time they wait is counted."""
+"""Users of a token: when they want it, how their waits are counted, and how often others came first."""
 
 from __future__ import annotations
 
+from collections import Counter
 from random import Random
 
 import pytest
 
 from solvent.protocols.machine import NodeId, Requested
 from solvent.protocols.token.vocabulary import Acquire, Granted, Moved
-from solvent_lab.simulator.token_users import Users
+from solvent_lab.simulator.token_users import Fairness, Users
 
 ONE, TWO = NodeId(1), NodeId(2)
 
@@ -118,3 +119,36 @@ def test_who_is_still_waiting_counts_for_the_longest_wait() -> None:
     users._request(ONE, 1)
     users.break_off(40)
     assert (users.max_wait, users.wait_sum) == (39, 0)
+
+
+def test_who_is_still_waiting_counts_at_the_end() -> None:
+    """A node that never gets the token has seen others get it all the same."""
+    fairness = Fairness()
+    fairness.begins(NodeId(9))
+    for _ in range(4):
+        fairness.begins(NodeId(1))
+        fairness.ends(NodeId(1))
+    assert (fairness.most, fairness.max_others) == (0, 0)
+    fairness.breaks_off()
+    assert (fairness.most, fairness.max_others, fairness.others_sum) == (4, 4, 0)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_it_counts_as_one_would_by_hand(seed: int) -> None:
+    """In a random run the figures are those of looking at every possession of every wait."""
+    chance = Random(seed)
+    fairness, log, waiting = Fairness(), list[int](), dict[int, int]()
+    most = max_others = others_sum = 0
+    for _ in range(300):
+        node = int(chance.paretovariate(0.7)) % 8
+        if node not in waiting:
+            waiting[node] = len(log)
+            fairness.begins(NodeId(node))
+        elif chance.random() < 0.5:
+            others = log[waiting.pop(node) :]
+            most = max([most, *Counter(others).values()])
+            max_others, others_sum = max(max_others, len(others)), others_sum + len(others)
+            log.append(node)
+            fairness.ends(NodeId(node))
+    assert (fairness.most, fairness.max_others, fairness.others_sum) == (most, max_others, others_sum)
+    assert most > 1

@@ -7,31 +7,28 @@ slowest run: both that and the mean are given.
 from __future__ import annotations
 
 from itertools import pairwise
+from statistics import correlation, linear_regression
 from typing import TYPE_CHECKING
 
 from solvent_lab.experiments.capture.cells import LOWEST_WAITING, THRESHOLDS, size_name, threshold_name
-from solvent_lab.experiments.capture.claims import (
-    Statement,
-    Verdict,
-    first_step,
-    percent,
-    slope,
-    straightness,
-    unless,
-    within,
-)
+from solvent_lab.experiments.capture.measurement import first_step
+from solvent_lab.experiments.claims import Statement, Verdict, percent, unless, within
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from solvent_lab.experiments.capture.cells import Scale
-    from solvent_lab.experiments.capture.claims import Cells
-    from solvent_lab.experiments.capture.measurement import Measured
+    from solvent_lab.experiments.capture.measurement import Cells, Measured
 
 
 def statements(scale: Scale) -> list[Statement]:
-    """Give all statements about one rule."""
+    """Return all statements about one rule."""
     return [*_execution_time(), *_threshold(), *_switch(scale), *_messages(scale)]
+
+
+def _line(xs: Sequence[float], ys: Sequence[float]) -> tuple[float, float]:
+    """Return the slope of the best straight line through points, and its coefficient of determination."""
+    return linear_regression(xs, ys).slope, correlation(xs, ys) ** 2
 
 
 def _steps(measured: Measured) -> str:
@@ -51,13 +48,13 @@ _FASTER_END = (
 def _execution_time() -> list[Statement]:
     both = ("adaptive", "pessimistic")
     return [
-        Statement(1, 3, "an ideal system needs 2m/(nr) = 60 steps", ("adaptive",), _optimum),
-        Statement(1, 3, "optimists alone do not finish, for most of the runs", ("optimistic",), _optimists_stay),
-        Statement(1, 3, "pessimists alone finish, in a steady, linear decrease", ("pessimistic",), _pessimists_end),
-        Statement(1, 3, "until the switch, mixed is as optimistic", ("adaptive", "optimistic"), _same_path),
-        Statement(1, 3, "mixed needs 42 % fewer steps than pessimistic", both, _boost),
-        Statement(1, 3, "mixed needs 166 % more steps than the optimum", ("adaptive",), _over_optimum),
-        Statement(1, 3, "dormant nodes lead to similar performance", ("adaptive", "dormant"), _dormant_alike),
+        Statement((1, 3), "an ideal system needs 2m/(nr) = 60 steps", ("adaptive",), _optimum),
+        Statement((1, 3), "optimists alone do not finish, for most of the runs", ("optimistic",), _optimists_stay),
+        Statement((1, 3), "pessimists alone finish, in a steady, linear decrease", ("pessimistic",), _pessimists_end),
+        Statement((1, 3), "until the switch, mixed is as optimistic", ("adaptive", "optimistic"), _same_path),
+        Statement((1, 3), "mixed needs 42 % fewer steps than pessimistic", both, _boost),
+        Statement((1, 3), "mixed needs 166 % more steps than the optimum", ("adaptive",), _over_optimum),
+        Statement((1, 3), "dormant nodes lead to similar performance", ("adaptive", "dormant"), _dormant_alike),
     ]
 
 
@@ -76,7 +73,7 @@ def _optimists_stay(cells: Cells) -> Verdict:
 def _pessimists_end(cells: Cells) -> Verdict:
     measured = cells["pessimistic"]
     left = measured.left[: int(0.8 * measured.steps_mean)]
-    fit = straightness(left)
+    _, fit = _line(range(len(left)), left)
     says = f"{measured.finished} of {measured.runs} finish, after {_steps(measured)}; "
     says += f"a straight line explains {100 * fit:.1f} % of the first four fifths"
     return Verdict(says, unless(measured.finished == measured.runs and fit > 0.98, "not so straight"))
@@ -118,10 +115,10 @@ def _dormant_alike(cells: Cells) -> Verdict:
 def _threshold() -> list[Statement]:
     names = tuple(map(threshold_name, THRESHOLDS))
     return [
-        Statement(2, 4, "s = 0.9 diverges first and finishes last", names, _strictest_last),
-        Statement(2, 4, "of five thresholds, s = 0.7 is best", names, _best_threshold),
-        Statement(2, 4, "the threshold can decrease the time by up to 20 %", names, _threshold_gain),
-        Statement(2, 0, "the system always comes to its end (theorem 2)", (*names, LOWEST_WAITING), _always_ends),
+        Statement((2, 4), "s = 0.9 diverges first and finishes last", names, _strictest_last),
+        Statement((2, 4), "of five thresholds, s = 0.7 is best", names, _best_threshold),
+        Statement((2, 4), "the threshold can decrease the time by up to 20 %", names, _threshold_gain),
+        Statement((2, 0), "the system always comes to its end (theorem 2)", (*names, LOWEST_WAITING), _always_ends),
     ]
 
 
@@ -192,13 +189,15 @@ def _switch(scale: Scale) -> list[Statement]:
         return Verdict(f"at the peak, per step (nodes): {says}", unless(peaks == sorted(peaks), "not always"))
 
     return [
-        Statement(3, 5, "the switch happens about half way", one, _half_way),
-        Statement(3, 5, "at most 15 steps for all nodes to switch", one, _switch_steps),
-        Statement(3, 5, "the transition is at most 10 % of the execution", one, _switch_share),
-        Statement(3, 5, "for 15 steps after it all nodes are pessimistic and active", one, _all_pessimistic),
-        Statement(3, 5, "in the end more nodes are dormant than pessimistic", one, _more_asleep),
-        Statement(3, 6, "the more nodes, the more switch per step", sizes, more_with_nodes),
-        Statement(3, 0, "no difference when optimists are favoured", ("dormant", "optimists first"), _optimists_first),
+        Statement((3, 5), "the switch happens about half way", one, _half_way),
+        Statement((3, 5), "at most 15 steps for all nodes to switch", one, _switch_steps),
+        Statement((3, 5), "the transition is at most 10 % of the execution", one, _switch_share),
+        Statement((3, 5), "for 15 steps after it all nodes are pessimistic and active", one, _all_pessimistic),
+        Statement((3, 5), "in the end more nodes are dormant than pessimistic", one, _more_asleep),
+        Statement((3, 6), "the more nodes, the more switch per step", sizes, more_with_nodes),
+        Statement(
+            (3, 0), "no difference when optimists are favoured", ("dormant", "optimists first"), _optimists_first
+        ),
     ]
 
 
@@ -263,26 +262,28 @@ def _messages(scale: Scale) -> list[Statement]:
     asleep = tuple(size_name(scale, nodes, is_dormant=True) for nodes in scale.sizes)
 
     def is_linear(cells: Cells) -> Verdict:
-        rise, fit = slope(scale.sizes, [cells[name].messages_mean for name in plain])
+        rise, fit = _line(scale.sizes, [cells[name].messages_mean for name in plain])
         says = f"{rise:.0f} messages for each node more; a straight line explains {100 * fit:.1f} %"
         return Verdict(says, unless(fit > 0.98, "less straight"))
 
     def is_gentler(cells: Cells) -> Verdict:
-        rise, _ = slope(scale.sizes, [cells[name].messages_mean for name in plain])
-        gentle, fit = slope(scale.sizes, [cells[name].messages_mean for name in asleep])
+        rise, _ = _line(scale.sizes, [cells[name].messages_mean for name in plain])
+        gentle, fit = _line(scale.sizes, [cells[name].messages_mean for name in asleep])
         says = f"{gentle:.0f} instead of {rise:.0f} messages for each node more ({100 * fit:.1f} % straight)"
         return Verdict(says, unless(gentle < 0.9 * rise, "not gentler"))
 
     pair = ("adaptive", "pessimistic")
     return [
-        Statement(4, 7, "optimists: few useless messages at first, ever more later", ("optimistic",), _optimists_waste),
-        Statement(4, 7, "the total of optimists stays high", ("optimistic",), _stays_high),
-        Statement(4, 8, "pessimists: a peak of 8,000 messages per cycle", ("pessimistic",), _peak),
-        Statement(4, 8, "their useful share drops steadily and slowly", ("pessimistic",), _useful_drops),
-        Statement(4, 9, "30 % fewer messages than pessimists alone", pair, _fewer),
-        Statement(4, 10, "dormant nodes reduce messages significantly", ("adaptive", "dormant"), _fewer_asleep),
-        Statement(4, 11, "messages grow linearly with the system's size", plain, is_linear),
-        Statement(4, 11, "with dormant nodes the slope is gentler", (*plain, *asleep), is_gentler),
+        Statement(
+            (4, 7), "optimists: few useless messages at first, ever more later", ("optimistic",), _optimists_waste
+        ),
+        Statement((4, 7), "the total of optimists stays high", ("optimistic",), _stays_high),
+        Statement((4, 8), "pessimists: a peak of 8,000 messages per cycle", ("pessimistic",), _peak),
+        Statement((4, 8), "their useful share drops steadily and slowly", ("pessimistic",), _useful_drops),
+        Statement((4, 9), "30 % fewer messages than pessimists alone", pair, _fewer),
+        Statement((4, 10), "dormant nodes reduce messages significantly", ("adaptive", "dormant"), _fewer_asleep),
+        Statement((4, 11), "messages grow linearly with the system's size", plain, is_linear),
+        Statement((4, 11), "with dormant nodes the slope is gentler", (*plain, *asleep), is_gentler),
     ]
 
 
@@ -343,11 +344,11 @@ def _fewer_asleep(cells: Cells) -> Verdict:
 
 
 def statements_of_ours() -> list[Statement]:
-    """Give what is asked of our own variants."""
+    """Return what is asked of our own variants."""
     return [
-        Statement(0, 3, "`--waiting` costs nothing", ("adaptive", "waiting"), _waiting),
-        Statement(0, 3, "`better` needs at most 1.5 times the optimum", ("better",), _better_steps),
-        Statement(0, 3, "`better` needs at most 60 % of the messages", ("better", "adaptive"), _better_messages),
+        Statement((0, 3), "`--waiting` costs nothing", ("adaptive", "waiting"), _waiting),
+        Statement((0, 3), "`better` needs at most 1.5 times the optimum", ("better",), _better_steps),
+        Statement((0, 3), "`better` needs at most 60 % of the messages", ("better", "adaptive"), _better_messages),
     ]
 
 
@@ -368,6 +369,3 @@ def _better_messages(cells: Cells) -> Verdict:
     better, plain = cells["better"], cells["adaptive"]
     share = better.messages_mean / plain.messages_mean
     return Verdict(f"{percent(share)} ({better.messages_mean:,.0f})", unless(share <= 0.6, "more"))
-
-
-__all__ = ["statements", "statements_of_ours"]

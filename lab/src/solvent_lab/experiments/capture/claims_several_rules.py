@@ -7,34 +7,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from solvent_lab.experiments.capture.claims import Statement, Verdict, first_step, percent, unless, within
+from solvent_lab.experiments.capture.measurement import first_step
+from solvent_lab.experiments.claims import Statement, Verdict, percent, unless, within
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from solvent_lab.experiments.capture.cells import Scale
-    from solvent_lab.experiments.capture.claims import Cells
-    from solvent_lab.experiments.capture.measurement import Measured
+    from solvent_lab.experiments.capture.measurement import Cells, Measured
 
 
-def statements(_scale: Scale) -> list[Statement]:
-    """Give all statements about several rules."""
+def statements() -> list[Statement]:
+    """Return all statements about several rules."""
     return [*_independent(), *_dependent(), *_circular(), *_workflow()]
 
 
 def _decline(measured: Measured) -> int:
-    """Give the step in which the number of optimists has begun to fall."""
+    """Return the step in which the number of optimists has begun to fall."""
     return first_step(measured.modes[0], lambda count: count < 0.95 * measured.setup.nodes)
 
 
 def _last_step_with(measured: Measured, share: float) -> int:
-    """Give the last step in which so many of the nodes are optimistic."""
+    """Return the last step in which so many of the nodes are optimistic."""
     least = share * measured.setup.nodes
     return max(at for at, count in enumerate(measured.modes[0]) if count >= least)
 
 
 def _dominant(measured: Measured) -> list[tuple[int, int]]:
-    """Give the rules that most nodes execute, one after the other, each with the step from which on it is so.
+    """Return the rules that most nodes execute, one after the other, each with the step from which on it is so.
 
     A rule that leads for less than five steps, or by less than a tenth of the nodes, does not count.
     """
@@ -70,10 +69,10 @@ def _at_end(measured: Measured) -> str:
 def _independent() -> list[Statement]:
     one = ("independent",)
     return [
-        Statement(5, 15, "an equal number of nodes executes each rule", one, _equal_shares),
-        Statement(5, 15, "optimists start to decline around step 75", one, _decline_at_75),
-        Statement(5, 15, "nodes start to change rules then", one, _changes_then),
-        Statement(5, 15, "there are optimists throughout the execution", one, _optimists_throughout),
+        Statement((5, 15), "an equal number of nodes executes each rule", one, _equal_shares),
+        Statement((5, 15), "optimists start to decline around step 75", one, _decline_at_75),
+        Statement((5, 15), "nodes start to change rules then", one, _changes_then),
+        Statement((5, 15), "there are optimists throughout the execution", one, _optimists_throughout),
     ]
 
 
@@ -123,12 +122,12 @@ def _optimists_throughout(cells: Cells) -> Verdict:
 def _dependent() -> list[Statement]:
     one = ("dependent",)
     return [
-        Statement(6, 16, "at first all but the keepers of R1 and R2 apply R0", one, _all_on_first),
-        Statement(6, 16, "around step 75 most change to R1, a minority to R2", one, _change_to_second),
-        Statement(6, 16, "all become optimistic again", one, _optimistic_again),
-        Statement(6, 16, "then most change to R2", one, _change_to_third),
-        Statement(6, 16, "around step 250 half change back to R1, optimists drop", one, _back_to_second),
-        Statement(6, 16, "they end on R2, pessimistic or dormant", one, _end_on_third),
+        Statement((6, 16), "at first all but the keepers of R1 and R2 apply R0", one, _all_on_first),
+        Statement((6, 16), "around step 75 most change to R1, a minority to R2", one, _change_to_second),
+        Statement((6, 16), "all become optimistic again", one, _optimistic_again),
+        Statement((6, 16), "then most change to R2", one, _change_to_third),
+        Statement((6, 16), "around step 250 half change back to R1, optimists drop", one, _back_to_second),
+        Statement((6, 16), "they end on R2, pessimistic or dormant", one, _end_on_third),
     ]
 
 
@@ -189,14 +188,14 @@ def _end_on_third(cells: Cells) -> Verdict:
 def _circular() -> list[Statement]:
     first, second = ("circular",), ("circular, all types",)
     return [
-        Statement(7, 17, "from T0 alone: first R0, then R1, R2 around step 150", first, _circle),
-        Statement(7, 17, "the pattern R0, R1, R2 appears again", first, _circle_again),
-        Statement(7, 17, "molecules are few about step 200, optimists drop to zero", first, _few_at_200),
-        Statement(7, 17, "in the end most nodes are dormant", first, _dormant_at_end),
-        Statement(7, 18, "from all types: nodes spread equally at first", second, _spread),
-        Statement(7, 18, "cyclic change of dominance, on a smaller scale", (*second, *first), _smaller_circle),
+        Statement((7, 17), "from T0 alone: first R0, then R1, R2 around step 150", first, _circle),
+        Statement((7, 17), "the pattern R0, R1, R2 appears again", first, _circle_again),
+        Statement((7, 17), "molecules are few about step 200, optimists drop to zero", first, _few_at_200),
+        Statement((7, 17), "in the end most nodes are dormant", first, _dormant_at_end),
+        Statement((7, 18), "from all types: nodes spread equally at first", second, _spread),
+        Statement((7, 18), "cyclic change of dominance, on a smaller scale", (*second, *first), _smaller_circle),
         Statement(
-            7, 18, "optimists drop much faster than with independent rules", (*second, "independent"), _faster_drop
+            (7, 18), "optimists drop much faster than with independent rules", (*second, "independent"), _faster_drop
         ),
     ]
 
@@ -287,11 +286,11 @@ def _faster_drop(cells: Cells) -> Verdict:
 def _workflow() -> list[Statement]:
     one = ("workflow",)
     return [
-        Statement(8, 19, "all execute R0 first, then about 100 each R1 and R2, 50 R3", one, _split),
-        Statement(8, 19, "meanwhile most are optimistic", one, _mostly_optimistic),
-        Statement(8, 19, "nodes leave R1 and R2 for R3", one, _merge),
-        Statement(8, 19, "between 200 and 250 half change back to R1 and R2", one, _back_to_middle),
-        Statement(8, 19, "they end on R3, most of them dormant", one, _end_on_last),
+        Statement((8, 19), "all execute R0 first, then about 100 each R1 and R2, 50 R3", one, _split),
+        Statement((8, 19), "meanwhile most are optimistic", one, _mostly_optimistic),
+        Statement((8, 19), "nodes leave R1 and R2 for R3", one, _merge),
+        Statement((8, 19), "between 200 and 250 half change back to R1 and R2", one, _back_to_middle),
+        Statement((8, 19), "they end on R3, most of them dormant", one, _end_on_last),
     ]
 
 
@@ -340,6 +339,3 @@ def _end_on_last(cells: Cells) -> Verdict:
     measured = cells["workflow"]
     share, asleep = measured.rules[3][-1] / measured.setup.nodes, measured.modes[2][-1] / measured.setup.nodes
     return Verdict(_at_end(measured), unless(share > 0.7 and asleep > 0.5, "not all"))
-
-
-__all__ = ["statements"]

@@ -6,16 +6,17 @@ on with what it ended with, so an averaged curve ends where the slowest run does
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import msgspec
 
 from solvent_lab.simulator.capture import Setup, simulate
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from solvent_lab.experiments.capture.cells import Cell
+    from solvent_lab.experiments.reproduction import Cell
     from solvent_lab.simulator.capture import Outcome
 
 MODES = ("optimistic", "pessimistic", "dormant")
@@ -193,7 +194,7 @@ def gathered(cell: Cell, seed: int, runs: Sequence[Curves]) -> Measured:
 
 
 def _switch(nodes: int, optimists: Sequence[int]) -> tuple[int, int, int]:
-    """Give the last step in which 95 % are optimists, the first in which half are, the first in which 5 % are."""
+    """Return the last step in which 95 % are optimists, the first in which half are, the first in which 5 % are."""
     marks = [next((at for at, count in enumerate(optimists) if count <= share * nodes), 0) for share in (0.05, 0.5)]
     start = max((at for at, count in enumerate(optimists[: marks[0] or None]) if count >= 0.95 * nodes), default=0)
     return start, marks[1], marks[0]
@@ -222,4 +223,9 @@ def averaged(curves: Sequence[Sequence[int]], *, goes_on: bool = False) -> list[
     return [round(total / len(curves), 4) for total in sums]
 
 
-__all__ = ["AROUND", "MODES", "Curves", "Measured", "averaged", "condensed", "gathered", "measure"]
+Cells: TypeAlias = Mapping[str, Measured]
+
+
+def first_step(curve: Sequence[float], holds: Callable[[float], bool], *, start: int = 0) -> int:
+    """Return the first step from `start` on whose value is so, or the last step."""
+    return next((at for at in range(start, len(curve)) if holds(curve[at])), len(curve) - 1)

@@ -7,10 +7,12 @@ which peers queue up, and with it how often the data goes from one site to anoth
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from solvent_lab.experiments.reproduction import Cell
 from solvent_lab.simulator import elmp
-from solvent_lab.simulator.handover_setup import Setup
+from solvent_lab.simulator.handover import Setup, simulate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -90,25 +92,6 @@ SMALL = Scale(
 SCALES = {scale.name: scale for scale in (PAPER, SMALL)}
 
 
-class Cell(NamedTuple):
-    """A setup that is run several times."""
-
-    name: str
-    setup: Setup | elmp.Setup
-    runs: int
-
-    @property
-    def weight(self) -> float:
-        """About how long it takes, in no unit, for the progress bar."""
-        setup = self.setup
-        if isinstance(setup, elmp.Setup):
-            return self.runs * (setup.count + setup.grown) * 20.0
-        uses = setup.peers * setup.cycles
-        # A claim that is dropped costs as much as one that is not, and a peer that leaves more.
-        rounds = setup.locked * setup.peers / setup.pause if setup.leavers == "drop" else 4
-        return self.runs * uses * (3.0 if setup.mode == "server" else 20.0) * (1 + setup.leaving * rounds)
-
-
 class Counting(NamedTuple):
     """An operation whose messages are counted, and how the tree is kept."""
 
@@ -185,7 +168,7 @@ def counting(name: str, processes: int) -> str:
 
 
 def stayers(peers: int, leaving: float) -> int:
-    """Give how many of some peers stay."""
+    """Return how many of some peers stay."""
     return peers - round(leaving * peers)
 
 
@@ -193,15 +176,24 @@ def stayers(peers: int, leaving: float) -> int:
 
 
 def cells_of(scale: Scale) -> dict[str, Cell]:
-    """Give all cells, by name."""
+    """Return all cells, by name."""
     cells = {}
     for name, setup in _timed(scale):
-        cells[name] = Cell(name, setup, scale.runs)
+        cells[name] = _benchmark(name, setup, scale.runs)
     for name, setup in _mobile(scale):
-        cells[name] = Cell(name, setup, 1 if setup.platform == "site" else scale.runs_leaving)
+        cells[name] = _benchmark(name, setup, 1 if setup.platform == "site" else scale.runs_leaving)
     for name, counted in _counted(scale):
-        cells[name] = Cell(name, counted, max(scale.runs, -(-scale.min_operations // counted.count)))
+        runs = max(scale.runs, -(-scale.min_operations // counted.count))
+        weight = runs * (counted.count + counted.grown) * 20.0
+        cells[name] = Cell(name, counted, runs, partial(elmp.simulate, counted), weight)
     return cells
+
+
+def _benchmark(name: str, setup: Setup, runs: int) -> Cell:
+    uses = setup.peers * setup.cycles * (3.0 if setup.mode == "server" else 20.0)
+    # A claim that is dropped costs as much as one that is not, and a peer that leaves more.
+    rounds = setup.locked * setup.peers / setup.pause if setup.leavers == "drop" else 4
+    return Cell(name, setup, runs, partial(simulate, setup), runs * uses * (1 + setup.leaving * rounds))
 
 
 def _timed(scale: Scale) -> Iterator[tuple[str, Setup]]:
@@ -250,25 +242,3 @@ def _counted(scale: Scale) -> Iterator[tuple[str, elmp.Setup]]:
             grown = processes // 2 if one.changes.get("is_lazy") else 0
             setup = elmp.Setup(processes=processes, together=together, count=count, grown=grown, **one.changes)
             yield counting(one.name, processes), setup
-
-
-__all__ = [
-    "COUNTINGS",
-    "LEAVERS",
-    "ON_PLATFORMS",
-    "PAPER",
-    "SCALES",
-    "SMALL",
-    "Cell",
-    "Counting",
-    "Scale",
-    "asynchronous",
-    "by_size",
-    "cells_of",
-    "counting",
-    "mobile",
-    "on_platform",
-    "stayers",
-    "staying",
-    "without_them",
-]

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from solvent_lab.experiments.handover.cells import (
-    COUNTINGS,
-    LEAVERS,
-    ON_PLATFORMS,
-    asynchronous,
-    by_size,
-    counting,
-    on_platform,
+from solvent_lab.experiments.claims import WANTED, Claim, unless
+from solvent_lab.experiments.handover.cells import COUNTINGS, LEAVERS, ON_PLATFORMS, asynchronous, by_size, on_platform
+from solvent_lab.experiments.handover.figures import FIGURES
+from solvent_lab.experiments.handover.measurement import (
+    MODES,
+    PAPER_ETA,
+    PAPER_OVERHEADS,
+    fit_of,
+    hand_off,
+    messages,
+    overhead,
+    seen,
 )
-from solvent_lab.experiments.handover.figures import FIGURES, MODES, PAPER_OVERHEADS, overhead
-from solvent_lab.experiments.handover.measurement import messages, seen
-from solvent_lab.experiments.token.claims import WANTED, Claim, sure, unless
-from solvent_lab.simulator.elmp import fitted
-from solvent_lab.simulator.handover_platform import LATENCY_FACTOR, PLATFORMS
+from solvent_lab.simulator.handover_network import LATENCY_FACTOR, PLATFORMS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from solvent_lab.experiments.handover.measurement import Cells
     from solvent_lab.simulator.elmp import Fit
 
-PAPER_ETA = {"peer": 430e-6, "server": 70e-6}
-_MOVES = {"peer": 1, "server": 2}
 _EXACT = 0.01
 """A part by which what is measured may differ from a formula."""
 _LOW_OVERHEAD = 0.02
@@ -76,13 +74,6 @@ def claims_of(cells: Cells, scale: Scale) -> list[Claim]:
 # ----------------------------------------------------------------------------------------------------- figure 7
 
 
-def hand_off(cells: Cells, scale: Scale, mode: str, platform: str) -> float:
-    """Give the seconds of a hand-off besides holding the resource and moving the data at full speed."""
-    cell = on_platform(mode, platform)
-    moved = _MOVES[mode] * PLATFORMS[platform].seconds_for(scale.bytes)
-    return seen(cells, cell, "settled").mean / scale.peers - 5.0 - moved
-
-
 def _of_7(cells: Cells, scale: Scale) -> Iterator[Claim]:
     parts = [
         seen(cells, by_size("peer", size, locked), "settled").mean / scale.peers
@@ -94,28 +85,28 @@ def _of_7(cells: Cells, scale: Scale) -> Iterator[Claim]:
     low, high = min(parts), max(parts)
     measured = f"with q + 1 = {scale.peers}, alpha eta is from {low:.4f} to {high:.4f} s for all sizes and times"
     says = "a cycle takes (T_locked + T_fetch + alpha eta)(q + 1): alpha eta is the same whatever the others are"
-    yield Claim("figure 7", says, measured, unless(high - low <= 0.25 * high, "it is not"), "")
+    yield Claim(("figure 7",), says, measured, unless(high - low <= 0.25 * high, "it is not"), "")
     for mode, eta in PAPER_ETA.items():
         found = {one: hand_off(cells, scale, mode, one) / LATENCY_FACTOR for one in ON_PLATFORMS}
         measured = ", ".join(f"{1e6 * value:,.0f} us ({name})" for name, value in found.items())
         says = f"eta is about {1e6 * eta:.0f} us, {MODES[mode]}"
         ratio = found["site"] / eta
-        yield Claim("figure 7", says, measured, f"{ratio:.1f} times as much on one site", _ETA)
+        yield Claim(("figure 7",), says, measured, f"{ratio:.1f} times as much on one site", _ETA)
     big, small = scale.sizes[-1], scale.sizes[0]
     ratios = [_ratio(cells, size, scale.locked_by_size[0]) for size in (small, big)]
     measured = f"client-server takes {ratios[0]:.2f} times as long with {small:,} bytes, {ratios[1]:.2f} with {big:,}"
     says = "peer to peer is better also at the extremes of the size"
-    yield Claim("figure 7", says, measured, unless(min(ratios) >= 1, "not for little data between sites"), _LITTLE)
+    yield Claim(("figure 7",), says, measured, unless(min(ratios) >= 1, "not for little data between sites"), _LITTLE)
     queue = {mode: seen(cells, on_platform(mode, "grid5000"), "wait").mean for mode in MODES}
     slots = {
         mode: queue[mode] / (seen(cells, on_platform(mode, "grid5000"), "settled").mean / scale.peers) for mode in MODES
     }
     measured = f"{slots['peer']:.1f} peer to peer, {slots['server']:.1f} client-server"
     says = "the queue q is much shorter peer to peer than client-server"
-    yield Claim("figure 7", says, measured, unless(slots["peer"] < 0.5 * slots["server"], "as long"), _QUEUE)
+    yield Claim(("figure 7",), says, measured, unless(slots["peer"] < 0.5 * slots["server"], "as long"), _QUEUE)
     is_two = abs(ratios[1] - 2) <= 0.1
     says = "peer to peer takes half the time of client-server where moving data is all there is"
-    yield Claim(WANTED, says, f"{ratios[1]:.3f} with {big:,} bytes, not held", unless(is_two, "not half"), "")
+    yield Claim((WANTED,), says, f"{ratios[1]:.3f} with {big:,} bytes, not held", unless(is_two, "not half"), "")
 
 
 def _ratio(cells: Cells, size: int, locked: float) -> float:
@@ -131,13 +122,13 @@ def _of_8(cells: Cells, scale: Scale) -> Iterator[Claim]:
     cycle, wait = (seen(cells, nothing, what) for what in ("cycle", "wait"))
     is_same = abs(cycle.mean - wait.mean) <= _EXACT * cycle.mean
     says = "with T_locked = T_Wblocked = 0, T_DHO and T_wait are the same"
-    yield Claim("figure 8", says, f"{sure(cycle)} s and {sure(wait)} s", unless(is_same, "they differ"), "")
+    yield Claim(("figure 8",), says, f"{cycle} s and {wait} s", unless(is_same, "they differ"), "")
     for locked in scale.locked[1:]:
         waits = [seen(cells, asynchronous(locked, wblocked, "acquire"), "wait").mean for wblocked in scale.wblocked]
         shown = ", ".join(f"{one:.2f} ({at:g})" for at, one in zip(scale.wblocked, waits, strict=True))
         grows = waits[-1] > waits[0]
         says = f"T_wait grows slightly with T_Wblocked (T_locked {locked:g} s)"
-        yield Claim("figure 8", says, shown, unless(grows, "it does not"), _WAIT)
+        yield Claim(("figure 8",), says, shown, unless(grows, "it does not"), _WAIT)
     five = min(scale.wblocked, key=lambda one: abs(one - 5.0))
     for locked in scale.locked:
         blocked = {
@@ -151,7 +142,7 @@ def _of_8(cells: Cells, scale: Scale) -> Iterator[Claim]:
             f"{blocked[last]:.2f} s with {last:g} s"
         )
         says = f"T_Wblocked = 5 s overlaps computation and transfer well (T_locked {locked:g} s)"
-        yield Claim("figure 8", says, measured, unless(saved >= 0.85 * five, f"{saved:.2f} s of {five:g} s"), "")
+        yield Claim(("figure 8",), says, measured, unless(saved >= 0.85 * five, f"{saved:.2f} s of {five:g} s"), "")
 
 
 # ------------------------------------------------------------------------------------------------------- table 2
@@ -170,10 +161,10 @@ def _of_table_2(cells: Cells, scale: Scale) -> Iterator[Claim]:
             if paper is None:
                 continue
             says = f"{100 * part:g} % of {peers} peers leaving cost the others {paper[0]} s ({paper[1]} %) a cycle"
-            yield Claim("table 2", says, "; ".join(shown), _difference(most, paper[0]), _LEAVING)
+            yield Claim(("table 2",), says, "; ".join(shown), _difference(most, paper[0]), _LEAVING)
     measured = f"{100 * worst:.3f} % at most"
     says = "what departures add is negligible"
-    yield Claim("table 2", says, measured, unless(worst <= _LOW_OVERHEAD, "it is not"), "")
+    yield Claim(("table 2",), says, measured, unless(worst <= _LOW_OVERHEAD, "it is not"), "")
 
 
 def _difference(most: float, paper: float) -> str:
@@ -181,12 +172,6 @@ def _difference(most: float, paper: float) -> str:
 
 
 # ------------------------------------------------------------------------------------------------------ messages
-
-
-def fit_of(cells: Cells, scale: Scale, name: str) -> Fit:
-    """Fit the messages of an operation."""
-    counts = [messages(cells, counting(name, processes)).mean for processes in scale.processes]
-    return fitted(scale.processes, counts)
 
 
 def words_of(fit: Fit) -> str:
@@ -202,13 +187,10 @@ def _of_messages(cells: Cells, scale: Scale) -> Iterator[Claim]:
     low, high = scale.processes[0], scale.processes[-1]
     for one in COUNTINGS:
         fit = fit_of(cells, scale, one.name)
-        first, last = (messages(cells, counting(one.name, processes)).mean for processes in (low, high))
+        first, last = (messages(cells, one.name, processes).mean for processes in (low, high))
         # Where hardly anything grows both lines fit.
         is_flat = last - first <= 0.1 * fit.over_log.at_zero + 3
-        is_so = fit.logarithm <= fit.line or is_flat
+        is_so = fit.over_log.left <= fit.over_n.left or is_flat
         measured = f"{first:.1f} ({low:,}) to {last:.1f} ({high:,}); {words_of(fit)}"
         says = f"messages grow as the logarithm of n: {one.says}"
-        yield Claim("complexity", says, measured, unless(is_so, "a line over n fits better"), "")
-
-
-__all__ = ["PAPER_ETA", "claims_of", "fit_of", "hand_off", "words_of"]
+        yield Claim(("complexity",), says, measured, unless(is_so, "a line over n fits better"), "")

@@ -1,9 +1,10 @@
-"""The figures: 7 and 8 of the paper, table 2 drawn, and message counts."""
+"""Figures 7 and 8 of the paper, table 2 drawn, message counts, and the same as tables."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from solvent_lab.experiments.claims import markdown_table
 from solvent_lab.experiments.figure import Figure, Panel, Series
 from solvent_lab.experiments.handover.cells import (
     COUNTINGS,
@@ -16,26 +17,27 @@ from solvent_lab.experiments.handover.cells import (
     on_platform,
     without_them,
 )
-from solvent_lab.experiments.handover.measurement import messages, seen
+from solvent_lab.experiments.handover.measurement import (
+    MODES,
+    MOVES,
+    PAPER_ETA,
+    PAPER_OVERHEADS,
+    fit_of,
+    hand_off,
+    messages,
+    overhead,
+    seen,
+)
 from solvent_lab.experiments.reproduction import Plan
+from solvent_lab.simulator.handover_network import LATENCY_FACTOR, PLATFORMS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+    from solvent_lab.experiments.claims import Estimate
     from solvent_lab.experiments.handover.cells import Scale
     from solvent_lab.experiments.handover.measurement import Cells
-    from solvent_lab.experiments.token.measurement import Estimate
 
-MODES = {"peer": "peer to peer", "server": "client-server"}
-PAPER_OVERHEADS = {
-    (50, 0.25): (2.27, 0.842),
-    (50, 0.33): (2.65, 0.98),
-    (50, 0.5): (4.29, 1.56),
-    (120, 0.25): (4.27, 0.725),
-    (120, 0.33): (6.46, 1.05),
-    (120, 0.5): (10.34, 1.68),
-}
-"""The paper's table 2: seconds, and per cent of a cycle."""
 _COLOURS = ("C0", "C1", "C2")
 
 
@@ -79,14 +81,6 @@ def figure_8(cells: Cells, scale: Scale) -> Figure:
     return Figure(8, title, "T_Wblocked in s", tuple(panels))
 
 
-def overhead(cells: Cells, peers: int, leaving: float, leavers: str, platform: str) -> tuple[Estimate, float]:
-    """Give by how much peers that leave lengthen the others' cycles, and the cycle without them."""
-    with_them = seen(cells, mobile(peers, leaving, leavers, platform), "settled")
-    without = seen(cells, without_them(peers, leaving, leavers, platform), "settled")
-    half = (with_them.half**2 + without.half**2) ** 0.5
-    return type(with_them)(with_them.mean - without.mean, half), without.mean
-
-
 def figure_table_2(cells: Cells, scale: Scale) -> Figure:
     """Draw by how much peers that leave lengthen the cycles of the others."""
     xs = [100 * part for part in scale.leaving]
@@ -109,7 +103,7 @@ def figure_messages(cells: Cells, scale: Scale) -> Figure:
     panels = []
     for says, prefix in groups:
         found = [one for one in COUNTINGS if (one.name.split()[0] + " " if " " in one.name else "") == prefix]
-        curves = [_curve(one.says, xs, [messages(cells, counting(one.name, n)) for n in xs]) for one in found]
+        curves = [_curve(one.says, xs, [messages(cells, one.name, n) for n in xs]) for one in found]
         panels.append(Panel(f"messages, {says}", tuple(curves)))
     return Figure("messages", "Messages per operation", "processes", tuple(panels), log_x=True)
 
@@ -153,13 +147,101 @@ FIGURES: dict[int | str, Plan] = {
     "messages": Plan(_of_messages, figure_messages),
 }
 
-__all__ = [
-    "FIGURES",
-    "MODES",
-    "PAPER_OVERHEADS",
-    "figure_7",
-    "figure_8",
-    "figure_messages",
-    "figure_table_2",
-    "overhead",
-]
+
+# --------------------------------------------------------------------------------------------------------- tables
+
+
+def tables_of(cells: Cells, scale: Scale) -> list[str]:
+    """Return the tables for which everything has been measured."""
+    tables: dict[int | str, tuple[Callable[[Cells, Scale], str], ...]] = {
+        7: (_sizes, _formula),
+        8: (_asynchronous,),
+        "table-2": (_leaving,),
+        "messages": (_messages,),
+    }
+    return [
+        write(cells, scale)
+        for number, writers in tables.items()
+        if all(name in cells for name in FIGURES[number].needs(scale))
+        for write in writers
+    ]
+
+
+def _sizes(cells: Cells, scale: Scale) -> str:
+    rows = []
+    for size in scale.sizes:
+        row = [f"{size >> 20} MiB" if size >> 20 else f"{size >> 10} KiB"]
+        for locked in scale.locked_by_size:
+            server, peer = (seen(cells, by_size(mode, size, locked), "cycle").mean for mode in ("server", "peer"))
+            row.append(f"{server:,.2f}; {peer:,.2f}; {server / peer:.2f}")
+        rows.append(row)
+    title = f"Figure 7, {scale.peers} peers: seconds of a cycle client-server; peer to peer; how many times as long"
+    return f"{title}\n\n{markdown_table(('data', *[f'T_locked {one:g} s' for one in scale.locked_by_size]), rows)}"
+
+
+def _formula(cells: Cells, scale: Scale) -> str:
+    rows = []
+    for mode, says in MODES.items():
+        for platform in ON_PLATFORMS:
+            part = hand_off(cells, scale, mode, platform)
+            cycle = seen(cells, on_platform(mode, platform), "settled").mean
+            moved = MOVES[mode] * PLATFORMS[platform].seconds_for(scale.bytes)
+            formula = (5.0 + moved + LATENCY_FACTOR * PAPER_ETA[mode]) * scale.peers
+            row = (
+                f"{1e3 * part:.2f} ms",
+                f"{1e6 * part / LATENCY_FACTOR:,.0f} us",
+                f"{cycle:.2f} s",
+                f"{formula:.2f} s",
+            )
+            rows.append((says, platform, *row, f"{100 * (cycle / formula - 1):+.2f} %"))
+    title = f"Formula (4), {scale.peers} peers, {scale.bytes >> 20} MiB, T_locked 5 s: a hand-off beside data and hold"
+    head = ("", "network", "alpha eta", "eta", "cycle", "with the paper's eta", "difference")
+    return f"{title}\n\n{markdown_table(head, rows)}"
+
+
+def _asynchronous(cells: Cells, scale: Scale) -> str:
+    rows = []
+    for wblocked in scale.wblocked:
+        row = [f"{wblocked:g} s"]
+        for locked in scale.locked:
+            late, early = (asynchronous(locked, wblocked, fetch) for fetch in ("acquire", "grant"))
+            times = [seen(cells, late, what).mean for what in ("cycle", "wait", "blocking")]
+            row.append(f"{'; '.join(f'{one:.2f}' for one in times)} ({seen(cells, early, 'blocking').mean:.2f})")
+        rows.append(row)
+    title = (
+        f"Figure 8, {scale.peers} peers, {scale.bytes >> 20} MiB: T_DHO; T_wait; T_blocking in seconds "
+        "(T_blocking if data is fetched as soon as the lock is granted)"
+    )
+    letters = [f"({letter}) T_locked {one:g} s" for letter, one in zip("abc", scale.locked, strict=False)]
+    return f"{title}\n\n{markdown_table(('T_Wblocked', *letters), rows)}"
+
+
+def _leaving(cells: Cells, scale: Scale) -> str:
+    rows = []
+    for part in scale.leaving:
+        for peers in scale.peers_leaving:
+            paper = PAPER_OVERHEADS.get((peers, part))
+            row = [f"{100 * part:g} %", str(peers), f"{paper[0]} s ({paper[1]} %)" if paper else ""]
+            for leavers, platform in LEAVERS:
+                more, without = overhead(cells, peers, part, leavers, platform)
+                row.append(
+                    f"{more.mean:+.2f} ± {more.half:.2f} s ({100 * more.mean / without:+.3f} %) of {without:.1f} s"
+                )
+            rows.append(row)
+    title = "Table 2: by how much peers that leave lengthen a cycle of the others"
+    return f"{title}\n\n{markdown_table(('leaving', 'peers', 'paper', *LEAVERS.values()), rows)}"
+
+
+def _messages(cells: Cells, scale: Scale) -> str:
+    rows = []
+    for one in COUNTINGS:
+        counts = [f"{messages(cells, one.name, n).mean:.1f}" for n in scale.processes]
+        log, line = (fit := fit_of(cells, scale, one.name)).over_log, fit.over_n
+        fits = (
+            f"{log.at_zero:.1f} {log.slope:+.2f} log2 n; {log.left:.2f}",
+            f"{line.at_zero:.1f} {line.slope:+.4f} n; {line.left:.2f}",
+        )
+        rows.append((one.says, *counts, *fits))
+    title = "Messages per operation, by processes; nearest lines over log2 n and over n, and what each leaves over"
+    head = ("operation", *[f"{n:,}" for n in scale.processes], "over log2 n", "over n")
+    return f"{title}\n\n{markdown_table(head, rows)}"

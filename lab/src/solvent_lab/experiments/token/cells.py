@@ -9,12 +9,70 @@ takes long.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
 from math import ceil
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
-from solvent_lab.simulator.token import Setup
+from solvent_lab.experiments.reproduction import Cell, Outcomes
+from solvent_lab.simulator.token import Outcome, Setup, simulate
+
+if TYPE_CHECKING:
+    from solvent_lab.experiments.claims import Estimate
+
+
+class Measured(Outcomes[Setup, Outcome], frozen=True, kw_only=True):
+    """What is kept of a cell's runs."""
+
+    @property
+    def responsiveness(self) -> Estimate:
+        """The mean time from the first moment somebody waits until somebody is served."""
+        return self.mean("responsiveness")
+
+    @property
+    def wait(self) -> Estimate:
+        """The mean time from a request until it is served."""
+        return self.mean("wait")
+
+    @property
+    def messages(self) -> Estimate:
+        """All messages per request."""
+        return self.mean("messages_per_request")
+
+    @property
+    def searches(self) -> Estimate:
+        """The messages per request that do not carry the token."""
+        return self.mean("searches_per_request")
+
+    @property
+    def steps_per_grant(self) -> Estimate:
+        """Time for each service."""
+        return self.mean("steps_per_grant")
+
+    @property
+    def max_responsiveness(self) -> int:
+        """The longest time of all runs."""
+        return self.most("max_responsiveness")
+
+    @property
+    def max_wait(self) -> int:
+        """The longest wait of all runs."""
+        return self.most("max_wait")
+
+    @property
+    def max_others(self) -> int:
+        """The most often others got the token while one waited, in any run."""
+        return self.most("max_others")
+
+    @property
+    def max_one_other(self) -> int:
+        """The most often any one other node got the token while one waited, in any run."""
+        return self.most("max_one_other")
+
+
+Cells: TypeAlias = Mapping[str, Measured]
 
 ROUND = ("ring", "binary")
 PEERS = ("raymond", "naimi")
@@ -121,30 +179,20 @@ LOSING = (
 """What is run while messages get lost."""
 
 
-class Cell(NamedTuple):
-    """A setup that is run several times."""
-
-    name: str
-    setup: Setup
-    runs: int
-
-    @property
-    def weight(self) -> float:
-        """About how long it takes, in no unit, for the progress bar."""
-        setup = self.setup
-        steps = max(setup.requests * max(setup.gap, 1), setup.rounds * setup.nodes)
-        messages = steps if setup.protocol in ROUND else setup.requests * 10
-        return self.runs * (2 * messages if setup.finding == "push" else messages)
+def _weight(setup: Setup, runs: int) -> float:
+    steps = max(setup.requests * max(setup.gap, 1), setup.rounds * setup.nodes)
+    messages = steps if setup.protocol in ROUND else setup.requests * 10
+    return runs * (2 * messages if setup.finding == "push" else messages)
 
 
 def cells_of(scale: Scale) -> dict[str, Cell]:
-    """Give all cells, by name."""
+    """Return all cells, by name."""
     cells: dict[str, Cell] = {}
 
     def add(name: str, setup: Setup) -> None:
         runs = scale.runs if setup.nodes <= _LARGE else max(1, scale.runs // 2)
         # Figures 9 and 10 share a cell.
-        cells.setdefault(name, Cell(name, setup, runs))
+        cells.setdefault(name, Cell(name, setup, runs, partial(simulate, setup), _weight(setup, runs)))
 
     for protocol in PROTOCOLS:
         for nodes in scale.sizes:
@@ -194,22 +242,3 @@ def _setup(scale: Scale, protocol: str, nodes: int, gap: int) -> Setup:
 
 def _requests_in_time(scale: Scale, nodes: int, gap: float) -> int:
     return max(scale.min_requests, ceil(scale.rounds_of(nodes) * nodes / gap))
-
-
-__all__ = [
-    "AT_FULL_LOAD",
-    "BY_NAME",
-    "LOSING",
-    "PAPER",
-    "PEERS",
-    "PROTOCOLS",
-    "ROUND",
-    "SCALES",
-    "SMALL",
-    "VARIANTS",
-    "Cell",
-    "Scale",
-    "Variant",
-    "cells_of",
-    "name_of",
-]

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from solvent_lab.experiments.handover.cells import PAPER, SMALL, cells_of, counting, mobile
-from solvent_lab.experiments.handover.claims import claims_of, fit_of, words_of
+from solvent_lab.experiments.handover.claims import claims_of, words_of
 from solvent_lab.experiments.handover.figures import FIGURES
-from solvent_lab.experiments.handover.measurement import Counted, Timed
+from solvent_lab.experiments.handover.measurement import Counted, Timed, fit_of
 from solvent_lab.simulator import elmp
-from solvent_lab.simulator.handover_setup import Outcome
+from solvent_lab.simulator.handover import Outcome
 
 if TYPE_CHECKING:
     from solvent_lab.experiments.handover.measurement import Measured

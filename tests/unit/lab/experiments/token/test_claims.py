@@ -1,17 +1,16 @@
-"""What is said beside what is measured: judging, explaining, and how differences are found."""
+"""Statements about token passing are judged by what was measured: each difference is found."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from msgspec.structs import replace
 
-from solvent_lab.experiments.token.cells import BY_NAME, SMALL, Scale, cells_of, name_of
-from solvent_lab.experiments.token.claims import Claim, Statement, Verdict, judged, sure, unless
-from solvent_lab.experiments.token.measurement import Estimate, Measured
-from solvent_lab.experiments.token.statements import statements
-from solvent_lab.experiments.token.tables import table_as_markdown
-from solvent_lab.simulator.token import Outcome
+from solvent_lab.experiments.claims import judged
+from solvent_lab.experiments.token.cells import BY_NAME, SMALL, Measured, Scale, cells_of, name_of
+from solvent_lab.experiments.token.claims import statements
+from solvent_lab.simulator.token import Outcome, Setup, simulate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -111,27 +110,19 @@ def test_statements_without_cells_are_not_judged() -> None:
     """What has not been measured is not spoken of."""
     cells = measured(SCALE, AS_IT_SHOULD)
     some = {name: cell for name, cell in cells.items() if cell.setup.gap == 0}
-    assert [claim.where for claim in judged(statements(SCALE), some)] == ["wanted"]
+    assert [claim.where for claim in judged(statements(SCALE), some)] == [("wanted",)]
 
 
-def test_only_differences_are_explained() -> None:
-    """An explanation is given where there is something to explain, if at all."""
-    same, other = Verdict("5", "none", "because"), Verdict("5", "6", "because")
-    said = [Statement("figure 9", "so", (), lambda _: same), Statement("figure 9", "so", (), lambda _: other)]
-    assert [claim.why for claim in judged(said, {})] == ["", "because"]
-    assert [claim.why for claim in judged(said, {}, explains=False)] == ["", ""]
-
-
-def test_explanations_stand_under_the_table_once() -> None:
-    """Rows that share an explanation share its note."""
-    claims = [Claim("theorem 3", "so", "5|6", "more", "because"), Claim("theorem 3", "too", "7", "more", "because")]
-    text = table_as_markdown(claims, {}, SCALE)
-    assert text.count("because") == 1
-    assert "| theorem 3 | so | 5\\|6 | more (1) |" in text
-    assert text.endswith("1. because\n")
-
-
-def test_words() -> None:
-    """Means are written with their intervals, and no difference is called none."""
-    assert sure(Estimate(1234.5678, 0.126)) == "1,234.57 ± 0.13"
-    assert (unless(True, "more"), unless(False, "more")) == ("none", "more")
+def test_a_cell_gives_means_with_intervals_and_maxima() -> None:
+    """Means are of runs, each counting once; of maxima the greatest counts."""
+    setup = Setup(nodes=8, gap=4, requests=40)
+    outcomes = [simulate(setup, seed) for seed in (1, 2, 3)]
+    cell = Measured(setup=setup, seed=1, outcomes=outcomes)
+    assert cell.runs == 3
+    assert cell.responsiveness.mean == pytest.approx(sum(outcome.responsiveness for outcome in outcomes) / 3)
+    assert cell.wait.half > 0
+    assert cell.messages.mean > cell.searches.mean > 0
+    assert cell.steps_per_grant.mean == pytest.approx(4, rel=0.5)
+    assert cell.max_wait == max(outcome.max_wait for outcome in outcomes)
+    assert cell.max_responsiveness <= cell.max_wait
+    assert cell.max_one_other <= cell.max_others

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from msgspec import json
-
-from solvent_lab.experiments.capture.cells import Cell
-from solvent_lab.experiments.capture.measurement import AROUND, Measured, averaged, condensed, gathered
-from solvent_lab.simulator.capture import Outcome, Setup
-from solvent_lab.simulator.capture_world import Happened, RuleOfTypes, Turned
+from solvent_lab.experiments.capture.measurement import AROUND, averaged, condensed, first_step, gathered
+from solvent_lab.experiments.reproduction import Cell
+from solvent_lab.simulator.capture import Happened, Outcome, RuleOfTypes, Setup, Turned
 
 SETUP = Setup(nodes=4, molecules=(6,), program=(RuleOfTypes((0, 0), (1,)), RuleOfTypes((1, 1))))
 OUTCOME = Outcome(
@@ -31,6 +28,11 @@ OUTCOME = Outcome(
 )
 
 
+def cell(setup: Setup, runs: int) -> Cell:
+    """Make a cell that is never run."""
+    return Cell("x", setup, runs, lambda _seed: None, 1.0)
+
+
 def test_reactions_and_turns_become_curves() -> None:
     """A curve has a value for each step: reactions in it, nodes after it."""
     curves = condensed(SETUP, OUTCOME)
@@ -46,7 +48,7 @@ def test_a_switch_there_and_back_in_one_step_is_none() -> None:
 
 def test_molecules_follow_from_reactions() -> None:
     """What rules take and make gives the molecules of each type after each step."""
-    measured = gathered(Cell("x", SETUP, 1), 1, [condensed(SETUP, OUTCOME)])
+    measured = gathered(cell(SETUP, 1), 1, [condensed(SETUP, OUTCOME)])
     assert measured.molecules == [[6, 6, 2, 2, 2, 2], [0, 0, 2, 2, 2, 0]]
 
 
@@ -54,14 +56,14 @@ def test_reactions_left_fall_to_none() -> None:
     """Of a rule that makes nothing, the reactions left are known from the start."""
     setup = Setup(nodes=4, molecules=(7,))
     outcome = OUTCOME._replace(happened=[one._replace(rule=0) for one in OUTCOME.happened], turned=[])
-    assert gathered(Cell("x", setup, 1), 1, [condensed(setup, outcome)]).left == [3, 3, 1, 1, 1, 0]
+    assert gathered(cell(setup, 1), 1, [condensed(setup, outcome)]).left == [3, 3, 1, 1, 1, 0]
 
 
 def test_the_switch_of_a_run_is_measured() -> None:
     """From the last step with nearly all optimistic to the first with hardly any, and its middle."""
     turned = [Turned(at, node, "pessimistic", 0) for node, at in enumerate((10, 12, 12, 14))]
     curves = condensed(SETUP, OUTCOME._replace(turned=turned, steps=20))
-    measured = gathered(Cell("x", SETUP, 2), 1, [curves, curves])
+    measured = gathered(cell(SETUP, 2), 1, [curves, curves])
     assert (measured.switch_steps, measured.switch_at) == ([14 - 9, 14 - 9], [12, 12])
     assert measured.switches[AROUND - 2 : AROUND + 3] == [1, 0, 2, 0, 1]
     assert len(measured.switches) == 2 * AROUND + 1
@@ -69,7 +71,7 @@ def test_the_switch_of_a_run_is_measured() -> None:
 
 def test_a_run_without_a_switch_has_none() -> None:
     """Who never switches adds nothing to how long that takes."""
-    measured = gathered(Cell("x", SETUP, 1), 1, [condensed(SETUP, OUTCOME._replace(turned=[]))])
+    measured = gathered(cell(SETUP, 1), 1, [condensed(SETUP, OUTCOME._replace(turned=[]))])
     assert (measured.switch_steps, measured.switch_at, measured.switches) == ([], [], [])
 
 
@@ -80,7 +82,8 @@ def test_runs_that_have_ended_go_on_as_they_ended() -> None:
     assert averaged([[], [8]]) == [4]
 
 
-def test_what_was_measured_can_be_kept() -> None:
-    """It survives being written and read."""
-    measured = gathered(Cell("x", SETUP, 1), 1, [condensed(SETUP, OUTCOME)])
-    assert json.decode(json.encode(measured), type=Measured) == measured
+def test_the_first_step_at_which_something_holds() -> None:
+    """The first step from a start on is found; the last one if there is none."""
+    assert first_step([5, 1, 5, 1], lambda value: value < 2) == 1
+    assert first_step([5, 1, 5, 1], lambda value: value < 2, start=2) == 3
+    assert first_step([5, 5], lambda value: value < 2) == 1

@@ -1,25 +1,59 @@
-"""A peer on a ground that only notes what it is told to carry."""
+"""Setups of data handover, and a peer on a network that only notes what it is to carry."""
 
 from __future__ import annotations
 
 from random import Random
 from typing import Any
 
+import pytest
+
+from solvent.errors import Misuse
 from solvent.protocols.elmp.process import Elmp, seats
 from solvent.protocols.elmp.state import ElmpConfig
 from solvent.protocols.elmp.vocabulary import Data
 from solvent.protocols.machine import NodeId
-from solvent_lab.simulator.handover_peers import Fetch, Parcel, Peer, Program, Seen, Until
-from solvent_lab.simulator.handover_setup import Setup
+from solvent_lab.simulator.handover import Fetch, Parcel, Peer, Program, Seen, Setup, Until
+from solvent_lab.simulator.handover_network import Network
+
+
+@pytest.mark.parametrize("changes, said", [
+    ({"mode": "cloud"}, "there is no mode `cloud`"),
+    ({"platform": "moon"}, "there is no platform `moon`"),
+    ({"leavers": "run"}, "there is no leavers `run`"),
+    ({"peers": 0}, "`peers` is 0, and must be 1 at least"),
+    ({"bytes": 0}, "`bytes` is 0"),
+    ({"cycles": -1}, "`cycles` is -1"),
+    ({"order": 1}, "`order` is 1, and must be 2 at least"),
+    ({"locked": -1.0}, "`locked` is -1.0"),
+    ({"wblocked": float("inf")}, "`wblocked` is inf"),
+    ({"idle": float("nan")}, "`idle` is nan"),
+    ({"leaving": 1.5}, "`leaving` is 1.5"),
+    ({"leaving": 0.9, "peers": 2}, "all peers come and go"),
+    ({"leaving": 0.5, "pause": 0.0}, "`pause` is 0"),
+    ({"fetch": "acquire", "mode": "server"}, "a server sends the data with the lock"),
+])  # fmt: skip
+def test_what_cannot_be_is_refused(changes: dict[str, Any], said: str) -> None:
+    """Each wrong value has its own words."""
+    with pytest.raises(Misuse) as caught:
+        Setup(**changes)
+    assert said in caught.value.message
+    assert caught.value.code == "P316"
+
+
+def test_parts_become_numbers_of_peers() -> None:
+    """A part of the peers is rounded to whole peers."""
+    assert [Setup(peers=50, leaving=part).leavers_count for part in (0.0, 0.25, 0.33, 0.5)] == [0, 12, 16, 25]
+
 
 A, B = NodeId(0), NodeId(1)
 
 
-class Notes:
-    """A ground on which nothing happens by itself."""
+class Notes(Network):
+    """A network on which nothing happens by itself."""
+
+    now = 0.0
 
     def __init__(self) -> None:
-        self.now = 0.0
         self.carried: list[tuple[NodeId, NodeId, Any]] = []
         self.naps: list[float] = []
 
@@ -48,7 +82,7 @@ def pair(**changes: Any) -> tuple[Notes, list[Peer]]:
 
 
 def carry(ground: Notes, peers: list[Peer]) -> list[Any]:
-    """Let all arrive that is under way, and give it."""
+    """Let all arrive that is under way, and return it."""
     seen = []
     while ground.carried:
         sender, to, message = ground.carried.pop(0)

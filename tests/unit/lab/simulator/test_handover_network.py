@@ -1,4 +1,4 @@
-"""Transfers that share links: max-min fair rates, and when they end."""
+"""The network of the handover benchmark: ways between hosts, and transfers that share links."""
 
 from __future__ import annotations
 
@@ -6,7 +6,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from solvent_lab.simulator.handover_flows import Flows, shared
+from solvent_lab.simulator.handover_network import PLATFORMS, Flows, shared
+
+GRID = PLATFORMS["grid5000"]
+
+
+def test_hosts_of_one_site_are_near() -> None:
+    """Within a site a way has the two hosts' links, between sites also those of the sites, with more latency."""
+    near, far = GRID.route(0, 9), GRID.route(0, 1)
+    assert (len(near.links), len(far.links)) == (2, 4)
+    assert near.latency < far.latency
+    assert (near.links[0], near.links[-1] % 2) == (far.links[0], 1)
+    assert GRID.capacity(far.links[1]) == 10 * GRID.capacity(far.links[0])
+
+
+def test_ways_back_take_other_links() -> None:
+    """What is sent does not hinder what is received."""
+    assert not set(GRID.route(3, 7).links) & set(GRID.route(7, 3).links)
+
 
 CAPACITIES = {0: 10.0, 1: 6.0, 2: 4.0, 3: 1.0}
 WAYS = st.dictionaries(
