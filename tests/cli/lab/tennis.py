@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from solvent_lab.simulator.environment import Environment
@@ -12,7 +11,7 @@ from tests.simulation.machines import Player
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
 SAYS = "Two players throw a ball."
 EXAMPLE = "solvent lab simulate tennis --throws 10"
@@ -25,18 +24,19 @@ def add_options(parser: ArgumentParser) -> None:
     parser.set_defaults(runs=3)
 
 
-def job(options: Namespace) -> Callable[[int], float]:
-    """Give what one run does with its seed."""
-    return partial(match, options.throws, options.max_ms, options.replay)
+def setup(options: Namespace) -> tuple[int, float, str]:
+    """Return how often the ball is thrown, how long that may take, and how to see it again."""
+    return options.throws, options.max_ms, options.replay
 
 
-def match(throws: int, max_ms: float, replay: str, seed: int) -> float:
-    """Play, and give how long it took."""
+def run(setup: tuple[int, float, str], seed: int) -> float:
+    """Play, and return how long it took."""
+    throws, max_ms, replay = setup
 
     def matches_are_short(world: Any) -> bool:
         return world.now <= max_ms
 
-    run = TimedRun(
+    match = TimedRun(
         [Player(1, throws), Player()],
         Environment(),
         seed=seed,
@@ -44,12 +44,12 @@ def match(throws: int, max_ms: float, replay: str, seed: int) -> float:
         invariants=[matches_are_short],
         replay=f"{replay} --seed {seed}",
     )
-    run.run()
-    return run.now
+    match.run()
+    return match.now
 
 
 def summary(results: Sequence[float], _options: Namespace) -> dict[str, Any]:
-    """Give the times."""
+    """Return the times."""
     return {"times": [round(time, 3) for time in results]}
 
 

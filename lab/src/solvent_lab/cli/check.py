@@ -6,7 +6,6 @@ NAME` turns things round: the checker is given a model with a known fault, and i
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 from solvent.cli.loading import add_format, at_least, parser_for
@@ -151,13 +150,10 @@ def _write(results: Mapping[str, Result], broken: Mapping[str, Result]) -> None:
         for group, is_broken in ((results, False), (broken, True))
         for name, one in group.items()
     ]
-    if sys.stdout.isatty():
-        _write_table(rows)
-    else:
-        widths = [max(map(len, column)) for column in zip(_HEADS, *rows, strict=True)]
-        for row in (_HEADS, *rows):
-            cells = [cell.rjust(width) for cell, width in zip(row[1:-1], widths[1:-1], strict=True)]
-            write("  ".join((row[0].ljust(widths[0]), *cells, row[-1])))
+    widths = [max(map(len, column)) for column in zip(_HEADS, *rows, strict=True)]
+    for name, *numbers, said in (_HEADS, *rows):
+        cells = [cell.rjust(width) for cell, width in zip(numbers, widths[1:-1], strict=True)]
+        write("  ".join((name.ljust(widths[0]), *cells, "")), (said, _STYLES.get(said.partition(":")[0], "bold")))
     for group in (results, broken):
         for name, one in group.items():
             for violation in one.violations:
@@ -170,22 +166,6 @@ def _row(name: str, result: Result, *, is_broken: bool) -> tuple[str, ...]:
         said += f": {result.violations[0].property}"
     counts = (f"{one:,}" for one in (result.states, result.transitions, result.depth))
     return (name, *counts, f"{result.seconds:.2f}", said)
-
-
-def _write_table(rows: list[tuple[str, ...]]) -> None:
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=SIMPLE_HEAD)
-    table.add_column(_HEADS[0], no_wrap=True)
-    for head in _HEADS[1:-1]:
-        table.add_column(head, justify="right", no_wrap=True)
-    table.add_column(_HEADS[-1])
-    for name, *numbers, said in rows:
-        table.add_row(Text(name), *numbers, Text(said, _STYLES[said.partition(":")[0]]))
-    Console(file=sys.stdout, highlight=False).print(table)
 
 
 def _write_violation(model: str, violation: Violation) -> None:

@@ -7,7 +7,9 @@ same for all of them is here: seeds, runs, processes, progress, Ctrl-C and forma
 from __future__ import annotations
 
 import sys
+from argparse import ArgumentTypeError
 from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -46,20 +48,39 @@ class Simulated(Protocol):
     def add_options(self, parser: ArgumentParser) -> None:
         """Add the protocol's own options; `parser.set_defaults(runs=...)` says how many runs are usual."""
 
-    def job(self, options: Namespace) -> Callable[[int], Any]:
-        """Return what one run does with its seed; it and its results travel between processes.
+    def setup(self, options: Namespace) -> Any:
+        """Return what is simulated, or refuse options that do not fit together.
 
         `options.replay` is the command line without a seed: with ` --seed N` it plays one run again.
         """
 
-    def watched(self, options: Namespace, observe: Any) -> Any:
-        """Run once with `options.seed`, show every message to an observer, and return the result."""
+    def run(self, setup: Any, seed: int, *, observe: Any = None) -> Any:
+        """Run once, show every message to an observer, if any, and return what came of it.
+
+        Setup and result travel between processes.
+        """
 
     def summary(self, results: Sequence[Any], options: Namespace) -> dict[str, Any]:
         """Return what the runs came to, for JSON."""
 
     def lines(self, summary: dict[str, Any], options: Namespace) -> Iterable[str]:
         """Put it into words."""
+
+
+def part(text: str) -> float:
+    """Return the number from 0 to 1 that an argument is."""
+    value = number(text)
+    if not 0.0 <= value <= 1.0:
+        raise ArgumentTypeError(f"`{text}` is not a number from 0 to 1")
+    return value
+
+
+def number(text: str) -> float:
+    """Return the number that an argument is; -1 if it is none, which no option allows."""
+    try:
+        return float(text)
+    except ValueError:
+        return -1.0
 
 
 def main(arguments: list[str]) -> int:
@@ -152,7 +173,7 @@ def _simulate(protocol: Simulated, options: Namespace) -> int:
         return _tell(protocol, Gathered((_drawn(protocol, options),), 1), options)
     with Watch() as watch, _progress_bar(options.runs) as progress:
         gathered = run_many(
-            protocol.job(options),
+            partial(protocol.run, protocol.setup(options)),
             seed=options.seed,
             runs=options.runs,
             processes=options.processes,
@@ -170,7 +191,7 @@ def _drawn(protocol: Simulated, options: Namespace) -> Any:
     form = "text" if options.diagram == "-" else form_of_file(options.diagram, ("text", "svg", "png"))
     unit = "s" if options.replay.startswith("solvent lab simulate handover") else "step"
     heard = Conversation(options.messages or _MAX_MESSAGES, unit=unit)
-    result = protocol.watched(options, heard)
+    result = protocol.run(protocol.setup(options), options.seed, observe=heard)
     width = columns()
     names, records = heard.drawing(max(2, width // _NODE_COLUMNS) if form == "text" else _MAX_NODES)
     write_picture(

@@ -6,19 +6,18 @@ given up counts with the steps it ran: mean and maximum are lower bounds whereve
 
 from __future__ import annotations
 
-from argparse import ArgumentTypeError
-from functools import partial
 from statistics import mean
 from typing import TYPE_CHECKING, Any
 
 from solvent.cli.loading import at_least
 from solvent.cli.render import counted
 from solvent.errors import Misuse
+from solvent_lab.cli.simulate import part
 from solvent_lab.simulator.capture import PROTOCOLS, Setup, simulate
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from solvent_lab.simulator.discrete import Observer
 
@@ -42,7 +41,7 @@ def add_options(parser: ArgumentParser) -> None:
     add("--molecules", type=at_least(0), default=usual.molecules[0], metavar="M", help="(default: %(default)s)")
     add("--protocol", choices=PROTOCOLS, default=usual.protocol, help="(default: %(default)s)")
     says = f"the success rate from which `adaptive` is optimistic (default: {usual.threshold})"
-    add("--threshold", type=_rate, metavar="S", help=says)
+    add("--threshold", type=part, metavar="S", help=says)
     add("--dormant", action="store_true", help="pessimists that fail again and again sleep for a while")
     add("--waiting", action="store_true", help="a request waits for one of lower priority instead of failing")
     says = "give a run up after so many steps (default: ten times the optimum, and at least 600)"
@@ -50,19 +49,8 @@ def add_options(parser: ArgumentParser) -> None:
     parser.set_defaults(runs=_RUNS)
 
 
-def job(options: Namespace) -> Callable[[int], tuple[int, int, bool]]:
-    """Return what one run does with its seed."""
-    _refuse_what_changes_nothing(options)
-    return partial(_run, _setup(options))
-
-
-def watched(options: Namespace, observe: Observer) -> tuple[int, int, bool]:
-    """Run once, and show every message."""
-    _refuse_what_changes_nothing(options)
-    return _run(_setup(options), options.seed, observe)
-
-
-def _refuse_what_changes_nothing(options: Namespace) -> None:
+def setup(options: Namespace) -> Setup:
+    """Return what is simulated, or refuse an option that would change nothing."""
     name = options.protocol
     if options.threshold is not None and name != "adaptive":
         raise Misuse("P310", f"`--threshold` is for `adaptive`, which switches; `{name}` does not")
@@ -70,9 +58,6 @@ def _refuse_what_changes_nothing(options: Namespace) -> None:
         for option in ("dormant", "waiting"):
             if getattr(options, option):
                 raise Misuse("P310", f"`--{option}` is for pessimists, and `{name}` has none")
-
-
-def _setup(options: Namespace) -> Setup:
     return Setup(
         nodes=options.nodes,
         molecules=(options.molecules,),
@@ -84,7 +69,8 @@ def _setup(options: Namespace) -> Setup:
     )
 
 
-def _run(setup: Setup, seed: int, observe: Observer | None = None) -> tuple[int, int, bool]:
+def run(setup: Setup, seed: int, *, observe: Observer | None = None) -> tuple[int, int, bool]:
+    """Run once, and return steps, messages and whether it finished."""
     outcome = simulate(setup, seed, observe=observe)
     # All that is needed here; every reaction of every run would take longer to send than to simulate.
     return outcome.steps, outcome.messages, outcome.is_finished
@@ -93,14 +79,14 @@ def _run(setup: Setup, seed: int, observe: Observer | None = None) -> tuple[int,
 def summary(results: Sequence[tuple[int, int, bool]], options: Namespace) -> dict[str, Any]:
     """Return steps and messages of the runs, beside the ideal system's steps."""
     steps, messages = [one[0] for one in results], [one[1] for one in results]
-    setup = _setup(options)
+    ran = setup(options)
     return {
         "steps": {"mean": mean(steps), "max": max(steps), "min": min(steps)},
         "messages": {"mean": mean(messages), "max": max(messages), "min": min(messages)},
         "finished": sum(one[2] for one in results),
         "runs": len(results),
-        "optimum": _plain(setup.optimum),
-        "max_steps": setup.limit,
+        "optimum": _plain(ran.optimum),
+        "max_steps": ran.limit,
     }
 
 
@@ -120,13 +106,3 @@ def lines(summary: dict[str, Any], options: Namespace) -> Iterator[str]:
 
 def _plain(number: float) -> float:
     return int(number) if number == int(number) else number
-
-
-def _rate(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0.0 <= value <= 1.0:
-        raise ArgumentTypeError(f"`{text}` is not a number between 0 and 1")
-    return value

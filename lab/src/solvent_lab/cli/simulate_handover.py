@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from argparse import ArgumentTypeError
-from functools import partial
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from solvent.cli.loading import at_least, seconds
 from solvent.cli.render import counted
 from solvent.errors import Misuse
+from solvent_lab.cli.simulate import part
 from solvent_lab.simulator.handover import FETCHES, LEAVERS, MODES, Setup, simulate
 from solvent_lab.simulator.handover_network import PLATFORMS
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from solvent_lab.simulator.handover import Outcome
-    from solvent_lab.simulator.handover_network import Observer
 
 SAYS = """\
 Let peers use one resource in turn, again and again: each claims it, goes on for a while, waits until it has lock and
@@ -58,7 +57,7 @@ def add_options(parser: ArgumentParser) -> None:
     add("--fetch", choices=FETCHES, help=says)
     add = parser.add_argument_group("peers that come and go").add_argument
     says = "this part of the peers leaves and comes back in each cycle: the paper's Listing 1 (default: 0)"
-    add("--leaving", type=_part, default=usual.leaving, metavar="P", help=says)
+    add("--leaving", type=part, default=usual.leaving, metavar="P", help=says)
     says = "they use the resource in each cycle (use; usual), or drop all their claims, as printed (drop)"
     add("--leavers", choices=LEAVERS, help=says)
     says = "seconds of each of their two pauses (default: 1)"
@@ -70,8 +69,8 @@ def add_options(parser: ArgumentParser) -> None:
     add("--exchange-every", type=at_least(1), metavar="K", help=says)
 
 
-def job(options: Namespace) -> Callable[[int], Outcome]:
-    """Return what one run does with its seed."""
+def setup(options: Namespace) -> Setup:
+    """Return what is simulated, or refuse an option that would change nothing."""
     for name in _OF_LEAVERS:
         if getattr(options, name) is not None and not options.leaving:
             raise Misuse("P316", f"`--{name}` is about peers that come and go, and none does", hint="--leaving 0.25")
@@ -79,16 +78,6 @@ def job(options: Namespace) -> Callable[[int], Outcome]:
         if getattr(options, name) and options.mode == "server":
             said = name.replace("_", "-")
             raise Misuse("P316", f"`--{said}` is about the lock without a server, and this is `--mode server`")
-    return partial(simulate, _setup(options))
-
-
-def watched(options: Namespace, observe: Observer) -> Outcome:
-    """Run once, and show every message."""
-    job(options)
-    return simulate(_setup(options), options.seed, observe=observe)
-
-
-def _setup(options: Namespace) -> Setup:
     usual = Setup()
     return Setup(
         peers=options.peers,
@@ -109,6 +98,9 @@ def _setup(options: Namespace) -> Setup:
     )
 
 
+run = simulate
+
+
 def summary(results: Sequence[Outcome], options: Namespace) -> dict[str, Any]:
     """Return the means over all runs."""
     names = ("cycle", "wait", "blocking", "messages_per_cycle", "fetch", "transfers_per_cycle", "settled", "seconds")
@@ -127,9 +119,9 @@ def summary(results: Sequence[Outcome], options: Namespace) -> dict[str, Any]:
 
 def lines(summary: dict[str, Any], options: Namespace) -> Iterator[str]:
     """Put it into words."""
-    setup = _setup(options)
-    leavers = f", {setup.leavers_count} of them come and go" if setup.leaving else ""
-    yield f"{counted(setup.peers, 'peer')}{leavers}; {_words(setup.bytes)}; {setup.mode}; {setup.platform}"
+    ran = setup(options)
+    leavers = f", {ran.leavers_count} of them come and go" if ran.leaving else ""
+    yield f"{counted(ran.peers, 'peer')}{leavers}; {_words(ran.bytes)}; {ran.mode}; {ran.platform}"
     yield f"{counted(summary['cycles'], 'cycle')} of those who stay, in seconds:"
     for name, says in (
         ("cycle", f"from {summary['min_cycle']:.3f} to {summary['max_cycle']:.3f}"),
@@ -142,7 +134,7 @@ def lines(summary: dict[str, Any], options: Namespace) -> Iterator[str]:
             yield f"  {name:<10}{summary[name]:>12.3f}   {says}"
     moves = f"{summary['transfers_per_cycle']:.2f} transfers of the data among them"
     yield f"messages per cycle {summary['messages_per_cycle']:.2f}, {moves}"
-    if setup.leaving:
+    if ran.leaving:
         uses, departures = summary["uses_of_leavers"], counted(summary["departures"], "departure")
         yield f"{departures}; {counted(uses, 'cycle')} of those who come and go"
 
@@ -166,13 +158,3 @@ def _size(text: str) -> int:
     if size < 1:
         raise ArgumentTypeError(f"`{text}` is not a number of bytes from 1, such as 52428800 or 50MiB")
     return size
-
-
-def _part(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0.0 <= value <= 1.0:
-        raise ArgumentTypeError(f"`{text}` is not a number from 0 to 1")
-    return value

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from argparse import ArgumentTypeError
-from functools import partial
 from math import log2
 from typing import TYPE_CHECKING, Any
 
 from solvent.cli.loading import at_least
 from solvent.cli.render import counted
 from solvent.errors import Misuse
+from solvent_lab.cli.simulate import number, part
 from solvent_lab.simulator.token import CLEAN_UPS, FINDINGS, PROTOCOLS, Setup, simulate, taken_together
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from solvent_lab.simulator.discrete import Observer
     from solvent_lab.simulator.token import Outcome
 
 SAYS = """\
@@ -57,25 +56,15 @@ def _add_searches(parser: ArgumentParser) -> None:
     says = "search again after so long, while still waiting (default: 0, never)"
     add("--again", type=at_least(0), default=0, metavar="T", help=says)
     says = "let this part of all messages get lost that do not carry the token (default: 0)"
-    add("--loss", type=_part, default=0.0, metavar="P", help=says)
+    add("--loss", type=part, default=0.0, metavar="P", help=says)
 
 
-def job(options: Namespace) -> Callable[[int], Outcome]:
-    """Return what one run does with its seed."""
+def setup(options: Namespace) -> Setup:
+    """Return what is simulated, or refuse an option that would change nothing."""
     for name in ("finding", "clean_up", "directed", "one_search", "one_by_one", "rest", "again", "loss"):
         if getattr(options, name) and options.protocol != "binary":
             said = f"`--{name.replace('_', '-')}` is about searches, and `{options.protocol}` has none"
             raise Misuse("P314", said)
-    return partial(simulate, _setup(options))
-
-
-def watched(options: Namespace, observe: Observer) -> Outcome:
-    """Run once, and show every message."""
-    job(options)
-    return simulate(_setup(options), options.seed, observe=observe)
-
-
-def _setup(options: Namespace) -> Setup:
     usual = Setup()
     return Setup(
         nodes=options.nodes,
@@ -91,6 +80,9 @@ def _setup(options: Namespace) -> Setup:
         again=options.again,
         loss=options.loss,
     )
+
+
+run = simulate
 
 
 def summary(results: Sequence[Outcome], options: Namespace) -> dict[str, Any]:
@@ -127,21 +119,7 @@ def lines(summary: dict[str, Any], options: Namespace) -> Iterator[str]:
 
 
 def _gap(text: str) -> float:
-    value = _number(text)
+    value = number(text)
     if not 0.0 <= value < float("inf"):
         raise ArgumentTypeError(f"`{text}` is not a number from 0")
     return value
-
-
-def _part(text: str) -> float:
-    value = _number(text)
-    if not 0.0 <= value <= 1.0:
-        raise ArgumentTypeError(f"`{text}` is not a number from 0 to 1")
-    return value
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return -1.0
