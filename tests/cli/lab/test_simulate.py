@@ -56,19 +56,7 @@ def test_text_and_no_progress_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> N
 
 def test_a_failing_run_says_how_to_see_it_again(capsys: pytest.CaptureFixture[str]) -> None:
     """The error shows a command line, and this very command line shows the same error."""
-    words = [
-        "lab",
-        "simulate",
-        "tennis",
-        "--max-ms",
-        "40",
-        "--throws=50",
-        "--runs",
-        "5",
-        "--format=json",
-        "--seed",
-        "9",
-    ]
+    words = shlex.split("lab simulate tennis --max-ms 40 --throws=50 --runs 5 --format=json --seed 9")
     assert main(words) == 1
     said = capsys.readouterr().err
     assert "it is not so that matches are short" in said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 
 import pytest
 
@@ -56,21 +57,7 @@ def test_variants_can_be_chosen(capsys: pytest.CaptureFixture[str], options: lis
 
 def test_full_load_is_said_in_words(capsys: pytest.CaptureFixture[str]) -> None:
     """Without a gap every node always wants the token, and in a ring each step serves one."""
-    words = [
-        "lab",
-        "simulate",
-        "token",
-        "--nodes",
-        "8",
-        "--gap",
-        "0",
-        "--protocol",
-        "ring",
-        "--requests",
-        "80",
-        "--seed",
-        "1",
-    ]
+    words = shlex.split("lab simulate token --nodes 8 --gap 0 --protocol ring --requests 80 --seed 1")
     assert main([*words, "--processes", "0"]) == 0
     out = capsys.readouterr().out
     assert "8 nodes, ring, everybody always wants it, 80 requests" in out

@@ -2,114 +2,76 @@
 
 from __future__ import annotations
 
+import pytest
 from immutables import Map
 
 from solvent.protocols.machine import NodeId, Value
-from solvent_lab.diagram import Across, Arrow, Conversation, Mark, draw, wrapped
+from solvent_lab.diagram import Across, Arrow, Conversation, Mark, Record, draw, wrapped
 
 TWO = ("a", "b")
+THREE = ("a", "b", "c")
 
 
-def _lines(*records: Arrow | Mark | Across, names: tuple[str, ...] = TWO, width: int = 40) -> list[str]:
-    return draw(names, records, width=width).split("\n")
-
-
-def test_nodes_are_columns() -> None:
-    """Names stand over their columns, as far apart as the width allows."""
-    assert _lines() == ["   a                 b"]
-    assert _lines(names=("a", "b", "c")) == ["   a           b           c"]
-
-
-def test_message_is_an_arrow_with_its_text() -> None:
-    """Arrows go from sender to recipient, either way, with the number of the step before them."""
-    assert _lines(Arrow(0, 1, "hi", number=1), Arrow(1, 0, "ho", number=2))[1:] == [
+@pytest.mark.parametrize("names, width, records, drawn", [
+    pytest.param(TWO, 40, [], ["   a                 b"], id="names stand over their columns"),
+    pytest.param(THREE, 40, [], ["   a           b           c"], id="as far apart as the width allows"),
+    pytest.param(TWO, 40, [Arrow(0, 1, "hi", number=1), Arrow(1, 0, "ho", number=2)], [
         " 1 |--------hi------>|",
         " 2 |<-------ho-------|",
-    ]
-
-
-def test_arrow_passes_other_columns() -> None:
-    """A message to a node farther away crosses those between."""
-    assert _lines(Arrow(0, 2, "hi", number=1), names=("a", "b", "c"), width=42)[1:] == [
-        " 1 |------------hi---------->|"
-    ]
-
-
-def test_late_message_names_the_step_that_sent_it() -> None:
-    """Where a message was not sent in the step before, the step that sent it follows in parentheses."""
-    assert _lines(Mark(0, "go", number=1), Arrow(0, 1, "one", number=2, sent=1), Arrow(0, 1, "two", number=3, sent=1))[
-        2:
-    ] == [
+    ], id="arrows go from sender to recipient, either way, with the number of the step"),
+    pytest.param(THREE, 42, [Arrow(0, 2, "hi", number=1)], [
+        " 1 |------------hi---------->|",
+    ], id="a message to a node farther away crosses those between"),
+    pytest.param(TWO, 40, [Mark(0, "go", 1), Arrow(0, 1, "one", 2, sent=1), Arrow(0, 1, "two", 3, sent=1)], [
+        " 1 * go              |",
         " 2 |-------one------>|",
         " 3 |-----two (1)---->|",
-    ]
-
-
-def test_message_from_before_the_beginning_names_no_step() -> None:
-    """A message that was under way at the beginning is drawn like a prompt one."""
-    assert _lines(Mark(0, "go", number=1), Arrow(1, 0, "hi", number=2))[2:] == [" 2 |<-------hi-------|"]
-
-
-def test_lost_message_ends_in_a_cross() -> None:
-    """A lost message does not arrive."""
-    assert _lines(Arrow(0, 1, "hi", number=1, is_lost=True), Arrow(1, 0, "ho", number=2, is_lost=True))[1:] == [
+    ], id="the step that sent a message is named unless it is the step before"),
+    pytest.param(TWO, 40, [Mark(0, "go", 1), Arrow(1, 0, "hi", 2)], [
+        " 1 * go              |",
+        " 2 |<-------hi-------|",
+    ], id="a message from before the beginning names no step"),
+    pytest.param(TWO, 40, [Arrow(0, 1, "hi", 1, is_lost=True), Arrow(1, 0, "ho", 2, is_lost=True)], [
         " 1 |--------hi------x|",
         " 2 |x-------ho-------|",
-    ]
-
-
-def test_long_text_stands_above_its_arrow() -> None:
-    """A text that does not fit is broken between words, above the arrow."""
-    assert _lines(Arrow(0, 1, "Given(attempt=1, molecules=(1, 2))", number=1), width=45)[1:] == [
+    ], id="a lost message ends in a cross"),
+    pytest.param(TWO, 45, [Arrow(0, 1, "Given(attempt=1, molecules=(1, 2))", 1)], [
         " 1 |  Given(attempt=1,  |",
         "   | molecules=(1, 2))  |",
         "   |------------------->|",
-    ]
-
-
-def test_node_that_writes_to_itself_has_no_arrow() -> None:
-    """A message to oneself is something that happens at one node."""
-    assert _lines(Arrow(1, 1, "hi", number=1))[1:] == [" 1 |                 * gets its own hi"]
-
-
-def test_local_events_stand_beside_their_node() -> None:
-    """What happens at a node is written to its right; what belongs to the same step has no number."""
-    assert _lines(Mark(0, "timer retry", number=1), Mark(0, "reports 3"), Mark(1, "six", number=2, sign="?"))[1:] == [
+    ], id="a text that does not fit stands above its arrow"),
+    pytest.param(TWO, 40, [Arrow(1, 1, "hi", 1)], [
+        " 1 |                 * gets its own hi",
+    ], id="a message to oneself has no arrow"),
+    pytest.param(TWO, 40, [Mark(0, "timer retry", 1), Mark(0, "reports 3"), Mark(1, "six", 2, sign="?")], [
         " 1 * timer retry     |",
         "   | reports 3       |",
         " 2 |                 ? six",
-    ]
-
-
-def test_long_local_text_is_broken() -> None:
-    """A text beside a node does not run into the next column, nor over the right edge."""
-    assert _lines(Mark(0, "reports one thing and another", number=1), Mark(1, "x" * 20))[1:] == [
+    ], id="what happens at a node stands beside it, and has no number if it belongs to the step before"),
+    pytest.param(TWO, 40, [Mark(0, "reports one thing and another", 1), Mark(1, "x" * 20)], [
         " 1 * reports one     |",
         "   | thing and       |",
         "   | another         |",
         "   |                 | xxxxxxxxxxxxxxx",
         "   |                 | xxxxx",
-    ]
-
-
-def test_node_that_is_down_has_no_line() -> None:
-    """From a crash to the restart, the line of a node is missing."""
-    assert _lines(
-        Mark(1, "crashes", number=1, sign="X", ends=True),
-        Mark(0, "waits", number=2),
-        Mark(1, "is back", number=3, sign="O", begins=True),
-        Arrow(1, 0, "hi", number=4),
-    )[1:] == [
+    ], id="a text beside a node runs neither into the next column nor over the edge"),
+    pytest.param(TWO, 40, [
+        Mark(1, "crashes", 1, sign="X", ends=True),
+        Mark(0, "waits", 2),
+        Mark(1, "is back", 3, sign="O", begins=True),
+        Arrow(1, 0, "hi", 4),
+    ], [
         " 1 |                 X crashes",
         " 2 * waits",
         " 3 |                 O is back",
         " 4 |<-------hi-------|",
-    ]
-
-
-def test_remarks_go_over_all_columns() -> None:
-    """A remark belongs to no node."""
-    assert _lines(Across("from here on, for ever:"))[1:] == ["   from here on, for ever:"]
+    ], id="a node that is down has no line"),
+    pytest.param(TWO, 40, [Across("from here on, for ever:")], ["   from here on, for ever:"], id="remarks"),
+])  # fmt: skip
+def test_what_happened_is_drawn(names: tuple[str, ...], width: int, records: list[Record], drawn: list[str]) -> None:
+    """Nodes are columns, time goes down, and messages are arrows."""
+    lines = draw(names, records, width=width).split("\n")
+    assert (lines[1:] if records else lines) == drawn
 
 
 def test_no_line_is_too_wide() -> None:
