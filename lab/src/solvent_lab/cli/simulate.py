@@ -32,7 +32,6 @@ _SEED_BITS = 32
 _MAX_MESSAGES = 40
 _NODE_COLUMNS = 12
 """How wide the column of a node is in a diagram, at least."""
-_MAX_NODES = 40
 
 
 class Simulated(Protocol):
@@ -122,7 +121,7 @@ def _parser_of(name: str, protocol: Simulated) -> ArgumentParser:
     says = "how many runs at a time (default: one per processor; 0: all in this process)"
     parser.add_argument("--processes", type=at_least(0), metavar="P", help=says)
     add_format(parser)
-    says = "draw the first messages of a single run, as text (`-`: standard output), .svg or .png"
+    says = "draw the first messages of a single run as text into a file (`-`: standard output)"
     parser.add_argument("--diagram", metavar="FILE", help=says)
     says = f"how many messages to draw (default: {_MAX_MESSAGES})"
     parser.add_argument("--messages", type=at_least(1), metavar="N", help=says)
@@ -185,21 +184,23 @@ def _simulate(protocol: Simulated, options: Namespace) -> int:
 
 def _drawn(protocol: Simulated, options: Namespace) -> Any:
     """Run once, and draw its first messages."""
-    from solvent.cli.picturing import columns, form_of_file, write_picture
-    from solvent_lab.diagram import Conversation, draw, sheet_of
+    from solvent.cli.picturing import columns, form_of_file
+    from solvent.cli.render import harmless
+    from solvent.hocl.program_file import write_whole
+    from solvent_lab.diagram import Conversation, draw
 
-    form = "text" if options.diagram == "-" else form_of_file(options.diagram, ("text", "svg", "png"))
+    is_shown = options.diagram == "-"
+    if not is_shown:
+        form_of_file(options.diagram, ("text",))
     unit = "s" if options.replay.startswith("solvent lab simulate handover") else "step"
     heard = Conversation(options.messages or _MAX_MESSAGES, unit=unit)
     result = protocol.run(protocol.setup(options), options.seed, observe=heard)
-    width = columns()
-    names, records = heard.drawing(max(2, width // _NODE_COLUMNS) if form == "text" else _MAX_NODES)
-    write_picture(
-        None if options.diagram == "-" else options.diagram,
-        form,
-        lambda: draw(names, records, width=width) + "\n",
-        lambda: sheet_of(names, records, f"{options.replay} --seed {options.seed}"),
-    )
+    names, records = heard.drawing(max(2, columns() // _NODE_COLUMNS))
+    drawn = harmless(draw(names, records, width=columns()) + "\n")
+    if is_shown:
+        sys.stdout.write(drawn)
+    else:
+        write_whole(options.diagram, drawn)
     return result
 
 
