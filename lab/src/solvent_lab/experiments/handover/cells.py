@@ -15,7 +15,7 @@ from solvent_lab.simulator import elmp
 from solvent_lab.simulator.handover import Setup, simulate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 _MIB = 1 << 20
 
@@ -177,56 +177,51 @@ def stayers(peers: int, leaving: float) -> int:
 
 def cells_of(scale: Scale) -> dict[str, Cell]:
     """Return all cells, by name."""
-    cells = {}
-    for name, setup in _timed(scale):
-        cells[name] = _benchmark(name, setup, scale.runs)
-    for name, setup in _mobile(scale):
-        cells[name] = _benchmark(name, setup, 1 if setup.platform == "site" else scale.runs_leaving)
-    for name, counted in _counted(scale):
-        runs = max(scale.runs, -(-scale.min_operations // counted.count))
-        weight = runs * (counted.count + counted.grown) * 20.0
-        cells[name] = Cell(name, counted, runs, partial(elmp.simulate, counted), weight)
-    return cells
+    return {cell.name: cell for cells in OF_FIGURES.values() for cell in cells(scale)}
 
 
-def _benchmark(name: str, setup: Setup, runs: int) -> Cell:
+def _benchmark(name: str, runs: int, **changes: Any) -> Cell:
+    setup = Setup(**changes)
     uses = setup.peers * setup.cycles * (3.0 if setup.mode == "server" else 20.0)
     # A claim that is dropped costs as much as one that is not, and a peer that leaves more.
     rounds = setup.locked * setup.peers / setup.pause if setup.leavers == "drop" else 4
     return Cell(name, setup, runs, partial(simulate, setup), runs * uses * (1 + setup.leaving * rounds))
 
 
-def _timed(scale: Scale) -> Iterator[tuple[str, Setup]]:
-    def made(**changes: Any) -> Setup:
-        usual: dict[str, Any] = {"peers": scale.peers, "bytes": scale.bytes, "cycles": scale.cycles}
-        return Setup(**(usual | changes))
-
+def _sizes(scale: Scale) -> Iterator[Cell]:
+    usual: dict[str, Any] = {"peers": scale.peers, "cycles": scale.cycles}
     for mode in ("peer", "server"):
         for locked in scale.locked_by_size:
             for size in scale.sizes:
-                yield by_size(mode, size, locked), made(mode=mode, bytes=size, locked=locked)
+                yield _benchmark(by_size(mode, size, locked), scale.runs, mode=mode, bytes=size, locked=locked, **usual)
         for platform in ON_PLATFORMS:
-            yield on_platform(mode, platform), made(mode=mode, platform=platform)
+            name = on_platform(mode, platform)
+            yield _benchmark(name, scale.runs, mode=mode, platform=platform, bytes=scale.bytes, **usual)
+
+
+def _asynchronous(scale: Scale) -> Iterator[Cell]:
+    usual: dict[str, Any] = {"peers": scale.peers, "bytes": scale.bytes, "cycles": scale.cycles}
     for locked in scale.locked:
         for wblocked in scale.wblocked:
             for fetch in ("acquire", "grant"):
-                yield asynchronous(locked, wblocked, fetch), made(locked=locked, wblocked=wblocked, fetch=fetch)
+                name = asynchronous(locked, wblocked, fetch)
+                yield _benchmark(name, scale.runs, locked=locked, wblocked=wblocked, fetch=fetch, **usual)
 
 
-def _mobile(scale: Scale) -> Iterator[tuple[str, Setup]]:
-    usual: dict[str, Any] = {"bytes": scale.bytes, "cycles": scale.cycles_leaving}
+def _mobile(scale: Scale) -> Iterator[Cell]:
     for peers in scale.peers_leaving:
         for part in scale.leaving:
             for leavers, platform in LEAVERS:
-                there = usual | {"platform": platform}
+                usual: dict[str, Any] = {"bytes": scale.bytes, "cycles": scale.cycles_leaving, "platform": platform}
+                runs = 1 if platform == "site" else scale.runs_leaving
                 others = peers if leavers == "use" else stayers(peers, part)
-                yield without_them(peers, part, leavers, platform), Setup(peers=others, **there)
+                yield _benchmark(staying(others, platform), runs, peers=others, **usual)
                 pause = scale.pause_of_dropping if leavers == "drop" else 1.0
-                setup = Setup(peers=peers, leaving=part, leavers=leavers, pause=pause, **there)
-                yield mobile(peers, part, leavers, platform), setup
+                name = mobile(peers, part, leavers, platform)
+                yield _benchmark(name, runs, peers=peers, leaving=part, leavers=leavers, pause=pause, **usual)
 
 
-def _counted(scale: Scale) -> Iterator[tuple[str, elmp.Setup]]:
+def _counted(scale: Scale) -> Iterator[Cell]:
     for one in COUNTINGS:
         for processes in scale.processes:
             count = scale.max_operations
@@ -241,4 +236,15 @@ def _counted(scale: Scale) -> Iterator[tuple[str, elmp.Setup]]:
             # Left to itself, a lazy tree has the shape that insertions have given it.
             grown = processes // 2 if one.changes.get("is_lazy") else 0
             setup = elmp.Setup(processes=processes, together=together, count=count, grown=grown, **one.changes)
-            yield counting(one.name, processes), setup
+            runs = max(scale.runs, -(-scale.min_operations // count))
+            weight = runs * (count + grown) * 20.0
+            yield Cell(counting(one.name, processes), setup, runs, partial(elmp.simulate, setup), weight)
+
+
+OF_FIGURES: dict[int | str, Callable[[Scale], Iterator[Cell]]] = {
+    7: _sizes,
+    8: _asynchronous,
+    "table-2": _mobile,
+    "messages": _counted,
+}
+"""The cells of each figure."""

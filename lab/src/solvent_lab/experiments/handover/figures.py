@@ -9,13 +9,11 @@ from solvent_lab.experiments.figure import Figure, Panel, Series
 from solvent_lab.experiments.handover.cells import (
     COUNTINGS,
     LEAVERS,
+    OF_FIGURES,
     ON_PLATFORMS,
     asynchronous,
     by_size,
-    counting,
-    mobile,
     on_platform,
-    without_them,
 )
 from solvent_lab.experiments.handover.measurement import (
     MODES,
@@ -108,43 +106,15 @@ def figure_messages(cells: Cells, scale: Scale) -> Figure:
     return Figure("messages", "Messages per operation", "processes", tuple(panels), log_x=True)
 
 
-# ---------------------------------------------------------------------------------------------------------- needs
-
-
-def _of_7(scale: Scale) -> tuple[str, ...]:
-    sizes = [by_size(mode, size, locked) for mode in MODES for locked in scale.locked_by_size for size in scale.sizes]
-    return (*sizes, *[on_platform(mode, platform) for mode in MODES for platform in ON_PLATFORMS])
-
-
-def _of_8(scale: Scale) -> tuple[str, ...]:
-    return tuple(
-        asynchronous(locked, wblocked, fetch)
-        for locked in scale.locked
-        for wblocked in scale.wblocked
-        for fetch in ("acquire", "grant")
-    )
-
-
-def _of_table_2(scale: Scale) -> tuple[str, ...]:
-    names = [
-        name(peers, part, *who)
-        for peers in scale.peers_leaving
-        for part in scale.leaving
-        for who in LEAVERS
-        for name in (without_them, mobile)
-    ]
-    return tuple(dict.fromkeys(names))
-
-
-def _of_messages(scale: Scale) -> tuple[str, ...]:
-    return tuple(counting(one.name, processes) for one in COUNTINGS for processes in scale.processes)
+def _plan(number: int | str, draw: Callable[[Cells, Scale], Figure]) -> Plan:
+    return Plan(lambda scale: tuple(dict.fromkeys(cell.name for cell in OF_FIGURES[number](scale))), draw)
 
 
 FIGURES: dict[int | str, Plan] = {
-    7: Plan(_of_7, figure_7),
-    8: Plan(_of_8, figure_8),
-    "table-2": Plan(_of_table_2, figure_table_2),
-    "messages": Plan(_of_messages, figure_messages),
+    7: _plan(7, figure_7),
+    8: _plan(8, figure_8),
+    "table-2": _plan("table-2", figure_table_2),
+    "messages": _plan("messages", figure_messages),
 }
 
 
