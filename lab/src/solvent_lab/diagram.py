@@ -9,8 +9,8 @@
   5 |<-----Given(attempt=1) (3)----|
 
 A message is drawn where it arrives. Where it was sent earlier than one would think (not in the numbered step just
-before), the number of the step that sent it follows in parentheses. Whoever tells a story gives the numbers; the
-simulator, the checker and tests use the same records.
+before), the number of the step that sent it follows in parentheses. The caller numbers the
+steps; the simulator, the checker and tests use the same records.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Sets a simulation of capture up, runs it, and gives what was seen.
+"""Simulates capture: molecules on many nodes, machines that capture them, and what was seen of a run.
 
     outcome = simulate(Setup(nodes=250, molecules=(15_000,), protocol="adaptive"), seed=1)
     outcome.steps, outcome.messages, outcome.is_finished

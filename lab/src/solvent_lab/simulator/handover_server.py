@@ -1,9 +1,9 @@
-"""Data handover with a server, as it was before: clients ask it for the lock, and the data goes through it.
+"""Data handover through a server, as in the older system: clients ask it for the lock, and it keeps the data.
 
-Whoever is granted the resource gets the data with the grant; whoever releases it sends the data back with the word of
-that. So the data moves twice in each cycle, where peers move it once. Claims wait at the server, first in, first out.
-The machines have the vocabulary of `protocols.elmp`; they are here, and not among the protocols, because they serve for
-comparison only: nothing is done about deaths, and clients are not counted.
+A grant carries the data to the client, and the release carries it back. So the data moves twice in each cycle, where
+peers move it once. Claims wait at the server, first in, first out. The machines have the vocabulary of
+`protocols.elmp`; they are in the lab because they serve for comparison only: crashes are not handled, and clients are
+not counted.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ class Server:
 
 
 def _granting(state: ServerState) -> Step[ServerState]:
-    """Give the resource to the first that waits, if nobody has it."""
+    """Grant the resource to the first client that waits, if no client holds it."""
     if state.holder is not None or not state.waiting:
         return state, ()
     first, *others = state.waiting

@@ -1,4 +1,4 @@
-"""Sets a simulation of token passing up, runs it, and gives what was seen.
+"""Simulates token passing: setups, the machines of a run with or without losses, and what was seen of it.
 
     outcome = simulate(Setup(nodes=100, gap=100, protocol="binary", requests=20_000), seed=1)
     outcome.responsiveness, outcome.messages_per_request, outcome.max_others

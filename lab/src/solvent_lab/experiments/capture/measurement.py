@@ -25,7 +25,7 @@ AROUND = 24
 
 
 class Curves(NamedTuple):
-    """What one run gives, small enough to travel between processes."""
+    """The curves of one run, small enough to travel between processes."""
 
     steps: int
     messages: int
