@@ -9,7 +9,6 @@ from immutables import Map
 from msgspec.structs import replace
 
 from solvent.protocols.capture.adaptive import Adaptive
-from solvent.protocols.capture.changing import LOOK
 from solvent.protocols.capture.messages import (
     Commitment,
     Doubt,
@@ -23,9 +22,8 @@ from solvent.protocols.capture.messages import (
     RespTaken,
 )
 from solvent.protocols.capture.moving_state import Take
-from solvent.protocols.capture.records import Consumed, Freed, Lent, Removed, Rewritten
+from solvent.protocols.capture.records import Freed, Lent, Rewritten
 from solvent.protocols.capture.state import (
-    RESTING,
     SEARCHING,
     CaptureConfig,
     Claim,
@@ -43,22 +41,18 @@ from solvent.protocols.capture.vocabulary import (
     Discover,
     Gone,
     Products,
-    React,
     Reacted,
     Rewrite,
-    Wake,
     Withheld,
 )
 from solvent.protocols.machine import (
     Answered,
     Ask,
-    PeerRestarted,
     Received,
     Report,
     Requested,
     Save,
     Send,
-    TimerFired,
 )
 
 IRON, COAL = 7, 8
@@ -80,28 +74,6 @@ def holding(**molecules: Holding) -> Any:
 
 
 # ------------------------------------------------------------------------------------------------------- start
-
-
-def test_a_node_begins_by_looking_for_a_reaction() -> None:
-    """It has its molecules, nothing has failed yet, and nobody need be told."""
-    assert FRESH.molecules == holding(iron=Holding("iron"), coal=Holding("coal"))
-    assert (FRESH.phase, FRESH.mode, FRESH.attempts, FRESH.made) == (SEARCHING, "optimistic", 0, 0)
-    assert SAFE.start()[1] == (AGAIN,)
-
-
-@pytest.mark.parametrize(
-    "protocol, mode", [("adaptive", "optimistic"), ("optimistic", "optimistic"), ("pessimistic", "pessimistic")]
-)
-def test_a_node_begins_in_the_mode_of_its_protocol(protocol: str, mode: str) -> None:
-    """Nothing has failed, so who may choose begins as an optimist."""
-    assert Adaptive(replace(CONFIG, protocol=protocol)).start()[0].mode == mode
-
-
-def test_a_node_begins_with_its_rule() -> None:
-    """Nodes begin with different rules, and look for molecules for them."""
-    machine = Adaptive(CaptureConfig(0, arities=(2, 2, 2), rule=2))
-    state, effects = machine.start()
-    assert (state.rule, effects) == (2, (Ask(Discover(2)),))
 
 
 def test_a_restarted_node_counts_from_its_life() -> None:
@@ -218,49 +190,7 @@ def test_a_message_about_an_unknown_rule_does_not_stop_the_node() -> None:
     assert machine.step(state, Received(ANN, GiveUp(IRON, 1, 7, 4))) == (state, ())
 
 
-def test_news_wake_a_node_that_rests() -> None:
-    """It looks again at once; a node that is busy looks again before it rests."""
-    resting = replace(FRESH, phase=RESTING, is_woken=True)
-    assert PLAIN.step(resting, Requested(Wake())) == (FRESH, (AGAIN,))
-    assert PLAIN.step(FRESH, Requested(Wake())) == (replace(FRESH, is_woken=True), ())
-
-
-def test_a_timer_wakes_a_node_that_rests() -> None:
-    """It knows the time then, also if it is busy."""
-    resting = replace(FRESH, phase=RESTING)
-    assert PLAIN.step(resting, TimerFired(LOOK, 9)) == (replace(FRESH, now=9), (AGAIN,))
-    assert PLAIN.step(FRESH, TimerFired(LOOK, 9)) == (replace(FRESH, now=9, is_woken=True), ())
-
-
-def test_a_whole_reaction_with_its_own_molecules() -> None:
-    """A node captures from itself as from anybody else."""
-    places = ((IRON, 0), (COAL, 0))
-    state, effects = PLAIN.step(FRESH, Answered(Combination(0, places)))
-    heard: list[Any] = []
-    for _ in range(3):
-        sent = [effect.message for effect in effects if isinstance(effect, Send)]
-        effects = ()
-        for message in sent:
-            heard.append(type(message))
-            state, more = PLAIN.step(state, Received(0, message))
-            effects += more
-        if any(isinstance(effect, Ask) and isinstance(effect.question, React) for effect in effects):
-            state, effects = PLAIN.step(state, Answered(Products(("steel",))))
-    assert heard == [Fetch, Fetch, RespMolecule, RespMolecule, Reaction, Reaction]
-    assert state.molecules == Map({NEW + 1: Holding("steel")})
-    assert state.phase == SEARCHING
-
-
 # ----------------------------------------------------------------------------------------------------- rewrite
-
-
-def test_the_program_may_react_by_itself() -> None:
-    """What it takes away is gone, what it puts in gets new names, and the node looks again."""
-    resting = replace(FRESH, phase=RESTING)
-    after, effects = PLAIN.step(resting, Requested(Rewrite((IRON,), ("steel", "slag"))))
-    molecules = Map({COAL: Holding("coal"), NEW + 1: Holding("steel"), NEW + 2: Holding("slag")})
-    assert after == replace(FRESH, molecules=molecules, made=2, reactions=1)
-    assert effects == (AGAIN,)
 
 
 def test_putting_molecules_in_is_no_reaction() -> None:
@@ -281,13 +211,6 @@ def test_a_rewrite_is_saved_before_it_is_told() -> None:
     assert after.molecules == Map({NEW + 1: Holding("steel")})
 
 
-def test_the_program_may_react_instead_of_answering() -> None:
-    """An answer to a search that rewrites is followed by another search."""
-    after, effects = PLAIN.step(FRESH, Answered(Rewrite((IRON,), ())))
-    assert after == replace(FRESH, molecules=holding(coal=Holding("coal")), reactions=1)
-    assert effects == (AGAIN,)
-
-
 def test_the_program_does_not_react_on_what_is_promised_or_lent() -> None:
     """It has been told that these are withheld."""
     for is_lent in (True, False):
@@ -305,70 +228,6 @@ def test_the_program_may_react_on_what_others_are_interested_in() -> None:
 
 
 # ----------------------------------------------------------------------------------------------------- crashes
-
-
-def doubt(attempt: int) -> Received:
-    """Let a holder ask what became of an attempt."""
-    return Received(ANN, Doubt(9, attempt, 0, 4))
-
-
-def test_an_attempt_that_reacted_is_confirmed() -> None:
-    """The holder hears again that its molecule has been consumed."""
-    state = replace(FRESH, reacted=Map({5: None}))
-    assert SAFE.step(state, doubt(5)) == (state, (Send(ANN, Reaction(9, 5, 0, 4)),))
-
-
-@pytest.mark.parametrize(
-    "phase", [Querying(5, 0, ((9, ANN),)), Fetching(5, 0, ((9, ANN),), True), Reacting(5, 0, ((9, ANN),), True, ())]
-)
-def test_an_attempt_under_way_is_left_open(phase: Any) -> None:
-    """The holder will hear of it when it ends."""
-    state = replace(FRESH, phase=phase)
-    assert SAFE.step(state, doubt(5)) == (state, ())
-    assert SAFE.step(state, doubt(4)) == (state, (Send(ANN, GiveUp(9, 4, 0, 4)),))
-
-
-@pytest.mark.parametrize("phase", [SEARCHING, RESTING])
-def test_an_attempt_that_is_forgotten_is_given_up(phase: Any) -> None:
-    """What is neither decided nor under way was lost in a crash."""
-    state = replace(FRESH, phase=phase)
-    assert SAFE.step(state, doubt(5)) == (state, (Send(ANN, GiveUp(9, 5, 0, 4)),))
-
-
-def test_a_restarted_peer_may_be_requester_and_holder() -> None:
-    """Its promise ends, its loan is asked about, and the attempt that needs it is given up, in this order."""
-    promised = Holding("iron", Hold(ANN, 1, False, Claim(0, ANN, 1)), waiting=Map({BEN: Claim(0, BEN, 3)}))
-    lent = Holding("coal", Hold(ANN, 1, True))
-    state = replace(FRESH, molecules=holding(iron=promised, coal=lent), phase=Fetching(6, 0, ((9, ANN),), True))
-    after, effects = PLAIN.step(state, PeerRestarted(ANN))
-    assert effects[:3] == (
-        Send(BEN, RespOk(IRON, 3, 0, 4)),
-        Send(ANN, Doubt(COAL, 1, 0, 4)),
-        Send(ANN, GiveUp(9, 6, 0, 4)),
-    )
-    assert after.molecules == holding(iron=Holding("iron", queue=Map({BEN: Claim(0, BEN, 3)})), coal=lent)
-    assert after.phase == SEARCHING
-
-
-def test_what_was_consumed_before_a_crash_is_removed_after_it() -> None:
-    """A node that lent a molecule to itself, reacted and crashed at once asks itself, and answers."""
-    saved = (Lent(IRON, 0, 1), Consumed(1, (IRON,), ((NEW + 1, "steel"),), 1))
-    state, effects = SAFE.start(saved, 1)
-    (asked,) = [effect.message for effect in effects if isinstance(effect, Send)]
-    state, (answer,) = SAFE.step(state, Received(0, asked))
-    state, effects = SAFE.step(state, Received(0, answer.message))
-    assert effects == (Save(Removed(IRON)), Report(Gone(IRON)))
-    assert state.molecules == Map({COAL: Holding("coal"), NEW + 1: Holding("steel")})
-
-
-def test_what_was_lent_before_a_crash_and_not_consumed_is_free_after_it() -> None:
-    """A node that lent a molecule to itself and crashed before its reaction gives it up."""
-    state, effects = SAFE.start((Lent(IRON, 0, 1),), 1)
-    (asked,) = [effect.message for effect in effects if isinstance(effect, Send)]
-    state, (answer,) = SAFE.step(state, Received(0, asked))
-    state, effects = SAFE.step(state, Received(0, answer.message))
-    assert effects[0] == Save(Freed(IRON))
-    assert state.molecules == FRESH.molecules
 
 
 def test_the_program_hears_what_reacted() -> None:

@@ -14,8 +14,6 @@ from msgspec.structs import replace
 from solvent.protocols.capture.moving import Moving
 from solvent.protocols.capture.moving_recovery import compacted, recovered
 from solvent.protocols.capture.moving_state import (
-    IDLE,
-    SEARCHING,
     Attempt,
     Closed,
     Confirmed,
@@ -30,25 +28,19 @@ from solvent.protocols.capture.moving_state import (
     Take,
 )
 from solvent.protocols.capture.vocabulary import (
-    Abandoned,
-    Arrived,
     Combination,
     Discover,
-    Gone,
     Products,
-    Reacted,
     Rewrite,
     Wake,
 )
-from solvent.protocols.machine import Answered, Ask, PeerRestarted, Received, Report, Requested, Save, Send
+from solvent.protocols.machine import Answered, Ask, PeerRestarted, Received, Requested, Save
 
 ANN, BEN = 1, 2
 IRON, COAL, ORE, STEEL = 11, 12, 21, (1 << 40) + 1
 HERE = ((IRON, "iron"), (COAL, "coal"))
-AGAIN = Ask(Discover(0))
 CONFIG = MovingConfig(0, HERE, confirm=True)
 MACHINE = Moving(CONFIG)
-FRESH = MACHINE.start()[0]
 
 
 def gift(number: int, *molecules: tuple[int, Any], attempt: int = 1) -> Given:
@@ -56,109 +48,7 @@ def gift(number: int, *molecules: tuple[int, Any], attempt: int = 1) -> Given:
     return Given(attempt, number, molecules)
 
 
-# ------------------------------------------------------------------------------------------- saved before it is said
-
-
-def test_a_gift_is_saved_before_it_is_sent() -> None:
-    """It is kept apart from the molecules until it is confirmed."""
-    assert MACHINE.step(FRESH, Received(ANN, Take(1, (IRON,), (), 0))) == (
-        replace(FRESH, molecules=Map(HERE[1:]), given=1, gifts=Map({1: (ANN, HERE[:1])})),
-        (Save(Gave(1, ANN, HERE[:1])), Send(ANN, gift(1, HERE[0])), Report(Gone(IRON))),
-    )
-
-
-def test_a_confirmed_gift_is_forgotten() -> None:
-    """What is confirmed again, because it was sent again, has been forgotten already."""
-    state = replace(FRESH, gifts=Map({1: (ANN, HERE[:1])}))
-    assert MACHINE.step(state, Received(ANN, Confirmed(1))) == (FRESH, (Save(Closed(1)),))
-    assert MACHINE.step(FRESH, Received(ANN, Confirmed(1))) == (FRESH, ())
-
-
-def test_a_gift_is_saved_before_it_is_confirmed() -> None:
-    """The giver forgets it as soon as it hears."""
-    state = replace(FRESH, phase=Attempt(1, 0, (IRON,), (ANN, BEN)))
-    after, effects = MACHINE.step(state, Received(ANN, gift(4, (ORE, "ore"))))
-    assert effects == (Save(Got(ANN, 4, ((ORE, "ore"),))), Send(ANN, Confirmed(4)))
-    assert after == replace(
-        state,
-        molecules=state.molecules.set(ORE, "ore"),
-        got=Map({(ANN, 4): None}),
-        phase=Attempt(1, 0, (IRON,), (BEN,), (ORE,)),
-    )
-
-
-def test_a_gift_is_taken_once() -> None:
-    """One that comes again is confirmed again and else ignored; another giver's of the same number is another."""
-    state = replace(FRESH, got=Map({(ANN, 4): None}))
-    assert MACHINE.step(state, Received(ANN, gift(4, (ORE, "ore")))) == (state, (Send(ANN, Confirmed(4)),))
-    after, effects = MACHINE.step(state, Received(BEN, gift(4, (ORE, "ore"))))
-    assert after.got == Map({(ANN, 4): None, (BEN, 4): None})
-    assert effects == (
-        Save(Got(BEN, 4, ((ORE, "ore"),))),
-        Send(BEN, Confirmed(4)),
-        Report(Arrived(ORE, "ore")),
-    )
-
-
-def test_a_reaction_is_saved_before_it_is_told() -> None:
-    """Likewise what the program does by itself."""
-    state = replace(FRESH, phase=Reacting(1, 0, HERE), attempts=1)
-    _, effects = MACHINE.step(state, Answered(Products(("steel",))))
-    kept = Save(Kept((IRON, COAL), ((STEEL, "steel"),), 1))
-    assert effects == (kept, Report(Reacted(0, 1, (IRON, COAL), ((STEEL, "steel"),))), AGAIN)
-    _, effects = MACHINE.step(FRESH, Requested(Rewrite((IRON, COAL), ("steel",))))
-    assert effects == (kept, Report(Gone(IRON)), Report(Gone(COAL)), Report(Arrived(STEEL, "steel")))
-
-
 # -------------------------------------------------------------------------------------------------------- restarts
-
-
-def test_a_restarted_giver_sends_its_gifts_again() -> None:
-    """They belong to no attempt any more, for the requester has given it up."""
-    saved = (Gave(2, BEN, HERE[1:]), Gave(1, ANN, HERE[:1]))
-    state, effects = MACHINE.start(saved, 1)
-    assert effects == (Send(ANN, gift(1, HERE[0], attempt=-1)), Send(BEN, gift(2, HERE[1], attempt=-1)), AGAIN)
-    assert (state.molecules, state.phase) == (Map(), SEARCHING)
-
-
-def test_a_restarted_receiver_gets_its_gifts_again() -> None:
-    """Those that others are to get are none of its business."""
-    state = replace(FRESH, gifts=Map({3: (ANN, HERE[1:]), 1: (ANN, HERE[:1]), 2: (BEN, ())}))
-    assert MACHINE.step(state, PeerRestarted(ANN)) == (
-        state,
-        (Send(ANN, gift(1, HERE[0], attempt=-1)), Send(ANN, gift(3, HERE[1], attempt=-1))),
-    )
-
-
-def test_a_restarted_holder_is_not_waited_for() -> None:
-    """The attempt goes on for the others' answers, and fails with the last one."""
-    state = replace(FRESH, phase=Attempt(1, 0, (IRON,), (ANN, BEN)), attempts=1)
-    state, effects = MACHINE.step(state, PeerRestarted(ANN))
-    assert (state.phase, effects) == (Attempt(1, 0, (IRON,), (BEN,), is_refused=True), ())
-    assert MACHINE.step(state, PeerRestarted(ANN)) == (state, ())
-    state, effects = MACHINE.step(state, PeerRestarted(BEN))
-    assert (state, effects) == (replace(FRESH, attempts=1), (Report(Abandoned(0, 1)), AGAIN))
-
-
-def test_a_holder_that_has_answered_may_restart() -> None:
-    """What it gave is here, so nothing is lacking."""
-    state = replace(FRESH, phase=Attempt(1, 0, (IRON,), (BEN,), (ORE,)))
-    assert MACHINE.step(state, PeerRestarted(ANN)) == (state, ())
-
-
-def test_a_gift_of_a_former_life_is_taken_in() -> None:
-    """It comes without an attempt, and wakes who rests."""
-    state = replace(FRESH, phase=IDLE)
-    after, effects = MACHINE.step(state, Received(ANN, gift(4, (ORE, "ore"), attempt=-1)))
-    assert after.molecules == Map((*HERE, (ORE, "ore")))
-    assert effects[2:] == (Report(Arrived(ORE, "ore")), AGAIN)
-
-
-def test_a_gift_of_a_former_life_does_not_complete_an_attempt() -> None:
-    """The attempt that asked for it was given up when the giver restarted."""
-    state = replace(FRESH, phase=Attempt(2, 0, (IRON,), (BEN,)))
-    after, _ = MACHINE.step(state, Received(ANN, gift(4, (ORE, "ore"), attempt=-1)))
-    assert (after.phase, after.is_woken) == (state.phase, True)
 
 
 @pytest.mark.xfail(strict=True, reason="the number of the life has twelve bits: the next node's names begin above them")
@@ -175,25 +65,6 @@ def test_no_two_nodes_give_one_name_however_often_they_restart() -> None:
 # ------------------------------------------------------------------------------------------------ record by record
 
 
-def test_records_are_replayed_in_order() -> None:
-    """Molecules change by reactions, leave with gifts and come with gifts; a closed gift is over."""
-    saved = (
-        Kept((IRON,), ((STEEL, "steel"),), 3),
-        Gave(1, ANN, ((STEEL, "steel"),)),
-        Gave(2, BEN, HERE[1:]),
-        Got(ANN, 7, ((ORE, "ore"),)),
-        Closed(2),
-    )
-    assert recovered(CONFIG, saved) == MovingState(
-        Map({ORE: "ore"}), gifts=Map({1: (ANN, ((STEEL, "steel"),))}), got=Map({(ANN, 7): None}), reactions=3
-    )
-    assert compacted(CONFIG, saved) == (
-        Gave(1, ANN, ((STEEL, "steel"),)),
-        Got(ANN, 7, ()),
-        Kept((IRON, COAL), ((ORE, "ore"),), 3),
-    )
-
-
 @pytest.mark.parametrize(
     "saved, fewest",
     [
@@ -207,12 +78,6 @@ def test_records_are_replayed_in_order() -> None:
 def test_records_can_be_fewer(saved: Any, fewest: Any) -> None:
     """What came to nothing need not be kept, and what is the same is said once."""
     assert compacted(CONFIG, saved) == fewest
-
-
-def test_where_nothing_happened_nothing_is_kept() -> None:
-    """A node without records has what it began with."""
-    assert recovered(CONFIG, ()) == MovingState(Map(HERE))
-    assert compacted(CONFIG, ()) == ()
 
 
 @pytest.mark.parametrize("began", [HERE, ()], ids=["its own", "another's"])

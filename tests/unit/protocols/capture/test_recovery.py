@@ -25,7 +25,7 @@ from solvent.protocols.capture.messages import (
 )
 from solvent.protocols.capture.records import Consumed, Freed, Lent, Removed, Rewritten
 from solvent.protocols.capture.recovery import compacted, recovered
-from solvent.protocols.capture.state import SEARCHING, CaptureConfig, CaptureState, Hold, Holding
+from solvent.protocols.capture.state import CaptureConfig, CaptureState, Hold, Holding
 from solvent.protocols.capture.vocabulary import Combination, Discover, Products, Rewrite, Wake
 from solvent.protocols.machine import Answered, Ask, PeerRestarted, Received, Requested, Save, Send, TimerFired
 
@@ -40,40 +40,6 @@ def kept(*saved: Any) -> Any:
 
 
 # ----------------------------------------------------------------------------------------------- record by record
-
-
-def test_without_records_a_node_has_what_it_began_with() -> None:
-    """Nothing that matters has happened."""
-    state = recovered(CONFIG, ())
-    assert state == Adaptive(CONFIG).start()[0]
-    assert state.phase == SEARCHING
-
-
-def test_a_loan_outlives_a_crash() -> None:
-    """Whom a molecule was lent to is known, though not with which priority."""
-    assert kept(Lent(IRON, ANN, 3))[IRON] == Holding("iron", Hold(ANN, 3, True))
-
-
-def test_a_loan_that_ended_is_no_loan() -> None:
-    """The molecule is free or consumed; a later loan counts."""
-    assert kept(Lent(IRON, ANN, 3), Freed(IRON))[IRON] == Holding("iron")
-    assert kept(Lent(IRON, ANN, 3), Freed(IRON), Lent(IRON, BEN, 1))[IRON] == Holding("iron", Hold(BEN, 1, True))
-    assert kept(Lent(IRON, ANN, 3), Removed(IRON)) == Map({COAL: Holding("coal")})
-
-
-def test_a_reaction_is_known_with_its_products() -> None:
-    """The molecules it took are removed when their holder, perhaps the node itself, hears of it."""
-    state = recovered(CONFIG, (Lent(IRON, 0, 5), Consumed(5, (IRON, 99), ((STEEL, "steel"),), 4)))
-    assert (state.reacted, state.reactions) == (Map({5: None}), 4)
-    assert state.molecules[STEEL] == Holding("steel")
-    assert state.molecules[IRON] == Holding("iron", Hold(0, 5, True))
-
-
-def test_a_rewrite_takes_effect_at_once() -> None:
-    """What the program took away is gone, what it put in is there."""
-    state = recovered(CONFIG, (Rewritten((IRON,), ((STEEL, "steel"),), 6),))
-    assert state.molecules == Map({COAL: Holding("coal"), STEEL: Holding("steel")})
-    assert (state.reactions, state.reacted) == (6, Map())
 
 
 @pytest.mark.parametrize(

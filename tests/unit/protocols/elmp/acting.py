@@ -24,11 +24,6 @@ def leaf(parent: NodeId = A, *, rank: int = 2, **fields: Any) -> ElmpState:
     return ElmpState(fields.pop("phase", Idle()), Seat(parent), rank, **fields)
 
 
-def inner(**fields: Any) -> ElmpState:
-    """Give a process between its parent A and its children C and D."""
-    return ElmpState(fields.pop("phase", Idle()), Seat(A, (child(C), child(D)), (1, 3)), 2, **fields)
-
-
 def root(*children: tuple[NodeId, int, int], places: tuple[Place, ...] = (), **fields: Any) -> ElmpState:
     """Give a root that has given two turns, of which A has the last unless told otherwise."""
     tail = fields.pop("tail", (A, 2))

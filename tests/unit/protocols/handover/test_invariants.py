@@ -11,11 +11,8 @@ from solvent.protocols.elmp.state import ElmpConfig
 from solvent.protocols.elmp.vocabulary import Request
 from solvent.protocols.handover.invariants import (
     Scene,
-    epochs_follow_each_other,
-    locks_are_whole,
     the_founder_takes_part_in_all_resources,
     what_excludes_each_other_is_not_held_together,
-    who_takes_part_is_known,
 )
 from solvent.protocols.handover.vocabulary import In
 from solvent.protocols.machine import NodeId
@@ -44,31 +41,8 @@ def test_two_holders_are_noticed() -> None:
     assert what_excludes_each_other_is_not_held_together(scene(replace(holder, standing=later), both)) is None
 
 
-def test_second_token_is_noticed() -> None:
-    """Of a resource that was made twice."""
-    town = Town(2)
-    founder, other = town.states
-    assert locks_are_whole(scene(founder, other)) is None
-    assert locks_are_whole(scene(founder, replace(other, resources=founder.resources))) is not None
-
-
 def test_resource_that_the_founder_does_not_know_is_noticed() -> None:
     """It might make it again."""
     founder, other = Town(2).states
     assert the_founder_takes_part_in_all_resources(scene(founder, other)) is None
     assert the_founder_takes_part_in_all_resources(scene(replace(founder, resources=Map()), other)) is not None
-
-
-def test_process_that_another_does_not_know_is_noticed() -> None:
-    """A repair would miss it."""
-    founder, other = Town(2).states
-    assert who_takes_part_is_known(scene(founder, other)) is None
-    ignorant = replace(founder.standing, members=founder.standing.members.delete(B))
-    assert who_takes_part_is_known(scene(replace(founder, standing=ignorant), other)) is not None
-
-
-def test_fork_is_noticed() -> None:
-    """Of two epochs the later one must follow the earlier, at once or by way of others."""
-    first, second, third = (1, A), (2, B), (3, C)
-    assert epochs_follow_each_other({first: ((0, A),), second: (first,), third: (second,)}) is None
-    assert epochs_follow_each_other({first: ((0, A),), second: ((0, A),)}) is not None

@@ -6,25 +6,20 @@ import msgspec
 import pytest
 
 from solvent.protocols.elmp.state import Out
-from solvent.protocols.elmp.vocabulary import Data, Dropped, Granted, Leave, Left, Queued, Release, Request, Withdraw
+from solvent.protocols.elmp.vocabulary import Data, Dropped, Granted, Leave, Left, Release, Request
 from solvent.protocols.handover.messages import HandoverMessage, Present, Proceed, Renew, Within
-from solvent.protocols.handover.state import Role, SpaceConfig
+from solvent.protocols.handover.state import SpaceConfig
 from solvent.protocols.handover.vocabulary import (
-    Arrived,
     Astray,
-    Departed,
     Died,
     Enter,
     Entered,
     Expelled,
     Go,
-    Gone,
     In,
-    Inventory,
     Of,
     Open,
     Opened,
-    Repaired,
     Stays,
 )
 from solvent.protocols.machine import NodeId, Requested
@@ -34,24 +29,6 @@ A, B, C, D, E = map(NodeId, range(5))
 
 
 # -------------------------------------------------------------------------------------------------- coming and going
-
-
-def test_the_first_is_in_at_once() -> None:
-    """It founds the space."""
-    _, effects = Town(1).machines[0].start()
-    assert [effect.outcome for effect in effects] == [Entered((0, A))]  # type: ignore[union-attr]
-
-
-def test_new_process_is_known_to_all_and_knows_all() -> None:
-    """It turns to anybody, and is let in when everybody has heard of it."""
-    town = Town(4, is_settled=False)
-    town.want(1, Enter(A))
-    town.want(2, Enter(B))
-    told = town.want(3, Enter(B))
-    assert (D, Entered((0, A))) in told
-    assert {node for node, one in told if one == Arrived(D, "a3")} == {A, B, C}
-    assert [set(state.standing.members) for state in town.states] == [{A, B, C, D}] * 4
-    assert is_sound(town)
 
 
 def test_who_turns_to_one_outside_is_sent_away() -> None:
@@ -68,75 +45,6 @@ def test_who_turns_to_one_that_dies_is_told() -> None:
     town.want(1, Enter(A))
     assert town.want(1, Died(A)) == [(B, Astray(A)), *town.told[-1:]]
     assert (B, Astray(A)) in town.want(1, Enter(A))
-
-
-def test_resources_are_made_once() -> None:
-    """Whoever opens one first: the founder makes it."""
-    town = Town(3, is_settled=False)
-    town.want(1, Enter(A))
-    town.want(2, Enter(A))
-    assert town.want(2, Open(R)) == [(C, Opened(R))]
-    assert town.want(1, Open(R)) == [(B, Opened(R))]
-    assert town.want(0, Open(R)) == [(A, Opened(R))]
-    assert town.want(1, Open(R)) == [(B, Opened(R))]
-    assert is_sound(town)
-
-
-def test_resources_are_independent() -> None:
-    """Two may be held by two."""
-    town = Town(2)
-    town.want(1, Open("other"))
-    assert of(town.want(0, In(R, Request())), Granted) == [(A, Granted(0, 1, use=1))]
-    assert of(town.want(1, In("other", Request())), Granted) == [(B, Granted(0, 2, use=1))]
-    assert is_sound(town)
-
-
-def test_claims_of_who_has_not_opened_a_resource_are_dropped() -> None:
-    """As the lock says of who takes no part."""
-    assert Town(2, is_settled=False).want(1, In(R, Request(4))) == [(B, Of(R, Dropped(4)))]
-
-
-def test_who_goes_leaves_everything() -> None:
-    """It withdraws its claims, hands on the token, and everybody knows that it is gone."""
-    town = Town(4)
-    town.want(2, In(R, Request()))
-    town.want(3, In(R, Request()))
-    told = town.want(2, Go())
-    assert of(told, Departed) == [(C, Departed())]
-    assert {node for node, one in told if one == Gone(C)} == {A, B, D}
-    assert of(told, Granted)[0][0] == D
-    assert is_sound(town)
-
-
-def test_data_keeps_a_process_until_somebody_has_fetched_it() -> None:
-    """Somebody is told to fetch it."""
-    town = Town(3)
-    town.want(2, In(R, Request()))
-    town.want(2, In(R, Release(0, Data(1, C))))
-    assert of(town.want(2, Go()), Departed) == []
-    assert town.states[2].standing.role is Role.INSIDE
-
-
-def test_founder_that_goes_has_another_one_take_its_place() -> None:
-    """Everything else stays as it is: who holds holds still."""
-    town = Town(3)
-    town.want(2, In(R, Request()))
-    told = town.want(0, Go())
-    assert of(told, Departed) == [(A, Departed())]
-    assert {state.standing.founder for state in town.states[1:]} == {B}
-    assert not any(one.renewed[0].is_new_token for _, one in of(told, Repaired))
-    assert of(town.want(1, In(R, Request())), Queued) != []
-    assert serve_all(town) == [C, B]
-    assert is_sound(town)
-
-
-def test_all_may_go() -> None:
-    """One after the other, or all at once; the last takes everything along."""
-    town = Town(3)
-    for node in range(3):
-        town.take(node, Requested(Go()))
-    town.talk()
-    assert {node for node, _ in of(town.told, Departed)} == {A, B, C}
 
 
 def test_founder_stays_in_all_resources() -> None:
@@ -164,36 +72,6 @@ def test_anybody_may_die(holder: int, victim: int) -> None:
     assert is_sound(town)
 
 
-def test_one_after_the_other_may_die() -> None:
-    """The last one left goes on alone."""
-    town = Town(4)
-    for victim in (0, 2, 1):
-        town.kill(victim)
-        assert is_sound(town)
-    assert of(town.want(3, In(R, Request())), Granted) != []
-
-
-def test_new_token_has_a_later_turn() -> None:
-    """Turns only ever grow, so that claims of the dead can be told from later ones."""
-    town = Town(2)
-    [(_, first)] = of(town.want(0, In(R, Request())), Granted)
-    town.kill(0)
-    [(_, second)] = of(town.want(1, In(R, Request())), Granted)
-    assert second.turn > first.turn
-
-
-def test_data_is_found_where_it_is_at_hand() -> None:
-    """Who has the last version dies; another process of its host still has its memory, though it never used it."""
-    town = Town(4)
-    town.want(1, In(R, Request()))
-    town.want(1, In(R, Release(0, Data(7, B, "segment"))))
-    town.found[3] = {R: Data(7, D, "segment")}
-    town.kill(1)
-    [(_, granted)] = of(town.want(2, In(R, Request())), Granted)
-    assert (granted.data.version, granted.data.holder, granted.data.details) == (7, D, "segment")
-    assert Inventory((R,)) in [question for _, question in town.asked]
-
-
 def test_data_of_a_resource_that_nobody_else_knew_is_found() -> None:
     """A resource that only the dead one had is there again when somebody opens it."""
     town = Town(3)
@@ -205,49 +83,7 @@ def test_data_of_a_resource_that_nobody_else_knew_is_found() -> None:
     assert (granted.data.version, granted.data.holder) == (3, C)
 
 
-def test_what_users_want_in_a_repair_waits() -> None:
-    """It is done when the repair is over."""
-    town = Town(3)
-    town.want(1, In(R, Request()))
-    town.dead.add(0)
-    town.cut.add(frozenset((1, 2)))
-    town.want(1, Died(A))
-    assert not town.states[1].standing.is_running
-    assert town.want(1, In(R, Withdraw())) == []
-    town.heal()
-    assert of(town.told, Dropped) == [(B, Dropped(0))]
-
-
-def test_newcomer_amid_a_death_comes_in() -> None:
-    """Whom it turned to tells the next founder of it."""
-    town = Town(3, is_settled=False)
-    town.want(1, Enter(A))
-    town.dead.add(0)
-    town.want(2, Enter(B))
-    assert town.states[2].standing.role is Role.ENTERING
-    town.want(1, Died(A))
-    assert town.states[2].standing.role is Role.INSIDE
-    assert is_sound(town)
-
-
 # -------------------------------------------------------------------------------------------------------- suspicions
-
-
-def test_minority_waits_and_is_expelled() -> None:
-    """Of a network that is cut the greater part goes on; the other one hears of it later, and its claims are void."""
-    town = Town(5)
-    town.want(4, In(R, Request()))
-    town.want(0, In(R, Request()))
-    town.cut |= {frozenset((one, other)) for one in (0, 1, 2) for other in (3, 4)}
-    for node in (3, 4):
-        town.want(0, Died(NodeId(node), is_certain=False))
-    for node in (0, 1, 2):
-        town.want(3, Died(NodeId(node), is_certain=False))
-    assert [state.standing.is_running for state in town.states] == [True, True, True, False, False]
-    assert of(town.told, Granted)[-1][0] == A
-    town.heal()
-    assert {node for node, _ in of(town.told, Expelled)} == {D, E}
-    assert is_sound(town)
 
 
 def test_half_goes_on_with_the_founder_only() -> None:
@@ -259,16 +95,6 @@ def test_half_goes_on_with_the_founder_only() -> None:
     assert [state.standing.is_running for state in town.states] == [True, False]
     town.heal()
     assert of(town.told, Expelled) == [(B, Expelled())]
-
-
-def test_who_is_slow_and_answers_stays() -> None:
-    """A suspicion that was wrong costs a repair, and nothing else."""
-    town = Town(3)
-    town.want(1, In(R, Request()))
-    told = town.want(2, Died(B, is_certain=False))
-    assert [one.lost for _, one in of(told, Repaired)] == [(), (), ()]
-    assert of(told, Expelled) == []
-    assert serve_all(town) == [B]
 
 
 def test_without_majority_anybody_goes_on_if_so_configured() -> None:

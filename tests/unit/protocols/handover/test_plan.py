@@ -7,56 +7,12 @@ from solvent.protocols.elmp.process import Elmp
 from solvent.protocols.elmp.state import ElmpConfig, ElmpState, Idle, Place, Use
 from solvent.protocols.elmp.vocabulary import WHOLE, Claim, Data, Granted, Part, Source
 from solvent.protocols.handover.messages import Survivor
-from solvent.protocols.handover.plan import NUMBERS_BITS, planned
+from solvent.protocols.handover.plan import planned
 from solvent.protocols.handover.renewal import renewed
 from solvent.protocols.machine import Report
 from tests.unit.protocols.elmp.acting import A, B, C, D
 
-NEW = 3 << NUMBERS_BITS
 READ, PART = Claim(is_shared=True), Claim(length=5)
-
-
-def test_token_stays_where_it_is() -> None:
-    """Who has the token has it still, and those who wait come after it in the order of their turns."""
-    plan = planned(
-        [
-            Survivor(A, 1, (Place(9, 0),)),
-            Survivor(B, 2, (Place(5, 0, has_token=True, next=(D, 6)),)),
-            Survivor(C, 3, (Place(7, 1, predecessor=(D, 6)),)),
-        ],
-        (),
-        2,
-        3,
-    )
-    assert not plan[A].is_new_token
-    places = {node: one.places for node, one in plan.items()}
-    assert places[B] == (Place(5, 0, has_token=True, next=(C, 7)),)
-    assert places[C] == (Place(7, 1, predecessor=(B, 5), next=(A, 9)),)
-    assert places[A] == (Place(9, 0, predecessor=(C, 7)),)
-    assert plan[A].seat == Seat(None, ((B, 0, 1), (C, 0, 1)), (1, 3), (), NEW, NEW, (A, 9))
-
-
-def test_lost_token_is_made_anew_for_who_waits_longest() -> None:
-    """Where nobody has the token, the first of the queue gets it."""
-    plan = planned([Survivor(A, 1), Survivor(B, 2, (Place(7, 0, predecessor=(D, 6)),))], (), 2, 3)
-    assert plan[B].is_new_token
-    assert [one.token for one in plan.values()] == [0, 7]
-    assert plan[B].places == (Place(7, 0),)
-
-
-def test_lost_token_rests_at_the_root_if_nobody_waits() -> None:
-    """Where nobody has the token and nobody wants it, it rests, with a turn that nobody has had."""
-    plan = planned([Survivor(A, 1), Survivor(B, 2, (Place(7, None),))], (), 2, 3)
-    assert plan[A].places == (Place(NEW + 1, None, has_token=True),)
-    assert plan[A].seat.tail == (A, NEW + 1)
-    assert plan[B].places == ()
-
-
-def test_who_was_about_to_take_part_does() -> None:
-    """Who has no rank yet gets one that is higher than all before."""
-    plan = planned([Survivor(C, 0), Survivor(B, 4)], (), 2, 3)
-    assert [(node, one.rank) for node, one in plan.items()] == [(B, 4), (C, NEW + 1)]
-    assert plan[B].seat.ranks == NEW + 1
 
 
 def test_data_that_is_found_counts_and_its_finder_takes_part() -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from immutables import Map
-
-from solvent.protocols.machine import NodeId, Received, Report, Requested, Send
+from solvent.protocols.machine import NodeId, Received, Report, Requested
 from solvent.protocols.token.messages import Token
 from solvent.protocols.token.node import Ring
 from solvent.protocols.token.state import TokenConfig, TokenState, Trap
@@ -21,31 +19,6 @@ def _using(ring: Ring, *traps: Trap) -> TokenState:
     for trap in traps:
         state = TokenState(**{**{name: getattr(state, name) for name in state.__struct_fields__}, "traps": (trap,)})
     return state
-
-
-def test_the_token_takes_the_next_request_along() -> None:
-    """Behind those that want it already; nobody is asked, and the node waits."""
-    ring = Ring(TokenConfig(ZERO, 8, is_instant=False))
-    state, effects = ring.step(_using(ring, Trap(TWO, 5, TWO)), AGAIN)
-    lent = Token(4, ZERO, TWO, ((ZERO, 2),), row=15, served=Map({ZERO: 1}), grants=1)
-    assert effects == (Send(TWO, lent),)
-    assert (state.is_waiting, state.is_used, state.requests, state.token) == (True, False, 2, None)
-
-
-def test_a_token_that_nobody_else_wants_is_granted_again() -> None:
-    """It need not leave, and the grant is a new one."""
-    ring = Ring(TokenConfig(ZERO, 8, is_instant=False))
-    state, effects = ring.step(_using(ring), AGAIN)
-    assert effects == (Report(Granted(2, 2)),)
-    assert state.is_used
-
-
-def test_where_the_token_takes_nothing_along_it_is_searched_for() -> None:
-    """As the paper has it, a node releases the token and looks for it again."""
-    ring = Ring(TokenConfig(ZERO, 8, is_instant=False, clean_up="none"))
-    state, effects = ring.step(_using(ring), AGAIN)
-    assert [type(effect.message).__name__ for effect in effects if isinstance(effect, Send)] == ["Token", "Gimme"]
-    assert state.is_waiting
 
 
 def test_the_token_goes_on_all_the_same() -> None:

@@ -4,25 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from immutables import Map
 from msgspec.structs import replace
 
 from solvent.protocols.link.messages import Cheap
-from solvent.protocols.machine import NodeId, Received, Report, Requested, Save, Send, TimerFired
+from solvent.protocols.machine import NodeId, Received, Report, Requested, Send, TimerFired
 from solvent.protocols.token.group import (
-    Broadcast,
-    Delivered,
     Epoch,
     Group,
     GroupConfig,
     GroupState,
-    Leave,
-    Left,
     Lock,
     Locked,
     LockLost,
-    Skipped,
-    Unlock,
     ViewBegan,
 )
 from solvent.protocols.token.group.invariants import Order
@@ -38,12 +31,10 @@ from solvent.protocols.token.group.messages import (
     Promise,
     Refuse,
     Said,
-    Saved,
-    Seek,
     Seen,
     View,
 )
-from solvent.protocols.token.group.state import ELECT, PATIENCE, Promised
+from solvent.protocols.token.group.state import ELECT, PATIENCE
 from solvent.protocols.token.messages import Token
 
 if TYPE_CHECKING:
@@ -81,63 +72,6 @@ def _holder() -> tuple[Group, GroupState]:
     return group, state
 
 
-def test_one_node_alone_is_a_group() -> None:
-    """It locks, orders and leaves without anybody's help."""
-    group = Group(GroupConfig(A, (A,)))
-    state, _ = group.start()
-    state, effects = _steps(group, state, Requested(Lock()), Requested(Broadcast("x")), Requested(Unlock()))
-    assert [one.fence.number for one in _told(effects, Locked)] == [1]
-    assert [one.data for one in _told(effects, Delivered)] == ["x"]
-    _, effects = _steps(group, state, Requested(Leave()))
-    assert _told(effects, Left)
-
-
-def test_who_wants_the_lock_no_longer_does_not_get_it() -> None:
-    """The token goes on without stopping."""
-    group = Group(GroupConfig(B, (A, B, C)))
-    state, _ = group.start()
-    passed = Passed(FIRST, Token(visits=0), length=0)
-    _, effects = _steps(group, state, Requested(Lock()), Requested(Unlock()), Received(A, passed))
-    assert not _told(effects, Locked)
-    assert [to for to, _ in _said(effects, Passed)] == [C]
-
-
-def test_a_user_with_the_lock_is_not_outvoted_without_a_word() -> None:
-    """An election hears that the lock is held; the new token is made when the user is done."""
-    group, state = _holder()
-    state, effects = _steps(group, state, Received(C, Elect(NEXT)))
-    assert _said(effects, Refuse) == [(C, Refuse(NEXT, FIRST, is_held=True))]
-    state, effects = _steps(group, state, Requested(Unlock()))
-    assert [message.epoch for _, message in _said(effects, Elect)] == [Epoch(2, B)] * 2
-    assert not _said(effects, Passed)
-
-
-def test_who_was_taken_for_dead_hears_that_the_lock_is_lost() -> None:
-    """The first line of a newer epoch ends the lock, and the old token is gone."""
-    group, state = _holder()
-    view = Append(NEXT, 0, FIRST, (Line(NEXT, View((C, A))),), committed=0)
-    state, effects = _steps(group, state, Received(C, view))
-    assert [one.fence.epoch for one in _told(effects, LockLost)] == [FIRST]
-    assert [one.epoch for one in _told(effects, ViewBegan)] == [NEXT]
-    assert state.inner is None
-    _, effects = _steps(group, state, Requested(Unlock()), Received(A, Passed(FIRST, Token(visits=1), length=0)))
-    assert not _said(effects, Passed)
-
-
-def test_a_promise_is_saved_before_it_is_given() -> None:
-    """And an older election is refused from then on."""
-    group = Group(GroupConfig(B, (A, B, C)))
-    state, _ = group.start()
-    state, effects = _steps(group, state, Received(C, Elect(NEXT)))
-    kinds = [type(one.record) if isinstance(one, Save) else type(one) for one in effects]
-    assert kinds.index(Promised) < kinds.index(Send)
-    assert _said(effects, Promise) == [(C, Promise(NEXT, FIRST, 0))]
-    _, effects = _steps(group, state, Received(A, Elect(Epoch(1, A))))
-    assert _said(effects, Refuse) == [(A, Refuse(Epoch(1, A), NEXT))]
-    state, _ = group.start((Promised(NEXT),), life=1)
-    assert state.inner is None
-
-
 def test_a_log_that_names_more_members_needs_more_promises() -> None:
     """Two of three are most of those a node knew; in the best log there are five, and two are not enough."""
     group = Group(GroupConfig(B, (A, B, C)))
@@ -152,80 +86,6 @@ def test_a_log_that_names_more_members_needs_more_promises() -> None:
     assert [to for to, _ in _said(effects, Elect)] == [2, 3, 4]
     _, effects = _steps(group, state, Received(NodeId(4), Promise(epoch, FIRST, 2)), TimerFired(ELECT))
     assert [one.ring for one in _told(effects, ViewBegan)] == [(1, 4, 0)]
-
-
-def test_one_that_promised_something_newer_does_not_stop_the_others() -> None:
-    """A holder writes on while most save it, and gives up when most refuse."""
-    group, state = _holder()
-    state, _ = _steps(group, state, Requested(Broadcast("x")), Received(C, Refuse(FIRST, NEXT)))
-    done, effects = _steps(group, state, Received(A, Saved(FIRST, 1)))
-    assert [one.data for one in _told(effects, Delivered)] == ["x"]
-    assert done.fence is not None
-    _, effects = _steps(group, state, Received(A, Refuse(FIRST, NEXT)))
-    assert _told(effects, LockLost)
-
-
-def test_what_is_written_keeps_the_token_until_most_have_it() -> None:
-    """One of two others is enough."""
-    group, state = _holder()
-    state, effects = _steps(group, state, Requested(Broadcast("x")), Requested(Unlock()))
-    assert len(_said(effects, Append)) == 2
-    assert not _told(effects, Delivered)
-    _, effects = _steps(group, state, Received(C, Saved(FIRST, 1)))
-    assert [one.is_own for one in _told(effects, Delivered)] == [True]
-    assert [message.length for _, message in _said(effects, Passed)] == [1]
-
-
-def test_a_token_waits_for_lines_it_presupposes() -> None:
-    """Who has too short a log asks the one that sent the token."""
-    group = Group(GroupConfig(B, (A, B, C)))
-    state, _ = group.start()
-    state, effects = _steps(group, state, Received(A, Passed(FIRST, Token(visits=0), length=1)))
-    assert _said(effects, Behind) == [(A, Behind(FIRST, 0))]
-    line = Line(FIRST, Said(C, 0, 0, "x"))
-    _, effects = _steps(group, state, Received(A, Append(FIRST, 0, FIRST, (line,), committed=1)))
-    assert [one.data for one in _told(effects, Delivered)] == ["x"]
-    assert [to for to, _ in _said(effects, Passed)] == [C]
-
-
-def test_a_token_is_sought_before_it_is_replaced() -> None:
-    """A node that hears nothing asks all, and a word that it was seen is enough."""
-    group = Group(GroupConfig(B, (A, B, C)))
-    state, _ = group.start()
-    silence = [TimerFired(PATIENCE)] * 3
-    state, effects = _steps(group, state, Requested(Lock()), *silence)
-    assert [to for to, _ in _said(effects, Seek)] == [A, C]
-    assert not _said(effects, Elect)
-    seen, effects = _steps(group, state, Received(C, Seen(FIRST)), TimerFired(ELECT))
-    assert (seen.is_seeking, _said(effects, Elect)) == (False, [])
-    _, effects = _steps(group, state, TimerFired(ELECT))
-    assert [to for to, _ in _said(effects, Elect)] == [A, C]
-
-
-def test_who_meets_the_token_tells_who_seeks_it() -> None:
-    """A token under way is found where it arrives."""
-    group = Group(GroupConfig(B, (A, B, C)))
-    state, _ = group.start()
-    state, effects = _steps(group, state, Received(C, Seek(FIRST)))
-    assert not _said(effects, Seen)
-    _, effects = _steps(group, state, Received(A, Passed(FIRST, Token(visits=0), length=0)))
-    assert _said(effects, Seen) == [(C, Seen(FIRST))]
-
-
-def test_a_newcomer_learns_what_it_has_missed() -> None:
-    """It says hello, gets the members with what it is sent, and hears from where on it hears all."""
-    group = Group(GroupConfig(C, contacts=(A,)))
-    state, effects = group.start()
-    assert [to for to, _ in _said(effects, Hello)] == [A]
-    line = Line(FIRST, Said(A, 0, 3, "x"))
-    append = Append(FIRST, 5, FIRST, (line,), committed=6)
-    state, effects = _steps(group, state, Received(A, append))
-    assert _said(effects, Behind) == [(A, Behind(FIRST, 0))]
-    members = ((A, "here"), (B, "there"))
-    state, effects = _steps(group, state, Received(A, replace(append, members=members)))
-    assert _told(effects, Skipped) == [Skipped(5)]
-    assert [one.place for one in _told(effects, Delivered)] == [5]
-    assert state.log.members == Map(members)
 
 
 def test_an_old_answer_does_not_take_the_log_away() -> None:
