@@ -48,25 +48,6 @@ def names(match: Match | None) -> list[Any]:
     return [] if match is None else sorted(held.name for held in match.reactants)
 
 
-def test_one_own_molecule_is_enough() -> None:
-    """A reaction with one molecule of one's own and one of another's is found."""
-    assert names(filled("replace x::int, y::int by x if x > y", [1], [2]).find()) == [1, 2]
-
-
-def test_others_among_themselves_are_not_meant() -> None:
-    """What could react without any molecule of one's own is left to others."""
-    assert filled("replace x::int, y::int by x if x > y", [], [2, 3]).find() is None
-
-
-def test_own_molecules_react_by_themselves() -> None:
-    """A reaction among one's own molecules alone is found apart, and gives its products."""
-    matches = filled("replace x::int, y::int by x + y", [1, 2], [3])
-    match = matches.find_own()
-    assert match is not None
-    assert names(match) == [1, 2]
-    assert match.react() == [3]
-
-
 def test_what_was_tried_in_vain_waits_for_something_new() -> None:
     """After a search in vain only what comes later is tried, and it finds what was there before."""
     matches = filled("replace A : x, B : x by x", solvent.hocl.molecules("A:1, A:2"), [])
@@ -77,22 +58,6 @@ def test_what_was_tried_in_vain_waits_for_something_new() -> None:
     found = matches.find()
     assert found is not None
     assert [held.molecule for held in found.reactants] == solvent.hocl.molecules("A:2, B:2")
-
-
-def test_what_is_gone_is_not_found() -> None:
-    """A molecule that was taken out takes part in nothing."""
-    matches = filled("replace x::int, y::int by", [1], [])
-    other = matches.add(2, 2, is_own=False)
-    assert names(matches.find()) == [1, 2]
-    matches.remove(other)
-    assert matches.find() is None
-    assert len(matches) == 1
-
-
-def test_no_molecule_is_used_twice() -> None:
-    """One molecule cannot stand for two."""
-    assert filled("replace x::int, y::int by", [1], []).find() is None
-    assert filled("replace x::int, y::int, z::int by", [1], [2]).find() is None
 
 
 def test_kept_molecules_are_needed_but_not_consumed() -> None:

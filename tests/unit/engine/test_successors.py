@@ -19,50 +19,12 @@ def after(text: str) -> list[tuple[str, str]]:
     return sorted((str(rule.name), solvent.hocl.show(state)) for rule, state in found)
 
 
-def test_each_match_of_different_molecules_is_a_step() -> None:
-    """Two molecules that differ are two steps, two equal ones are one."""
-    assert after("let drop = replace x::int by in <1, 2, 2, drop>") == [
-        ("drop", "<1, 2, drop>"),
-        ("drop", "<2, 2, drop>"),
-    ]
-
-
-def test_numbers_of_different_kinds_are_different() -> None:
-    """To Python `1`, `1.0` and `true` are equal; as molecules they are three."""
-    found = after("let drop = replace x by in <1, 1.0, true, drop>")
-    assert [state for _, state in found] == ["<1, 1.0, drop>", "<1.0, true, drop>", "<1, true, drop>"] or len(
-        found
-    ) == 3
-
-
 def test_state_is_left_as_it_was() -> None:
     """Looking at what may happen changes nothing."""
     state = solvent.hocl.parse("let add = replace x::int, y::int by x + y in <1, 2, 4, add>").solution()
     opened = Opener().open(state)
     assert len(opened.reactions()) == len(opened.reactions()) == 6
     assert solvent.hocl.show(state) == "<1, 2, 4, add>"
-
-
-def test_one_shot_rule_goes_with_its_reaction() -> None:
-    """After its reaction a one-shot rule is gone."""
-    assert after("let once = replace-one 1 by 2 in <1, once>") == [("once", "<2>")]
-
-
-def test_rule_that_takes_rules_happens_in_a_copy() -> None:
-    """A rule that is taken reacts no more in the state after, and still does in the state before."""
-    text = "let up = replace x::int by x + 1 in let stop = replace-one up = r, 1 by STOPPED in <1, up, stop>"
-    assert after(text) == [("stop", "<STOPPED>"), ("up", "<2, stop, up>")]
-
-
-def test_solutions_inside_are_not_shared() -> None:
-    """What happens inside a solution of one state does not happen in the others."""
-    text = "let add = replace x::int, y::int by x + y in <<1, 2, 4, add>>"
-    assert {state for _, state in after(text)} == {"<<1, 6, add>>", "<<2, 5, add>>", "<<3, 4, add>>"}
-
-
-def test_endless_molecule_is_still_there_after() -> None:
-    """Of an endless molecule there are more after each reaction."""
-    assert after("let take = replace-one A by B in <A^inf, take>") == [("take", "<A^inf, B>")]
 
 
 def test_product_that_cannot_be_computed_stops_with_the_rule() -> None:
@@ -84,22 +46,6 @@ def test_function_that_raises_in_a_condition_stops(text: str) -> None:
     asked = solvent.hocl.rule("replace x::int by if fail(x)", functions=functions)
     with pytest.raises(solvent.ReactionFailed, match="a function raised ValueError: no"):
         Opener().open(solvent.hocl.parse(text).solution()).fits(asked)
-
-
-def test_reaction_that_makes_a_solution_is_found() -> None:
-    """A state without solutions may become one with them, beside others that do not."""
-    text = "let nest = replace A by <B> in let drop = replace A by in <A, nest, drop>"
-    assert after(text) == [("drop", "<drop, nest>"), ("nest", "<<B>, drop, nest>")]
-
-
-def test_rule_that_waits_for_the_others_is_found() -> None:
-    """A rule with a rest of its own solution takes all there is."""
-    assert after("let wrap = replace-one ?w by <w> in <1, 2, wrap>") == [("wrap", "<<1, 2>>")]
-
-
-def test_same_rule_twice_is_one_reaction() -> None:
-    """Two equal rules make the same of the same molecules."""
-    assert after("let once = replace-one 1 by 2 in <1, once, once>") == [("once", "<2, once>")]
 
 
 def test_states_with_ever_new_rules_are_opened() -> None:

@@ -23,28 +23,6 @@ def _part(first: int, length: int | None) -> Claim:
     return Claim(first=first, length=length)
 
 
-def test_without_changes_all_is_at_the_holder() -> None:
-    """One row from the holder, cut to what is claimed."""
-    assert rows_of(DATA, DETAILS, (), WHOLE) == [Row(0, 100, 9, A, (2, 1))]
-    assert rows_of(DATA, DETAILS, (), _part(10, 20)) == [Row(10, 30, 9, A, (2, 1))]
-    assert rows_of(DATA, DETAILS, (), _part(90, 20)) == [Row(90, 100, 9, A, (2, 1))]
-
-
-def test_changes_lie_over_the_base_and_over_earlier_ones() -> None:
-    """Of changes that overlap the later one counts."""
-    sources = (Source(B, 4, _part(10, 30), 3), Source(C, 1, _part(30, None), 4), Source(B, 5, _part(35, 5), 5))
-    old, new, rest = part_version(B, 4), part_version(B, 5), part_version(C, 1)
-    assert rows_of(DATA, DETAILS, sources, WHOLE) == [
-        Row(0, 10, 9, A, (2, 1)),
-        Row(10, 30, old, B, (3, 9)),
-        Row(30, 35, rest, C, (4, 9)),
-        Row(35, 40, new, B, (5, 9)),
-        Row(40, 100, rest, C, (4, 9)),
-    ]
-    assert rows_of(DATA, DETAILS, sources, _part(0, 5)) == [Row(0, 5, 9, A, (2, 1))]
-    assert rows_of(DATA, DETAILS, sources, _part(36, 2)) == [Row(36, 38, new, B, (5, 9))]
-
-
 @given(
     st.lists(st.tuples(st.integers(0, 110), st.none() | st.integers(1, 60))),
     st.tuples(st.integers(0, 99), st.none() | st.integers(1, 60)),

@@ -16,7 +16,6 @@ from solvent.protocols.machine import (
     NodeId,
     Report,
     Save,
-    Send,
     SetTimer,
     TimerFired,
 )
@@ -42,27 +41,6 @@ def test_events_are_taken_one_after_the_other() -> None:
         assert host.state == ((), 0, "a", "b")
         assert (host.counters.steps, host.waiting_count) == (2, 0)
         await host.stop()
-
-    run(test())
-
-
-def test_messages_reach_other_nodes_and_oneself() -> None:
-    """A message arrives at its recipient, with its sender."""
-
-    async def test() -> None:
-        hub, listener = Hub(), Listener()
-        effects = (Send(B, "x"), Send(A, "y"), Send(NodeId(7), "nobody"))
-        one = Host(Scripted(lambda what: effects if what == "go" else (Report(what),)), hub.transport(A))
-        one._application = listener
-        two = Host(Scripted(lambda what: (Report(what),)), hub.transport(B), application=listener)
-        await one.start()
-        await two.start()
-        one.request("go")
-        await until(lambda: len(listener.outcomes) == 2)
-        assert sorted(listener.outcomes) == [(A, "x"), (A, "y")]
-        assert (one.counters.messages_sent, one.counters.messages_dropped) == (3, 1)
-        await one.stop()
-        await two.stop()
 
     run(test())
 
@@ -101,23 +79,6 @@ def test_a_burst_of_steps_is_written_at_once(tmp_path: Path) -> None:
         # The size at each step, before the turn's end: it grows far less often than there are steps.
         assert len(set(listener.outcomes)) < 25
         await host.stop()
-
-    run(test())
-
-
-def test_a_node_begins_with_what_it_saved(tmp_path: Path) -> None:
-    """A second life gets the records of the first."""
-
-    async def test() -> None:
-        for life, saved in enumerate([(), ("x",), ("x", "x")]):
-            listener, machine = Listener(), Scripted(table(go=(Save("x"), Report("done"))))
-            journal = Journal(tmp_path / "j", str)
-            host = Host(machine, Hub().transport(A), application=listener, journal=journal)
-            await host.start()
-            assert host.state == (saved, life)
-            host.request("go")
-            await listener.hears("done")
-            await host.stop()
 
     run(test())
 

@@ -6,8 +6,6 @@ import mmap
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from solvent.errors import DataProblem
 from solvent.handover.data import drafting as drafting_module
@@ -34,21 +32,6 @@ def _drafting(region: Region, version: int, **stretch: int) -> Writing:
 def _write(region: Region, version: int, **stretch: int) -> None:
     with _drafting(region, version, **stretch) as writing:
         writing.view[:] = bytes([version]) * writing.view.nbytes
-
-
-def test_others_have_the_version_before_until_the_next_is_made(tmp_path: Path) -> None:
-    """While one writes, nothing changes for the others; then all of it does."""
-    one = made(tmp_path, SIZE, keep_last=True)
-    other = attached(tmp_path)
-    _write(one, 1)
-    writing = _drafting(one, 2)
-    writing.view[5:10_000] = b"x" * 9_995
-    assert (other.version, bytes(other.read(1)), other.is_busy()) == (1, b"\x01" * SIZE, True)
-    writing.commit()
-    assert bytes(other.read(2)) == b"\x01" * 5 + b"x" * 9_995 + b"\x01" * 10_000
-    _drafting(other, 3).commit()
-    assert one.version == 3
-    assert [path.name for path in tmp_path.glob("*.kept")] == []
 
 
 @pytest.mark.parametrize("stretch", [{}, {"offset": 100, "length": 9_000}])
@@ -197,24 +180,6 @@ def test_room_that_was_asked_for_and_is_not_needed_is_given_back(tmp_path: Path,
     assert region.sheet.reach == 0
 
 
-def test_a_killed_change_of_size_is_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who comes after it finds the version in its new size."""
-    for size in (5, SIZE):
-        folder = tmp_path / str(size)
-        folder.mkdir()
-        one = made(folder, 100, keep_last=True)
-        writing = _drafting(one, 1)
-        writing.resize(size)
-        writing.view[:] = b"x" * size
-        monkeypatch.setattr(drafting_module, "finish", None)
-        with pytest.raises(TypeError):
-            writing.commit()
-        monkeypatch.undo()
-        die(one)
-        other = attached(folder)
-        assert (other.newest, other.size, bytes(other.read(1))) == (1, size, b"x" * size)
-
-
 def test_a_file_of_the_users_changes_with_the_version(tmp_path: Path) -> None:
     """What is drafted and given up never gets into the file; what is released does, in its size."""
     file = tmp_path / "mine.bin"
@@ -239,17 +204,6 @@ def test_a_file_of_the_users_changes_with_the_version(tmp_path: Path) -> None:
         writing.resize(3)
         writing.view[:] = b"abc"
     assert (file.read_bytes(), bytes(region.read(1))) == (b"abc", b"abc")
-
-
-def test_a_late_write_is_nobodys(tmp_path: Path) -> None:
-    """What somebody writes into what he kept of an earlier writing does not get into a later version."""
-    region = made(tmp_path, SIZE, keep_last=True)
-    with _drafting(region, 1) as writing:
-        kept = writing.view[:10]
-    kept[0] = 9
-    with _drafting(region, 2) as writing:
-        writing.view[5_000] = 1
-    assert (region.read(2)[0], region.read(2)[5_000]) == (0, 1)
 
 
 def test_no_room_for_the_changes_is_an_error_that_costs_nothing(
@@ -314,79 +268,3 @@ def test_a_single_heavy_version_changes_nothing(tmp_path: Path) -> None:
                 writing.view[:] = bytes([version]) * 200_000
             else:
                 writing.view[0] = version
-
-
-_TURNS = st.tuples(
-    st.integers(0, 2),
-    st.lists(st.tuples(st.integers(0, 10 * SIZE - 1), st.integers(0, 255)), max_size=5),
-    st.sampled_from(["commit", "commit", "abandon", "keep a view"]),
-)
-
-
-@settings(max_examples=40)
-@given(st.lists(_TURNS, max_size=12))
-def test_those_that_take_turns_see_what_the_others_wrote(
-    tmp_path_factory: pytest.TempPathFactory, turns: list[tuple[int, list[tuple[int, int]], str]]
-) -> None:
-    """Pages that stay a process's own from one draft to the next are brought up to date in between."""
-    folder = tmp_path_factory.mktemp("turns")
-    regions = [made(folder, 10 * SIZE, keep_last=True), attached(folder), attached(folder)]
-    expected = bytearray(10 * SIZE)
-    kept = list[memoryview]()
-    for version, (who, changes, ending) in enumerate(turns, 1):
-        writing = _drafting(regions[who], version)
-        assert bytes(writing.view) == expected
-        for place, value in changes:
-            writing.view[place] = value
-        if ending == "abandon":
-            writing.abandon()
-            continue
-        for place, value in changes:
-            expected[place] = value
-        if ending == "keep a view":
-            kept.append(writing.view[:100])
-        writing.commit()
-        for view in kept:
-            view[50] = 99
-    for region in regions:
-        with region._memory.view(0, 10 * SIZE) as bytes_:
-            assert bytes(bytes_) == expected
-
-
-_ENDINGS = st.sampled_from(["commit", "abandon", "die", "die noted"])
-_STEPS = st.tuples(st.integers(0, SIZE - 1), st.integers(1, SIZE), _ENDINGS)
-
-
-@settings(max_examples=40)
-@given(st.lists(_STEPS, max_size=8))
-def test_whatever_happens_to_stretches_they_are_what_they_were(
-    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[int, int, str]]
-) -> None:
-    """After any row of writes, changes of mind and deaths, all bytes are those of their last version."""
-    folder = tmp_path_factory.mktemp("drafts")
-    made(folder, SIZE, keep_last=True).close()
-    expected = bytearray(SIZE)
-    for version, (start, wanted, ending) in enumerate(steps, 1):
-        length = min(wanted, SIZE - start)
-        region = attached(folder)
-        writing = _drafting(region, version, offset=start, length=length)
-        writing.view[:] = bytes([version]) * length
-        if ending in ("commit", "die noted"):
-            expected[start : start + length] = bytes([version]) * length
-        if ending == "commit":
-            writing.commit()
-        elif ending == "abandon":
-            writing.abandon()
-        elif ending == "die noted":
-            with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(drafting_module, "copy", None)
-                with pytest.raises(TypeError):
-                    writing.commit()
-        if ending.startswith("die"):
-            die(region)
-            region = attached(folder)
-        versions = b"".join(bytes([one.version]) * (one.end - one.start) for one in region.sheet.extents)
-        assert versions == expected
-        with region._memory.view(0, SIZE) as bytes_:
-            assert bytes(bytes_) == expected
-        region.close()

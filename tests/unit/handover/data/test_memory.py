@@ -24,17 +24,6 @@ def _memory(path: Path, size: int) -> Memory:
     return memory
 
 
-def test_all_that_map_it_see_the_same(tmp_path: Path) -> None:
-    """What is written through one mapping is there in every other, and nothing was copied."""
-    one = _memory(tmp_path / "d", 3 * PAGE)
-    other = Memory(tmp_path / "d", is_own=True)
-    one.view(10, 15)[:] = b"hello"
-    assert bytes(other.view(10, 15)) == b"hello"
-    assert (tmp_path / "d").stat().st_mode & 0o777 == 0o600
-    one.close()
-    other.close()
-
-
 def test_a_view_stays_when_the_memory_grows(tmp_path: Path) -> None:
     """Another process may make the file longer; an old view still shows the same bytes, and a new one all of them."""
     one = _memory(tmp_path / "d", 100)
@@ -129,17 +118,3 @@ def test_what_cannot_be_had_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     with pytest.raises(DataProblem) as caught:
         _memory(tmp_path / "d", 10)
     assert caught.value.code == "D211"
-
-
-def test_a_stretch_is_copied_out_and_back(tmp_path: Path) -> None:
-    """A copy of a stretch lies at the same place of another file, and can be put back."""
-    memory = _memory(tmp_path / "d", 100)
-    memory.view(0, 100)[:] = bytes(range(100))
-    memory.copy_out(tmp_path / "k", 20, 50)
-    memory.view(0, 100)[:] = bytes(100)
-    memory.copy_in(tmp_path / "k", 30, 40)
-    assert bytes(memory.view(0, 100)) == bytes(30) + bytes(range(30, 40)) + bytes(60)
-    with pytest.raises(DataProblem) as caught:
-        memory.copy_in(tmp_path / "k", 40, 60)
-    assert caught.value.code == "D206"
-    memory.close()

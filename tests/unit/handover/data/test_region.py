@@ -37,14 +37,6 @@ def test_a_version_is_read_by_others_when_it_is_committed(tmp_path: Path) -> Non
     assert _code(lambda: other.read(0)) == _code(lambda: other.read(2)) == "D201"
 
 
-def test_what_is_read_cannot_be_written(tmp_path: Path) -> None:
-    """A view for reading is read-only."""
-    region = made(tmp_path, 10)
-    with pytest.raises(TypeError):
-        region.read(0)[0] = 1
-    assert region.read(0, offset=2, length=3).nbytes == 3
-
-
 def test_a_process_that_dies_while_it_writes_leaves_a_torn_region(tmp_path: Path) -> None:
     """Half-written bytes are no version, neither the old one nor the new one; the next write makes it whole again."""
     one = made(tmp_path, 100)
@@ -83,17 +75,6 @@ def test_two_cannot_write_the_same_stretch(tmp_path: Path) -> None:
     assert one.version == 4
 
 
-def test_only_the_torn_stretch_is_lost(tmp_path: Path) -> None:
-    """A process that dies while it writes a stretch leaves the others as they are."""
-    one = made(tmp_path, 100)
-    other = attached(tmp_path)
-    one.write(1, offset=10, length=10).view[:1] = b"x"
-    die(one)
-    assert other.read(0, offset=0, length=10).nbytes == 10
-    assert other.read(0, offset=20).nbytes == 80
-    assert _code(lambda: other.read(0, offset=15, length=1)) == "D202"
-
-
 @pytest.mark.parametrize("offset,length", [(-1, 5), (0, 101), (100, 1), (5, 0), (50, -1), (101, None)])
 def test_a_stretch_lies_inside(tmp_path: Path, offset: int, length: int | None) -> None:
     """A stretch that is empty or reaches out is refused."""
@@ -112,30 +93,6 @@ def test_versions_count_from_zero(tmp_path: Path) -> None:
     assert _code(lambda: writing.commit(-5)) == "D101"
 
 
-def test_nothing_can_be_handed_over_too(tmp_path: Path) -> None:
-    """A resource of no bytes has versions as others have."""
-    region = made(tmp_path, 0)
-    with region.write(5) as writing:
-        assert writing.view.nbytes == 0
-    assert (attached(tmp_path).version, region.read(5).nbytes) == (5, 0)
-
-
-def test_a_file_of_the_users_is_mapped(tmp_path: Path) -> None:
-    """A resource may be a file; what is written is in it, and others find it by its path."""
-    path = tmp_path / "mine.bin"
-    path.write_bytes(b"hello")
-    region = made(tmp_path, None, path=path)
-    assert bytes(attached(tmp_path).read(0)) == b"hello"
-    with region.write(1) as writing:
-        writing.resize(8)
-        writing.view[:] = b"goodbye!"
-    region.flush()
-    assert path.read_bytes() == b"goodbye!"
-    region.remove()
-    assert path.exists()
-    assert _code(lambda: region.version) == "D201"
-
-
 def test_removed_memory_is_gone_for_all(tmp_path: Path) -> None:
     """Who has it attached is told; its files are gone."""
     one = made(tmp_path, 100, keep_last=True)
@@ -148,20 +105,6 @@ def test_removed_memory_is_gone_for_all(tmp_path: Path) -> None:
         with pytest.raises(DataLost):
             act()
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_size_that_changed_meanwhile_is_seen(tmp_path: Path) -> None:
-    """Who had it attached before it grew reads and writes all of it afterwards."""
-    one = made(tmp_path, 10)
-    other = attached(tmp_path)
-    assert other.read(0).nbytes == 10
-    with one.write(1) as writing:
-        writing.resize(100_000)
-        writing.view[-1] = 9
-    assert (other.size, other.read(1)[-1]) == (100_000, 9)
-    with other.write(2) as writing:
-        writing.view[99_000] = 8
-    assert one.read(2)[99_000] == 8
 
 
 def test_a_write_that_cannot_begin_leaves_nothing_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,21 +121,6 @@ def test_a_write_that_cannot_begin_leaves_nothing_locked(tmp_path: Path, monkeyp
     assert (other.version, other.is_busy(), one.is_busy()) == (0, False, False)
     with other.write(1):
         pass
-
-
-def test_data_may_be_in_many_pieces(tmp_path: Path) -> None:
-    """Each keeps its version; who writes everything makes one of them all."""
-    one = made(tmp_path, 1801, keep_last=True)
-    other = attached(tmp_path)
-    for number in range(600):
-        with (one, other)[number % 2].write(number + 1, offset=3 * number, length=2) as writing:
-            writing.view[:] = bytes([number % 256]) * 2
-    assert len(one.sheet.extents) == 1200
-    for number in range(0, 600, 37):
-        assert bytes(one.read(number + 1, offset=3 * number, length=2)) == bytes([number % 256]) * 2
-        assert bytes(other.read(0, offset=3 * number + 2, length=1)) == b"\0"
-    other.write(2000).commit()
-    assert (len(one.sheet.extents), one.version) == (1, 2000)
 
 
 def test_one_piece_too_many_is_refused_before_the_work_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

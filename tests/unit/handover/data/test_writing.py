@@ -39,18 +39,6 @@ def test_a_view_ends_with_its_writing(tmp_path: Path) -> None:
     assert region.version == 2
 
 
-def test_the_next_one_gets_the_same_array(tmp_path: Path) -> None:
-    """Type and shape travel with the data; the array is the memory itself."""
-    with made(tmp_path, 80).write(1) as writing:
-        writing.array(float, (2, 5))[1, 4] = 2.5
-    region = attached(tmp_path)
-    array = region.array(1)
-    assert (array.shape, array[1, 4], array.flags.writeable, array.flags.owndata) == ((2, 5), 2.5, False, False)
-    with region.write(2) as writing:
-        writing.array()[0, 0] = 1.5
-    assert array[0, 0] == 1.5
-
-
 def test_a_stretch_says_nothing_about_the_whole(tmp_path: Path) -> None:
     """An array over a stretch is given by its type, and does not become what the resource is."""
     region = made(tmp_path, 80)
@@ -59,20 +47,6 @@ def test_a_stretch_says_nothing_about_the_whole(tmp_path: Path) -> None:
     with region.write(2, offset=8, length=16) as writing:
         writing.array("i4", (2, 2))[:] = 7
     assert region.sheet.form == "numpy <f8 10"
-
-
-def test_an_error_while_writing_makes_no_version(tmp_path: Path) -> None:
-    """What an exception interrupted is torn, as if the process had died."""
-    region = made(tmp_path, 100)
-
-    def fail() -> None:
-        with region.write(1) as writing:
-            writing.view[0] = 1
-            raise RuntimeError
-
-    with pytest.raises(RuntimeError):
-        fail()
-    assert (region.version, region.is_busy()) == (None, False)
 
 
 def test_unchanged_data_keeps_its_version(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from solvent.protocols.elmp import Elmp, ElmpConfig, seats
+from solvent.protocols.elmp import seats
 from solvent.protocols.elmp.messages import Await, Done, ElmpMessage, Hello, Seat, Superseded, Taken, Token, Unknown
 from solvent.protocols.elmp.process import Elmp
 from solvent.protocols.elmp.state import ElmpConfig, ElmpState, Idle, Out, Place, Use

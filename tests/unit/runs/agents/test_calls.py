@@ -81,22 +81,6 @@ def given(calls: Calls, service: str, count: int, at: Any = None) -> Any:
     return at
 
 
-def test_as_many_calls_are_made_as_there_are_threads(calls: Calls) -> None:
-    """Those of which nothing is known yet get a thread each, and the rest waits."""
-    at = given(calls, "quick", 10)
-    assert calls.admit() == {at}
-    assert (len(at.admitted), calls.waiting) == (JOBS, 10 - JOBS)
-
-
-def test_a_call_that_ends_makes_room_for_one(calls: Calls) -> None:
-    """The next one in the order in which they came."""
-    at = given(calls, "quick", 10)
-    calls.admit()
-    calls.end(at.admitted[0], is_done=False)
-    calls.admit()
-    assert at.admitted == [f"quick{number}" for number in range(JOBS + 1)]
-
-
 def test_many_short_calls_are_made_ahead(calls: Calls) -> None:
     """When calls were seen to end at once, more are noted than there are threads."""
     at = given(calls, "quick", 100)

@@ -8,11 +8,11 @@ import pytest
 
 from solvent.errors import RecordProblem
 from solvent.runs.agents.following import Following
-from solvent.runs.agents.plans import log_at, submit
+from solvent.runs.agents.plans import log_at
 from solvent.runs.records import entries
 from solvent.runs.records.entries import Answered, Called, Entry, Failure, Opened, Withdrawn
 from solvent.runs.report import Event
-from tests.unit.runs.agents.flows import adaptive, run_by_agents, store_at
+from tests.unit.runs.agents.flows import adaptive, store_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,17 +75,6 @@ def test_calls_of_a_list_are_their_task(store: Store) -> None:
     following = Following(store, "r1", adaptive(), began=0.0)
     noted(store, 0, Called("one[0]", 1.0), Called("one[1]#2", 1.0))
     assert [event.task for event in following.news()] == ["one", "one"]
-
-
-def test_a_run_is_followed_to_its_end(store: Store) -> None:
-    """What agents do is seen from outside: each task begins and ends."""
-    plan = submit(store, "r1", adaptive(), {})
-    run_by_agents(store, "r1", many=2)
-    following = Following(store, "r1", adaptive(), plan.created)
-    kinds = [(event.kind, event.task) for event in following.news()]
-    assert kinds.index(("started", "one")) < kinds.index(("done", "one")) < kinds.index(("failed", "two"))
-    assert {("adapted", "two"), ("done", "spare"), ("done", "sum")} <= set(kinds)
-    assert (following.out, following.again) == ({}, {})
 
 
 def test_nonsense_in_a_journal_says_so(store: Store) -> None:

@@ -8,12 +8,11 @@ import pytest
 
 from solvent.errors import RecordProblem
 from solvent.runs.agents.looking import see_run
-from solvent.runs.agents.offers import offers_of
 from solvent.runs.agents.plans import submit
 from solvent.runs.agents.presence import see_agents
 from solvent.runs.records.names import is_of_agents
 from solvent.store.leases import AGENTS, Heartbeat
-from tests.unit.runs.agents.flows import AgentsHere, adaptive, end_of, store_at, workflow
+from tests.unit.runs.agents.flows import adaptive, store_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,26 +58,6 @@ def test_a_run_without_agents_waits(store: Store) -> None:
     assert (seen.state, seen.lacking.missing) == ("waiting", ("add", "broken"))
     assert sum(place.waiting for place in seen.places) == 4
     assert {place.agent for place in seen.places} == {""}
-
-
-def test_services_that_nobody_offers_are_missing(store: Store) -> None:
-    """An agent that has some of the services leaves the others missing."""
-    submit(store, "r1", adaptive(), {})
-    only = workflow()
-    only = type(only)("one", (), only.services[:1])
-    with AgentsHere(store, offers_of([only])) as here:
-        here.wait_for("needs services")
-        assert see_run(store, "r1").lacking.missing == ("broken",)
-
-
-def test_a_run_that_is_over_says_how(store: Store) -> None:
-    """Its tasks are counted, and nobody is waited for."""
-    submit(store, "r1", adaptive(), {})
-    with AgentsHere(store):
-        end_of(store, "r1")
-        seen = see_run(store, "r1")
-    assert (seen.state, seen.calls, seen.again, seen.lacking.missing) == ("done", 4, 0, ())
-    assert [sum(getattr(one, what) for one in seen.places) for what in ("done", "failed", "out")] == [3, 1, 0]
 
 
 def test_a_run_that_is_not_there(store: Store) -> None:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from solvent.runs.agents.partition import divided
 from solvent.workflows.model import Alternative, Control, Result, Service, Task, Value, Workflow
-from tests.unit.runs.agents.flows import adaptive, workflow
+from tests.unit.runs.agents.flows import workflow
 
 
 @st.composite
@@ -90,20 +90,7 @@ def test_what_waits_for_another_is_near_it() -> None:
     assert divided(workflow(*ends, *pairs), 2) == [["a0", "a1", "asum"], ["b0", "b1", "bsum"]]
 
 
-def test_no_place_is_much_larger() -> None:
-    """Where all tasks wait for the same two, they are dealt out nevertheless."""
-    first = [Task(f"T{one}", "add", (Value(1),)) for one in range(2)]
-    others = [Task(f"T{one}", "add", (Result("T0"), Result("T1"))) for one in range(2, 40)]
-    sizes = [len(names) for names in divided(workflow(*first, *others), 4)]
-    assert max(sizes) - min(sizes) <= 3
-
-
 def test_patterns_are_one_place() -> None:
     """A workflow whose tasks join by patterns is not divided."""
     flow = workflow(Task("a", "add"), Task("b", "add"), Task("c", "add", after=("a", "b"), control=Control(join="any")))
     assert divided(flow, 8) == [["a", "b", "c"]]
-
-
-def test_one_place_is_everything() -> None:
-    """Who wants one place gets all tasks in it."""
-    assert divided(adaptive(), 1) == [["one", "two", "spare", "sum"]]

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from solvent.errors import RecordProblem, SolventError
+from solvent.errors import RecordProblem
 from solvent.runs.agents.partition import divided
 from solvent.runs.agents.plans import (
     FINISHED,
@@ -107,11 +107,6 @@ def test_the_end_is_not_missed(places: int, seed: int) -> None:
     assert is_over(world.told, places)
 
 
-def test_places_that_have_not_told_are_not_over() -> None:
-    """As long as a place has told nothing, nobody knows."""
-    assert not is_over({0: Standing(1, {}, {})}, 2)
-
-
 def test_a_submitted_workflow_is_found_as_it_was(store: Store) -> None:
     """What is read of a run is the workflow, its inputs and its places; its functions are names."""
     plan = submit(store, "r1", adaptive(), {})
@@ -123,13 +118,6 @@ def test_a_submitted_workflow_is_found_as_it_was(store: Store) -> None:
         "broken": "tests.unit.runs.agents.flows:broken",
     }
     assert [announced(record.data)[0] for record in store.read(SUBMITTED)] == ["r1"]
-
-
-def test_a_run_is_submitted_once(store: Store) -> None:
-    """A second run of the same name is refused."""
-    submit(store, "r1", adaptive(), {})
-    with pytest.raises(SolventError):
-        submit(store, "r1", adaptive(), {})
 
 
 def test_a_run_ends_once(store: Store) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from solvent.runs.agents.plans import end
 from solvent.runs.agents.stopping import STOPS, Stopper, ask_to_stop
 from tests.unit.runs.agents.flows import store_at
 
@@ -23,11 +22,3 @@ def test_who_is_asked_ends(tmp_path: Path) -> None:
             ask_to_stop(store, "a1")
             assert stopped.wait(200)
         assert list(store.keys(STOPS)) == [f"{STOPS}a2"]
-
-
-def test_who_is_to_end_with_a_run_does(tmp_path: Path) -> None:
-    """An agent that was started for one run ends with it."""
-    stopped = threading.Event()
-    with store_at(tmp_path) as store, Stopper(store, "a1", stopped.set, until="r1"):
-        end(store, "r1", "done")
-        assert stopped.wait(200)

@@ -27,23 +27,6 @@ def share(text: str, functions: Functions | None = None, should_stop: Callable[[
     return Alone(rules, own, functions=patient, should_stop=should_stop)
 
 
-def test_a_share_reacts_to_the_end() -> None:
-    """What is left is the node's own, without what all nodes have."""
-    alone = share("let add = replace x::int, y::int by x + y in <1, 2, 3, 4, A, add>")
-    asyncio.run(alone.react())
-    assert sorted(map(solvent.hocl.show, alone.left())) == ["10", "A"]
-    assert alone.reactions == 3
-
-
-def test_endless_molecules_of_all_stay_with_all() -> None:
-    """Of what every node has one copy is not the node's own."""
-    molecules = list(solvent.hocl.parse("let take = replace A, x::int by B:x in <A^inf, 1, 2, take>").solution())
-    shared = [one for one in molecules if type(one).__name__ in ("Endless", "Rule")]
-    alone = Alone(shared, [1, 2])
-    asyncio.run(alone.react())
-    assert sorted(map(solvent.hocl.show, alone.left())) == ["B:1", "B:2"]
-
-
 def test_others_are_heard_between_slices() -> None:
     """While a share reacts for long, even in slow functions, the loop goes on."""
     beats = 0
@@ -126,17 +109,3 @@ def test_a_failing_call_leaves_its_reactants() -> None:
     with pytest.raises(solvent.ReactionFailed):
         asyncio.run(alone.react())
     assert [solvent.hocl.show(one) for one in alone.left()] == ["GET:1"]
-
-
-def test_patient_functions_are_the_same_functions() -> None:
-    """Names, numbers of arguments and built-in functions stay as they are."""
-    functions = Functions()
-    functions.register(lambda one, other=2: one + other, "plus")
-    patient = Patient(functions)
-    assert list(patient.names()) == list(functions.names())
-    found, known = patient.find("plus"), functions.find("plus")
-    assert found is not None
-    assert known is not None
-    assert (found.min_arity, found.max_arity) == (known.min_arity, known.max_arity) == (1, 2)
-    assert patient.find("len") is functions.find("len")
-    assert patient.find("nothing") is None

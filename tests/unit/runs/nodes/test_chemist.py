@@ -97,20 +97,6 @@ def test_functions_are_called_once_for_each_reaction() -> None:
         assert len(calls) == 19
 
 
-def test_opaque_values_do_not_travel() -> None:
-    """A Python value that HOCL has no form for is refused with a reason."""
-    functions = solvent.hocl.Functions()
-    functions.register(object, "thing")
-    with pytest.raises(Misuse, match="cannot go from node to node"):
-        over_nodes("let make = replace x::int by thing() in <1, make>", functions=functions)
-
-
-def test_a_failing_product_ends_the_run() -> None:
-    """A division by zero is the same error as in one process."""
-    with pytest.raises(solvent.ReactionFailed, match="division by zero"):
-        over_nodes("let d = replace A:x, B:y by x / y in <A:1, B:0, d>")
-
-
 def test_a_rule_out_of_nowhere_is_refused() -> None:
     """A rule that a function makes, and that could change what all nodes count on, is refused with a reason."""
     functions = solvent.hocl.Functions()

@@ -6,15 +6,7 @@ import pytest
 
 import solvent
 from solvent.lang.molecule import Endless
-from solvent.lang.solution import Solution
 from solvent.runs.nodes.dealing import Deal, rules_in, text_of_rules
-from solvent.runs.nodes.shapes import Shapes
-
-
-def dealt(text: str, nodes: int = 2) -> Deal:
-    """Deal a program."""
-    program = solvent.hocl.parse(text)
-    return Deal(program, program.solution(), nodes)
 
 
 def standing(text: str) -> list[str | None]:
@@ -57,54 +49,6 @@ def test_rules_that_stand(text: str, expected: list[str]) -> None:
     assert standing(text) == expected
 
 
-def test_molecules_are_dealt_round_and_round() -> None:
-    """Every molecule is in one share, and shares differ by one at most; loose rules are together."""
-    deal = dealt("let a = replace x::int, y::int by x in let b = replace-one 1 by in <1, 2, 3, 4, 5, a, b, b>")
-    assert deal.shares == [["1", "3", "5", "b", "b"], ["2", "4"]]
-    assert not deal.why_together
-
-
-def test_endless_molecules_belong_to_all() -> None:
-    """What there is without end is in no share."""
-    deal = dealt("let a = replace A, x::int by x in <A^inf, 1, a>")
-    assert deal.endless == ["A^inf"]
-    assert deal.shares == [["1"], []]
-    assert solvent.hocl.show(Solution(deal.copies)) == "<A^inf, a>"
-
-
-def test_a_rule_for_the_whole_solution_keeps_it_together() -> None:
-    """A rule that takes the rest of its own solution needs all of it at one node."""
-    deal = dealt("let a = replace A, B by in <1, 2, a, (all = replace-one 1, ?w by <w>)>")
-    assert deal.why_together == "`all` takes the rest of the whole solution"
-    assert deal.shares == [["1", "2", "a", "(all = replace-one 1, ?w by <w>)"], []]
-
-
-def test_copies_of_a_rule_are_kept_for_the_end() -> None:
-    """Two equal rules do what one does, but both are there in the end."""
-    deal = dealt("let a = replace x::int, y::int by x in <1, a, a>")
-    assert deal.standing == [0]
-    assert solvent.hocl.show(Solution(deal.copies)) == "<a, a>"
-
-
-def test_nodes_listen_to_what_rules_want_together() -> None:
-    """A rule that takes one molecule concerns nobody else; others tell which shapes matter."""
-    text = "let a = replace A:x by x in let b = replace B:x, y::int by in let c = replace 5, l::list by in <a, b, c>"
-    deal = dealt(text)
-    assert deal.words == ["2 B", "=5", "int", "list"]
-    shapes = Shapes(deal.words)
-    molecules = solvent.hocl.molecules('A:1, B:1, 3, (1, 2), "x", 2.5, B:1:2')
-    assert [shapes.word(one) for one in molecules] == [None, "2 B", "int", "list", None, None, None]
-
-
-def test_loose_rules_are_listened_for() -> None:
-    """Where a rule may be a molecule, nodes listen for rules and for all that it could want."""
-    assert dealt("let a = replace x::int, y::int by in let b = replace-one A by in <a, b>").words == [
-        "=A",
-        "int",
-        "rule",
-    ]
-
-
 def test_data_is_blanked_out_of_the_text() -> None:
     """Rules keep their lines and columns, and the data is gone."""
     text = 'let a = replace x::int, y::int by x in\n<1, 22, "three":4,\n5, a, (1, 2), (b = replace A by B), 7>'
@@ -117,13 +61,6 @@ def test_data_is_blanked_out_of_the_text() -> None:
         text[one.node.start : one.node.end] for one in rules_in(program)
     ]
     assert short.count("\n") == text.count("\n")
-
-
-@pytest.mark.parametrize("text", ["<(1), 2, a>", "<2, (1), a>", "1, (2), a", "<a>", "<>", "<1>"])
-def test_brackets_do_no_harm(text: str) -> None:
-    """However the data is written, the rules are found."""
-    program = solvent.hocl.parse(f"let a = replace x::int by x in {text}")
-    assert len(rules_in(solvent.hocl.parse(text_of_rules(program)))) == text.count("a")
 
 
 def test_functions_in_the_data_are_not_called_for_the_rules() -> None:

@@ -5,9 +5,6 @@ from __future__ import annotations
 import pytest
 
 import solvent
-from solvent.runs.nodes.dealing import Deal
-from solvent.runs.nodes.homes import HASHES, charge_of, home_of
-from solvent.runs.nodes.shapes import Shapes, hash_of
 from solvent.runs.nodes.standing import Rules
 from tests.unit.runs.nodes.town import Town
 
@@ -48,45 +45,6 @@ COUNT = "let count = replace word::string : m, word : n by word : m + n in "
 def test_joined_tuples_have_homes(text: str, homes: dict[str, tuple[int, tuple[str, ...]]]) -> None:
     """A word has homes if every rule that wants several molecules joins them by one part, the same for all."""
     assert Rules(solvent.hocl.parse(text).solution()).homes() == homes
-
-
-@pytest.mark.parametrize("nodes", [1, 2, 3, 5, 8, 1000])
-def test_every_hash_is_in_one_charge(nodes: int) -> None:
-    """The charges of all nodes follow each other without gaps, and agree with the homes."""
-    charges = [charge_of(node, nodes) for node in range(nodes)]
-    assert charges[0][0] == 0
-    assert charges[-1][1] == HASHES
-    assert [end for _, end in charges[:-1]] == [start for start, _ in charges[1:]]
-    for node, (start, end) in enumerate(charges):
-        assert home_of(start, nodes) == home_of(end - 1, nodes) == node
-
-
-def test_equal_values_have_one_hash() -> None:
-    """Whatever is equal in the language has one home; what only looks alike in Python need not."""
-    assert hash_of("be") == hash_of("b" + "e")
-    assert hash_of(solvent.hocl.parse("<1, 2>").solution()) == hash_of(solvent.hocl.parse("<2, 1>").solution())
-    assert len({home_of(hash_of(f"word{number}"), 8) for number in range(100)}) == 8
-
-
-def test_what_nobody_wants_has_no_home() -> None:
-    """A tuple whose part is of a kind that no rule takes is not listed, and is dealt as any other."""
-    program = solvent.hocl.parse(f'{COUNT}<"a":1, B:2, count>')
-    deal = Deal(program, program.solution(), 4)
-    shapes = Shapes(deal.words, deal.homes)
-    wanted, other = solvent.hocl.molecules('"a":1, B:2')
-    assert shapes.listing(wanted, '"a":1') == ("2", hash_of("a"))
-    assert shapes.listing(other, "B:2") is None
-
-
-def test_molecules_are_dealt_to_their_homes() -> None:
-    """What belongs together begins at one node."""
-    words = [f"w{number % 10}" for number in range(60)]
-    counts = ", ".join(f'"{word}":1' for word in words)
-    program = solvent.hocl.parse(f"{COUNT}<{counts}, count>")
-    deal = Deal(program, program.solution(), 4)
-    homes = {word: {at for at, share in enumerate(deal.shares) if f'"{word}":1' in share} for word in words}
-    assert all(len(found) == 1 for found in homes.values())
-    assert sum(map(len, deal.shares)) == 60
 
 
 def test_many_are_gathered_at_once() -> None:
